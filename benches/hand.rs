@@ -10,6 +10,10 @@ use std::{
 
 use bevy::prelude::*;
 use thalweg::{
+    runtime::{self, Brushes, Held, Live, Touch},
+    tools,
+};
+use thalweg_scene::{
     io::{
         JobProgress,
         project::{self, Project},
@@ -19,12 +23,10 @@ use thalweg::{
         origin::Options,
         state::{Copied, State},
     },
-    runtime::{self, Brushes, Held, Live, Touch},
-    sim::{
-        edit::{Brush, Dab, Patch, Tool},
-        ray,
-    },
-    tools,
+};
+use thalweg_sim::{
+    core::ray,
+    edit::{Brush, Dab, Patch, Tool},
 };
 
 /// Repetitions whose median is printed.

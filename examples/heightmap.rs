@@ -4,7 +4,7 @@
 
 use std::{env, error::Error, path::PathBuf};
 
-use thalweg::{
+use thalweg_scene::{
     io::{
         JobProgress,
         export::{Dimensions, Export, Subject},

@@ -3,9 +3,13 @@
 //! `cargo run --release --example own_process`
 
 use bevy_reflect::Reflect;
-use thalweg::sim::generate::{TerrainParams, generate};
-use thalweg::sim::process::{Context, Info, Process, Progress, Setup, thermal::Thermal};
-use thalweg::{params::knob, sim::Simulation, sim::masked::NoFactors, sim::terrain::Layer};
+use thalweg_sim::{
+    core::terrain::Layer,
+    generate::{TerrainParams, generate},
+    params::knob,
+    process::{Context, Info, Process, Progress, Setup, masked::NoFactors, thermal::Thermal},
+    simulation::Simulation,
+};
 
 #[derive(Reflect, Clone, Default)]
 struct Params {
@@ -21,7 +25,7 @@ impl Process for Uplift {
     type Params = Params;
     type Factors = NoFactors;
     const INFO: Info = Info { key: "uplift", masked_key: "uplift-masked", writes: &[Layer::Bedrock], ..Info::BARE };
-    thalweg::setup_in!(0);
+    thalweg_sim::setup_in!(0);
     fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> Progress {
         let before = terrain.solid_volume();
         terrain.bedrock.iter_mut().for_each(|rock| *rock += self.0.params.uplift);

@@ -4,7 +4,7 @@
 
 use std::{env, error::Error, path::PathBuf};
 
-use thalweg::io::project;
+use thalweg_scene::io::project;
 
 /// A project of the tests.
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/format-1.thalweg");

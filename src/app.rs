@@ -11,11 +11,11 @@ use bevy::prelude::*;
 use bevy_egui::EguiPostUpdateSet;
 
 use crate::{
-    model::session::Session,
     runtime::{self, Live, SimSystems},
     tools, ui,
     view::{self, ViewSystems},
 };
+use thalweg_scene::model::session::Session;
 
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
     app.insert_resource(Live::new(sessions))

@@ -16,7 +16,7 @@ use bevy::{
 };
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
-use crate::settings::log_folder;
+use thalweg_scene::settings::log_folder;
 
 /// Days of which the log is kept.
 const DAYS: usize = 5;

@@ -1,18 +1,30 @@
-//! Parses the command line and opens the window or runs headless.
+//! Parses the command line and opens the window, or runs without one.
 
 use std::process::ExitCode;
 
-use thalweg::{allocator::Counting, app, headless};
+use thalweg_cli::Graphics;
+use thalweg_scene::allocator::Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
-    headless::run(headless::Graphics {
+    thalweg_cli::run(graphics())
+}
+
+#[cfg(feature = "window")]
+fn graphics() -> Option<Graphics> {
+    use thalweg::app;
+    Some(Graphics {
         window: app::window::open,
         picture: app::off_screen::shot,
         film: app::film::shoot,
         frames: app::off_screen::play,
         bench_frames: |file, say| app::frames::bench(file, say),
     })
+}
+
+#[cfg(not(feature = "window"))]
+fn graphics() -> Option<Graphics> {
+    None
 }

@@ -3,13 +3,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
 use serde_json::Value;
-use thalweg::{
-    app::graphics,
+use thalweg::app::graphics;
+use thalweg_scene::{
     io::{
         JobProgress,
         film::Film,
@@ -18,8 +18,13 @@ use thalweg::{
     },
     look::{Look, WaterLook},
     model::{film::Key, origin::Options, session::Session},
+};
+use thalweg_sim::{
+    generate::TerrainParams,
+    hydrology::network::RiverParams,
     params::{Group, Parameter, walk},
-    sim::{generate::TerrainParams, network::RiverParams, process::catalogue, vector_unit::VectorUnit},
+    process::catalogue,
+    simd::vector_unit::VectorUnit,
 };
 
 use self::skipped::skipped;
@@ -360,7 +365,7 @@ fn lists_are_complete_and_machine_readable() {
     let listed = rows("params", "key");
     for parameter in &own {
         let row = listed.get(&parameter.path).unwrap_or_else(|| panic!("{} is not listed", parameter.path));
-        let range = matches!(parameter.value, thalweg::params::Value::Number(_));
+        let range = matches!(parameter.value, thalweg_sim::params::Value::Number(_));
         let kind = row["kind"].as_str().unwrap_or_default();
         let fits = match &row["default"] {
             Value::Bool(_) => kind == "switch",
@@ -405,7 +410,7 @@ fn the_examples_do_what_they_say() {
     };
     if run("heightmap", &[]).is_some() {
         let options = Options::default();
-        let map = thalweg::io::heightmap::read(&folder.path().join("height.png"), &options);
+        let map = thalweg_scene::io::heightmap::read(&folder.path().join("height.png"), &options);
         let heights = map.unwrap_or_else(|error| panic!("{error}")).heights;
         assert!(heights.width() == 128 && heights.min_max().1 - heights.min_max().0 > 100.0);
     }
@@ -417,9 +422,14 @@ fn the_examples_do_what_they_say() {
     }
 }
 
+/// A file of the repository.
+fn from_root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
 /// A document of the repository.
 fn document(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("it is text")
+    fs::read_to_string(from_root(name)).expect("it is text")
 }
 
 #[test]
@@ -445,7 +455,7 @@ fn what_the_documents_link_to_is_there() {
     let documents = "README.md CONTRIBUTING.md docs/window.md docs/command-line.md docs/gallery.md docs/processes.md \
                      docs/films.md docs/sweeps.md docs/presenting.md docs/lessons.md";
     for name in documents.split(' ') {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        let file = from_root(name);
         for link in document(name).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let there = link.starts_with("https://") || file.with_file_name(link).exists();
             assert!(there, "{name} links to {link}");
@@ -453,11 +463,10 @@ fn what_the_documents_link_to_is_there() {
         }
         // Files of the source that are named as places to look at.
         let words = document(name);
-        for path in words.split('`').filter(|word| word.starts_with("src/") && !word.contains(['{', ' '])) {
-            assert!(
-                name != "CONTRIBUTING.md" || path == "src/sim/process/yours.rs" || file.with_file_name(path).exists(),
-                "{name} names {path}"
-            );
+        let is_path = |word: &&str| word.starts_with("src/") || word.starts_with("crates/");
+        for path in words.split('`').filter(|word| is_path(word) && !word.contains(['{', ' '])) {
+            let there = path == "crates/sim/src/process/yours.rs" || from_root(path).exists();
+            assert!(there, "{name} names {path}");
         }
     }
     assert!(seen > 30, "only {seen} links were found");

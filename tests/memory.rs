@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use thalweg::{
+use thalweg_scene::{
     allocator::{Counting, most_in_use},
     io::{
         Budget, JobProgress, Place, SaidBy,
@@ -16,12 +16,12 @@ use thalweg::{
         origin::Options,
         session::{BYTES_PER_CELL, Session},
     },
+};
+use thalweg_sim::{
+    core::grid::Grid,
+    measure::{self, Measures},
     params::walk,
-    sim::{
-        grid::Grid,
-        measure::{self, Measures},
-        process::catalogue,
-    },
+    process::catalogue,
 };
 
 #[global_allocator]

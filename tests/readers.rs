@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use thalweg::sim::rng::Stream;
+use thalweg_sim::core::rng::Stream;
 
 use self::readers::{READERS, Reader};
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use thalweg::{
+use thalweg_scene::{
     io::{
         Error, heightmap,
         lesson::{self, Progress},

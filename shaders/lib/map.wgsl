@@ -111,7 +111,7 @@ fn on_ground(cell: vec2<f32>) -> vec3<f32> {
     return vec3(place_of(cell), world_height(bilinear(cell).r)).xzy;
 }
 
-// Effect of the brush at a distance counted in radii; the twin of `Falloff` in `src/sim/edit/brush.rs`.
+// Effect of the brush at a distance counted in radii; the twin of `Falloff` in `crates/sim/src/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
     // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.

@@ -40,7 +40,7 @@ struct Scene {
     country: vec4<f32>,
     // How green the land is along streams; how strongly sand glitters; how dark the shadows of clouds are; how much is wooded.
     life: vec4<f32>,
-    // Whether a ramp gives the ground its colours; the numbers of its two quantities, as `RampBy` in `src/look.rs` counts them; one over
+    // Whether a ramp gives the ground its colours; the numbers of its two quantities, as `RampBy` in `crates/scene/src/look.rs` counts them; one over
     // the height of the land in world units.
     ramp_by: vec4<f32>,
     // Its colours from the least to the most of the first quantity, and then those of the other side.

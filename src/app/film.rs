@@ -10,10 +10,12 @@ use super::{
     off_screen::{app, expose, take},
 };
 use crate::{
-    io::{Error, Pixels, page, project::Camera, watch::Shooting},
-    model::session::Session,
     runtime::{Live, Revision, Transport},
     view::{camera::Viewpoint, framing::Whole},
+};
+use thalweg_scene::{
+    io::{Error, Pixels, page, project::Camera, watch::Shooting},
+    model::session::Session,
 };
 
 /// Makes a film of sessions: a picture, some ticks, and so on. The same sessions and script give the same pictures.
@@ -113,7 +115,7 @@ impl Overlay {
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#ffffff\">{}</text>",
                 0.5 * wide,
                 top + room * number as f64 + size,
-                crate::io::reference::escaped(line)
+                thalweg_scene::io::reference::escaped(line)
             );
         }
         page::pixels(&(svg + "</svg>"), 1.0).map(Self)

@@ -10,14 +10,16 @@ use serde_json::{Map, Value, json};
 
 use super::{graphics::find_adapter, off_screen};
 use crate::{
-    io::{Error, output, scene},
-    model::origin::Options,
-    params,
     runtime::{Channels, Command, EditCommand, FreeView, Live, Preferences, Revision, Timing, Transport},
-    settings::{Quality, Settings},
     ui::UiVisible,
     view::{FixedStep, camera::Viewpoint},
 };
+use thalweg_scene::{
+    io::{Error, output, scene},
+    model::origin::Options,
+    settings::{Quality, Settings},
+};
+use thalweg_sim::params;
 
 /// Frames until pipelines and textures are there.
 const FIRST: usize = 6;

@@ -20,22 +20,24 @@ use bevy::{
 
 use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
+    runtime::{
+        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision,
+        Transport, ViewCommand,
+    },
+    ui::{Canvas, UiVisible},
+    view::{
+        camera::Viewpoint,
+        picture::{Caught, Taken, rgb},
+    },
+};
+use thalweg_scene::{
     io::{
         self, Error, Pixels,
         scene::{Picture, PictureOptions},
         watch::{Next, Watch, Watched},
     },
     model::{film::CAMERAS, session::Session},
-    runtime::{
-        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision,
-        Transport, ViewCommand,
-    },
     settings::{AntiAliasing, PictureFormat, Quality, Settings},
-    ui::{Canvas, UiVisible},
-    view::{
-        camera::Viewpoint,
-        picture::{Caught, Taken, rgb},
-    },
 };
 
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.

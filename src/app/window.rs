@@ -20,15 +20,17 @@ use super::{
     loss,
 };
 use crate::{
-    io::{project::Project, scene::DEFAULT},
     log,
-    model::{
-        playlist::{Opening, Show},
-        session::Session,
-    },
     runtime::{
         Ahead, Brushes, Channels, Command, Course, Document, Draft, History, Jobs, LearnCommand, Level, Live, Notices,
         Preferences, Presentation, Revision, Transport, ViewCommand, WindowCommand, Workspace,
+    },
+};
+use thalweg_scene::{
+    io::{project::Project, scene::DEFAULT},
+    model::{
+        playlist::{Opening, Show},
+        session::Session,
     },
     settings::autosave_folder,
 };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{Live, Notices, RunCommand, Transport};
-use crate::io::JobProgress;
+use thalweg_scene::io::JobProgress;
 
 /// Nothing is said of what is over sooner.
 const SHORT: Duration = Duration::from_millis(500);

@@ -1,6 +1,6 @@
 //! Amounts as a person reads them: in the units that were chosen, with the one that fits, and few digits.
 
-use crate::settings::Units;
+use thalweg_scene::settings::Units;
 
 /// A foot, in metres.
 pub const FOOT: f64 = 0.3048;

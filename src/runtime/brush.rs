@@ -4,12 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bevy::prelude::*;
 
-use crate::{
+use thalweg_sim::{
+    core::grid::Grid,
+    edit::{Brush, Selection, Tool},
     params::{Value, set, walk, write},
-    sim::{
-        edit::{Brush, Selection, Tool},
-        grid::Grid,
-    },
 };
 
 /// Factor by which a key changes the radius.

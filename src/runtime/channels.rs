@@ -9,13 +9,11 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Live, Revision, Shown};
-use crate::{
-    model::session::Session,
-    sim::{
-        Simulation,
-        grid::Grid,
-        network::{Drawn, Land, RiverParams},
-    },
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::grid::Grid,
+    hydrology::network::{Drawn, Land, RiverParams},
+    simulation::Simulation,
 };
 
 /// Finding them may take this part of the time; on a large map they follow the land less often.
@@ -140,7 +138,10 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
     // A start stays as it is.
     let of = |asked: &Question| (asked.of.start, asked.params.clone());
     let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
-    let lands = [lands(&live, Land::of), if new { lands(&live, Land::of_start) } else { Vec::new() }];
+    let lands = [
+        lands(&live, Simulation::river_land),
+        if new { lands(&live, Simulation::river_land_at_start) } else { Vec::new() },
+    ];
     if new {
         quiet.starts_of = Some(question);
     }
@@ -161,7 +162,8 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::origin::Options, runtime::Comparison};
+    use crate::runtime::Comparison;
+    use thalweg_scene::model::origin::Options;
 
     /// Follows a run.
     fn app(session: Session) -> App {

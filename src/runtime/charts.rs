@@ -1,12 +1,14 @@
 //! Charts of the chosen run, for panels, files and the report of a lesson.
 
 use super::{DuneSample, LedgerSample, Probes, Record, Sample, Section, Way, amount::told_in};
-use crate::{
+use thalweg_scene::{
     model::chart::{Chart, Curve, Mark},
     settings::Units,
-    sim::{
-        measure::{Fit, Layers, Study},
-        quantity::Quantity,
+};
+use thalweg_sim::{
+    core::quantity::Quantity,
+    measure::{
+        Fit, Layers, Study,
         statistics::{BINS, Statistics},
     },
 };

@@ -8,7 +8,7 @@ use std::{
 use bevy::{platform::cell::SyncCell, prelude::*};
 
 use super::{Level, Notices};
-use crate::sim::check::{CHECKS, Checked};
+use thalweg_sim::simulation::check::{CHECKS, Checked};
 
 /// What the checks have found so far.
 #[derive(Resource, Default)]

@@ -10,7 +10,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Gait, Live};
-use crate::{
+use thalweg_scene::{
     io::{
         NewLand,
         export::{Dimensions, Export},
@@ -23,13 +23,15 @@ use crate::{
         origin::{Options, Tile},
         playlist::Playlist,
     },
-    params::Value,
-    sim::{
-        breach::Limits,
-        edit::{Combine, Tool},
+};
+use thalweg_sim::{
+    core::{
         quantity::Quantity,
         terrain::{Layer, Source},
     },
+    edit::{Combine, Tool},
+    hydrology::breach::Limits,
+    params::Value,
 };
 
 /// What of the runs is seen: as they are, as they began, both, or two of them on the same place.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use bevy::prelude::*;
 
 use super::{CameraStep, Command, Level, Live, Notices, Revision, ViewCommand};
-use crate::{
+use thalweg_scene::{
     io::lesson::Progress,
     model::lesson::{Answer, Attempt},
     settings::lessons_file,

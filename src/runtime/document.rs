@@ -12,7 +12,7 @@ use super::{
     Command, FileCommand, History, Jobs, Live, Notices, Preferences,
     jobs::{Task, save},
 };
-use crate::{
+use thalweg_scene::{
     io::{
         Error, JobProgress,
         keep::{Keeper, left_behind},

@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::{Simulation, process::Moment};
+use thalweg_sim::{process::Moment, simulation::Simulation};
 
 /// The way of a particle, from where it was released to where it ended.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{FileCommand, Label, Level, Live, Notices};
-use crate::{
+use thalweg_scene::{
     io::{
         Budget, Error, JobProgress, NewLand, Pixels,
         export::{self, Dimensions, Export, Subject},
@@ -26,7 +26,10 @@ use crate::{
         session::Session,
     },
     settings::picture_folder,
-    sim::{grid::Grid, process::water::Balance, terrain::Layer},
+};
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Layer},
+    simulation::water::Balance,
 };
 
 /// Bedrock and sand of each session as they are while a range grows, until they are taken to be shown.

@@ -3,12 +3,10 @@
 use std::fmt;
 
 use super::Live;
-use crate::{
+use thalweg_sim::{
+    core::terrain::{Layer, Source},
+    edit::Tool,
     params::{Value, get, title},
-    sim::{
-        edit::Tool,
-        terrain::{Layer, Source},
-    },
 };
 
 /// What a step did.

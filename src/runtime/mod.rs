@@ -64,12 +64,9 @@ pub use self::{
     rivers::{RiverTrace, Rivers},
     section::{DRAWN, Profile, Section, SectionTrace},
 };
-pub use crate::model::SPEEDS;
-use crate::{
-    io::project::KeptViews,
-    model::session::Session,
-    sim::{Simulation, fault::Fault},
-};
+pub use thalweg_scene::model::SPEEDS;
+use thalweg_scene::{io::project::KeptViews, model::session::Session};
+use thalweg_sim::simulation::{Simulation, fault::Fault};
 
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{Command, RunCommand};
-use crate::io::JobProgress;
+use thalweg_scene::io::JobProgress;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

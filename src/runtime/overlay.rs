@@ -5,14 +5,15 @@ use colorgrad::Gradient;
 use rayon::prelude::*;
 
 use super::{Brushes, Live, Revision};
-use crate::{
-    model::session::Session,
-    sim::{
-        edit::Tool,
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::{
         grid::Grid,
-        quantity::{Difference, Quantity, Scale},
+        quantity::{Quantity, Scale},
         terrain::Layer,
     },
+    edit::Tool,
+    simulation::quantities::Difference,
 };
 
 /// Weight of the last tick in the averaged discharge.

@@ -8,7 +8,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Brushes, Draft, Level, Notices};
-use crate::{
+use thalweg_scene::{
     io::{Budget, SaidBy},
     settings::{Remembered, Settings, settings_file},
 };

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bevy::prelude::*;
 
 use super::{Command, EditCommand, Live, PresentCommand, RunCommand, Transport, ViewCommand, Workspace};
-use crate::model::playlist::{Item, Playlist};
+use thalweg_scene::model::playlist::{Item, Playlist};
 
 /// When nobody has touched anything for so long, a kiosk begins again.
 const ALONE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bevy::prelude::*;
 
 use super::{Live, Overlay, Revision};
-use crate::sim::{
+use thalweg_sim::core::{
     grid::Grid,
     quantity::{Quantity, Scale},
     terrain::Terrain,
@@ -130,7 +130,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, overlay: Res<Over
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{origin::Options, session::Session};
+    use thalweg_scene::model::{origin::Options, session::Session};
 
     #[test]
     fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {

@@ -8,13 +8,14 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::{
-    Simulation,
-    ledger::Ledger,
-    measure::Dunes,
-    statistics::Statistics,
-    terrain::{Layer, Matter, Terrain},
-    totals::Totals,
+use thalweg_sim::{
+    core::{
+        ledger::Ledger,
+        terrain::{Layer, Matter, Terrain},
+        totals::Totals,
+    },
+    measure::{Dunes, statistics::Statistics},
+    simulation::Simulation,
 };
 
 /// More samples than this are thinned out to half.

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use bevy::prelude::*;
 
 use super::{Command, FileCommand, Jobs, Level, Live, Notices, ViewCommand};
-use crate::io::{
+use thalweg_scene::io::{
     Error,
     film::{Filmed, Picture, Reel, Shot},
 };

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use bevy::prelude::*;
 
 use super::Live;
-use crate::{
-    model::{origin::Tile, session::Session},
+use thalweg_scene::model::{origin::Tile, session::Session};
+use thalweg_sim::{
+    core::rng::Stream,
     params::{self, Parameter, Value, walk},
-    sim::rng::Stream,
 };
 
 /// Cells along the shorter side of the small runs in which it is found out whether a parameter shows, and their ticks.
@@ -169,10 +169,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::{
-        model::origin::{Heightmap, Options},
-        sim::grid::Grid,
-    };
+    use thalweg_scene::model::origin::{Heightmap, Options};
+    use thalweg_sim::core::grid::Grid;
 
     #[test]
     fn the_parameter_that_is_asked_for_shows_and_stands_among_the_answers() {

@@ -8,10 +8,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::{
-    measure::Study,
-    network::{Land, RiverParams},
-};
+use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
 /// A study may take this part of the time; a large map is studied less often.
 const SHARE: u32 = 8;
@@ -78,7 +75,7 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
         return;
     }
     rivers.asked = asked;
-    let (land, place) = (Land::of(&live.chosen().simulation, &question.params), rivers.chosen);
+    let (land, place) = (live.chosen().simulation.river_land(&question.params), rivers.chosen);
     let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
     // Without a thread there is no study this time.
     let work = work.spawn(move || Study::of(&land, place));
@@ -88,7 +85,7 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{origin::Options, session::Session};
+    use thalweg_scene::model::{origin::Options, session::Session};
 
     #[test]
     fn the_chosen_river_is_studied_while_the_panel_is_seen() {

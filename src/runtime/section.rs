@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::measure::{Layers, along, section};
+use thalweg_sim::measure::{Layers, along, section};
 
 /// Heights that a student draws along a section.
 pub const DRAWN: usize = 65;
@@ -110,7 +110,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{origin::Options, session::Session};
+    use thalweg_scene::model::{origin::Options, session::Session};
 
     #[test]
     fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {

@@ -1,13 +1,15 @@
 use self::recovery::{keeping, kept};
 use super::*;
-use crate::{
+use thalweg_scene::{
     io::project::{self, KeptViews},
     model::{
         film::{Ease, Key},
         origin::Options,
     },
+};
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Layer},
     params::Value,
-    sim::{grid::Grid, terrain::Layer},
 };
 
 fn app() -> App {
@@ -262,7 +264,7 @@ fn a_dragged_parameter_is_one_step_of_undo() {
     let mut app = app();
     let friction = |app: &App| {
         let groups = app.world().resource::<Live>().chosen().groups();
-        crate::params::get(&groups, "droplets.friction").expect("it exists").value
+        thalweg_sim::params::get(&groups, "droplets.friction").expect("it exists").value
     };
     let before = friction(&app);
     for value in [0.1, 0.2, 0.3] {

@@ -12,10 +12,8 @@ use super::{
     Ahead, Course, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Overlay, Revision, RunCommand,
     SimSystems, TICKS_PER_SECOND, Timing, Transport, Workspace, smoothed,
 };
-use crate::{
-    model::session::Session,
-    sim::{process::catalogue, quantity::Quantity},
-};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{core::quantity::Quantity, process::catalogue};
 
 /// A tick that takes longer is shown while it runs.
 const LONG: Duration = Duration::from_millis(100);

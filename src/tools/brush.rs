@@ -7,18 +7,15 @@ use std::collections::VecDeque;
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 
-use crate::{
-    model::session::Session,
+use crate::runtime::{
+    BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level, Live,
+    Notices, PointerOverView, Revision, Touch, Transport,
+};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Terrain},
+    edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
     params::Value,
-    runtime::{
-        BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level,
-        Live, Notices, PointerOverView, Revision, Touch, Transport,
-    },
-    sim::{
-        edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
-        grid::Grid,
-        terrain::Terrain,
-    },
 };
 
 /// What a stroke still has to do.

@@ -10,13 +10,13 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
-use crate::{
+use crate::runtime::{
+    Command, Dialog, WindowCommand,
+    amount::{length, told_in},
+};
+use thalweg_sim::{
+    edit::{Brush, Tool},
     params::{Value, title, walk},
-    runtime::{
-        Command, Dialog, WindowCommand,
-        amount::{length, told_in},
-    },
-    sim::edit::{Brush, Tool},
 };
 
 /// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.

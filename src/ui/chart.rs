@@ -5,10 +5,10 @@ use egui_phosphor::regular as icon;
 use egui_plot::{Axis, AxisHints, Corner, GridMark, Legend, Line, LineStyle, Plot, PlotBounds, PlotPoints, Points};
 
 use super::{access, style};
-use crate::{
+use crate::runtime::{Command, WindowCommand};
+use thalweg_scene::{
     io::chart::said,
     model::chart::{Chart, Mark, Range, ticks, told},
-    runtime::{Command, WindowCommand},
 };
 
 /// How a person wants to see a chart.
@@ -168,7 +168,7 @@ fn corner(chart: &Chart) -> Corner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::chart::Curve;
+    use thalweg_scene::model::chart::Curve;
 
     #[test]
     fn the_legend_stands_where_there_are_no_points() {

@@ -4,11 +4,9 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{PanelState, access, style};
-use crate::{
-    model::chart::told,
-    runtime::{Command, Dialog, LearnCommand, WindowCommand},
-    sim::check::CHECKS,
-};
+use crate::runtime::{Command, Dialog, LearnCommand, WindowCommand};
+use thalweg_scene::model::chart::told;
+use thalweg_sim::simulation::check::CHECKS;
 
 /// The table, and the buttons that make the checks and save what they found.
 pub(super) fn checks_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {

@@ -5,17 +5,20 @@ use std::sync::LazyLock;
 use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers};
 use egui_phosphor::regular as icon;
 
-use crate::{
+use crate::runtime::{
+    BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, Gait, KeyCommand, LearnCommand,
+    Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+};
+use thalweg_scene::{
     io::{
         export, lesson,
         scene::{BUILT_IN, GROUPS, Scene},
     },
     model::origin::Options,
-    runtime::{
-        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, Gait, KeyCommand,
-        LearnCommand, Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
-    },
-    sim::{edit::Tool, quantity::Quantity, terrain::Layer},
+};
+use thalweg_sim::{
+    core::{quantity::Quantity, terrain::Layer},
+    edit::Tool,
 };
 
 use super::{CUTS, tool_bar::tool_icon};

@@ -7,11 +7,9 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{
-    model::chart::told,
-    runtime::Command,
-    sim::{Slot, process::explain::Explanation},
-};
+use crate::runtime::Command;
+use thalweg_scene::model::chart::told;
+use thalweg_sim::{process::explain::Explanation, simulation::Slot};
 
 pub const PANEL: Panel =
     Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[], draw };

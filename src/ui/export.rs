@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use bevy_egui::egui::{self, RichText};
 
 use super::{access, number::Number, style};
-use crate::{
+use crate::runtime::{Command, FileCommand};
+use thalweg_scene::{
     io::export::{self, Dimensions, Export, Print, SETS, Size, Square, Window},
     model::session::Session,
-    params::title,
-    runtime::{Command, FileCommand},
-    sim::terrain::Terrain,
 };
+use thalweg_sim::{core::terrain::Terrain, params::title};
 
 #[derive(Clone, Debug)]
 pub struct ExportDialog {

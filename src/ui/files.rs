@@ -18,7 +18,11 @@ use super::{
     number::Number,
     style,
 };
-use crate::{
+use crate::runtime::{
+    Command, Dialog, FileCommand, LearnCommand, Level, Notices, Pane, Preferences, PresentCommand, Presentation,
+    WindowCommand,
+};
+use thalweg_scene::{
     io::{
         chart, export,
         lesson::{self, is_lesson, report},
@@ -27,13 +31,9 @@ use crate::{
         project::{ENDING, is_project},
     },
     model::{chart::Chart, origin::Options, playlist::Playlist, session::Session},
-    runtime::{
-        Command, Dialog, FileCommand, LearnCommand, Level, Notices, Pane, Preferences, PresentCommand, Presentation,
-        WindowCommand,
-    },
     settings::FileDialogs,
-    sim::terrain::Layer,
 };
+use thalweg_sim::core::terrain::Layer;
 
 /// Endings of files that hold heights or another map.
 const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];

@@ -11,15 +11,12 @@ use super::{
     placing::choice_ui,
     style,
 };
-use crate::{
-    model::chart::told,
-    runtime::{
-        Command, Followed, Placed, ShowCommand, Way,
-        amount::{length, told_in},
-        charts,
-    },
-    settings::Units,
+use crate::runtime::{
+    Command, Followed, Placed, ShowCommand, Way,
+    amount::{length, told_in},
+    charts,
 };
+use thalweg_scene::{model::chart::told, settings::Units};
 
 pub const PANEL: Panel =
     Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[], draw };

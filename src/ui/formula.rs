@@ -6,7 +6,7 @@ use bevy_egui::egui::{
 };
 use glam::Vec2;
 
-use crate::model::formula::{
+use thalweg_scene::model::formula::{
     Formula,
     typeset::{Letters, Mark, Typeset},
 };

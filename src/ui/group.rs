@@ -7,11 +7,9 @@ use super::{
     number::{Number, Told, units},
     seek, style,
 };
-use crate::{
-    io::preset::{PRESETS, Preset},
-    params::{Group, Knob, Parameter, Value, choice_title, title, walk},
-    runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, amount::told_in},
-};
+use crate::runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, amount::told_in};
+use thalweg_scene::io::preset::{PRESETS, Preset};
+use thalweg_sim::params::{Group, Knob, Parameter, Value, choice_title, title, walk};
 
 /// Why a parameter has no effect now: the name of another one, and the values that that one would have to have.
 type Idle = (&'static str, Vec<&'static str>);

@@ -7,11 +7,9 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{
-    io::Budget,
-    params::capital,
-    runtime::{Command, HistoryRow, RunCommand},
-};
+use crate::runtime::{Command, HistoryRow, RunCommand};
+use thalweg_scene::io::Budget;
+use thalweg_sim::params::capital;
 
 /// All steps, and the states where branches begin and end, to go to any of them.
 pub const PANEL: Panel = Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], draw };

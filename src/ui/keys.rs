@@ -225,10 +225,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        model::{origin::Origin, playlist::Playlist, session::Session},
         runtime::{EditCommand, Pane, WindowCommand},
         ui::commands::table,
     };
+    use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
 
     fn app() -> App {
         let mut app = App::new();

@@ -8,15 +8,17 @@ use super::{
     number::{Number, units},
     style,
 };
-use crate::{
+use crate::runtime::{Command, FileCommand, amount::length};
+use thalweg_scene::{
     io::{
         Budget, NewLand,
         preset::{PRESETS, Preset},
     },
-    params::{walk, write},
-    runtime::{Command, FileCommand, amount::length},
     settings::Units,
-    sim::generate::TerrainParams,
+};
+use thalweg_sim::{
+    generate::TerrainParams,
+    params::{walk, write},
 };
 
 /// The least and the most that a parameter of the terrain can be.

@@ -11,13 +11,9 @@ use super::{
     process::grouped,
     style,
 };
-use crate::{
-    io::lesson,
-    model::origin::Options,
-    params,
-    runtime::{Command, FileCommand, LearnCommand, RunCommand, ShowCommand, Workspace, amount::volume},
-    sim::{quantity::Quantity, staged::Staged},
-};
+use crate::runtime::{Command, FileCommand, LearnCommand, RunCommand, ShowCommand, Workspace, amount::volume};
+use thalweg_scene::{io::lesson, model::origin::Options};
+use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
 
 /// Stages in a second in slow motion.
 const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;

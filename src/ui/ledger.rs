@@ -8,10 +8,8 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style::value_row,
 };
-use crate::{
-    runtime::{Command, Workspace, amount::volume},
-    sim::ledger::{Account, Row},
-};
+use crate::runtime::{Command, Workspace, amount::volume};
+use thalweg_sim::core::ledger::{Account, Row};
 
 pub const PANEL: Panel =
     Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };

@@ -15,12 +15,12 @@ use super::{
     group::{chosen_of_group_ui, set},
     style,
 };
-use crate::{
-    model::chart::told_with,
-    model::lesson::{Answer, Attempt, Task},
-    params::{capital, walk},
-    runtime::{Command, Dialog, LearnCommand, RunCommand, WindowCommand},
+use crate::runtime::{Command, Dialog, LearnCommand, RunCommand, WindowCommand};
+use thalweg_scene::model::{
+    chart::told_with,
+    lesson::{Answer, Attempt, Task},
 };
+use thalweg_sim::params::{capital, walk};
 
 /// Draws the step that is shown. Returns what is asked for.
 pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {

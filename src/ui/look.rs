@@ -7,11 +7,9 @@ use super::{
     group::{group_ui, presets_ui, set},
     panel::{EVERYWHERE, Panel},
 };
-use crate::{
-    look::{Look, WaterLook},
-    params::Group,
-    runtime::{Command, Workspace},
-};
+use crate::runtime::{Command, Workspace};
+use thalweg_scene::look::{Look, WaterLook};
+use thalweg_sim::params::Group;
 
 pub const LIGHT: Panel = Panel {
     key: "look",

@@ -7,13 +7,10 @@ use super::{
     group::{group_ui, set},
     panel::{EVERYWHERE, Panel},
 };
-use crate::{
-    runtime::{BrushCommand, Command, EditCommand, ShowCommand},
-    sim::{
-        edit::{Combine, Selection, Tool},
-        quantity::Quantity,
-        terrain::Layer,
-    },
+use crate::runtime::{BrushCommand, Command, EditCommand, ShowCommand};
+use thalweg_sim::{
+    core::{quantity::Quantity, terrain::Layer},
+    edit::{Combine, Selection, Tool},
 };
 
 pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], draw };

@@ -10,10 +10,8 @@ use super::{
     commands::{Entry, keys_text, menus, table},
     style,
 };
-use crate::{
-    model::origin::Options,
-    runtime::{Command, Dialog, EditCommand, FileCommand, ShowCommand, WindowCommand, Workspace},
-};
+use crate::runtime::{Command, Dialog, EditCommand, FileCommand, ShowCommand, WindowCommand, Workspace};
+use thalweg_scene::model::origin::Options;
 
 pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut commands = Vec::new();

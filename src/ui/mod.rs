@@ -64,22 +64,20 @@ use bevy::{
 };
 use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui};
 
-use crate::{
-    runtime::{
-        BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed, FollowedTrace,
-        FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, OtherWindows, Overlay, Pane,
-        Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
-        Recording, Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing,
-        Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
-    },
-    settings::{Settings, Theme},
-    sim::breach::Limits,
+use crate::runtime::{
+    BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed, FollowedTrace,
+    FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, OtherWindows, Overlay, Pane, Placed,
+    Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording,
+    Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport,
+    ViewCommand, WindowCommand, Workspace, charts::Series,
 };
 use files::Files;
 use keys::Keyboard;
 use paint::Painting;
 use repaint::Panels;
 use springs::Springs;
+use thalweg_scene::settings::{Settings, Theme};
+use thalweg_sim::hydrology::breach::Limits;
 use windows::Windows;
 
 /// Whether panels are shown.

@@ -9,13 +9,11 @@ use std::{
 use bevy_egui::egui::{self, DragValue, Slider, Ui, emath::Numeric};
 
 use super::access;
-use crate::{
-    runtime::{
-        Command, WindowCommand,
-        amount::{FOOT, MILE, told_in},
-    },
-    settings::Units,
+use crate::runtime::{
+    Command, WindowCommand,
+    amount::{FOOT, MILE, told_in},
 };
+use thalweg_scene::settings::Units;
 
 /// What units measure, and how much each of them is in the first one.
 const UNITS: [(&str, &[(&str, f64)]); 8] = [

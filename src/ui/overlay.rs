@@ -8,14 +8,12 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{
-    runtime::{
-        Command, Overlay, ShowCommand,
-        amount::{area, length, told_in},
-    },
-    settings::Units,
-    sim::quantity::{Quantity, Scale},
+use crate::runtime::{
+    Command, Overlay, ShowCommand,
+    amount::{area, length, told_in},
 };
+use thalweg_scene::settings::Units;
+use thalweg_sim::core::quantity::{Quantity, Scale};
 
 pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], draw };
 

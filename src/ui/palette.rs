@@ -15,10 +15,8 @@ use super::{
     number::Told,
     style,
 };
-use crate::{
-    params::{Group, Parameter, Value, choice_title, walk},
-    runtime::{Command, WindowCommand, amount::told_in},
-};
+use crate::runtime::{Command, WindowCommand, amount::told_in};
+use thalweg_sim::params::{Group, Parameter, Value, choice_title, walk};
 
 /// What was typed, and which of the rows that were found is marked.
 #[derive(Default)]

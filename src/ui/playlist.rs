@@ -13,13 +13,13 @@ use super::{
     scenes::{Card, cards},
     style,
 };
-use crate::{
+use crate::runtime::{Command, Dialog, Draft, PresentCommand, WindowCommand};
+use thalweg_scene::{
     io::{playlist, scene::GROUPS},
     model::{
         playlist::{Item, LONGEST, Playlist},
         session::LATEST_SHOWN,
     },
-    runtime::{Command, Dialog, Draft, PresentCommand, WindowCommand},
 };
 
 /// Room for a scroll bar, and between the scenes and the list, in points.

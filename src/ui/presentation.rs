@@ -14,12 +14,9 @@ use super::{
     number::{Number, units},
     style,
 };
-use crate::{
-    io::page,
-    model::chart::told,
-    params::{Knob, Parameter, Value, walk},
-    runtime::{Command, OtherWindows, Presentation, Workspace, amount::told_in},
-};
+use crate::runtime::{Command, OtherWindows, Presentation, Workspace, amount::told_in};
+use thalweg_scene::{io::page, model::chart::told};
+use thalweg_sim::params::{Knob, Parameter, Value, walk};
 
 /// Sizes of letters, in points.
 const TITLE: f32 = 30.0;

@@ -30,10 +30,8 @@ use super::{
     scenes::{Card, cards},
     style,
 };
-use crate::{
-    runtime::{Command, FreeView, PresentCommand, RunCommand, WindowCommand},
-    settings::Theme,
-};
+use crate::runtime::{Command, FreeView, PresentCommand, RunCommand, WindowCommand};
+use thalweg_scene::settings::Theme;
 
 /// Width and height of the window, in points.
 const SIZE: (u32, u32) = (1040, 660);

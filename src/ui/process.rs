@@ -9,10 +9,11 @@ use super::{
     seek,
     style::duration,
 };
-use crate::{
+use crate::runtime::{Command, EditCommand, Workspace};
+use thalweg_sim::{
     params::{self, Parameter, Value, walk},
-    runtime::{Command, EditCommand, Workspace},
-    sim::{Slot, process::AnyProcess},
+    process::AnyProcess,
+    simulation::Slot,
 };
 
 /// One after the other in catalogue order. Each draws a heading of its own, with its switch.

@@ -7,11 +7,9 @@ use super::{
     overlay::{legend_width, value_text},
     style::{DEEP_SHADE, shaded_lines},
 };
-use crate::{
-    runtime::amount::{length, told_in},
-    settings::Units,
-    sim::{analysis::slope_at, quantity::Scale, terrain::Terrain},
-};
+use crate::runtime::amount::{length, told_in};
+use thalweg_scene::settings::Units;
+use thalweg_sim::core::{analysis::slope_at, quantity::Scale, terrain::Terrain};
 
 /// Water and sand thinner than this, in metres, are not told.
 const THIN: f32 = 1e-3;
@@ -61,7 +59,7 @@ fn text(units: Units, terrain: &Terrain, x: usize, y: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{grid::Grid, terrain::Edge};
+    use thalweg_sim::core::{grid::Grid, terrain::Edge};
 
     #[test]
     fn the_numbers_are_those_of_the_cell() {

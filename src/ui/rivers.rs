@@ -11,17 +11,15 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{
-    runtime::{
-        Command, ShowCommand,
-        amount::{area, told_in},
-        charts,
-    },
-    sim::{
-        measure::{Reading, Study, score},
-        process::fluvial,
-        quantity::Quantity,
-    },
+use crate::runtime::{
+    Command, ShowCommand,
+    amount::{area, told_in},
+    charts,
+};
+use thalweg_sim::{
+    core::quantity::Quantity,
+    measure::{Reading, Study, score},
+    process::fluvial,
 };
 
 pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], draw };

@@ -3,13 +3,13 @@
 use bevy_egui::egui::{self, FontId, RichText, Sense, TextureHandle, TextureOptions, Ui};
 
 use super::{access, style};
-use crate::{
+use crate::runtime::{Command, FileCommand};
+use thalweg_scene::{
     io::{
         picture_of,
         scene::{BUILT_IN, GROUPS, Scene, THUMBNAILS},
     },
     model::origin::Options,
-    runtime::{Command, FileCommand},
 };
 
 /// A scene that can be chosen.

@@ -12,11 +12,11 @@ use super::{
     placing::hint_ui,
     style,
 };
-use crate::{
-    model::lesson::{Answer, Attempt, Step, Task},
-    runtime::{BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in, charts},
-    sim::measure::Layers,
+use crate::runtime::{
+    BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in, charts,
 };
+use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
+use thalweg_sim::measure::Layers;
 
 pub const PANEL: Panel =
     Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };

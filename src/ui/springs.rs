@@ -10,10 +10,8 @@ use super::{
     placing::choice_ui,
     style::{self, ACCENT},
 };
-use crate::{
-    runtime::{Command, EditCommand, Placed},
-    sim::terrain::Source,
-};
+use crate::runtime::{Command, EditCommand, Placed};
+use thalweg_sim::core::terrain::Source;
 
 /// Rate of a new spring, in cubic metres per second for each square metre of a cell, and its radius, in cells.
 const NEW: (f32, f32) = (1.5, 2.5);

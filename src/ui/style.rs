@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, Align2, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle};
 
 use super::access;
-use crate::settings::Theme;
+use thalweg_scene::settings::Theme;
 
 // Sizes are in points.
 pub const PANEL_WIDTH: f32 = 300.0;

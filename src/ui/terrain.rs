@@ -10,10 +10,8 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{
-    runtime::{Command, Dialog, EditCommand, RunCommand, WindowCommand, Workspace},
-    sim::{breach::Limits, generate::TerrainParams, terrain::Layer},
-};
+use crate::runtime::{Command, Dialog, EditCommand, RunCommand, WindowCommand, Workspace};
+use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
 
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];

@@ -6,11 +6,9 @@ use super::{
     PanelState,
     style::{self, ACCENT},
 };
-use crate::{
-    model::film::{self, Ease},
-    params::capital,
-    runtime::{Command, KeyCommand, Mark, RunCommand, ShowCommand, ViewCommand},
-};
+use crate::runtime::{Command, KeyCommand, Mark, RunCommand, ShowCommand, ViewCommand};
+use thalweg_scene::model::film::{self, Ease};
+use thalweg_sim::params::capital;
 
 /// Branches that are drawn; later ones lie on the last.
 const MOST: usize = 3;

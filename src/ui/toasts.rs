@@ -4,10 +4,8 @@ use bevy_egui::egui::{self, Align2, RichText};
 use egui_phosphor::regular as icon;
 
 use super::{access, style};
-use crate::{
-    io::JobProgress,
-    runtime::{Command, FileCommand, Level, Notices},
-};
+use crate::runtime::{Command, FileCommand, Level, Notices};
+use thalweg_scene::io::JobProgress;
 
 /// Shows messages of the `told` levels in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
 pub fn toasts_ui(

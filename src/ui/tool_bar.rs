@@ -7,10 +7,8 @@ use super::{
     Kept, PanelState, access, commands,
     style::{self, ACCENT},
 };
-use crate::{
-    runtime::{BrushCommand, Command, Placed},
-    sim::edit::Tool,
-};
+use crate::runtime::{BrushCommand, Command, Placed};
+use thalweg_sim::edit::Tool;
 
 pub fn tool_icon(tool: Tool) -> &'static str {
     match tool {

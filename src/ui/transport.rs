@@ -9,14 +9,12 @@ use super::{
     process::grouped,
     style::{ACCENT, ERROR, duration},
 };
-use crate::{
-    runtime::{
-        Command, Comparison, KeyCommand, RunCommand, SPEEDS, ShowCommand, ViewCommand,
-        amount::{told_in, volume},
-    },
-    settings::Units,
-    sim::process::Counts,
+use crate::runtime::{
+    Command, Comparison, KeyCommand, RunCommand, SPEEDS, ShowCommand, ViewCommand,
+    amount::{told_in, volume},
 };
+use thalweg_scene::settings::Units;
+use thalweg_sim::process::Counts;
 
 /// Play, step, speed, restart, and what is seen.
 pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {

@@ -7,11 +7,9 @@ use super::{
     number::{Number, Told, units},
     style,
 };
-use crate::{
-    model::{origin::Tile, session::Session},
-    params::{Parameter, Value, choice_title, walk},
-    runtime::{Command, MOST_RUNS, RunCommand, amount::told_in},
-};
+use crate::runtime::{Command, MOST_RUNS, RunCommand, amount::told_in};
+use thalweg_scene::model::{origin::Tile, session::Session};
+use thalweg_sim::params::{Parameter, Value, choice_title, walk};
 
 /// A parameter and the values that it has in turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +87,7 @@ fn offered(session: &Session) -> Vec<Parameter> {
 /// What a parameter is called in the list: its group and its title.
 fn name(parameter: &Parameter) -> String {
     let group = parameter.path.split('.').next().unwrap_or_default();
-    format!("{}: {}", crate::params::title(group), parameter.title())
+    format!("{}: {}", thalweg_sim::params::title(group), parameter.title())
 }
 
 /// Draws it. Returns what was chosen.
@@ -216,9 +214,9 @@ fn tiles(axes: &[(Parameter, Vec<Value>)]) -> Vec<Tile> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::process::{droplets, thermal};
+    use thalweg_sim::process::{droplets, thermal};
 
-    fn parameter(group: crate::params::Group<'_>, name: &str) -> Parameter {
+    fn parameter(group: thalweg_sim::params::Group<'_>, name: &str) -> Parameter {
         walk(group).into_iter().find(|parameter| parameter.name == name).unwrap_or_else(|| panic!("{name}"))
     }
 

@@ -8,13 +8,11 @@ use super::{
     overlay::legend,
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
-use crate::{
-    runtime::{
-        Command, Comparison, RunCommand, ShowCommand, Workspace,
-        amount::{length, round_length, told_in},
-    },
-    settings::{Signs, Units},
+use crate::runtime::{
+    Command, Comparison, RunCommand, ShowCommand, Workspace,
+    amount::{length, round_length, told_in},
 };
+use thalweg_scene::settings::{Signs, Units};
 
 /// Share of the view by which a key moves the divider.
 const KEY_STEP: f32 = 0.02;

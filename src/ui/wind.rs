@@ -6,14 +6,14 @@ use super::{
     PanelState,
     style::{self, ACCENT},
 };
-use crate::{
-    params::{Parameter, Reading, Value, walk},
-    runtime::{Command, EditCommand, Overlay},
-    sim::{
+use crate::runtime::{Command, EditCommand, Overlay};
+use thalweg_sim::{
+    core::{
         grid::Grid,
         quantity::{Quantity, Scale},
         terrain::Layer,
     },
+    params::{Parameter, Reading, Value, walk},
 };
 
 /// Scrolled points that change the strength by a tenth.

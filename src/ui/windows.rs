@@ -16,9 +16,9 @@ use super::{
     vary::{VaryDialog, vary_ui},
     wind::{WindMap, map_ui},
 };
-use crate::{
+use crate::runtime::{Command, FileCommand, Pane, PresentCommand, WindowCommand};
+use thalweg_scene::{
     io::Budget,
-    runtime::{Command, FileCommand, Pane, PresentCommand, WindowCommand},
     settings::{Settings, log_folder, picture_folder, settings_file},
 };
 

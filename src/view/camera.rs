@@ -20,15 +20,11 @@ use super::{
     framing::{Frame, Going, Whole, field, frame_blocks, measure_whole},
     pass,
 };
-use crate::{
-    io,
-    model::film::CAMERAS,
-    runtime::{
-        Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices, OtherWindows,
-        PointerOverView, Preferences, Presentation, ViewCommand,
-    },
-    settings::Buttons,
+use crate::runtime::{
+    Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices, OtherWindows,
+    PointerOverView, Preferences, Presentation, ViewCommand,
 };
+use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
 /// Radians per second of the slow turn.
 const TURN: f32 = 0.06;

@@ -20,13 +20,11 @@ use super::{
     overlay::Motions,
     pass::{Surface, SurfacePlugin},
 };
-use crate::{
-    look::WaterLook,
-    runtime::{Channels, Comparison, Live, Overlay, Shown, TICKS_PER_SECOND},
-    sim::{
-        network::{Drawn, Nearest},
-        tiles::Tiling,
-    },
+use crate::runtime::{Channels, Comparison, Live, Overlay, Shown, TICKS_PER_SECOND};
+use thalweg_scene::look::WaterLook;
+use thalweg_sim::{
+    core::tiles::Tiling,
+    hydrology::network::{Drawn, Nearest},
 };
 
 /// `River` in `shaders/rivers.wgsl` is its twin.

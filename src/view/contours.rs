@@ -14,10 +14,8 @@ use super::{
     numbers::SceneNumbers,
     pick::{on_picture, pick},
 };
-use crate::{
-    runtime::{Comparison, FreeView, Live, Revision, Shown},
-    sim::terrain::Terrain,
-};
+use crate::runtime::{Comparison, FreeView, Live, Revision, Shown};
+use thalweg_sim::core::terrain::Terrain;
 
 /// Every line of so many is broad, and has its height written on it; `contour` in `shaders/terrain.wgsl` draws it so.
 const BROAD: f32 = 5.0;
@@ -195,10 +193,8 @@ impl Sight<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        model::{origin::Options, session::Session},
-        view::numbers,
-    };
+    use crate::view::numbers;
+    use thalweg_scene::model::{origin::Options, session::Session};
 
     #[test]
     fn heights_stand_on_their_lines_along_them_and_apart() {

@@ -13,12 +13,12 @@ use super::{
     numbers::SceneNumbers,
     plate,
 };
-use crate::{
+use crate::runtime::{FreeView, Live, Revision};
+use thalweg_scene::{
     io,
     model::film::{CAMERAS, Pose},
-    runtime::{FreeView, Live, Revision},
-    sim::grid::{Edition, Grid},
 };
+use thalweg_sim::core::grid::{Edition, Grid};
 
 /// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -23,15 +23,12 @@ use super::{
     relief::{Light, Rims},
     upload::{Patch, Patches},
 };
-use crate::{
-    runtime::{
-        BrushCursor, Brushes, Channels, Comparison, FreeView, Live, Revision, Section, Shown, Timing, Transport,
-        smoothed,
-    },
-    sim::{
-        Simulation,
-        grid::{Edition, Grid},
-    },
+use crate::runtime::{
+    BrushCursor, Brushes, Channels, Comparison, FreeView, Live, Revision, Section, Shown, Timing, Transport, smoothed,
+};
+use thalweg_sim::{
+    core::grid::{Edition, Grid},
+    simulation::Simulation,
 };
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]

@@ -4,11 +4,8 @@ use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{SIDE, ViewSystems, camera::FAR, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
-use crate::{
-    model::session::Session,
-    runtime::{FreeView, Gait, Live, Preferences, Presentation, Shown, Workspace, amount},
-    settings::Units,
-};
+use crate::runtime::{FreeView, Gait, Live, Preferences, Presentation, Shown, Workspace, amount};
+use thalweg_scene::{model::session::Session, settings::Units};
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Update, place_labels.after(ViewSystems::Show).after(frame_blocks));

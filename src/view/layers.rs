@@ -10,11 +10,13 @@ use bevy::{
 use rayon::prelude::*;
 
 use super::upload::{self, Room};
-use crate::sim::{
-    Simulation,
-    grid::{Edition, Grid},
-    terrain::Terrain,
-    tiles::Tiling,
+use thalweg_sim::{
+    core::{
+        grid::{Edition, Grid},
+        terrain::Terrain,
+        tiles::Tiling,
+    },
+    simulation::Simulation,
 };
 
 /// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone. Where hardly any water
@@ -240,10 +242,8 @@ pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        model::{origin::Options, session::Session},
-        sim::terrain::Layer,
-    };
+    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_sim::core::terrain::Layer;
 
     /// Brings parts into the bytes of a texture, as the graphics card does.
     fn patched(texture: &mut [u8], cell: usize, width: usize, parts: &[URect], bytes: &[u8]) {

@@ -17,7 +17,7 @@ use bevy::{
     render::render_resource::{VertexAttribute, VertexStepMode},
 };
 
-use crate::sim::tiles::{self, Tiling};
+use thalweg_sim::core::tiles::{self, Tiling};
 
 /// Quads along a side of a square: the smallest one is a tile.
 const QUADS: u32 = tiles::SIDE as u32;

@@ -3,15 +3,15 @@
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use super::{SIDE, levels::Land, relief};
-use crate::{
+use crate::runtime::BrushRing;
+use thalweg_scene::{
     look::{Background, ColorBy, Look, NO_SNOW},
     model::session::Session,
-    runtime::BrushRing,
-    sim::{
-        edit::{Brush, Symmetry, Tool},
-        process::wind::Weather,
-        terrain::Terrain,
-    },
+};
+use thalweg_sim::{
+    core::terrain::Terrain,
+    edit::{Brush, Symmetry, Tool},
+    process::wind::Weather,
 };
 
 /// Room between blocks, as a share of a block's longer side.
@@ -377,7 +377,7 @@ pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{io::scene, model::origin::Options};
+    use thalweg_scene::{io::scene, model::origin::Options};
 
     #[test]
     fn twenty_blocks_stand_in_four_rows_apart_and_within_the_circle_of_one() {

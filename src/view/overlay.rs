@@ -10,10 +10,8 @@ use super::{
     layers::{byte_image, layer_image},
     material::update,
 };
-use crate::{
-    runtime::{Comparison, Live, Overlay, Shown},
-    sim::{grid::Grid, quantity::Scale},
-};
+use crate::runtime::{Comparison, Live, Overlay, Shown};
+use thalweg_sim::core::{grid::Grid, quantity::Scale};
 
 /// Colours from the least to the largest value.
 const COLORS: usize = 9;

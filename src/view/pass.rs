@@ -37,7 +37,8 @@ use super::{
     material::Variant,
     redraw::{Drawing, Waiting},
 };
-use crate::{look::ToneCurve, runtime::FreeView};
+use crate::runtime::FreeView;
+use thalweg_scene::look::ToneCurve;
 
 /// The format of a picture as the screen shows it, or of its light.
 pub(super) fn format(as_light: bool) -> TextureFormat {

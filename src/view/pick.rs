@@ -13,12 +13,13 @@ use super::{
     hand::{Hand, Sight},
     numbers::SceneNumbers,
 };
-use crate::{
-    runtime::{
-        Brushes, Followed, FollowedTrace, FreeView, KeyPointer, Live, OtherWindows, Pointed, PointerOverView,
-        ProbeMarks, Probes, RiverTrace, Rivers, Section, SectionTrace, SimSystems, SourceMarks, Touch,
-    },
-    sim::{measure::Study, ray, terrain::Terrain},
+use crate::runtime::{
+    Brushes, Followed, FollowedTrace, FreeView, KeyPointer, Live, OtherWindows, Pointed, PointerOverView, ProbeMarks,
+    Probes, RiverTrace, Rivers, Section, SectionTrace, SimSystems, SourceMarks, Touch,
+};
+use thalweg_sim::{
+    core::{ray, terrain::Terrain},
+    measure::Study,
 };
 
 /// Straight pieces as which the line of a section follows the ground.
@@ -195,10 +196,8 @@ pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        model::{origin::Options, session::Session},
-        view::numbers,
-    };
+    use crate::view::numbers;
+    use thalweg_scene::model::{origin::Options, session::Session};
 
     #[test]
     fn the_pointer_finds_the_place_that_the_picture_shows() {

@@ -26,11 +26,11 @@ use super::{
     redraw::Waiting,
     upload::row_bytes,
 };
-use crate::{
+use crate::runtime::{
+    Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Recording, Revision, ViewCommand,
+};
+use thalweg_scene::{
     io::{Budget, JobProgress, Pixels},
-    runtime::{
-        Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Recording, Revision, ViewCommand,
-    },
     settings::PictureFormat,
 };
 

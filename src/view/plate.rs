@@ -5,9 +5,9 @@ use std::fmt::Write;
 use bevy::{prelude::*, render::render_resource::TextureFormat};
 
 use super::{layers::cell_image, levels::Land, numbers::SceneNumbers};
-use crate::{
+use crate::runtime::{Live, amount};
+use thalweg_scene::{
     io::{page, reference::escaped},
-    runtime::{Live, amount},
     settings::Units,
 };
 
@@ -163,7 +163,7 @@ fn halved([width, height]: [usize; 2], texels: &[u8]) -> ([usize; 2], Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::{super::numbers::alone, *};
-    use crate::model::{origin::Options, session::Session};
+    use thalweg_scene::model::{origin::Options, session::Session};
 
     fn plate(title: &str) -> Plate {
         let options = Options { size: Some((64, 48)), ..Options::default() };

@@ -25,15 +25,15 @@ use super::{
     ground::Blocks,
     picture::{self, Part, Taking},
 };
-use crate::{
-    look::ToneCurve,
-    runtime::{
-        BrushCursor, Brushes, Channels, FreeView, Live, Overlay, PointerOverView, Preferences, Revision, Section,
-        Shown, Transport,
-    },
-    settings::{AntiAliasing, Quality},
-    sim::quantity::Quantity,
+use crate::runtime::{
+    BrushCursor, Brushes, Channels, FreeView, Live, Overlay, PointerOverView, Preferences, Revision, Section, Shown,
+    Transport,
 };
+use thalweg_scene::{
+    look::ToneCurve,
+    settings::{AntiAliasing, Quality},
+};
+use thalweg_sim::core::quantity::Quantity;
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
 const LINGERS: u32 = 3;

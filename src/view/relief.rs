@@ -12,10 +12,8 @@ use super::{
     rays::{self, WHOLLY},
     upload::{self, Room},
 };
-use crate::{
-    look::Look,
-    sim::tiles::{self, Tiling},
-};
+use thalweg_scene::look::Look;
+use thalweg_sim::core::tiles::{self, Tiling};
 
 /// Numbers of a cell in the texture of layers: ground, sand, depth of the water, and sediment or, less than nothing, wetness.
 pub(super) type Layers = [f32; 4];

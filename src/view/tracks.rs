@@ -15,11 +15,9 @@ use super::{
     numbers::SceneNumbers,
     pass::{Piece, Surface, SurfacePlugin},
 };
-use crate::{
-    model::session::Session,
-    runtime::{Comparison, Live, Revision, Section, Shown, Transport},
-    sim::{Slot, process::Track},
-};
+use crate::runtime::{Comparison, Live, Revision, Section, Shown, Transport};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{process::Track, simulation::Slot};
 
 const LIFE: f32 = 2.4;
 /// Length of a streak, as a share of its way.
@@ -261,7 +259,7 @@ fn ribbons(ways: &[Ribbon]) -> Mesh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::origin::Options;
+    use thalweg_scene::model::origin::Options;
 
     #[test]
     fn a_streak_ends_where_the_water_hides_its_bed_or_the_track_leaves_over_a_border() {

@@ -16,7 +16,7 @@ use bevy::{
     },
 };
 
-use crate::sim::tiles::Tiling;
+use thalweg_sim::core::tiles::Tiling;
 
 /// In a buffer, rows of texels begin at multiples of so many bytes.
 const ALIGNED: usize = 256;

@@ -280,11 +280,10 @@ mod tests {
     use bevy::ecs::{message::Messages, system::SystemState};
 
     use super::*;
-    use crate::{
+    use crate::{runtime::CameraStep, view::numbers};
+    use thalweg_scene::{
         io::project,
         model::{origin::Options, session::Session},
-        runtime::CameraStep,
-        view::numbers,
     };
 
     fn app() -> App {

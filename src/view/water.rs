@@ -16,10 +16,8 @@ use super::{
     overlay::Motions,
     pass::{Surface, SurfacePlugin},
 };
-use crate::{
-    look::WaterLook,
-    runtime::{Comparison, Live, Shown, TICKS_PER_SECOND},
-};
+use crate::runtime::{Comparison, Live, Shown, TICKS_PER_SECOND};
+use thalweg_scene::look::WaterLook;
 
 /// `Water` in `shaders/water.wgsl` is its twin.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]

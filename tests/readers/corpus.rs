@@ -4,7 +4,7 @@
 
 use std::{fs, io::Read, path::Path, sync::Arc};
 
-use thalweg::{
+use thalweg_scene::{
     io::{
         JobProgress, Place,
         preset::Preset,
@@ -14,8 +14,8 @@ use thalweg::{
     },
     model::{origin::Options, session::Session, state::State},
     settings::{Remembered, Settings, Theme},
-    sim::grid::Grid,
 };
+use thalweg_sim::core::grid::Grid;
 
 use super::readers::KEYFRAME;
 

@@ -3,9 +3,9 @@
 use super::*;
 use thalweg::{
     runtime::WindowCommand,
-    settings::Units,
     ui::{access, seek},
 };
+use thalweg_scene::settings::Units;
 
 /// Everything that Tab can reach: names and places.
 fn reachable(harness: &Harness<'_>) -> Vec<(Role, String, egui::Rect)> {

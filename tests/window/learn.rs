@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::{
+use thalweg::runtime::LearnCommand;
+use thalweg_scene::{
     io::lesson::{built_in, open},
     model::lesson::{Answer, Attempt, Task},
-    runtime::LearnCommand,
 };
 
 use super::*;
@@ -39,7 +39,7 @@ fn every_step_of_every_lesson_is_drawn_within_its_panel_and_asks_for_nothing() {
 
 /// The first step of the lessons whose task is of a kind.
 fn first(wanted: impl Fn(&Task) -> bool) -> (&'static str, usize, Task) {
-    let steps = |(name, lesson): &'static (&'static str, thalweg::model::lesson::Lesson)| {
+    let steps = |(name, lesson): &'static (&'static str, thalweg_scene::model::lesson::Lesson)| {
         lesson.steps.iter().enumerate().filter_map(move |(number, step)| Some((*name, number, step.task.clone()?)))
     };
     built_in().iter().flat_map(steps).find(|(.., task)| wanted(task)).expect("there is one")
@@ -96,10 +96,9 @@ fn asked_to_draw() -> (Shelf, String) {
     let shelf = at(name, step, BTreeMap::new());
     let mut section = Section::default();
     section.ends = Some([[0.0, 0.5], [1.0, 0.5]]);
-    section.now = shelf.show(|state| {
-        thalweg::sim::measure::section(&state.live.chosen().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
-    });
-    section.start = section.now.iter().map(thalweg::sim::measure::Layers::ground).collect();
+    section.now = shelf
+        .show(|state| thalweg_sim::measure::section(&state.live.chosen().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]]));
+    section.start = section.now.iter().map(thalweg_sim::measure::Layers::ground).collect();
     (shelf.with(section), task.key().expect("it is answered").to_owned())
 }
 
@@ -156,7 +155,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
     harness.run_steps(4);
     let start = shelf.show(|state| {
         let line = [[0.0, 0.5], [1.0, 0.5]];
-        thalweg::sim::measure::section(&state.live.chosen().simulation.terrain, line)[0].ground()
+        thalweg_sim::measure::section(&state.live.chosen().simulation.terrain, line)[0].ground()
     });
     let press = |harness: &mut Harness<'_>, name: &str| {
         harness.get_by_label(name).click();
@@ -191,7 +190,7 @@ fn the_checks_are_listed_before_they_are_made() {
         asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
     });
     harness.run_steps(3);
-    for check in thalweg::sim::check::CHECKS {
+    for check in thalweg_sim::simulation::check::CHECKS {
         assert!(harness.query_by_label(check.title).is_some(), "{}", check.title);
     }
     harness.get_by_label("Check now").click();

@@ -22,39 +22,13 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use thalweg::{
-    allocator::{Counting, in_use},
     app::{film, graphics, loss, off_screen},
-    io::{
-        Error, JobProgress, Pixels,
-        preset::PRESETS,
-        project,
-        scene::{self, BUILT_IN, Picture, PictureOptions},
-        watch::Shooting,
-    },
-    look::ToneCurve,
-    model::{
-        film::{Caption, Ease, Key as CameraKey, Pose, Script},
-        origin::Options,
-        playlist::Playlist,
-        session::Session,
-    },
-    params::{Value, walk},
     runtime::{
         BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, Draft, EditCommand, Eye,
         FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Live,
         Notices, Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
         Recording, Revision, Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown,
         SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
-    },
-    settings::{AntiAliasing, Quality, Settings},
-    sim::{
-        edit::Tool,
-        measure::Study,
-        network::{Land, RiverParams},
-        process::catalogue,
-        quantity::Quantity,
-        statistics::Statistics,
-        terrain::{Layer, Source},
     },
     ui::{
         Kept, PanelState, UiVisible,
@@ -70,6 +44,35 @@ use thalweg::{
         windows::{Windows, windows_ui},
     },
     view::{FixedStep, camera::Viewpoint, picture::rgb},
+};
+use thalweg_scene::{
+    allocator::{Counting, in_use},
+    io::{
+        Error, JobProgress, Pixels,
+        preset::PRESETS,
+        project,
+        scene::{self, BUILT_IN, Picture, PictureOptions},
+        watch::Shooting,
+    },
+    look::ToneCurve,
+    model::{
+        film::{Caption, Ease, Key as CameraKey, Pose, Script},
+        origin::Options,
+        playlist::Playlist,
+        session::Session,
+    },
+    settings::{AntiAliasing, Quality, Settings},
+};
+use thalweg_sim::{
+    core::{
+        quantity::Quantity,
+        terrain::{Layer, Source},
+    },
+    edit::Tool,
+    hydrology::network::RiverParams,
+    measure::{Study, statistics::Statistics},
+    params::{Value, walk},
+    process::catalogue,
 };
 
 #[global_allocator]
@@ -125,7 +128,7 @@ impl Shelf {
 fn studied(shelf: &Shelf) -> Rivers {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
     let study =
-        |state: &PanelState<'_>| Study::of(&Land::of(&state.live.chosen().simulation, &params), Some([0.5, 0.5]));
+        |state: &PanelState<'_>| Study::of(&state.live.chosen().simulation.river_land(&params), Some([0.5, 0.5]));
     let found = shelf.show(study);
     let mut rivers = Rivers::default();
     (rivers.found, rivers.chosen) = (Some(found), Some([0.5, 0.5]));

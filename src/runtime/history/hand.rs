@@ -8,11 +8,9 @@ use super::{
     History, Node,
     step::{Change, Setting},
 };
-use crate::{
-    model::film::Keys,
-    runtime::{Label, Live},
-    sim::edit::Patch,
-};
+use crate::runtime::{Label, Live};
+use thalweg_scene::model::film::Keys;
+use thalweg_sim::edit::Patch;
 
 /// Changes of the same thing within this time are one step: a slider that is dragged.
 const SAME_STEP: Duration = Duration::from_millis(900);

@@ -5,10 +5,8 @@ use std::{sync::Arc, time::Instant};
 use bevy::prelude::*;
 
 use super::{History, Node, NodeState, step::Change};
-use crate::{
-    model::state::Copied,
-    runtime::{Live, Preferences},
-};
+use crate::runtime::{Live, Preferences};
+use thalweg_scene::model::state::Copied;
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
 const INTERVAL: u64 = 10;

@@ -25,7 +25,7 @@ pub use self::picture::HistoryPicture;
 use self::step::{Change, HandStep};
 pub(super) use self::{hand::follow_button, keep::follow, picture::draw_wanted, tree::go_to_wanted};
 use super::{Label, Live};
-use crate::model::state::State;
+use thalweg_scene::model::state::State;
 
 /// A place in the tree.
 #[derive(Debug)]

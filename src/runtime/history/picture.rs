@@ -5,13 +5,13 @@ use std::{sync::Arc, thread::JoinHandle};
 use bevy::prelude::*;
 
 use super::{History, Node, NodeState};
-use crate::{
+use crate::runtime::Live;
+use thalweg_scene::{
     io::{JobProgress, export::hillshade::hillshade},
     look::{Look, WaterLook},
     model::state::State,
-    runtime::Live,
-    sim::{grid::Grid, terrain::Layer},
 };
+use thalweg_sim::core::{grid::Grid, terrain::Layer};
 
 /// Pixels along the longer side.
 const SIDE: usize = 160;

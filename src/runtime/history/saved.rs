@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{History, Node, NodeState, step::Change};
-use crate::{io::project, model::state::State, runtime::Live};
+use crate::runtime::Live;
+use thalweg_scene::{io::project, model::state::State};
 
 /// Most ends of branches that get a state when a project is saved: packing each takes a moment.
 const MOST_ENDS: usize = 32;

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use bevy::log::error;
 
 use crate::runtime::{Label, Live};
-use crate::{
-    model::{
-        film::{Key, Keys},
-        session::Session,
-    },
-    sim::{edit::Patch, terrain::Source},
+use thalweg_scene::model::{
+    film::{Key, Keys},
+    session::Session,
 };
+use thalweg_sim::{core::terrain::Source, edit::Patch};
 
 /// A step of the hand.
 #[derive(Clone, Debug)]

@@ -12,10 +12,8 @@ use super::{
     History, Node, NodeState,
     step::{Change, HandStep},
 };
-use crate::{
-    model::{session::Session, state::State},
-    runtime::{Label, Live, Revision, Transport},
-};
+use crate::runtime::{Label, Live, Revision, Transport};
+use thalweg_scene::model::{session::Session, state::State};
 
 impl History {
     pub(super) fn node(&self, id: u64) -> Option<&Node> {

@@ -8,7 +8,13 @@ use std::{
 use bevy::prelude::*;
 
 use super::Runtime;
-use crate::{
+use crate::runtime::{
+    Command, EditCommand, FileCommand, History, Label, Level, Live, PresentCommand, Revision, ViewCommand,
+    amount::length,
+    document::remember_file,
+    jobs::{Held, Job, JobOutcome, Jobs, name},
+};
+use thalweg_scene::{
     io::{
         Budget, Error,
         project::{Keyframes, Project},
@@ -17,14 +23,11 @@ use crate::{
         origin::{Heightmap, Options, Origin},
         session::Session,
     },
+};
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Layer},
+    edit::Tool,
     params::capital,
-    runtime::{
-        Command, EditCommand, FileCommand, History, Label, Level, Live, PresentCommand, Revision, ViewCommand,
-        amount::length,
-        document::remember_file,
-        jobs::{Held, Job, JobOutcome, Jobs, name},
-    },
-    sim::{edit::Tool, grid::Grid, terrain::Layer},
 };
 
 /// Takes over what finished jobs bring.

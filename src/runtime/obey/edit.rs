@@ -1,11 +1,13 @@
 //! Parameters, layers and undo.
 
 use super::Runtime;
-use crate::{
-    model::session::Session,
+use crate::runtime::{EditCommand, History, Label, Level, Live, amount::volume, jobs::Task};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    edit::Patch,
+    hydrology::breach::Breached,
     params::{Value, write},
-    runtime::{EditCommand, History, Label, Level, Live, amount::volume, jobs::Task},
-    sim::{Simulation, breach::Breached, edit::Patch, process::water::Balance},
+    simulation::{Simulation, water::Balance},
 };
 
 impl Runtime<'_> {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use bevy::prelude::*;
 
 use super::Runtime;
-use crate::{
+use crate::runtime::{FileCommand, Label, Level, document::project, jobs::Task};
+use thalweg_scene::{
     io::{Error, keep::Keeper, preset::Preset, reference},
-    runtime::{FileCommand, Label, Level, document::project, jobs::Task},
     settings::{Settings, reference_folder},
 };
 

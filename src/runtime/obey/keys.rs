@@ -1,10 +1,8 @@
 //! The keys of the camera along the run.
 
 use super::Runtime;
-use crate::{
-    model::film::{Ease, Key, Keys},
-    runtime::{Gait, KeyCommand, Label, Level},
-};
+use crate::runtime::{Gait, KeyCommand, Label, Level};
+use thalweg_scene::model::film::{Ease, Key, Keys};
 
 impl Runtime<'_> {
     pub(super) fn key(&mut self, command: &KeyCommand) {

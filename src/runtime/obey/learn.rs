@@ -6,7 +6,12 @@ use std::{
 };
 
 use super::Runtime;
-use crate::{
+use crate::runtime::{
+    EditCommand, Label, LearnCommand, Level, SPEEDS, Workspace,
+    charts::{self, Series},
+    jobs,
+};
+use thalweg_scene::{
     io::{
         chart, checks,
         lesson::{self, report},
@@ -17,13 +22,8 @@ use crate::{
         lesson::{Answer, Lesson, Task},
         origin::Options,
     },
-    runtime::{
-        EditCommand, Label, LearnCommand, Level, SPEEDS, Workspace,
-        charts::{self, Series},
-        jobs,
-    },
-    sim::{quantity::Quantity, statistics::Statistics},
 };
+use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
 
 const NO_LESSON: &str = "No lesson is open: the workspace Learn lists them.";
 

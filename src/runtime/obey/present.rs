@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::Runtime;
-use crate::{
-    io::playlist,
-    runtime::{Level, PresentCommand, ShowCommand, Workspace, jobs::Task},
-};
+use crate::runtime::{Level, PresentCommand, ShowCommand, Workspace, jobs::Task};
+use thalweg_scene::io::playlist;
 
 impl Runtime<'_> {
     pub(super) fn present(&mut self, command: &PresentCommand) {

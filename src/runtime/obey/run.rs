@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::Runtime;
-use crate::{
+use crate::runtime::{
+    EditCommand, Label, Level, Live, RunCommand, SPEEDS,
+    jobs::{Held, Sheets, Task},
+};
+use thalweg_scene::{
     io::Budget,
     model::{origin::Tile, session::Session},
-    runtime::{
-        EditCommand, Label, Level, Live, RunCommand, SPEEDS,
-        jobs::{Held, Sheets, Task},
-    },
 };
 
 impl Runtime<'_> {

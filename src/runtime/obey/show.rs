@@ -1,10 +1,8 @@
 //! What is shown of the runs.
 
 use super::Runtime;
-use crate::{
-    params::Value,
-    runtime::{Comparison, Gait, Level, SPEEDS, ShowCommand, Way, Workspace},
-};
+use crate::runtime::{Comparison, Gait, Level, SPEEDS, ShowCommand, Way, Workspace};
+use thalweg_sim::params::Value;
 
 impl Runtime<'_> {
     pub(super) fn show(&mut self, command: &ShowCommand) {

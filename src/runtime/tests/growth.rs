@@ -1,7 +1,7 @@
 //! A range that grows beside the frames, outlets and lakes.
 
 use super::*;
-use crate::sim::{breach::Limits, edit::Tool, measure::Measures, terrain::Terrain};
+use thalweg_sim::{core::terrain::Terrain, edit::Tool, hydrology::breach::Limits, measure::Measures};
 
 fn terrain(app: &App) -> Terrain {
     app.world().resource::<Live>().chosen().simulation.terrain.clone()

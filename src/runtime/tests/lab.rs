@@ -3,7 +3,8 @@
 use bevy::time::TimeUpdateStrategy;
 
 use super::*;
-use crate::{model::origin::Tile, sim::quantity::Quantity};
+use thalweg_scene::model::origin::Tile;
+use thalweg_sim::core::quantity::Quantity;
 
 fn only(app: &mut App, key: &str) {
     for slot in &mut app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.slots {
@@ -93,7 +94,7 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     assert_eq!(live.all().len(), 2);
     let per_tick = |app: &App, run: usize| {
         let session = &app.world().resource::<Live>().all()[run];
-        crate::params::get(&session.groups(), "droplets.per_tick").map(|parameter| parameter.value.to_string())
+        thalweg_sim::params::get(&session.groups(), "droplets.per_tick").map(|parameter| parameter.value.to_string())
     };
     assert_eq!([per_tick(&app, 0), per_tick(&app, 1)], ["100", "900"].map(|text| Ok(text.to_owned())));
     let live = app.world().resource::<Live>();

@@ -1,7 +1,7 @@
 //! A lesson from its first step to the report.
 
 use super::*;
-use crate::{
+use thalweg_scene::{
     io::lesson::{BUILT_IN, path_of},
     model::lesson::{Answer, Attempt, Task},
 };
@@ -105,7 +105,7 @@ fn a_lesson_begins_again_without_its_answers() {
     assert!(attempt(&app).answers.is_empty() && attempt(&app).step == 0);
     let live = app.world().resource::<Live>();
     assert!(live.chosen().simulation.terrain == start && live.ticks() == 0);
-    let exchange = crate::params::get(&live.chosen().groups(), "droplets.exchange").expect("there is one");
+    let exchange = thalweg_sim::params::get(&live.chosen().groups(), "droplets.exchange").expect("there is one");
     assert_ne!(exchange.value.to_string(), "0.7");
     send(&mut app, LearnCommand::BringBack);
     app.update();

@@ -1,7 +1,7 @@
 //! What happens when another work is opened: it runs ahead, and what was looked at before ends.
 
 use super::*;
-use crate::sim::{edit::Tool, quantity::Quantity};
+use thalweg_sim::{core::quantity::Quantity, edit::Tool};
 
 #[test]
 fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {

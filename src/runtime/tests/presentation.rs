@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::*;
-use crate::{
+use thalweg_scene::{
     io::{JobProgress, project::Project},
     model::playlist::{Item, Playlist},
     settings::Remembered,

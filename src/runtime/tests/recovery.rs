@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::{io::project, sim::edit::Tool};
+use thalweg_scene::io::project;
+use thalweg_sim::edit::Tool;
 
 /// An app that keeps its work in a folder, and offers what lies there.
 pub(super) fn keeping(folder: &Path) -> App {
@@ -32,7 +33,7 @@ fn answer(app: &App, path: &Path, place: usize) -> Command {
     offer.expect("it is offered").answers[place].1.clone()
 }
 
-fn terrain(app: &App) -> crate::sim::terrain::Terrain {
+fn terrain(app: &App) -> thalweg_sim::core::terrain::Terrain {
     app.world().resource::<Live>().chosen().simulation.terrain.clone()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::sim::terrain::Source;
+use thalweg_sim::core::terrain::Source;
 
 fn marks(app: &App) -> Vec<Mark> {
     app.world().resource::<History>().marks()
@@ -261,7 +261,7 @@ fn a_setting_is_taken_back_without_going_back_in_time() {
     let set = |app: &App| {
         let session = app.world().resource::<Live>().chosen();
         let thermal = session.simulation.slots.iter().any(|slot| slot.key() == "thermal" && slot.enabled);
-        (crate::params::get(&session.groups(), "droplets.friction").expect("it exists").value, thermal)
+        (thalweg_sim::params::get(&session.groups(), "droplets.friction").expect("it exists").value, thermal)
     };
     for (command, wanted) in [
         (EditCommand::Undo, ("0.2", false)),
@@ -302,7 +302,7 @@ fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
 
 fn friction(app: &App) -> String {
     let groups = app.world().resource::<Live>().chosen().groups();
-    crate::params::get(&groups, "droplets.friction").expect("it exists").value.to_string()
+    thalweg_sim::params::get(&groups, "droplets.friction").expect("it exists").value.to_string()
 }
 
 #[test]

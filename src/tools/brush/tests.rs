@@ -1,11 +1,9 @@
 //! The checks of strokes, made by touches as the pointer sends them.
 
 use super::*;
-use crate::{
-    model::origin::Options,
-    runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport},
-    sim::terrain::Terrain,
-};
+use crate::runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport};
+use thalweg_scene::model::origin::Options;
+use thalweg_sim::core::terrain::Terrain;
 
 fn app() -> App {
     let mut app = App::new();

@@ -1,0 +1,301 @@
+//! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a plain scalar loop run in the same
+//! process.
+
+mod fluvial;
+mod grids;
+mod sizes;
+mod wind;
+
+use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Instant};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use self::{fluvial::rivers, grids::GRIDS, wind::grains};
+use super::{Failure, print};
+use thalweg_sim::{
+    core::{rng::Stream, terrain::Terrain},
+    generate::{TerrainParams, generate},
+    params::{STATED_CELLS, follow},
+    process::{
+        AnyProcess, Mode, Process,
+        droplets::{
+            DropletLaw, Droplets, Params,
+            plain::PlainStreams,
+            published::{DropletState, MassTransfer, run_alone},
+        },
+    },
+    simulation::Simulation,
+};
+
+/// Droplets that make a finished map in the article.
+const FINISHED_MAP: f64 = 200_000.0;
+/// Repetitions whose median is reported.
+const REPETITIONS: usize = 5;
+/// Droplets of a repetition, and those of the plain loop.
+const DROPLETS: f64 = 5000.0;
+const PLAIN_DROPLETS: usize = 2000;
+/// Seconds after which a map is not finished but reckoned from what has run.
+const LONGEST: f64 = 3.0;
+
+#[derive(Args)]
+pub(super) struct Bench {
+    /// Cells on a side
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(32..=4096))]
+    size: u32,
+    /// Threads to use; all of the machine's without it
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Grid processes alone, which take seconds
+    #[arg(long)]
+    grids: bool,
+    /// Every process at 256² to 4096² cells with 1, 2 and all threads, which takes minutes
+    #[arg(long, conflicts_with_all = ["size", "threads", "grids"])]
+    sizes: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Bench {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let no_threads = |error| Failure::while_running(format!("threads could not be started: {error}"));
+        if self.sizes {
+            let all = std::thread::available_parallelism().map_or(1, usize::from);
+            let mut threads = vec![1, 2, all];
+            threads.sort_unstable();
+            threads.dedup();
+            let report = sizes::measure(&threads).map_err(no_threads)?;
+            return print(&if self.json { format!("{report:#}\n") } else { sizes::table(&report) });
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, usize::from)).build();
+        let pool = pool.map_err(no_threads)?;
+        let threads = pool.current_num_threads();
+        let scale = 256.0 / self.size as f32;
+        let params = TerrainParams { width: self.size, height: self.size, ..TerrainParams::default() };
+        let params = TerrainParams { cell_size: params.cell_size * scale, ..params };
+        let terrain = generate(&params, 1);
+        let pool = Arc::new(pool);
+        // Grids first: they need half a second, and droplets heat the machine.
+        let bandwidth = bandwidth(&pool);
+        let mut processes: BTreeMap<&str, Value> =
+            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
+        processes.insert("fluvial", rivers(&terrain, &pool));
+        if !self.grids {
+            processes.insert("wind", grains(&pool, self.size));
+            processes.insert("droplets", droplets(&terrain, pool));
+        }
+        let report = json!({
+            "threads": threads, "size": self.size, "bandwidth_gb_per_s": bandwidth, "processes": processes,
+        });
+        print(&if self.json { format!("{report:#}\n") } else { table(&report) })
+    }
+}
+
+/// The report as a table: a line per process, and what there is to say besides.
+fn table(report: &Value) -> String {
+    let figure = |of: &Value, key: &str| of[key].as_f64().unwrap_or(f64::NAN);
+    let mut text = format!(
+        "{0} × {0} cells, {1} threads, {2:.1} GB/s; medians of {REPETITIONS}, in nanoseconds\n{3:14} {4:>13} {5:>11} {6:>7} {7:>11}   for each\n",
+        report["size"],
+        report["threads"],
+        figure(report, "bandwidth_gb_per_s"),
+        "process",
+        "as published",
+        "plain loop",
+        "ratio",
+        "default",
+    );
+    for (name, of) in report["processes"].as_object().into_iter().flatten() {
+        let (unit, published) =
+            if of["ns_per_cell"].is_null() { ("step of a particle", "ns_per_step") } else { ("cell", "ns_per_cell") };
+        let [published, plain, ratio, default] =
+            [published, "scalar_ns", "ratio", "default_ns"].map(|key| figure(of, key));
+        text += &format!("{name:14} {published:13.2} {plain:11.2} {ratio:7.1} {default:11.2}   {unit}");
+        let [share, default] = ["bandwidth_share", "default_bandwidth_share"].map(|key| 100.0 * figure(of, key));
+        let air = figure(of, "default_air_ns");
+        if air.is_finite() {
+            text += &format!(", by default cell and step, of which the air takes {air:.2}");
+        }
+        if let Some(stages) = of["default_stages_ns"].as_object() {
+            let stages: Vec<String> =
+                stages.iter().map(|(name, ns)| format!("{name} {:.1}", ns.as_f64().unwrap_or(f64::NAN))).collect();
+            text += &format!(", by default {}", stages.join(", "));
+        }
+        if share.is_finite() {
+            text += &format!(", {share:.0} % and {default:.0} % of the memory's speed");
+        }
+        text += "\n";
+    }
+    let droplets = &report["processes"]["droplets"];
+    if droplets.is_object() {
+        let [plain, ratio] = ["default_scalar_ns", "default_ratio"].map(|key| figure(droplets, key));
+        text += &format!("droplets by default in a plain loop: {plain:.2} ns a step, ratio {ratio:.1}\n");
+        let [default, plain, ratio] =
+            ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
+        text += &format!(
+            "a finished map of {FINISHED_MAP} droplets, made once or reckoned after {LONGEST} s: default {default:.2} s, \
+             published in a plain loop {plain:.2} s, ratio {ratio:.1}\n"
+        );
+    }
+    text
+}
+
+/// A run of nothing but these processes.
+fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn AnyProcess>>) -> Simulation {
+    let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
+    for process in processes {
+        if let Some(slot) = simulation.slot_mut(process.info().key) {
+            slot.process = process;
+            slot.enabled = true;
+        }
+    }
+    simulation
+}
+
+/// Runs ticks. Returns their seconds, and those of each stage by its name.
+fn timed(simulation: &mut Simulation, ticks: usize) -> (f64, BTreeMap<&'static str, f64>) {
+    let (mut stages, started) = (BTreeMap::new(), Instant::now());
+    for _ in 0..ticks {
+        simulation.begin_tick();
+        for process in 0..simulation.slots.len() {
+            loop {
+                let (stage, begun) = (simulation.next_stage(), Instant::now());
+                let done = simulation.advance(process);
+                if let Some((_, name)) = stage {
+                    *stages.entry(name).or_default() += begun.elapsed().as_secs_f64();
+                }
+                if done {
+                    break;
+                }
+            }
+        }
+        simulation.end_tick();
+    }
+    (started.elapsed().as_secs_f64(), stages)
+}
+
+fn substeps(simulation: &Simulation) -> u64 {
+    simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
+}
+
+/// Gigabytes a second that all threads together read and write in a copy far larger than the caches.
+fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
+    use rayon::prelude::*;
+    const COUNT: usize = 1 << 25;
+    let (from, mut to) = (vec![1.0_f32; COUNT], vec![0.0_f32; COUNT]);
+    let runs = (0..REPETITIONS).map(|_| {
+        let started = Instant::now();
+        pool.install(|| {
+            to.par_chunks_mut(1 << 16).zip(from.par_chunks(1 << 16)).for_each(|(to, from)| to.copy_from_slice(from));
+        });
+        black_box(&to);
+        // Read, written, and read before it is written.
+        12.0 * COUNT as f64 / started.elapsed().as_secs_f64() * 1e-9
+    });
+    runs.fold(0.0, f64::max)
+}
+
+/// Runs wave after wave until there were so many particles or so many seconds have gone by. Returns seconds, steps and particles.
+fn waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64, f64) {
+    let counts = |simulation: &Simulation| {
+        let all = simulation.slots.iter().map(|slot| slot.process.counts());
+        all.fold((0, 0), |(steps, particles), own| (steps + own.substeps, particles + own.particles))
+    };
+    let (begun, before) = (Instant::now(), counts(simulation));
+    loop {
+        simulation.begin_tick();
+        if (0..simulation.slots.len()).all(|process| simulation.advance(process)) {
+            simulation.end_tick();
+        }
+        let now = counts(simulation);
+        let (steps, ran, seconds) =
+            ((now.0 - before.0) as f64, (now.1 - before.1) as f64, begun.elapsed().as_secs_f64());
+        // A wave at least, however long it takes.
+        if ran >= particles || seconds >= longest && ran > 0.0 {
+            return (seconds, steps, ran);
+        }
+    }
+}
+
+/// Runs so many droplets. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
+fn run(terrain: &Terrain, params: &Params, most: f64, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
+    let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
+    let (seconds, steps, droplets) = waves(&mut simulation, most, LONGEST);
+    (seconds * 1e9 / steps, steps / droplets, seconds / droplets)
+}
+
+/// The published loop, one droplet after the other in f32. Same units as [`run`].
+fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
+    let law = MassTransfer::<f32>::new(&Params::default());
+    let (width, height) = (terrain.width(), terrain.height());
+    let mut ground = terrain.ground();
+    let mut stream = Stream::new(1, "bench", 0);
+    let started = Instant::now();
+    let (mut steps, mut droplets) = (0, 0);
+    while droplets < most && (droplets % 100 > 0 || started.elapsed().as_secs_f64() < LONGEST) {
+        droplets += 1;
+        let mut place = |side: usize| stream.below(side) as f32 + 0.5;
+        let droplet = DropletState::at(place(width), place(height), 1.0);
+        steps += run_alone(&mut ground, width, 1.0 / terrain.cell_size, &law, droplet).1.steps;
+    }
+    black_box(&ground);
+    let seconds = started.elapsed().as_secs_f64();
+    (seconds * 1e9 / steps as f64, steps as f64 / droplets as f64, seconds / droplets as f64)
+}
+
+/// The default streams in a plain loop. Same units as [`run`].
+fn scalar_streams(terrain: &Terrain, params: &Params, most: usize) -> (f64, f64, f64) {
+    let mut stream = Stream::new(1, "bench", 0);
+    let mut plain = PlainStreams::new(terrain);
+    let (started, mut droplets) = (Instant::now(), 0);
+    while droplets < most && started.elapsed().as_secs_f64() < LONGEST {
+        // A part of a tick where that alone would take long.
+        let part = (params.per_tick as usize).min(most);
+        plain.tick(terrain, params, part, &mut stream);
+        droplets += part;
+    }
+    black_box(&plain.ground);
+    let seconds = started.elapsed().as_secs_f64();
+    (seconds * 1e9 / plain.steps as f64, plain.steps as f64 / droplets as f64, seconds / droplets as f64)
+}
+
+fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
+    let (mut fast, mut plain) = (Vec::new(), Vec::new());
+    let (stated, mut params) = (Params::default(), Params::default());
+    follow((Droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
+    let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..params.clone() };
+    let (mut streams, mut plain_streams) = (Vec::new(), Vec::new());
+    for _ in 0..REPETITIONS {
+        fast.push(run(terrain, &published, DROPLETS, &pool));
+        plain.push(scalar(terrain, PLAIN_DROPLETS));
+        streams.push(run(terrain, &params, DROPLETS, &pool));
+        plain_streams.push(scalar_streams(terrain, &params, PLAIN_DROPLETS));
+    }
+    let (fast, plain) = (median(fast), median(plain));
+    let (streams, plain_streams) = (median(streams), median(plain_streams));
+    // Seconds each: once is enough.
+    let whole = run(terrain, &params, FINISHED_MAP, &pool);
+    let whole_plain = scalar(terrain, FINISHED_MAP as usize);
+    json!({
+        "ns_per_step": fast.0,
+        "scalar_ns": plain.0,
+        "ratio": plain.0 / fast.0,
+        "threads": pool.current_num_threads(),
+        "size": terrain.width(),
+        "steps_per_droplet": fast.1,
+        "default_ns": streams.0,
+        "default_scalar_ns": plain_streams.0,
+        "default_ratio": plain_streams.0 / streams.0,
+        "default_steps_per_droplet": whole.1,
+        "map_seconds": whole.2 * FINISHED_MAP,
+        "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,
+        "map_ratio": whole_plain.2 / whole.2,
+    })
+}
+
+/// The middle one by its first figure.
+fn median(mut runs: Vec<(f64, f64, f64)>) -> (f64, f64, f64) {
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    runs[runs.len() / 2]
+}

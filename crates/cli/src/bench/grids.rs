@@ -1,0 +1,104 @@
+//! Processes on grids, in nanoseconds per cell.
+
+use std::{sync::Arc, time::Instant};
+
+use serde_json::{Value, json};
+
+use super::{REPETITIONS, simulation};
+use thalweg_sim::{
+    core::terrain::Terrain,
+    process::{
+        AnyProcess, Mode, Process, runoff, thermal,
+        water::{self, plain::PlainWater},
+    },
+};
+
+/// Grid processes that are measured together.
+pub(super) struct GridBench {
+    pub name: &'static str,
+    enabled: &'static [&'static str],
+    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once each way.
+    bytes: [f64; 2],
+}
+
+/// Counted from the passes: see `water::pipes`, `water::friction` and `thermal`.
+pub(super) const GRIDS: [GridBench; 4] = [
+    GridBench { name: "water", enabled: &["water"], bytes: [72.0, 52.0] },
+    GridBench { name: "thermal", enabled: &["thermal"], bytes: [20.0, 20.0] },
+    GridBench { name: "runoff", enabled: &["runoff"], bytes: [36.0, 36.0] },
+    GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [92.0, 72.0] },
+];
+
+/// Ticks of a repetition at most, and cells that they compute; a tick is one step at published values.
+const MOST_TICKS: usize = 12;
+const GRID_CELLS: usize = 4 << 20;
+
+impl GridBench {
+    /// The figures of these processes on a terrain, with so many bytes that the machine moves in a nanosecond.
+    pub fn measure(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, bandwidth: f64) -> Value {
+        // Cells of 4 m: at published values one step a tick, and a depth at which the default needs no more.
+        let terrain = Terrain { cell_size: 4.0, ..terrain.clone() };
+        let ticks = (GRID_CELLS / terrain.bedrock.len()).clamp(1, MOST_TICKS);
+        let cells = (terrain.bedrock.len() * ticks) as f64;
+        let median = |mut runs: Vec<f64>| {
+            runs.sort_by(f64::total_cmp);
+            runs[runs.len() / 2] * 1e9 / cells
+        };
+        let fast = |mode: Mode| {
+            let mut processes: Vec<Box<dyn AnyProcess>> = vec![
+                Box::new(water::Water::with(water::Params { mode, ..Default::default() })),
+                Box::new(thermal::Thermal::with(thermal::Params { mode, ..Default::default() })),
+                Box::new(runoff::Runoff::with(runoff::Params { mode, ..Default::default() })),
+            ];
+            processes.retain(|process| self.enabled.contains(&process.info().key));
+            let mut simulation = simulation(&terrain, pool, processes);
+            let runs = (0..=REPETITIONS).map(|_| {
+                let started = Instant::now();
+                (0..ticks).for_each(|_| simulation.tick());
+                started.elapsed().as_secs_f64()
+            });
+            // The first makes room.
+            let runs = runs.skip(1).collect();
+            let steps =
+                simulation.slots.iter().filter(|slot| slot.key() == "water").map(|slot| slot.process.counts().substeps);
+            (median(runs), steps.sum::<u64>() as f64 / (ticks * (REPETITIONS + 1)) as f64)
+        };
+        let slow = || {
+            let (mut plain, mut runs_off) = (PlainWater::new(&terrain), runoff::plain::PlainRunoff::new(&terrain));
+            let (water, thermal) = (water::Params::default(), thermal::Params::default());
+            let runs = (0..3).map(|_| {
+                let started = Instant::now();
+                for _ in 0..ticks {
+                    if self.enabled.contains(&"water") {
+                        plain.flow(&water, water.dt);
+                    }
+                    if self.enabled.contains(&"thermal") {
+                        plain.slump(&thermal);
+                    }
+                    if self.enabled.contains(&"runoff") {
+                        runs_off.step(&runoff::Params::default());
+                    }
+                }
+                started.elapsed().as_secs_f64()
+            });
+            median(runs.collect())
+        };
+        let ((published, steps), (default, default_steps)) = (fast(Mode::Published), fast(Mode::Default));
+        let plain = slow();
+        let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
+        json!({
+            "ns_per_cell": published,
+            "scalar_ns": plain,
+            "ratio": plain / published,
+            "threads": pool.current_num_threads(),
+            "size": terrain.width(),
+            "default_ns": default,
+            "steps_per_tick": steps,
+            "default_steps_per_tick": default_steps,
+            "bytes_per_cell": self.bytes[0],
+            "default_bytes_per_cell": self.bytes[1],
+            "bandwidth_share": share(self.bytes[0], published),
+            "default_bandwidth_share": share(self.bytes[1], default),
+        })
+    }
+}

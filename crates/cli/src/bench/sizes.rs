@@ -1,0 +1,204 @@
+//! What each process costs on maps of several sizes, and how the cost grows with the number of cells.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use serde_json::{Value, json};
+
+use super::{super::tell, simulation, substeps, waves};
+use thalweg_sim::{
+    core::terrain::Terrain,
+    generate::{TerrainParams, generate},
+    params::{self, STATED_CELLS, follow, walk},
+    process::{
+        AnyProcess, Mode, Process,
+        droplets::{self, DropletLaw},
+        fluvial, runoff, thermal, water, wind,
+    },
+    simulation::Simulation,
+};
+
+/// Sides of the maps, in cells.
+const SIDES: [u32; 5] = [256, 512, 1024, 2048, 4096];
+/// Ticks that are measured, and seconds after which no other one begins.
+const TICKS: usize = 8;
+const LONGEST: f64 = 1.0;
+
+/// What a process costs for.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Cells,
+    /// Steps of as many particles on every map.
+    Particles,
+    /// Steps of particles whose number follows the cells of the map.
+    ParticlesPerCell,
+}
+
+/// A process that is measured.
+struct Subject {
+    name: &'static str,
+    of: Of,
+    /// Whether it runs on a map of nothing but sand.
+    loose: bool,
+    process: fn() -> Box<dyn AnyProcess>,
+}
+
+const fn subject(name: &'static str, of: Of, loose: bool, process: fn() -> Box<dyn AnyProcess>) -> Subject {
+    Subject { name, of, loose, process }
+}
+
+fn droplets(mode: Mode, law: DropletLaw) -> Box<dyn AnyProcess> {
+    Box::new(droplets::Droplets::with(droplets::Params { mode, law, ..Default::default() }))
+}
+
+fn published_wind() -> Box<dyn AnyProcess> {
+    let (mode, law) = (Mode::Published, wind::WindLaw::_2020);
+    Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
+}
+
+const SUBJECTS: [Subject; 12] = [
+    subject("streams, 1000", Of::Particles, false, || droplets(Mode::Default, DropletLaw::Streams)),
+    subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default, DropletLaw::Streams)),
+    subject("mass transfer, per cell", Of::ParticlesPerCell, false, || {
+        droplets(Mode::Default, DropletLaw::MassTransfer)
+    }),
+    subject("published, 1000", Of::Particles, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
+    subject("published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
+    subject("wind", Of::Cells, true, || Box::new(wind::Wind::default())),
+    subject("wind published, 1024", Of::Particles, true, published_wind),
+    subject("wind published, per cell", Of::ParticlesPerCell, true, published_wind),
+    subject("water", Of::Cells, false, || Box::new(water::Water::default())),
+    subject("thermal", Of::Cells, false, || Box::new(thermal::Thermal::default())),
+    subject("uplift and rivers", Of::Cells, false, || Box::new(fluvial::Fluvial::default())),
+    subject("runoff", Of::Cells, false, || Box::new(runoff::Runoff::default())),
+];
+
+/// Measures every process at every size with each of these numbers of threads.
+///
+/// # Errors
+/// If threads can't be started.
+pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuildError> {
+    let pools = threads.iter().map(|&count| rayon::ThreadPoolBuilder::new().num_threads(count).build().map(Arc::new));
+    let pools: Vec<Arc<rayon::ThreadPool>> = pools.collect::<Result<_, _>>()?;
+    // By process and number of threads, from the smallest map to the largest: nanoseconds, and seconds of a tick.
+    let mut runs: BTreeMap<(&str, usize), Vec<(f64, f64)>> = BTreeMap::new();
+    for side in SIDES {
+        tell(&format!("measuring {side}² cells …"));
+        for loose in [false, true] {
+            let terrain = terrain(side, loose);
+            for subject in SUBJECTS.iter().filter(|subject| subject.loose == loose) {
+                for pool in &pools {
+                    let run = subject.run(&terrain, pool);
+                    runs.entry((subject.name, pool.current_num_threads())).or_default().push(run);
+                }
+            }
+        }
+    }
+    let rows = runs.into_iter().map(|((name, threads), runs)| {
+        let cells = SUBJECTS.iter().any(|subject| subject.name == name && subject.of == Of::Cells);
+        let (ns, seconds): (Vec<f64>, Vec<f64>) = runs.into_iter().unzip();
+        json!({
+            "process": name,
+            "threads": threads,
+            "of": if cells { "cell" } else { "step of a particle" },
+            "ns": ns,
+            "seconds_per_tick": seconds,
+            "exponent": exponent(if cells { &seconds } else { &ns }),
+        })
+    });
+    Ok(json!({ "sides": SIDES, "rows": rows.collect::<Vec<_>>() }))
+}
+
+/// The map of `thalweg bench` with so many cells on a side; the one for the wind is nothing but sand.
+fn terrain(side: u32, loose: bool) -> Terrain {
+    let params = TerrainParams { width: side, height: side, ..TerrainParams::default() };
+    let params = if loose {
+        TerrainParams { cell_size: 10.0, loose, relief: 2.5 * side as f32, ..params }
+    } else {
+        TerrainParams { cell_size: params.cell_size * 256.0 / side as f32, ..params }
+    };
+    generate(&params, 1)
+}
+
+impl Subject {
+    /// Returns nanoseconds for each step of a particle or each cell, and the seconds of a tick.
+    fn run(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> (f64, f64) {
+        let mut process = (self.process)();
+        if self.of == Of::ParticlesPerCell {
+            let (key, fresh) = (process.info().key, process.fresh());
+            let [params, _] = process.settings_mut();
+            follow((key, params), fresh.params(), [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
+        }
+        let mut simulation = simulation(terrain, pool, vec![process]);
+        match self.of {
+            Of::ParticlesPerCell => part_of_a_tick(&mut simulation),
+            Of::Particles => ticks(&mut simulation, substeps),
+            Of::Cells => ticks(&mut simulation, |simulation| simulation.ticks() * terrain.bedrock.len() as u64),
+        }
+    }
+}
+
+/// Runs two ticks at least. Returns the median of nanoseconds for each of what is counted, and of the seconds of a tick. The first, which
+/// makes room, is left out.
+fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (f64, f64) {
+    let (begun, mut ticks) = (Instant::now(), Vec::new());
+    while ticks.len() <= TICKS && (ticks.len() < 2 || begun.elapsed().as_secs_f64() < LONGEST) {
+        let (started, before) = (Instant::now(), counted(simulation));
+        simulation.tick();
+        let seconds = started.elapsed().as_secs_f64();
+        ticks.push((seconds * 1e9 / (counted(simulation) - before) as f64, seconds));
+    }
+    ticks.remove(0);
+    ticks.sort_by(|one, other| one.1.total_cmp(&other.1));
+    ticks[ticks.len() / 2]
+}
+
+/// Runs wave after wave, as a tick of many droplets takes long. Returns the mean of nanoseconds for each step of a particle, and the
+/// seconds that a tick takes at this pace. The first waves, which make room, are left out.
+fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
+    waves(simulation, f64::INFINITY, 0.5 * LONGEST);
+    let (seconds, steps, particles) = waves(simulation, f64::INFINITY, LONGEST);
+    let per_tick = simulation.slots.iter().filter(|slot| slot.enabled).find_map(|slot| {
+        let parameters = walk((slot.key(), slot.process.params()));
+        parameters.into_iter().find(|parameter| parameter.name == "per_tick").map(|parameter| parameter.value)
+    });
+    let Some(params::Value::Number(per_tick)) = per_tick else { unreachable!("processes of particles have it") };
+    (seconds * 1e9 / steps, seconds * per_tick / particles)
+}
+
+/// The power of the number of cells with which these times grow, from one side to the next twice as long.
+fn exponent(seconds: &[f64]) -> f64 {
+    // The slope of the straight line through the logarithms.
+    let middle = 0.5 * (seconds.len() as f64 - 1.0);
+    let steps = || seconds.iter().enumerate().map(|(step, seconds)| (step as f64 - middle, seconds.ln()));
+    let (along, square) = steps().fold((0.0, 0.0), |(a, b), (step, log)| (a + step * log, b + step * step));
+    along / square / 4.0_f64.ln()
+}
+
+/// The figures as a table: a line for each process and number of threads.
+pub(super) fn table(report: &Value) -> String {
+    let sides = SIDES.map(|side| format!("{:>9}", format!("{side}²"))).concat();
+    let mut text = "nanoseconds for each step of a particle, which are ~ cells^exponent, or for each cell, in which case the time of \
+        a tick is\n"
+        .to_owned();
+    text += &format!("{:30}{:>8}{sides}{:>10}   for each\n", "process", "threads", "exponent");
+    for row in report["rows"].as_array().into_iter().flatten() {
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+        let ns: String = row["ns"].as_array().into_iter().flatten().map(|ns| format!("{:9.2}", number(ns))).collect();
+        let (name, of) = (row["process"].as_str().unwrap_or_default(), row["of"].as_str().unwrap_or_default());
+        text += &format!("{name:30}{:>8}{ns}{:10.2}   {of}\n", row["threads"], number(&row["exponent"]));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponent_is_that_of_the_number_of_cells() {
+        for power in [0.0, 0.5, 1.0, 1.3] {
+            let seconds: Vec<f64> = SIDES.iter().map(|&side| 3e-9 * f64::from(side).powf(2.0 * power)).collect();
+            assert!((exponent(&seconds) - power).abs() < 1e-9, "{power}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! `thalweg build`: simulate, then write layers, pictures and the report, all or nothing.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::{Failure, interrupted, print, setup::RunOptions};
+use thalweg_scene::{
+    io::{
+        Budget, JobProgress,
+        export::{Dimensions, Export, Size, Square, Subject},
+        output::{self, Output, hash_of},
+    },
+    model::session::Session,
+};
+use thalweg_sim::{core::ledger::Account, measure::statistics::Statistics};
+
+/// What is written unless `--save` says otherwise.
+const DEFAULT_FILES: [&str; 3] = ["height.png", "height.r32", "hillshade.png"];
+/// The file that lists all others, and says how they were made.
+const REPORT: &str = "report.json";
+
+#[derive(Args)]
+pub(super) struct Build {
+    #[command(flatten)]
+    start: RunOptions,
+    /// Folder to write into; other files in it are left alone
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Files to write, for example height.exr,sand.png,hillshade
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    save: Vec<String>,
+    /// Cells of the files: working, 2x, 4x (that many times as many along each side), unity (2ⁿ+1) or unreal
+    #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
+    resolution: Size,
+    /// Where unity or unreal need a square and the map is none: pad repeats its border, crop takes its middle
+    #[arg(long, value_name = "HOW", value_parser = parse_square)]
+    square: Option<Square>,
+    /// Print the report on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads an entry of `--save`: a map, with or without the ending of a format.
+pub(super) fn parse_export(text: &str) -> Result<Export, Failure> {
+    let text = text.trim();
+    Export::parse(text).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
+}
+
+fn parse_resolution(text: &str) -> Result<Size, String> {
+    match text {
+        "working" => Ok(Size::Working),
+        "unity" => Ok(Size::PowerOfTwoPlusOne),
+        "unreal" => Ok(Size::Unreal),
+        times => match times.strip_suffix('x').and_then(|factor| factor.parse().ok()) {
+            Some(factor @ 2..=8) => Ok(Size::Times(factor)),
+            _ => Err("write working, 2x to 8x, unity or unreal".to_owned()),
+        },
+    }
+}
+
+fn parse_square(text: &str) -> Result<Square, String> {
+    match text {
+        "pad" => Ok(Square::Pad),
+        "crop" => Ok(Square::Crop),
+        _ => Err("write pad or crop".to_owned()),
+    }
+}
+
+impl Build {
+    pub(super) fn of_scene(name: &str, out: &Path) -> Self {
+        let (start, out) = (RunOptions::of_scene(name), out.to_owned());
+        Self { start, out, save: Vec::new(), resolution: Size::Working, square: None, json: false }
+    }
+
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let wanted: Vec<&str> =
+            if self.save.is_empty() { DEFAULT_FILES.to_vec() } else { self.save.iter().map(String::as_str).collect() };
+        let exports = wanted.into_iter().map(parse_export).collect::<Result<Vec<_>, _>>()?;
+        if self.square.is_some() && !matches!(self.resolution, Size::PowerOfTwoPlusOne | Size::Unreal) {
+            return Err(Failure::bad_input(
+                "--square says how a square is made: it needs --resolution unity or unreal",
+            ));
+        }
+        let mut sessions = self.start.sessions()?;
+        // Before the work, so that a folder that cannot be written costs no time.
+        let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
+        // And so that a run whose results are too large is not run in vain.
+        let dimensions =
+            Dimensions { size: self.resolution, square: self.square.unwrap_or_default(), ..Dimensions::default() };
+        let results = sessions.iter().map(|session| Subject::bytes(session, dimensions, &exports)).max();
+        let runs: u64 = sessions.iter().map(Session::wanted).sum();
+        Budget::present().ask(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
+        let started = Instant::now();
+        self.start.simulate(&mut sessions)?;
+        let seconds = started.elapsed().as_secs_f64();
+        for (index, session) in sessions.iter().enumerate() {
+            // Runs side by side have their number before the name.
+            let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
+            let subject = Subject::new(session, dimensions, &exports)?;
+            for export in &exports {
+                let name = format!("{before}{}", export.file_name());
+                output.write(name, |file| export.write(&subject, file, &JobProgress::default()))?;
+            }
+        }
+        let mut report = match &sessions[..] {
+            [only] => report(only, seconds),
+            all => json!({"tiles": all.iter().map(|session| report(session, seconds)).collect::<Vec<_>>()}),
+        };
+        report["files"] = output.contents()?;
+        let text = format!("{report:#}\n");
+        output.write(REPORT, |file| output::write(file, &text))?;
+        if interrupted() {
+            return Err(Failure::stopped());
+        }
+        output.publish(Some(REPORT.as_ref()))?;
+        if self.json { print(&text) } else { Ok(()) }
+    }
+}
+
+pub(super) fn report(session: &Session, seconds: f64) -> Value {
+    let simulation = &session.simulation;
+    let terrain = &simulation.terrain;
+    let mut processes = Map::new();
+    for slot in simulation.slots.iter().filter(|slot| slot.enabled) {
+        let counts = slot.process.counts();
+        let guarded: Map<String, Value> =
+            slot.process.guards().into_iter().map(|(guard, acted)| (guard.name.to_owned(), json!(acted.all))).collect();
+        let row = json!({
+            "seconds": slot.seconds, "simulated_seconds": counts.seconds, "substeps": counts.substeps,
+            "guards": counts.guards, "guarded": guarded,
+        });
+        processes.insert(slot.key().to_owned(), row);
+    }
+    let mut layers = Map::new();
+    for (layer, grid) in terrain.layers() {
+        let (min, max) = grid.min_max();
+        let row = json!({"min": min, "max": max, "hash": hash_of(grid)});
+        layers.insert(layer.key().to_owned(), row);
+    }
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "scene": session.name,
+        "tile": session.tile.as_ref().map(|tile| &tile.title),
+        "seed": simulation.seed(),
+        "ticks": simulation.ticks(),
+        "size": [terrain.width(), terrain.height()],
+        "cell_size_m": terrain.cell_size,
+        "wall_seconds": seconds,
+        "simulated_seconds": simulation.simulated_seconds(),
+        "simulated_years": simulation.years(),
+        "processes": processes,
+        "ledger": {
+            "solid": account(&simulation.ledger.solid, terrain.solid_volume()),
+            "water": account(&simulation.ledger.water, terrain.water_volume()),
+        },
+        "statistics": statistics(&Statistics::of(terrain)),
+        "layers": layers,
+    })
+}
+
+fn statistics(found: &Statistics) -> Value {
+    json!({
+        "min_m": found.range.0, "max_m": found.range.1, "mean_m": found.mean, "deviation_m": found.deviation,
+        "slope_deg": found.slope, "pits": found.pits, "sandy": found.sandy, "cut_m3": found.cut_and_fill.0,
+        "fill_m3": found.cut_and_fill.1,
+    })
+}
+
+fn account(account: &Account, now: f64) -> Value {
+    let mut rows = Map::new();
+    for (key, row) in &account.rows {
+        let row = json!({
+            "eroded": row.eroded, "deposited": row.deposited, "moved": row.moved, "outflow": row.outflow,
+            "inflow": row.inflow,
+            "evaporated": row.evaporated, "lost": row.lost, "carried": row.carried,
+        });
+        rows.insert(key.to_string(), row);
+    }
+    json!({
+        "start": account.start, "end": now, "moved": account.sum(|row| row.moved), "processes": rows,
+        "outflow": account.sum(|row| row.outflow), "inflow": account.sum(|row| row.inflow),
+        "evaporated": account.sum(|row| row.evaporated), "lost": account.sum(|row| row.lost), "edits": account.edits,
+        "residual": account.residual(now),
+    })
+}

@@ -1,0 +1,34 @@
+//! `thalweg check`: the checks of this machine against what is known exactly.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Failure, print};
+use thalweg_scene::io::checks::table;
+use thalweg_sim::simulation::check::{CHECKS, Check};
+
+#[derive(Args)]
+pub(super) struct CheckMachine {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl CheckMachine {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let found: Vec<_> = CHECKS.iter().map(Check::run).collect();
+        let rows = found.iter().map(|check| {
+            // What is no number has none in JSON.
+            let measured = check.measured.is_finite().then_some(check.measured);
+            json!({
+                "title": check.title, "about": check.about, "measured": measured, "expected": check.expected, "within": check.within,
+                "holds": check.holds(),
+            })
+        });
+        print(&if self.json { format!("{:#}\n", Value::Array(rows.collect())) } else { table(&found) })?;
+        match found.iter().filter(|check| !check.holds()).count() {
+            0 => Ok(()),
+            failed => Err(Failure::while_running(format!("{failed} of {} checks do not hold", found.len()))),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `thalweg docs`: writes the reference as a page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Failure, print};
+use thalweg_scene::{
+    io::reference::{PAGE, write},
+    settings::Settings,
+};
+
+#[derive(Args)]
+pub(super) struct Docs {
+    /// The folder to write into
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+impl Docs {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        write(&self.out, ("settings", &Settings::default()))?;
+        print(&format!("{}\n", self.out.join(PAGE).display()))
+    }
+}

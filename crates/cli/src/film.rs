@@ -1,0 +1,194 @@
+//! `thalweg film`: plays a run off-screen, and makes a film of it.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    Failure, interrupted, print,
+    setup::{RunOptions, Ticks, parse_blur, parse_size},
+};
+use thalweg_scene::{
+    io::{Error, film::Film, input, project, scene::PictureOptions, watch::Shooting},
+    model::{
+        film::{CAMERAS, Caption, Key, Script},
+        session::Session,
+    },
+};
+
+/// Most frames: an hour and a half of 60 frames in a second.
+const MOST_FRAMES: u64 = 324_000;
+
+#[derive(Args)]
+pub(super) struct MakeFilm {
+    #[command(flatten)]
+    start: RunOptions,
+    /// The film: .mp4, .gif or .webp, or a folder for single pictures
+    #[arg(long, value_name = "FILE|DIR")]
+    out: PathBuf,
+    /// Ticks from frame to frame
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    every: u32,
+    /// Frames in a second
+    #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = parse_fps)]
+    fps: f32,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    resolution: (usize, usize),
+    /// Name of a camera, or a file (.ron) with its keys and captions; without, the keys of the project, or else "default"
+    #[arg(long, value_name = "NAME|FILE.ron")]
+    camera: Option<String>,
+    /// Degrees that a named camera turns during the film
+    #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
+    turn: f64,
+    /// Text at the bottom of every frame for which the camera file has no caption
+    #[arg(long, value_name = "TEXT")]
+    caption: Option<String>,
+    /// Show the panels in the film
+    #[arg(long)]
+    ui: bool,
+    /// How blurred frames are before and behind what lies in their middle, as with a large lens: the width of a far point, in percent of the
+    /// picture's height. Each frame is then drawn 64 times
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
+    blur: f32,
+    /// What a folder of single pictures holds: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve
+    #[arg(long, value_name = "FORMAT", default_value = "png")]
+    frames: Frames,
+}
+
+/// How single pictures are written.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Frames {
+    Png,
+    Exr,
+}
+
+fn parse_fps(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|fps| (1.0..=120.0).contains(fps)).ok_or_else(|| "1 to 120 frames in a second".to_owned())
+}
+
+impl MakeFilm {
+    pub(super) fn run(
+        self,
+        shoot: impl FnOnce(Vec<Session>, &mut Shooting<'_>) -> Result<(), Error>,
+    ) -> Result<(), Failure> {
+        let (width, height) = self.resolution;
+        if !(16..=4096).contains(&width) || !(16..=4096).contains(&height) {
+            return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 4096 pixels"));
+        }
+        let as_light = self.frames == Frames::Exr;
+        if as_light && self.out.extension().is_some() {
+            let sentence = format!("{}: EXR are single pictures; name a folder, without an ending", self.out.display());
+            return Err(Failure::bad_input(sentence));
+        }
+        if as_light && self.ui {
+            return Err(Failure::bad_input("--frames exr: pictures of light have no panels; leave --ui out"));
+        }
+        let mut sessions = self.start.sessions()?;
+        let ticks = sessions.iter().map(|session| session.ticks).max().unwrap_or_default();
+        let begun = sessions[0].simulation.ticks();
+        let keys = self.keys()?;
+        let last = keys.as_ref().and_then(|keys| keys.camera.last()).map(|key| key.tick as u64);
+        if last.is_some_and(|last| last < begun) {
+            let sentence = format!(
+                "all keys of the camera lie before tick {begun}, where the project stands; go back to the first key in the window and save \
+                 the project there, or choose a --camera"
+            );
+            return Err(Failure::bad_input(sentence));
+        }
+        let (from, to) = match (self.start.asked_ticks(), last) {
+            (Some(Ticks { from: Some(from), to }), _) => (from, to),
+            (None, Some(last)) => (begun, last),
+            (asked, _) => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
+        };
+        if from < begun {
+            return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is at tick {begun} already")));
+        }
+        let more = (to - from) / u64::from(self.every);
+        if more >= MOST_FRAMES {
+            let sentence = format!(
+                "the film would have {more} frames and one more; at most {MOST_FRAMES} are possible; use a larger --every"
+            );
+            return Err(Failure::bad_input(sentence));
+        }
+        let script = self.script(keys, [from as f64, to as f64])?;
+        let mut film = Film::begin(&self.out, self.resolution, self.fps)?;
+        self.start.grow(&mut sessions)?;
+        let frames = more + 1;
+        let bar = ProgressBar::new(frames);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {eta} left") {
+            bar.set_style(style);
+        }
+        let mut shooting = Shooting {
+            size: (width as u32, height as u32),
+            how: PictureOptions { ui: self.ui, as_light, blur: self.blur, transparent: false },
+            script,
+            from,
+            every: self.every,
+            frames,
+            stopped: &interrupted,
+            take: &mut |pixels| {
+                film.add_picture(pixels)?;
+                bar.inc(1);
+                Ok(())
+            },
+        };
+        let shot = shoot(sessions, &mut shooting);
+        let count = film.frames();
+        // What is finished is kept, whatever ended it.
+        let ended = if count > 0 { film.end() } else { Ok(()) };
+        bar.finish_and_clear();
+        shot?;
+        ended?;
+        if count == 0 {
+            return Err(Failure::stopped());
+        }
+        if (count as u64) < frames {
+            let sentence = format!("stopped by Ctrl+C; {} has the first {count} frames", self.out.display());
+            return Err(Failure::while_running(sentence));
+        }
+        print(&format!("{}: {count} {}.\n", self.out.display(), if count == 1 { "frame" } else { "frames" }))
+    }
+
+    /// The keys of a project, unless another camera is asked for.
+    fn keys(&self) -> Result<Option<Script>, Failure> {
+        match self.start.project().filter(|_| self.camera.is_none() && self.turn == 0.0) {
+            Some(path) => Ok(project::keys(path)?.script()),
+            None => Ok(None),
+        }
+    }
+
+    /// What the camera does.
+    fn script(&self, keys: Option<Script>, [from, to]: [f64; 2]) -> Result<Script, Failure> {
+        let camera = self.camera.as_deref().unwrap_or("default");
+        let mut script = if let Some(script) = keys {
+            script
+        } else if camera.to_lowercase().ends_with(".ron") {
+            let path = Path::new(camera);
+            let text = input::text(path)?;
+            let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/films.md"));
+            if self.turn != 0.0 {
+                return Err(Failure::bad_input("--turn is for a named camera; a file has keys"));
+            }
+            let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+            let script: Script = options.from_str(&text).map_err(|error| bad(error.to_string()))?;
+            script.check().map_err(bad)?;
+            script
+        } else {
+            let named = CAMERAS.iter().find(|(name, ..)| *name == camera).ok_or_else(|| {
+                let names = CAMERAS.map(|(name, ..)| name).join(", ");
+                Failure::bad_input(format!("there is no camera \"{camera}\"; choose {names}, or name a file (.ron)"))
+            })?;
+            let &(_, round, above, near) = named;
+            let start = Key::still(round.into(), above.into(), near.into());
+            // A film of one frame has no time to turn.
+            Script::turning(start, self.turn, [from, to.max(from + 1.0)])
+        };
+        if let Some(text) = &self.caption {
+            script.captions.insert(0, Caption { from: f64::MIN, to: f64::MAX, text: text.clone() });
+        }
+        script.check().map_err(|wrong| Failure::bad_input(format!("film: {wrong}")))?;
+        Ok(script)
+    }
+}

@@ -1,0 +1,84 @@
+//! `thalweg learn`: opens a lesson in the window, lists the lessons, or plays one without a window to check what it claims.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Failure, Window, print};
+use thalweg_scene::{
+    io::{
+        lesson::{self, BUILT_IN},
+        project::Project,
+    },
+    model::{chart::told, playlist::Opening},
+};
+
+#[derive(Args)]
+pub(super) struct Learn {
+    /// A lesson's file (.md), or the name of one that comes with the program; without it, all of these are listed
+    lesson: Option<String>,
+    /// Play it without a window, and say of each measurement what it is and what the lesson expects; the exit code is 1 if one is not as expected
+    #[arg(long, requires = "lesson")]
+    check: bool,
+    /// Print the teacher's page: right answers, bounds of the measurements, and advice
+    #[arg(long, requires = "lesson", conflicts_with = "check")]
+    teacher: bool,
+    /// Write a copy of the lesson's file, to change it
+    #[arg(long, requires = "lesson", value_name = "FILE.md", conflicts_with_all = ["check", "teacher"])]
+    copy: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Learn {
+    pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
+        let Some(named) = &self.lesson else { return self.list() };
+        if let Some(to) = &self.copy {
+            return Ok(lesson::copy(named, to)?);
+        }
+        if self.teacher {
+            return print(&lesson::teachers_page(&lesson::read(named)?));
+        }
+        let (lesson, mut session) = lesson::open(named)?;
+        if !self.check {
+            let opened = Project::of(vec![session]);
+            return window(opened, None::<PathBuf>, Opening::Lesson(Box::new(lesson))).map_err(|reason| {
+                Failure::bad_input(format!("{reason}; \"thalweg learn {named} --check\" works without a display"))
+            });
+        }
+        let played = lesson.play(&mut session).map_err(|wrong| Failure::while_running(format!("{named}: {wrong}")))?;
+        let (mut text, mut rows) = (format!("{}\n", lesson.head.title), Vec::new());
+        for played in &played {
+            let (low, high) = played.expect;
+            let mark = if played.holds { "as expected" } else { "NOT AS EXPECTED" };
+            let bounds = format!("{} to {}", told(low), told(high));
+            text += &format!("  {:<34}{:>12}   {bounds:<24}{mark}\n", played.step, told(played.found));
+            rows.push(json!({
+                "step": played.step, "key": played.key, "found": played.found, "expect": [low, high], "holds": played.holds,
+            }));
+        }
+        print(&if self.json { format!("{:#}\n", Value::Array(rows)) } else { text })?;
+        match played.iter().filter(|played| !played.holds).count() {
+            0 => Ok(()),
+            missed => {
+                let text = format!("{named}: {missed} of {} measurements are not as expected", played.len());
+                Err(Failure::while_running(text))
+            }
+        }
+    }
+
+    fn list(&self) -> Result<(), Failure> {
+        let (mut text, mut rows) = (String::new(), Vec::new());
+        for (name, _) in BUILT_IN {
+            let head = lesson::read(name)?.head;
+            text += &format!("{name:<34} {} min  {}: {}\n", head.minutes, head.title, head.about);
+            rows.push(json!({
+                "name": name, "title": head.title, "about": head.about, "minutes": head.minutes, "level": head.level,
+                "scene": head.scene,
+            }));
+        }
+        print(&if self.json { format!("{:#}\n", Value::Array(rows)) } else { text })
+    }
+}

@@ -1,0 +1,91 @@
+//! `thalweg measure`: tells land from noise in numbers.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::{Failure, print, setup};
+use thalweg_scene::io::{Budget, project, scene};
+use thalweg_sim::{
+    core::terrain::Terrain,
+    measure::{BYTES_PER_CELL, Measures, Reading, score},
+};
+
+#[derive(Args)]
+pub(super) struct Measure {
+    /// A heightmap (.png, .exr, .r16, .r32, .tif, .asc), a built-in scene, a scene file (.ron) or a project (.thalweg), as it begins
+    map: String,
+    #[command(flatten)]
+    reading: setup::Reading,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Measure {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let (options, path) = (self.reading.options(&self.map)?, Path::new(&self.map));
+        let sessions = if project::is_project(path) {
+            project::open_whole(path)?.sessions
+        } else {
+            scene::open(&self.map, &options)?
+        };
+        setup::tell_warnings(&sessions);
+        let cells = sessions.iter().map(|session| session.simulation.terrain.bedrock.len()).max().unwrap_or_default();
+        Budget::present().ask(path, (BYTES_PER_CELL * cells) as u64)?;
+        let all: Vec<(Value, String)> = sessions
+            .iter()
+            .map(|session| {
+                let terrain = &session.simulation.terrain;
+                let readings = Measures::of(terrain).readings();
+                (report(&session.name, terrain, &readings), table(&session.title, &readings))
+            })
+            .collect();
+        if self.json {
+            let mut reports: Vec<Value> = all.into_iter().map(|(report, _)| report).collect();
+            // Runs side by side are told one by one.
+            let report = if reports.len() == 1 { reports.remove(0) } else { json!({ "tiles": reports }) };
+            print(&format!("{report:#}\n"))
+        } else {
+            print(&all.into_iter().map(|(_, table)| table).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+fn report(name: &str, terrain: &Terrain, readings: &[Reading]) -> Value {
+    let rows = readings.iter().map(|reading| {
+        let real = reading.real.map(|(least, most)| [least, most]);
+        // What is infinite has no number in JSON.
+        let value = reading.value.filter(|value| value.is_finite());
+        let row = json!({"title": reading.title, "value": value, "real": real, "is_real": reading.is_real()});
+        (reading.key.to_owned(), row)
+    });
+    let (real, of) = score(readings);
+    json!({
+        "input": name,
+        "size": [terrain.width(), terrain.height()],
+        "cell_size_m": terrain.cell_size,
+        "measures": rows.collect::<Map<String, Value>>(),
+        "real": real,
+        "of": of,
+    })
+}
+
+fn table(title: &str, readings: &[Reading]) -> String {
+    let (real, of) = score(readings);
+    let mut text = format!("{title}: {real} of {of} measures lie where they do in real mountains\n");
+    for reading in readings {
+        let value = reading.value.map_or("none".to_owned(), |value| format!("{value:.4}"));
+        let range = reading.real.map_or(String::new(), |(least, most)| format!("{least} to {most}"));
+        let mark = match reading.is_real() {
+            Some(true) => "as real land",
+            Some(false) => "not as real land",
+            None => "",
+        };
+        let line = format!("  {:<26}{value:>10}   {range:<14}{mark}", reading.title);
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,90 @@
+//! `thalweg present`: shows scenes to a room.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::Args;
+
+use super::{Failure, Window, print};
+use thalweg_scene::{
+    io::{playlist, project::Project},
+    model::playlist::{Opening, Playlist, Show},
+};
+
+#[derive(Args)]
+pub(super) struct Present {
+    /// A playlist (.ron); or scenes, projects and heightmaps, in the order in which they are shown
+    #[arg(required = true, value_name = "LIST|SCENE")]
+    inputs: Vec<String>,
+    /// For exhibitions: files and panels cannot be opened, the first scene follows the last, and the list begins again a minute after the last touch
+    #[arg(long)]
+    kiosk: bool,
+    /// Number of the screen, from 1, counted from left to right; without it, the main screen
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    screen: Option<u8>,
+    /// In a window, and not on the whole screen
+    #[arg(long, conflicts_with = "screen")]
+    windowed: bool,
+    /// A second window, on another screen if there is one, with your notes, the next scene and the time
+    #[arg(long, conflicts_with = "kiosk")]
+    notes: bool,
+    /// Open every scene without a window, and say what there is
+    #[arg(long)]
+    check: bool,
+    /// Write the playlist as a file, to change it
+    #[arg(long, value_name = "FILE.ron", conflicts_with = "check")]
+    save: Option<PathBuf>,
+}
+
+impl Present {
+    /// This file in a window.
+    pub(super) fn of(input: String) -> Self {
+        Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }
+    }
+
+    pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
+        let list = self.list()?;
+        if let Some(path) = &self.save {
+            return Ok(playlist::save(&list, path)?);
+        }
+        if self.check {
+            return check(&list);
+        }
+        let mut opened = Project::of(playlist::open(&list.scenes[0])?);
+        opened.views.kept.keys = playlist::keys(&list.scenes[0]);
+        let show = Show {
+            list: Arc::new(list),
+            kiosk: self.kiosk,
+            screen: self.screen.map(|number| usize::from(number) - 1),
+            windowed: self.windowed,
+            notes: self.notes,
+        };
+        let named = self.inputs.join(" ");
+        window(opened, None, Opening::Show(show)).map_err(|reason| {
+            Failure::bad_input(format!("{reason}; \"thalweg present {named} --check\" works without a display"))
+        })
+    }
+
+    fn list(&self) -> Result<Playlist, Failure> {
+        if let [only] = &self.inputs[..] {
+            let path = PathBuf::from(only);
+            if playlist::is_playlist_file(&path) {
+                return Ok(playlist::read(&path)?);
+            }
+        }
+        let list = Playlist::of(&self.inputs);
+        playlist::check(&list, &PathBuf::from("the command line"))?;
+        Ok(list)
+    }
+}
+
+fn check(list: &Playlist) -> Result<(), Failure> {
+    let mut text = format!("{}\n", list.title);
+    for (number, item) in list.scenes.iter().enumerate() {
+        let sessions = playlist::open(item)?;
+        let session = &sessions[0];
+        let (width, height) = session.size();
+        let sliders = if session.sliders.is_empty() { "none".to_owned() } else { session.sliders.join(", ") };
+        text += &format!("{:>3}  {:<34}{width} × {height} cells, sliders: {sliders}\n", number + 1, session.title);
+    }
+    print(&text)
+}

@@ -1,0 +1,355 @@
+//! What a run is made from and how long it lasts, as the command line states it.
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::{Arg, ArgMatches, Args, FromArgMatches};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{Failure, interrupted, tell};
+use thalweg_scene::{
+    io::{
+        Budget, project,
+        scene::{self, DEFAULT},
+    },
+    model::{origin::Options, session::Session},
+};
+use thalweg_sim::{core::terrain::Layer, params::listed};
+
+/// What to start from and with which parameters.
+#[derive(Args, Default)]
+pub(super) struct RunOptions {
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc)
+    input: Option<String>,
+    /// Number of ticks to run; without it, as the scene has it. For a film, A..B are its first and last tick
+    #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
+    ticks: Option<Ticks>,
+    /// Begin with a range that has grown to maturity, where and as fast as the land rises; then run no ticks unless --ticks says so
+    #[arg(long)]
+    grow: bool,
+    /// Seed of terrain and processes
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    reading: Reading,
+    /// Set a parameter; may be given many times
+    #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
+    set: Vec<String>,
+    /// Run exactly these processes
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    enable: Vec<String>,
+    /// Don't run these
+    #[arg(long, value_name = "C", value_delimiter = ',')]
+    disable: Vec<String>,
+    /// Start with a sand layer of this thickness, in metres
+    #[arg(long, value_name = "M")]
+    sand: Option<f32>,
+    #[command(flatten)]
+    maps: LayerMaps,
+    /// Threads to use; results don't depend on it
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Whether no bar shows how far it is.
+    #[arg(skip)]
+    quiet: bool,
+}
+
+/// So many ticks, or, for films, those from one to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticks {
+    pub from: Option<u64>,
+    pub to: u64,
+}
+
+fn parse_ticks(text: &str) -> Result<Ticks, String> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let found = match text.split_once("..") {
+        Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| Ticks { from: Some(from), to }),
+        None => number(text).map(|to| Ticks { from: None, to }),
+    };
+    let right = "write a number of ticks, or A..B for a film";
+    found.filter(|ticks| ticks.from.is_none_or(|from| from <= ticks.to)).ok_or_else(|| right.to_owned())
+}
+
+/// How the input is read.
+#[derive(Args, Clone, Copy, Default)]
+pub(super) struct Reading {
+    /// Cells of the result, N or WxH; for raw input without sidecar, of the file
+    #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
+    size: Option<(usize, usize)>,
+    /// Side of a cell, in metres
+    #[arg(long, value_name = "M", value_parser = parse_length)]
+    cell_size: Option<f32>,
+    /// Height of an integer format's smallest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    min_height: Option<f32>,
+    /// Height of an integer format's largest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    max_height: Option<f32>,
+}
+
+impl Reading {
+    /// Checks it for this input. A project has its own size and heights.
+    pub(super) fn options(self, input: &str) -> Result<Options, Failure> {
+        let Self { size, cell_size, min_height, max_height } = self;
+        let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
+        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
+        if project::is_project(Path::new(input)) && options != Options::default() {
+            let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
+            return Err(Failure::bad_input(sentence));
+        }
+        let sides = 32..=4096;
+        if size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
+            return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
+        }
+        Ok(options)
+    }
+}
+
+/// Files of layers, with an option for each layer that has one.
+#[derive(Default)]
+struct LayerMaps(Vec<(Layer, PathBuf)>);
+
+impl LayerMaps {
+    /// Layers with their options and what these say of themselves.
+    fn options() -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
+        Layer::imports().filter_map(|(layer, import)| import.option.map(|(name, help)| (layer, name, help)))
+    }
+}
+
+impl FromArgMatches for LayerMaps {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |(layer, name, _)| Some((layer, matches.get_one::<PathBuf>(name)?.clone()));
+        Ok(Self(Self::options().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for LayerMaps {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Self::options().fold(command, |command, (_, name, help)| {
+            command
+                .arg(Arg::new(name).long(name).help(help).value_name("FILE").value_parser(clap::value_parser!(PathBuf)))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl RunOptions {
+    pub(super) fn of_scene(name: &str) -> Self {
+        Self { input: Some(name.to_owned()), ..Self::default() }
+    }
+
+    /// A run of a sweep, on one thread and without a bar of its own: columns and rows, seed, ticks, and parameters as `--set` has them.
+    pub(super) fn of_plan(
+        input: &str,
+        (size, seed, ticks): (Option<usize>, Option<u64>, Option<u64>),
+        enable: Vec<String>,
+        set: Vec<String>,
+    ) -> Self {
+        let reading = Reading { size: size.map(|side| (side, side)), ..Reading::default() };
+        Self {
+            input: Some(input.to_owned()),
+            ticks: ticks.map(|to| Ticks { from: None, to }),
+            seed,
+            reading,
+            set,
+            enable,
+            threads: Some(1),
+            quiet: true,
+            ..Self::default()
+        }
+    }
+
+    /// Opens the input and applies all options to each of its runs.
+    pub(super) fn sessions(&self) -> Result<Vec<Session>, Failure> {
+        let input = self.input.as_deref().unwrap_or(DEFAULT);
+        let options = self.reading.options(input)?;
+        let threads = self.threads.map_or(0, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
+        let pool = Arc::new(pool);
+        let sessions = scene::open(input, &options)?;
+        let first = sessions.first().map(|session| session.simulation.seed()).unwrap_or_default();
+        let start = |mut session: Session| {
+            // Runs side by side keep the distance of their seeds.
+            let own = session.simulation.seed();
+            self.apply(&mut session, self.seed.map_or(own, |seed| seed.wrapping_add(own.wrapping_sub(first))))?;
+            session.simulation = session.simulation.with_pool(Arc::clone(&pool));
+            Ok(session)
+        };
+        let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
+        // What their processes will keep is not there yet.
+        Budget::present().ask(Path::new(input), sessions.iter().map(Session::wanted).sum())?;
+        if !self.quiet {
+            tell_warnings(&sessions);
+        }
+        Ok(sessions)
+    }
+
+    /// Ticks that were asked for.
+    pub(super) fn asked_ticks(&self) -> Option<Ticks> {
+        self.ticks
+    }
+
+    /// Whether the input is a project. It continues where it stopped.
+    pub(super) fn resumes(&self) -> bool {
+        self.project().is_some()
+    }
+
+    /// The input, if it is a project.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.input.as_deref().map(Path::new).filter(|input| project::is_project(input))
+    }
+
+    fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
+        session.note_shape();
+        let split = |assignment: &String| {
+            let without = || Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE"));
+            assignment
+                .split_once('=')
+                .ok_or_else(without)
+                .map(|(path, value)| (path.trim().to_owned(), value.to_owned()))
+        };
+        let assignments = self.set.iter().map(split).collect::<Result<Vec<_>, _>>()?;
+        session.set_all(assignments.iter().map(|(path, value)| (&**path, &**value)))?;
+        if let Some(sand) = self.sand {
+            session.set("terrain.sand", &sand.to_string())?;
+        }
+        let known: Vec<&str> = session.simulation.slots.iter().map(|slot| slot.key()).collect();
+        if let Some(unknown) = self.enable.iter().chain(&self.disable).find(|key| !known.contains(&key.as_str())) {
+            let known = listed(&known, unknown);
+            return Err(Failure::bad_input(format!("there is no process \"{unknown}\"; the processes are {known}")));
+        }
+        if !self.enable.is_empty() {
+            session.enable(&self.enable.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        for key in &self.disable {
+            if let Some(slot) = session.simulation.slot_mut(key) {
+                slot.enabled = false;
+            }
+        }
+        for (layer, file) in &self.maps.0 {
+            session.load_map(*layer, file)?;
+        }
+        // A project continues where it stopped, unless an option asks for another start.
+        let restarts =
+            self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
+        if restarts || !self.maps.0.is_empty() || !self.resumes() {
+            Budget::present().ask(Path::new(&session.name), session.wanted())?;
+            session.restart(seed);
+        }
+        Ok(())
+    }
+
+    /// Grows a range in each, if that was asked for.
+    pub(super) fn grow(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+        if self.grow { sessions.iter_mut().try_for_each(grow) } else { Ok(()) }
+    }
+
+    /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
+    pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+        if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
+            return Err(Failure::bad_input("--ticks A..B is for films; write one number"));
+        }
+        self.grow(sessions)?;
+        let asked = self.ticks.map(|ticks| ticks.to);
+        let ticks = asked.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
+        // A project runs no further, and neither does a grown range, unless ticks are asked for.
+        let ticks = if self.resumes() || self.grow { asked.unwrap_or(0) } else { ticks };
+        let terminal = io::stderr().is_terminal() && !self.quiet;
+        let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
+            bar.set_style(style);
+        }
+        let run = (0..ticks).try_for_each(|_| {
+            tick(sessions)?;
+            bar.inc(1);
+            if interrupted() { Err(Failure::stopped()) } else { Ok(()) }
+        });
+        let end = if run.is_ok() { ProgressBar::finish_and_clear } else { ProgressBar::abandon };
+        end(&bar);
+        run
+    }
+}
+
+/// Tells what was found odd in the input, each once.
+pub(super) fn tell_warnings(sessions: &[Session]) {
+    let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
+    warnings.dedup();
+    warnings.into_iter().for_each(|warning| tell(&format!("warning: {warning}")));
+}
+
+/// Grows a range, with a progress bar where standard error is a terminal.
+fn grow(session: &mut Session) -> Result<(), Failure> {
+    let bar = if io::stderr().is_terminal() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a range, {eta} left") {
+        bar.set_style(style);
+    }
+    Budget::present().ask(Path::new(&session.name), session.bytes_to_grow())?;
+    let grown = session.grow(|growth| {
+        bar.set_position((1000.0 * growth.share) as u64);
+        !interrupted()
+    });
+    bar.finish_and_clear();
+    match grown {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::stopped()),
+        Err(unfit) => Err(Failure::bad_input(unfit.to_string())),
+    }
+}
+
+pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
+    sessions.iter_mut().try_for_each(|session| {
+        session.simulation.tick();
+        let broken = |fault| Err(Failure::while_running(format!("{fault}; nothing was written")));
+        session.simulation.fault().map_or(Ok(()), broken)
+    })
+}
+
+pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| "write N or WxH, for example 512 or 512x256");
+    match text.split_once(['x', 'X', '×']) {
+        Some((width, height)) => Ok((number(width)?, number(height)?)),
+        None => number(text).map(|side| (side, side)).map_err(str::to_owned),
+    }
+}
+
+pub(super) fn parse_blur(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|percent| (0.0..=10.0).contains(percent)).ok_or("0 to 10 percent".into())
+}
+
+pub(super) fn parse_length(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|length: &f32| length.is_finite() && *length > 0.0)
+        .ok_or("a length in metres, more than 0".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_breaks_ends_with_a_sentence() {
+        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
+        session.simulation.terrain.bedrock[1000] = f32::NAN;
+        let start = RunOptions { ticks: Some(Ticks { from: None, to: 3 }), ..RunOptions::default() };
+        let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
+        assert_eq!(failure.code, 1);
+        for words in ["Droplets broke the run in tick ", ": the bedrock of the cell in column ", "nothing was written"]
+        {
+            assert!(failure.sentence.contains(words), "{}", failure.sentence);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `thalweg shot`: run a scene without a window, then draw one picture of it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    Failure,
+    setup::{RunOptions, parse_blur, parse_size},
+};
+use thalweg_scene::{
+    io::{
+        Error,
+        scene::{Picture, PictureOptions},
+    },
+    model::session::Session,
+};
+
+#[derive(Args)]
+pub(super) struct Shot {
+    #[command(flatten)]
+    start: RunOptions,
+    /// Picture to write: .png as the screen shows it, .exr as light in half floats, without the tone curve
+    #[arg(long, value_name = "FILE.png|FILE.exr")]
+    out: PathBuf,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = parse_size)]
+    resolution: (usize, usize),
+    /// Name of a camera
+    #[arg(long, value_name = "NAME")]
+    camera: Option<String>,
+    /// With the panels
+    #[arg(long)]
+    ui: bool,
+    /// How blurred it is before and behind what lies in its middle, as with a large lens: the width of a far point, in percent of the
+    /// picture's height
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
+    blur: f32,
+    /// Without a background
+    #[arg(long, conflicts_with = "ui")]
+    transparent: bool,
+}
+
+impl Shot {
+    pub(super) fn run(self, picture: impl FnOnce(Vec<Session>, &Picture) -> Result<(), Error>) -> Result<(), Failure> {
+        let (width, height) = self.resolution;
+        if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
+            return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 8192 pixels"));
+        }
+        let name = self.out.display();
+        let ends = |ending: &str| self.out.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        let as_light = ends("exr");
+        if !as_light && !ends("png") {
+            let sentence = format!("{name}: pictures are written as PNG or EXR; end the name in .png or .exr");
+            return Err(Failure::bad_input(sentence));
+        }
+        if as_light && self.ui {
+            let sentence = format!("{name}: a picture of light has no panels; leave --ui out, or end the name in .png");
+            return Err(Failure::bad_input(sentence));
+        }
+        let mut sessions = self.start.sessions()?;
+        self.start.simulate(&mut sessions)?;
+        let resolution = (width as u32, height as u32);
+        let how = PictureOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
+        let wanted = Picture { out: self.out, resolution, camera: self.camera, how };
+        Ok(picture(sessions, &wanted)?)
+    }
+}

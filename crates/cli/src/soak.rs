@@ -1,0 +1,315 @@
+//! `thalweg soak`: plays scenes for minutes or hours, and reports mass, memory and times.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use super::{Failure, interrupted, print, setup::tick};
+use thalweg_scene::{
+    io::{
+        scene::{self, BUILT_IN},
+        watch::{Next, Watch, Watched},
+    },
+    model::{origin::Options, session::Session},
+};
+use thalweg_sim::core::ledger::Account;
+
+/// How often memory is read.
+const LOOK: Duration = Duration::from_millis(100);
+const MINUTE: Duration = Duration::from_secs(60);
+/// Nanoseconds of an hour: no frame takes longer.
+const HOUR: u64 = 3_600_000_000_000;
+
+#[derive(Args)]
+pub(super) struct Soak {
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap; "all" plays the built-in scenes in a row
+    scene: String,
+    /// How long they are played; scenes in a row share it, and opening them comes on top
+    #[arg(long, value_name = "N", value_parser = parse_minutes)]
+    minutes: f64,
+}
+
+fn parse_minutes(text: &str) -> Result<f64, String> {
+    let minutes = text.parse().ok().filter(|minutes| (1e-3..=1e5).contains(minutes));
+    minutes.ok_or_else(|| "write a number of minutes from 0.001 to 100000".to_owned())
+}
+
+impl Soak {
+    /// Plays the scenes: off-screen, if a graphics driver is there.
+    pub(super) fn run(
+        self,
+        frames: impl FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
+    ) -> Result<(), Failure> {
+        // From here on Ctrl+C ends it with a report.
+        interrupted();
+        let scenes = match &*self.scene {
+            "all" => BUILT_IN.map(|(name, _)| name.to_owned()).to_vec(),
+            _ => vec![self.scene],
+        };
+        let first = open(&scenes[0])?;
+        let mut log = Log::new(scenes, Duration::from_secs_f64(60.0 * self.minutes));
+        let drawn = frames(first.clone(), &mut |frame| log.after(&frame));
+        let not_drawn = match drawn {
+            Err(reason) if log.start.is_some() => return Err(Failure::while_running(reason)),
+            Err(reason) => {
+                play(first, &mut |frame| log.after(&frame))?;
+                Some(reason)
+            }
+            Ok(()) => None,
+        };
+        let minutes = log.elapsed().as_secs_f64() / 60.0;
+        print(&format!("{:#}\n", log.report(minutes, not_drawn)))?;
+        if interrupted() {
+            return Err(Failure::while_running(format!("stopped by Ctrl+C after {minutes:.1} minutes")));
+        }
+        Ok(())
+    }
+}
+
+fn open(scene: &str) -> Result<Vec<Session>, Failure> {
+    let mut sessions = scene::open(scene, &Options::default())?;
+    for session in &mut sessions {
+        (0..session.shown_from).for_each(|_| session.simulation.tick());
+    }
+    Ok(sessions)
+}
+
+/// Plays sessions without drawing them: a tick is a frame.
+fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
+    loop {
+        tick(&mut sessions)?;
+        match watch(Watched { sessions: &sessions, history_bytes: 0, opening: false }) {
+            Next::GoOn => {}
+            Next::Open(scene, _) => sessions = open(&scene)?,
+            Next::End => return Ok(()),
+        }
+    }
+}
+
+/// What is noted while scenes are played.
+struct Log {
+    scenes: Vec<String>,
+    /// How long each is played.
+    share: Duration,
+    /// When the first frame ended, and the first of the present scene: what opening takes is no part of its share.
+    start: Option<Instant>,
+    since: Instant,
+    memory: Resident,
+    /// When the last frame ended; none before the first of a scene.
+    last: Option<Instant>,
+    /// Finished ticks, and seconds that all processes had taken then.
+    ticked: (u64, f64),
+    now: Stretch,
+    /// What was noted of the scenes that are over, and at the end of each minute.
+    over: Vec<Value>,
+    minutes: Vec<Value>,
+}
+
+/// What is noted while a scene is played: times in nanoseconds, exact to 1 %, and resident memory in bytes.
+struct Stretch {
+    frames: Histogram<u64>,
+    ticks: Histogram<u64>,
+    start: u64,
+    peak: u64,
+}
+
+impl Stretch {
+    fn new(start: u64) -> Self {
+        let times = || Histogram::new_with_bounds(1, HOUR, 2).expect("the bounds lie apart");
+        Self { frames: times(), ticks: times(), start, peak: 0 }
+    }
+}
+
+impl Log {
+    fn new(scenes: Vec<String>, whole: Duration) -> Self {
+        let memory = Resident::new();
+        let now = Stretch::new(memory.now);
+        let share = whole / scenes.len() as u32;
+        let (over, minutes) = (Vec::new(), Vec::new());
+        let since = Instant::now();
+        Self { scenes, share, start: None, since, memory, last: None, ticked: (0, 0.0), now, over, minutes }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.start.map_or(Duration::ZERO, |start| start.elapsed())
+    }
+
+    fn scene(&self) -> &str {
+        &self.scenes[self.over.len().min(self.scenes.len() - 1)]
+    }
+
+    fn after(&mut self, frame: &Watched<'_>) -> Next {
+        if frame.opening {
+            return if interrupted() { Next::End } else { Next::GoOn };
+        }
+        let ended = Instant::now();
+        self.start.get_or_insert(ended);
+        let run = &frame.sessions[0].simulation;
+        let slots = frame.sessions.iter().flat_map(|session| &session.simulation.slots);
+        let (ticks, seconds) = (run.ticks(), slots.map(|slot| slot.seconds).sum::<f64>());
+        if let Some(last) = self.last {
+            self.now.frames.saturating_record((ended - last).as_nanos() as u64);
+            let (ticks_before, seconds_before) = self.ticked;
+            if let Some(count @ 1..) = ticks.checked_sub(ticks_before) {
+                let each = (seconds - seconds_before).max(0.0) / count as f64;
+                self.now.ticks.saturating_record_n((each * 1e9) as u64, count);
+            }
+        }
+        if self.last.is_none() {
+            self.since = ended;
+        }
+        if self.last.is_none() || ticks != self.ticked.0 {
+            self.ticked = (ticks, seconds);
+        }
+        self.memory.look();
+        self.now.peak = self.now.peak.max(self.memory.now);
+        while self.elapsed() >= MINUTE * (self.minutes.len() as u32 + 1) {
+            self.minutes.push(json!({
+                "minute": self.minutes.len() + 1, "scene": self.scene(), "resident_bytes": self.memory.now,
+                "history_bytes": frame.history_bytes, "ticks": ticks,
+            }));
+        }
+        if !interrupted() && self.since.elapsed() < self.share {
+            self.last = Some(Instant::now());
+            return Next::GoOn;
+        }
+        self.last = None;
+        self.close(frame);
+        match self.scenes.get(self.over.len()).filter(|_| !interrupted()) {
+            Some(scene) => Next::Open(scene.clone(), Options::default()),
+            None => Next::End,
+        }
+    }
+
+    /// A scene is over.
+    fn close(&mut self, frame: &Watched<'_>) {
+        let Stretch { frames, ticks, start, peak } = std::mem::replace(&mut self.now, Stretch::new(self.memory.now));
+        let runs: Vec<Value> = frame.sessions.iter().map(ledger).collect();
+        self.over.push(json!({
+            "scene": self.scene(), "runs": runs, "frame_ms": told(&frames), "tick_ms": told(&ticks),
+            "resident_bytes": {"start": start, "end": self.memory.now, "peak": peak},
+            "history_bytes": frame.history_bytes,
+        }));
+    }
+
+    fn report(self, minutes: f64, not_drawn: Option<String>) -> Value {
+        let Resident { start, now, peak, .. } = self.memory;
+        json!({
+            "version": env!("CARGO_PKG_VERSION"), "minutes": minutes,
+            "drawn": not_drawn.is_none(), "not_drawn_because": not_drawn,
+            "resident_bytes": {"start": start, "end": now, "peak": peak, "minutes": self.minutes},
+            "scenes": self.over,
+        })
+    }
+}
+
+/// What a run's ledger says: cubic metres that were moved, and that no row accounts for.
+fn ledger(session: &Session) -> Value {
+    let simulation = &session.simulation;
+    let row = |account: &Account, residual: f64| {
+        let moved = account.sum(|row| row.moved);
+        json!({"moved": moved, "residual": residual, "share": if moved > 0.0 { residual.abs() / moved } else { 0.0 }})
+    };
+    json!({
+        "run": session.tile_title().as_ref().unwrap_or(&session.title), "ticks": simulation.ticks(),
+        "solid": row(&simulation.ledger.solid, simulation.solid_residual()),
+        "water": row(&simulation.ledger.water, simulation.water_residual()),
+    })
+}
+
+/// Resident memory of this program, in bytes.
+struct Resident {
+    system: System,
+    looked: Instant,
+    start: u64,
+    now: u64,
+    peak: u64,
+}
+
+impl Resident {
+    fn new() -> Self {
+        let mut memory = Self { system: System::new(), looked: Instant::now(), start: 0, now: 0, peak: 0 };
+        memory.read();
+        memory.start = memory.now;
+        memory
+    }
+
+    /// Reads it again from time to time: that takes longer than a small tick.
+    fn look(&mut self) {
+        if self.looked.elapsed() >= LOOK {
+            self.read();
+        }
+    }
+
+    fn read(&mut self) {
+        let own = Pid::from_u32(std::process::id());
+        let memory = ProcessRefreshKind::nothing().with_memory();
+        self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&[own]), true, memory);
+        self.now = self.system.process(own).map_or(0, sysinfo::Process::memory);
+        self.peak = self.peak.max(self.now);
+        self.looked = Instant::now();
+    }
+}
+
+/// How long something took, many times, in milliseconds.
+fn told(times: &Histogram<u64>) -> Value {
+    let milliseconds = |nanoseconds: u64| nanoseconds as f64 * 1e-6;
+    let [median, p95] = [0.5, 0.95].map(|share| milliseconds(times.value_at_quantile(share)));
+    json!({"count": times.len(), "median": median, "p95": p95, "worst": milliseconds(times.max())})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenes_in_a_row_share_the_time_and_each_is_reported() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut sessions = scene::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+        let mut log = Log::new(vec!["one".to_owned(), "two".to_owned()], Duration::from_millis(200));
+        let mut opened = Vec::new();
+        loop {
+            sessions[0].simulation.tick();
+            match log.after(&Watched { sessions: &sessions, history_bytes: 7, opening: false }) {
+                Next::GoOn => {}
+                Next::Open(scene, _) => {
+                    opened.push((scene, log.elapsed()));
+                    sessions[0].restart(2);
+                }
+                Next::End => break,
+            }
+        }
+        let half = Duration::from_millis(100);
+        assert!(matches!(&opened[..], [(scene, after)] if scene == "two" && *after >= half), "{opened:?}");
+        assert!(log.elapsed() >= 2 * half);
+        let report = log.report(0.1, Some("it was not drawn".to_owned()));
+        assert_eq!(report["drawn"], false);
+        for (scene, name) in report["scenes"].as_array().expect("a list").iter().zip(["one", "two"]) {
+            let number = |place: &str| scene.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN);
+            assert_eq!(scene["scene"], name);
+            assert_eq!(number("/tick_ms/count"), number("/frame_ms/count"));
+            assert!(number("/tick_ms/count") > 1.0 && number("/tick_ms/median") <= number("/tick_ms/worst"), "{scene}");
+            assert!(number("/frame_ms/median") >= number("/tick_ms/median"), "{scene}");
+            assert_eq!(number("/history_bytes"), 7.0, "{scene}");
+            assert!(number("/runs/0/solid/moved") > 0.0 && number("/runs/0/solid/share") <= 1e-5, "{scene}");
+            assert!(number("/resident_bytes/peak") >= 1e6, "{scene}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_to_two_in_a_hundred() {
+        let mut times = Stretch::new(0).ticks;
+        assert_eq!(told(&times)["median"], 0.0);
+        for milliseconds in 1..=1000 {
+            times.saturating_record_n(milliseconds * 1_000_000, 3);
+        }
+        let told = told(&times);
+        for (name, right) in [("count", 3000.0), ("median", 500.0), ("p95", 950.0), ("worst", 1000.0)] {
+            let found = told[name].as_f64().expect("a number");
+            assert!((found / right - 1.0).abs() <= 0.02, "{name}: {found} for {right}");
+        }
+    }
+}

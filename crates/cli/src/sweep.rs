@@ -1,0 +1,434 @@
+//! `thalweg sweep`: runs a scene with many values of its parameters, here or on the nodes of a cluster, and collects the results.
+//!
+//! A folder holds the results of one plan: `plan.ron`, `runs/0001/` and so on with `report.json`, `thumbnail.png` and what was to be
+//! saved, and at the end `table.csv`, `table.parquet` and `index.html`. A run whose report says that it was made by the same values is
+//! finished, and is not made again.
+
+mod emit;
+mod results;
+mod sheet;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, BufRead, IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::{
+    Failure,
+    build::{parse_export, report},
+    interrupted, print,
+    setup::{RunOptions, tell_warnings},
+    tell,
+};
+use thalweg_scene::{
+    io::{
+        Budget, Error, JobProgress,
+        export::{Dimensions, Export, Subject, hillshade::hillshade},
+        input,
+        output::{self, Output},
+        scene::BUILT_IN,
+        write_picture,
+    },
+    model::{
+        session::Session,
+        sweep::{Plan, Run, SEED},
+    },
+};
+use thalweg_sim::params::listed;
+
+/// Above this number of runs, the program asks first.
+const MANY: usize = 2000;
+/// Numbers of missing runs that are listed.
+const NAMED: usize = 20;
+/// Side of a thumbnail, in pixels.
+const THUMBNAIL: usize = 256;
+/// The copy of the plan in its folder of results, and the folder of runs.
+const PLAN: &str = "plan.ron";
+const RUNS: &str = "runs";
+/// The report of a run.
+const REPORT: &str = "report.json";
+
+#[derive(Args)]
+pub(super) struct Sweep {
+    /// The plan (.ron): input, parameters and their values
+    #[arg(required_unless_present = "collect")]
+    plan: Option<PathBuf>,
+    /// Folder of the results; finished runs in it are not made again
+    #[arg(long, value_name = "DIR", required_unless_present = "collect")]
+    out: Option<PathBuf>,
+    /// Make only run K, or runs A to B (the first run is 1), as the tasks of a cluster do
+    #[arg(long, value_name = "K|A-B", value_parser = parse_numbers, conflicts_with = "emit")]
+    only: Option<(usize, usize)>,
+    /// Write a job for many machines instead of running here: an array job or a Snakefile
+    #[arg(long, value_enum, value_name = "KIND")]
+    emit: Option<Kind>,
+    /// Make the table and the page of the finished runs in a folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "only", "emit"])]
+    collect: Option<PathBuf>,
+    /// Runs at the same time; without it, as many as there are cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Don't ask before many runs
+    #[arg(long)]
+    yes: bool,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which kind of job is written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An array job for Slurm
+    Slurm,
+    /// A Snakefile
+    Snakemake,
+}
+
+fn parse_numbers(text: &str) -> Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0);
+    let both = match text.split_once('-') {
+        Some((first, last)) => number(first).zip(number(last)),
+        None => number(text).map(|only| (only, only)),
+    };
+    both.filter(|(first, last)| first <= last).ok_or_else(|| "write the number of a run from 1, or A-B".to_owned())
+}
+
+/// A plan that has been read and checked.
+struct Ready {
+    plan: Plan,
+    text: String,
+    /// The input as `scene::open` takes it.
+    input: String,
+    runs: usize,
+    /// What all runs have in common, as text.
+    common: String,
+    outline: Session,
+    exports: Vec<Export>,
+}
+
+impl Ready {
+    /// Reads a plan and checks all of it but the values of single runs.
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let text = input::text(path)?;
+        let (plan, runs) = parse(path, &text)?;
+        let built_in = BUILT_IN.iter().any(|(name, _)| *name == plan.input);
+        let beside = path.parent().unwrap_or(Path::new("")).join(&plan.input);
+        if !built_in && !beside.exists() {
+            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            let wrong = format!("the input \"{}\" is no file beside the plan and no built-in scene", plan.input);
+            return Err(Error::input(path, wrong, format!("the scenes are {}", listed(&names, &plan.input))).into());
+        }
+        let input = if built_in { plan.input.clone() } else { beside.display().to_string() };
+        let start = options(&input, &plan, None, plan.set.iter());
+        if start.resumes() && plan.ticks.is_none() {
+            let wrong = "the input is a project, which runs no further by itself";
+            return Err(Error::input(path, wrong, "state how many ticks, such as ticks: 200").into());
+        }
+        let sessions = start.sessions().map_err(|failure| of_plan(path, failure))?;
+        tell_warnings(&sessions);
+        if sessions.len() != 1 {
+            let wrong = format!("the input \"{}\" has {} runs side by side", plan.input, sessions.len());
+            return Err(Error::input(path, wrong, "name an input with one run").into());
+        }
+        // What the input holds is part of what makes a run: its file, and what that names.
+        let terrain = &sessions[0].simulation.terrain;
+        let mut held: Vec<String> = terrain.layers().map(|(_, grid)| output::hash_of(grid)).collect();
+        held.push(terrain.cell_size.to_string());
+        if !built_in {
+            held.push(hash_of(&beside)?);
+        }
+        let outline = sessions[0].outline();
+        let exports = plan.save.iter().map(|text| parse_export(text)).collect::<Result<Vec<_>, _>>()?;
+        let Plan { size, ticks, seed, enabled, set, save, .. } = &plan;
+        let common = json!([env!("CARGO_PKG_VERSION"), plan.input, held, size, ticks, seed, enabled, set, save]);
+        Ok(Self { text, input, runs, common: common.to_string(), outline, exports, plan })
+    }
+
+    fn run(&self, number: usize) -> Result<Run, Failure> {
+        self.plan.run(number, &self.outline.groups()).map_err(Failure::bad_input)
+    }
+
+    /// Tells runs from each other: those with the same hash have the same results.
+    fn hash(&self, run: &Run) -> String {
+        format!("{:016x}", xxh3_64(format!("{}{}", self.common, json!(run.values)).as_bytes()))
+    }
+
+    /// What a run is started with, on one thread.
+    fn options(&self, run: &Run) -> RunOptions {
+        let seed = run.values.get(SEED).and_then(|text| text.parse().ok());
+        options(&self.input, &self.plan, seed, self.plan.set.iter().chain(varied(run)))
+    }
+
+    /// Checks the values of a run. Returns the memory that it takes, in bytes.
+    fn check(&self, number: usize) -> Result<u64, Failure> {
+        let run = self.run(number)?;
+        let mut outline = self.outline.clone();
+        outline.set_all(varied(&run).map(|(path, value)| (&**path, &**value)))?;
+        Ok(outline.bytes() + Subject::bytes(&outline, Dimensions::default(), &self.exports))
+    }
+}
+
+/// What of a run is a parameter, with its value.
+fn varied(run: &Run) -> impl Iterator<Item = (&String, &String)> + Clone {
+    run.values.iter().filter(|(path, _)| *path != SEED)
+}
+
+/// What a run of a plan is started with: the seed is its own, if it has one.
+fn options<'a>(
+    input: &str,
+    plan: &Plan,
+    seed: Option<u64>,
+    set: impl Iterator<Item = (&'a String, &'a String)>,
+) -> RunOptions {
+    let set = set.map(|(path, value)| format!("{path}={value}")).collect();
+    let size = plan.size.map(|side| side as usize);
+    RunOptions::of_plan(input, (size, seed.or(plan.seed), plan.ticks), plan.enabled.clone(), set)
+}
+
+/// A failure that a plan has led to.
+fn of_plan(path: &Path, failure: Failure) -> Failure {
+    Failure { sentence: format!("{}: {}", path.display(), failure.sentence), ..failure }
+}
+
+/// A plan and the number of its runs.
+fn parse(path: &Path, text: &str) -> Result<(Plan, usize), Failure> {
+    let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/sweeps.md"));
+    let extensions = ron::extensions::Extensions::IMPLICIT_SOME;
+    let options = ron::Options::default().with_default_extension(extensions);
+    let plan: Plan = options.from_str(text).map_err(|error| bad(error.to_string()))?;
+    let runs = plan.count().map_err(bad)?.ok_or_else(|| bad("it has more runs than can be counted".to_owned()))?;
+    Ok((plan, runs))
+}
+
+/// The hash of what a file holds.
+fn hash_of(path: &Path) -> Result<String, Failure> {
+    let mut hash = Xxh3Default::new();
+    io::copy(&mut input::open(path)?, &mut hash)
+        .map_err(|error| Failure::bad_input(format!("{}: it cannot be read ({error})", path.display())))?;
+    Ok(format!("{:016x}", hash.digest()))
+}
+
+/// The folder of a run.
+fn folder(out: &Path, number: usize) -> PathBuf {
+    out.join(RUNS).join(format!("{number:04}"))
+}
+
+/// The report of a run, if it is finished.
+fn finished(out: &Path, number: usize, hash: &str) -> Option<Value> {
+    let text = input::text_if_there(&folder(out, number).join(REPORT)).ok()??;
+    let report: Value = serde_json::from_str(&text).ok()?;
+    (report["run"]["hash"] == hash).then_some(report)
+}
+
+impl Sweep {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        if let Some(folder) = &self.collect {
+            let (text, counts) = collect(folder)?;
+            return print(&if self.json { format!("{counts}\n") } else { text });
+        }
+        let (Some(path), Some(out)) = (&self.plan, &self.out) else {
+            return Err(Failure::bad_input("name a plan and --out DIR, or --collect DIR"));
+        };
+        let ready = Ready::read(path)?;
+        let (first, last) = self.only.unwrap_or((1, ready.runs));
+        if last > ready.runs {
+            let sentence = format!("--only {last}: the plan has {} runs", ready.runs);
+            return Err(Failure::bad_input(sentence));
+        }
+        let count = last - first + 1;
+        if count > MANY && !self.yes && !asks(count)? {
+            return Err(Failure::bad_input("no run was made"));
+        }
+        // Every value is checked before the first run begins.
+        let mut bytes = 0;
+        for number in first..=last {
+            bytes = ready.check(number).map_err(|failure| of_plan(path, failure))?.max(bytes);
+        }
+        claim(out, &ready)?;
+        if let Some(kind) = self.emit {
+            let written = emit::write(kind, path, out, ready.runs)?;
+            return print(&written);
+        }
+        let wanted = self.jobs.map_or_else(rayon::current_num_threads, usize::from).min(count);
+        let jobs = wanted.min(Budget::present().times(bytes).max(1));
+        if jobs < wanted {
+            tell(&format!("{jobs} runs at a time instead of {wanted}: each takes {} of memory", Budget::of(bytes)));
+        }
+        let begun = Instant::now();
+        let made = self.make(&ready, out, (first, last), jobs)?;
+        let skipped = count - made;
+        let seconds = begun.elapsed().as_secs_f64();
+        let text = if self.only.is_none() { collect(out)?.0 } else { String::new() };
+        if self.json {
+            return print(&format!("{}\n", json!({"made": made, "skipped": skipped, "seconds": seconds})));
+        }
+        print(&format!("{made} runs made in {seconds:.1} s, {skipped} were finished before.\n{text}"))
+    }
+
+    /// Makes runs, several at once. Returns how many were made.
+    fn make(&self, ready: &Ready, out: &Path, (first, last): (usize, usize), jobs: usize) -> Result<usize, Failure> {
+        let (next, made) = (AtomicUsize::new(first), AtomicUsize::new(0));
+        let failed: Mutex<Vec<(usize, Failure)>> = Mutex::new(Vec::new());
+        let bar = if io::stderr().is_terminal() {
+            ProgressBar::new((last - first + 1) as u64)
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
+            bar.set_style(style);
+        }
+        let work = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number > last || interrupted() {
+                    return;
+                }
+                match make(ready, out, number) {
+                    Ok(true) => {
+                        made.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok(false) => {}
+                    // No code panics while it holds the lock.
+                    Err(failure) => drop(failed.lock().map(|mut failed| failed.push((number, failure)))),
+                }
+                bar.inc(1);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(work);
+            }
+        });
+        bar.finish_and_clear();
+        if interrupted() {
+            let sentence = "stopped by Ctrl+C; finished runs are kept, and the same command makes the others";
+            return Err(Failure::while_running(sentence));
+        }
+        let failed = failed.into_inner().unwrap_or_default();
+        let count = failed.len();
+        match failed.into_iter().min_by_key(|(number, _)| *number) {
+            None => Ok(made.into_inner()),
+            Some((number, failure)) => {
+                let others = if count > 1 { format!(" ({} others failed too)", count - 1) } else { String::new() };
+                Err(Failure { sentence: format!("run {number}: {}{others}", failure.sentence), ..failure })
+            }
+        }
+    }
+}
+
+/// Makes a run, if it is not finished. Returns whether it was made.
+fn make(ready: &Ready, out: &Path, number: usize) -> Result<bool, Failure> {
+    let run = ready.run(number)?;
+    let hash = ready.hash(&run);
+    if finished(out, number, &hash).is_some() {
+        return Ok(false);
+    }
+    let output = Output::new(&folder(out, number)).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let start = ready.options(&run);
+    let mut sessions = start.sessions()?;
+    let begun = Instant::now();
+    start.simulate(&mut sessions)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let session = &sessions[0];
+    let subject = Subject::new(session, Dimensions::default(), &ready.exports)?;
+    for export in &ready.exports {
+        output.write(export.file_name(), |file| export.write(&subject, file, &JobProgress::default()))?;
+    }
+    output.write("thumbnail.png", |file| thumbnail(session, file))?;
+    let mut report = report(session, seconds);
+    report["run"] = json!({"number": number, "hash": hash, "values": run.values});
+    report["files"] = output.contents()?;
+    output.write(REPORT, |file| output::write(file, format!("{report:#}\n")))?;
+    if interrupted() {
+        return Err(Failure::stopped());
+    }
+    output.publish(Some(REPORT.as_ref()))?;
+    Ok(true)
+}
+
+/// A small picture of the land from above.
+fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
+    let terrain = &session.simulation.terrain;
+    let larger = terrain.width().max(terrain.height()).max(1);
+    let side = |cells: usize| (cells * THUMBNAIL / larger).clamp(1, cells.max(1));
+    let size = (side(terrain.width()), side(terrain.height()));
+    let (ground, sand) = (terrain.ground().resampled(size.0, size.1), terrain.sand.resampled(size.0, size.1));
+    let cell = terrain.cell_size * terrain.width() as f32 / size.0 as f32;
+    let progress = JobProgress::default();
+    write_picture(file, size, &hillshade(&ground, &sand, cell, &session.look, &progress), &progress)
+}
+
+/// Puts the plan into its folder. One that holds results of another plan is left as it is.
+fn claim(out: &Path, ready: &Ready) -> Result<(), Failure> {
+    let copy = out.join(PLAN);
+    // In this order: another program puts its plan there before its first run.
+    if out.join(RUNS).exists() && !copy.exists() {
+        return Err(Error::input(out, "it holds runs but no plan.ron", "choose another folder").into());
+    }
+    let new = output::write_new(&copy, &ready.text).map_err(|error| Failure::bad_input(error.to_string()))?;
+    if !new && input::text(&copy)? != ready.text {
+        let right = "choose another folder, or remove that one";
+        return Err(Error::input(out, "it holds results of another plan", right).into());
+    }
+    Ok(())
+}
+
+/// Asks a person whether so many runs are meant.
+fn asks(count: usize) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::bad_input(format!("the plan has {count} runs; add --yes to make them all")));
+    }
+    let _ = write!(io::stderr(), "The plan has {count} runs. Make them all? [y/N] ");
+    let mut answer = String::new();
+    let _ = io::stdin().lock().read_line(&mut answer);
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Makes the table and the page of a folder. Returns what it made, as a sentence and as numbers.
+fn collect(out: &Path) -> Result<(String, Value), Failure> {
+    let copy = out.join(PLAN);
+    let Some(text) = input::text_if_there(&copy)? else {
+        return Err(Error::input(out, "there is no plan.ron in it", "name the folder of a sweep").into());
+    };
+    let (_, runs) = parse(&copy, &text)?;
+    let listed = fs::read_dir(out.join(RUNS)).into_iter().flatten().flatten();
+    let mut reports: BTreeMap<usize, (String, Value)> = BTreeMap::new();
+    for entry in listed {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let text = input::text_if_there(&entry.path().join(REPORT)).ok().flatten().unwrap_or_default();
+        let Ok(report) = serde_json::from_str::<Value>(&text) else { continue };
+        let Some(number) = report["run"]["number"].as_u64() else { continue };
+        reports.insert(number as usize, (name, report));
+    }
+    if reports.is_empty() {
+        return Err(Error::input(out, "no run in it is finished", "make the runs first").into());
+    }
+    let table = results::Table::of(&reports);
+    output::replace(&out.join("table.csv"), |file| output::write(file, table.csv()))?;
+    output::replace(&out.join("table.parquet"), |file| output::write(file, table.parquet(file)?))?;
+    output::replace(&out.join("index.html"), |file| output::write(file, sheet::page(&table, &reports)))?;
+    let missing = || (1..=runs).filter(|number| !reports.contains_key(number));
+    let count = missing().count();
+    if count > 0 {
+        let numbers: Vec<String> = missing().take(NAMED).map(|number| number.to_string()).collect();
+        let (numbers, more) = (numbers.join(", "), if count > NAMED { " …" } else { "" });
+        let right = format!("thalweg sweep PLAN --out {} makes them", out.display());
+        tell(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
+    }
+    let text = format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len());
+    Ok((text, json!({"collected": reports.len(), "missing": count})))
+}

@@ -1,0 +1,198 @@
+//! The table of a sweep: a row for each run, with what was varied and its results.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use parquet::{
+    basic::{ConvertedType, Repetition, Type as PhysicalType},
+    data_type::{ByteArray, ByteArrayType, DoubleType},
+    file::{properties::WriterProperties, writer::SerializedFileWriter},
+    schema::types::Type,
+};
+use serde_json::Value;
+
+use thalweg_scene::io::{Error, output};
+
+/// Results of each run: name of the column, and its place in the report.
+const MEASURES: [(&str, &str); 17] = [
+    ("ticks", "/ticks"),
+    ("simulated_seconds", "/simulated_seconds"),
+    ("wall_seconds", "/wall_seconds"),
+    ("height_min_m", "/statistics/min_m"),
+    ("height_max_m", "/statistics/max_m"),
+    ("height_mean_m", "/statistics/mean_m"),
+    ("height_deviation_m", "/statistics/deviation_m"),
+    ("slope_mean_deg", "/statistics/slope_deg"),
+    ("pits", "/statistics/pits"),
+    ("sandy_share", "/statistics/sandy"),
+    ("cut_m3", "/statistics/cut_m3"),
+    ("fill_m3", "/statistics/fill_m3"),
+    ("solid_moved_m3", "/ledger/solid/moved"),
+    ("solid_outflow_m3", "/ledger/solid/outflow"),
+    ("solid_residual_m3", "/ledger/solid/residual"),
+    ("water_end_m3", "/ledger/water/end"),
+    ("water_outflow_m3", "/ledger/water/outflow"),
+];
+
+/// A column: numbers if every cell is a number, otherwise texts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Column {
+    Numbers(Vec<f64>),
+    Texts(Vec<String>),
+}
+
+/// Columns with their names.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Table {
+    pub columns: Vec<(String, Column)>,
+    /// How many of them were varied: they follow the number of the run.
+    pub varied: usize,
+}
+
+impl Column {
+    pub(super) fn text(&self, row: usize) -> String {
+        match self {
+            Self::Numbers(numbers) if numbers[row].is_nan() => String::new(),
+            Self::Numbers(numbers) => numbers[row].to_string(),
+            Self::Texts(texts) => texts[row].clone(),
+        }
+    }
+}
+
+impl Table {
+    /// The table of all reports, in the order of their numbers.
+    pub(super) fn of(reports: &BTreeMap<usize, (String, Value)>) -> Self {
+        let all = || reports.values().map(|(_, report)| report);
+        let mut columns =
+            vec![("run".to_owned(), Column::Numbers(reports.keys().map(|number| *number as f64).collect()))];
+        let mut names: Vec<&String> =
+            all().filter_map(|report| report["run"]["values"].as_object()).flat_map(|values| values.keys()).collect();
+        names.sort();
+        names.dedup();
+        let varied = names.len();
+        for name in names {
+            let texts = all().map(|report| report["run"]["values"][name].as_str().unwrap_or_default().to_owned());
+            columns.push((name.clone(), column(texts.collect())));
+        }
+        for (name, place) in MEASURES {
+            let numbers = all().map(|report| report.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN));
+            columns.push((name.to_owned(), Column::Numbers(numbers.collect())));
+        }
+        // The ground as bits: runs with the same hashes have the same land.
+        for layer in ["bedrock", "sand", "water"] {
+            let texts = all().map(|report| report["layers"][layer]["hash"].as_str().unwrap_or_default().to_owned());
+            columns.push((format!("{layer}_hash"), Column::Texts(texts.collect())));
+        }
+        Self { columns, varied }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        match &self.columns[0].1 {
+            Column::Numbers(numbers) => numbers.len(),
+            Column::Texts(texts) => texts.len(),
+        }
+    }
+
+    pub(super) fn csv(&self) -> String {
+        let names = self.columns.iter().map(|(name, _)| &**name);
+        let mut table = output::csv_row(names);
+        for row in 0..self.rows() {
+            let cells: Vec<String> = self.columns.iter().map(|(_, column)| column.text(row)).collect();
+            table += &output::csv_row(cells.iter().map(|cell| &**cell));
+        }
+        table
+    }
+
+    /// Its bytes as Parquet, which go into the file at a path: numbers as doubles, texts as UTF-8.
+    pub(super) fn parquet(&self, path: &Path) -> Result<Vec<u8>, Error> {
+        let wrong = |error: &dyn std::fmt::Display| Error::output(path, error.to_string(), "write where there is room");
+        let field = |(name, column): &(String, Column)| {
+            let kind = match column {
+                Column::Numbers(_) => Type::primitive_type_builder(name, PhysicalType::DOUBLE),
+                Column::Texts(_) => Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
+                    .with_converted_type(ConvertedType::UTF8),
+            };
+            kind.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
+        };
+        let fields = self.columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
+        let schema = Type::group_type_builder("runs").with_fields(fields).build().map_err(|error| wrong(&error))?;
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut bytes = Vec::new();
+        let write = |bytes: &mut Vec<u8>| -> Result<(), parquet::errors::ParquetError> {
+            let mut writer = SerializedFileWriter::new(bytes, Arc::new(schema), properties)?;
+            let mut group = writer.next_row_group()?;
+            for (_, values) in &self.columns {
+                let Some(mut column) = group.next_column()? else { break };
+                match values {
+                    Column::Numbers(numbers) => {
+                        column.typed::<DoubleType>().write_batch(numbers, None, None)?;
+                    }
+                    Column::Texts(texts) => {
+                        let texts: Vec<ByteArray> = texts.iter().map(|text| ByteArray::from(text.as_str())).collect();
+                        column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+                    }
+                }
+                column.close()?;
+            }
+            group.close()?;
+            writer.close().map(drop)
+        };
+        write(&mut bytes).map_err(|error| wrong(&error))?;
+        Ok(bytes)
+    }
+}
+
+fn column(texts: Vec<String>) -> Column {
+    // A seed of so many digits that a number cannot hold them stays a text.
+    let number = |text: &String| text.parse::<f64>().ok().filter(|number| number.is_finite() && number.abs() < 9e15);
+    let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
+    numbers.map_or(Column::Texts(texts), Column::Numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use serde_json::json;
+
+    use super::*;
+
+    fn reports() -> BTreeMap<usize, (String, Value)> {
+        let report = |number: usize, law: &str, max: f64| {
+            let values = json!({"droplets.law": law, "droplets.per_tick": (100 * number).to_string()});
+            let report = json!({
+                "ticks": 5, "statistics": {"max_m": max}, "layers": {"bedrock": {"hash": "0a"}},
+                "run": {"number": number, "hash": "00", "values": values},
+            });
+            (number, (format!("{number:04}"), report))
+        };
+        [report(1, "Streams", 4.5), report(3, "a, \"b\"", 6.0)].into_iter().collect()
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_run_in_both_formats() {
+        let seeds = ["18446744073709551615", "7"].map(str::to_owned).to_vec();
+        assert_eq!(column(seeds.clone()), Column::Texts(seeds));
+        let table = Table::of(&reports());
+        assert_eq!((table.rows(), table.varied), (2, 2));
+        let text = table.csv();
+        let rows: Vec<&str> = text.lines().collect();
+        assert!(rows[0].starts_with("run,droplets.law,droplets.per_tick,ticks,"), "{}", rows[0]);
+        assert!(rows[2].starts_with("3,\"a, \"\"b\"\"\",300,5,"), "{}", rows[2]);
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let path = folder.path().join("table.parquet");
+        let bytes = table.parquet(&path).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{error}"));
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap_or_else(|error| panic!("{error}")))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let found: Vec<String> = reader
+            .get_row_iter(None)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .map(|row| row.unwrap_or_else(|error| panic!("{error}")).to_string())
+            .collect();
+        assert_eq!(found.len(), 2);
+        assert!(
+            found[1].contains("droplets.law: \"a, \"b\"\"") && found[1].contains("droplets.per_tick: 300.0"),
+            "{}",
+            found[1]
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! The table of the checks of this machine, as text.
+
+use std::fmt::Write;
+
+use crate::model::chart::told;
+use thalweg_sim::{simd::vector_unit::VectorUnit, simulation::check::Checked};
+
+/// What the checks found, with the machine on which they were made.
+pub fn table(found: &[Checked]) -> String {
+    let mut text = format!(
+        "Thalweg {} on {} {}, {} threads, vectors: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        rayon::current_num_threads(),
+        VectorUnit::working().name()
+    );
+    let _ = writeln!(text, "  {:<22}{:>14}{:>12}{:>12}", "check", "measured", "expected", "within");
+    for check in found {
+        let mark = if check.holds() { "holds" } else { "DOES NOT HOLD" };
+        let (measured, expected) = (told(check.measured), told(check.expected));
+        let _ = writeln!(
+            text,
+            "  {:<22}{measured:>14}{expected:>12}{:>12}   {mark}: {}",
+            check.title,
+            told(check.within),
+            check.about
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_says_what_holds_and_what_does_not() {
+        let good = Checked { title: "Lake", about: "Still.", measured: 1e-7, expected: 0.0, within: 4e-6 };
+        let bad = Checked { measured: 0.5, ..good };
+        let text = table(&[good, bad]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains(env!("CARGO_PKG_VERSION")) && lines.len() == 4);
+        assert!(lines[2].ends_with("1e-7           0        4e-6   holds: Still."), "{text}");
+        assert!(lines[3].contains(" 0.5 ") && lines[3].contains("DOES NOT HOLD"), "{text}");
+    }
+}

@@ -1,0 +1,214 @@
+//! The ground seen from above, in the two colours of the window, lit from the side.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::{io::JobProgress, look::Look};
+use thalweg_sim::core::grid::Grid;
+
+/// Distances, in cells, at which ground that hides the sky is looked for.
+const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];
+/// Half the angle of the sun's disc and its glow, as a slope: how soft the borders of shadows are.
+const PENUMBRA: f32 = 0.06;
+
+/// RGB, 8 bits each, rows from the top of the map. Heights and cell size in metres; `sand` is the layer's thickness.
+///
+/// Colours are those of [`Look`], lit in linear light by sun and sky; its fog and highlights are left out.
+pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progress: &JobProgress) -> Vec<u8> {
+    let (width, height) = (ground.width(), ground.height());
+    let steepness = look.vertical_exaggeration / cell_size;
+    let sun = look.towards_sun();
+    let highest = ground.min_max().1;
+    let colors = [look.flat_color, look.steep_color, look.sand_color].map(|color| color.map(linear));
+    let mut pixels = vec![0; 3 * width * height];
+    let rows_done = AtomicUsize::new(0);
+    pixels.par_chunks_exact_mut(3 * width).enumerate().for_each(|(y, row)| {
+        for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
+            let (column, line) = (x as isize, y as isize);
+            let at = |dx: isize, dy: isize| ground.clamped(column + dx, line + dy);
+            let [slope_x, slope_y] =
+                gradient(|dx, dy| continued(ground, column, line, dx, dy)).map(|slope| slope * steepness);
+            let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
+            let facing = ((sun[2] - slope_x * sun[0] - slope_y * sun[1]) * up).max(0.0);
+            let shaded = look.shadows && facing > 0.0;
+            let lit = if shaded { sunlit(ground, [x as f32, y as f32], sun, steepness, highest) } else { 1.0 };
+            let open = 1.0 - look.occlusion * (1.0 - openness(at, steepness));
+            let direct = look.sun_strength * facing * lit * (0.6 + 0.4 * open);
+            let sky = look.ambient * (0.65 + 0.35 * up) * open;
+            let surface = surface(&colors, look, sand.at(x, y) / cell_size, up);
+            for (channel, (byte, color)) in pixel.iter_mut().zip(surface).enumerate() {
+                // Sunlight is warm, the sky is blue.
+                let light = direct * [1.06, 1.0, 0.90][channel] + sky * [0.86, 0.97, 1.18][channel];
+                *byte = display(color * light);
+            }
+        }
+        progress.done(rows_done.fetch_add(1, Ordering::Relaxed) + 1, height);
+    });
+    pixels
+}
+
+/// RGB, 8 bits each: the colours of [`hillshade`] without light.
+pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec<u8> {
+    let (width, height) = (ground.width(), ground.height());
+    let steepness = look.vertical_exaggeration / cell_size;
+    let colors = [look.flat_color, look.steep_color, look.sand_color].map(|color| color.map(linear));
+    let mut pixels = vec![0; 3 * width * height];
+    pixels.par_chunks_exact_mut(3 * width).enumerate().for_each(|(y, row)| {
+        for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
+            let slopes = gradient(|dx, dy| continued(ground, x as isize, y as isize, dx, dy));
+            let [slope_x, slope_y] = slopes.map(|slope| slope * steepness);
+            let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
+            let color = surface(&colors, look, sand.at(x, y) / cell_size, up);
+            pixel.copy_from_slice(&color.map(byte));
+        }
+    });
+    pixels
+}
+
+/// Share of the sky that every cell sees. `steepness` is one over the side of a cell, times the exaggeration of heights.
+pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
+    let (width, height) = (ground.width(), ground.height());
+    let mut open = Grid::filled(width, height, 0.0);
+    open.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+        for (x, cell) in row.iter_mut().enumerate() {
+            *cell = openness(|dx, dy| ground.clamped(x as isize + dx, y as isize + dy), steepness);
+        }
+    });
+    open
+}
+
+/// Linear light that ground of this steepness throws back, under sand of so many cells' thickness.
+fn surface(colors: &[[f32; 3]; 3], look: &Look, sand: f32, up: f32) -> [f32; 3] {
+    let steep = step(look.steep_threshold, look.threshold_softness, up);
+    let sandy = (sand / look.sand_cover).min(1.0) * (1.0 - 0.6 * steep);
+    std::array::from_fn(|channel| {
+        let rock = colors[0][channel] + steep * (colors[1][channel] - colors[0][channel]);
+        rock + sandy * (colors[2][channel] - rock)
+    })
+}
+
+/// Height of a neighbour. Beyond the border the ground goes on with the same slope.
+fn continued(ground: &Grid, x: isize, y: isize, dx: isize, dy: isize) -> f32 {
+    let outside = |place: isize, side: usize| place < 0 || place >= side as isize;
+    let (out_x, out_y) = (outside(x + dx, ground.width()), outside(y + dy, ground.height()));
+    if !out_x && !out_y {
+        return ground.clamped(x + dx, y + dy);
+    }
+    // The mirror image of the neighbour on the other side, through the nearest cell on the border.
+    let (rest_x, rest_y) = (if out_x { 0 } else { dx }, if out_y { 0 } else { dy });
+    let (back_x, back_y) = (if out_x { -dx } else { dx }, if out_y { -dy } else { dy });
+    2.0 * ground.clamped(x + rest_x, y + rest_y) - ground.clamped(x + back_x, y + back_y)
+}
+
+/// Differences of height per cell along columns and rows, by Horn's eight-neighbour weights.
+fn gradient(at: impl Fn(isize, isize) -> f32) -> [f32; 2] {
+    let along = |a: [f32; 3], b: [f32; 3]| ((b[0] - a[0]) + 2.0 * (b[1] - a[1]) + (b[2] - a[2])) * 0.125;
+    let column = |x| [at(x, -1), at(x, 0), at(x, 1)];
+    let row = |y| [at(-1, y), at(0, y), at(1, y)];
+    [along(column(-1), column(1)), along(row(-1), row(1))]
+}
+
+/// Share of steep ground's colour: 0 above the threshold, 1 below, blended over the width.
+fn step(threshold: f32, width: f32, up: f32) -> f32 {
+    if width <= 0.0 {
+        return if up < threshold { 1.0 } else { 0.0 };
+    }
+    let part = ((threshold - up) / (2.0 * width) + 0.5).clamp(0.0, 1.0);
+    part * part * (3.0 - 2.0 * part)
+}
+
+/// Share of the sun's disc that a place sees over the ground between.
+fn sunlit(ground: &Grid, [x, y]: [f32; 2], sun: [f32; 3], steepness: f32, highest: f32) -> f32 {
+    let flat = (sun[0] * sun[0] + sun[1] * sun[1]).sqrt();
+    if flat < 1e-3 {
+        return 1.0;
+    }
+    let (dx, dy, rise) = (sun[0] / flat, sun[1] / flat, sun[2] / flat);
+    let start = ground.bilinear(x, y);
+    let (right, bottom) = ((ground.width() - 1) as f32, (ground.height() - 1) as f32);
+    let (mut distance, mut clear) = (1.5_f32, PENUMBRA);
+    loop {
+        let (px, py) = (x + dx * distance, y + dy * distance);
+        let over = (highest - start) * steepness - (rise - PENUMBRA).max(0.0) * distance;
+        if over < 0.0 || px < 0.0 || py < 0.0 || px > right || py > bottom || clear <= -PENUMBRA {
+            break;
+        }
+        let blocked = (ground.bilinear(px, py) - start) * steepness / distance;
+        clear = clear.min(rise - blocked);
+        distance += 0.7 + 0.02 * distance;
+    }
+    ((clear + PENUMBRA) / (2.0 * PENUMBRA)).clamp(0.0, 1.0)
+}
+
+/// Share of the sky that a place sees, from the horizon in eight directions at a few distances.
+fn openness(at: impl Fn(isize, isize) -> f32, steepness: f32) -> f32 {
+    let here = at(0, 0);
+    let mut seen = 0.0;
+    for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {
+        let length = ((dx * dx + dy * dy) as f32).sqrt();
+        let mut horizon = 0.0_f32;
+        for radius in OPENNESS_RADII {
+            let rise = (at(dx * radius, dy * radius) - here) * steepness;
+            horizon = horizon.max(rise / (length * radius as f32));
+        }
+        // One minus the sine of the horizon's angle.
+        seen += 1.0 - horizon / (1.0 + horizon * horizon).sqrt();
+    }
+    seen / 8.0
+}
+
+/// A display value as linear light.
+fn linear(value: f32) -> f32 {
+    if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+}
+
+/// Linear light as a byte for the display, with a shoulder that keeps bright slopes from washing out.
+fn display(light: f32) -> u8 {
+    byte(light * (1.0 + light * 0.09) / (1.0 + light * 0.42))
+}
+
+/// Linear light as a byte for the display.
+fn byte(light: f32) -> u8 {
+    let encoded = if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
+    (encoded.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shade(ground: &Grid, look: &Look) -> Vec<u8> {
+        hillshade(ground, &Grid::filled(ground.width(), ground.height(), 0.0), 1.0, look, &JobProgress::default())
+    }
+
+    #[test]
+    fn the_side_towards_the_sun_is_brighter_and_what_lies_behind_is_in_shadow() {
+        let look =
+            Look { sun_azimuth: 270.0, sun_elevation: 30.0, ambient: 0.3, threshold_softness: 0.0, ..Look::default() };
+        let ridge = Grid::from_fn(96, 32, |x, _| (12.0 - (x as f32 - 32.0).abs()).max(0.0));
+        let pixels = shade(&ridge, &look);
+        let bright = |x: usize| u32::from(pixels[3 * (16 * 96 + x) + 1]);
+        assert!(bright(26) > 2 * bright(38), "the lit flank {} and the shaded one {}", bright(26), bright(38));
+        assert!(bright(47) + 20 < bright(80), "shadow {} and open ground {}", bright(47), bright(80));
+    }
+
+    #[test]
+    fn an_even_slope_looks_the_same_up_to_its_border() {
+        let look = Look { shadows: false, occlusion: 0.0, ..Look::default() };
+        let slope = Grid::from_fn(48, 40, |x, y| x as f32 * 0.5 + y as f32 * 0.25);
+        let pixels = shade(&slope, &look);
+        let middle = pixels[3 * (20 * 48 + 24)..][..3].to_vec();
+        assert!(pixels.chunks_exact(3).all(|pixel| pixel == middle), "a border differs from {middle:?}");
+    }
+
+    #[test]
+    fn flat_and_steep_ground_have_their_two_colours() {
+        let look = Look { sun_elevation: 90.0, shadows: false, ..Look::default() };
+        let ramp = Grid::from_fn(64, 32, |x, _| if x < 32 { 0.0 } else { (x as f32 - 31.0) * 2.0 });
+        let pixels = shade(&ramp, &look);
+        let at = |x: usize| &pixels[3 * (16 * 64 + x)..][..3];
+        assert!(at(10)[1] > at(10)[0] + 30, "flat ground is green: {:?}", at(10));
+        assert!(at(50)[0].abs_diff(at(50)[1]) < 20, "steep ground is grey: {:?}", at(50));
+    }
+}

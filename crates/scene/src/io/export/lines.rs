@@ -1,0 +1,137 @@
+//! The rivers as lines: GeoJSON in the map's own coordinates, and a table of places for engines.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use serde_json::json;
+
+use super::Window;
+use crate::{
+    io::{Error, JobProgress, output},
+    model::origin::Geo,
+};
+use thalweg_sim::{
+    hydrology::network::{Network, Place, Reach, RiverParams},
+    simulation::Simulation,
+};
+
+/// Most places that are written: a file of more than 200 MB helps nobody.
+const MOST: usize = 2_000_000;
+
+/// Columns of the table.
+const COLUMNS: &str = "reach,place,x_m,y_m,height_m,width_m,depth_m,discharge_m3_s,order,into,lake";
+
+/// A number with as many digits as are of use.
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1e4).round() / 1e4
+}
+
+/// Rivers, and where on Earth they lie.
+#[derive(Clone, Debug)]
+pub(super) struct Rivers {
+    network: Network,
+    /// Width and height of the map, in metres.
+    extent: [f64; 2],
+    geo: Geo,
+    /// Where the results begin on the map, in metres.
+    first: [f64; 2],
+}
+
+impl Rivers {
+    /// Those of a run.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn of(
+        name: &str,
+        run: &Simulation,
+        params: &RiverParams,
+        geo: Option<Geo>,
+        window: Window,
+    ) -> Result<Self, Error> {
+        let (network, terrain) = (run.river_land(params).network(), &run.terrain);
+        if network.places() > MOST {
+            let wrong = format!("its rivers have {} places, more than the {MOST} that are written", network.places());
+            let right = format!("let them begin at more than {} cells", params.from_cells);
+            return Err(Error::input(Path::new(name), wrong, right));
+        }
+        let cell = f64::from(terrain.cell_size);
+        let extent = [terrain.width(), terrain.height()].map(|count| count as f64 * cell);
+        let first = [window.first.0, window.first.1].map(|cells| cells as f64 * cell);
+        // As the other maps have it: 0 at the lower left of what they show.
+        let north = first[1] + window.size.1 as f64 * cell;
+        let local = Geo { west: -first[0], north, width: extent[0], height: extent[1], degrees: false };
+        Ok(Self { network, extent, geo: geo.unwrap_or(local), first })
+    }
+
+    /// Where a place lies in the map's coordinates: to the east, to the north, and up.
+    fn coordinates(&self, place: &Place) -> [f64; 3] {
+        let share: [f64; 2] = std::array::from_fn(|axis| place.at[axis] / self.extent[axis].max(f64::MIN_POSITIVE));
+        let Geo { west, north, width, height, .. } = self.geo;
+        [west + share[0] * width, north - share[1] * height, rounded(place.height)]
+    }
+
+    /// Writes a collection of lines, one for each reach, downstream. Width, depth and discharge are those of its lower end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write_geojson(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+        let feature = |(number, reach): (usize, &Reach)| {
+            let lower = reach.places.last();
+            json!({
+                "type": "Feature",
+                "id": number,
+                "geometry": {
+                    "type": "LineString",
+                    "coordinates": reach.places.iter().map(|place| self.coordinates(place)).collect::<Vec<_>>(),
+                },
+                "properties": {
+                    "order": reach.order,
+                    "into": reach.into,
+                    "lake": reach.in_lake,
+                    "length_m": rounded(reach.length() as f32),
+                    "discharge_m3_s": lower.map(|place| rounded(place.discharge)),
+                    "width_m": lower.map(|place| rounded(place.width)),
+                    "depth_m": lower.map(|place| rounded(place.depth)),
+                },
+            })
+        };
+        let count = self.network.reaches.len();
+        output::create(path, |file| -> io::Result<()> {
+            file.write_all(b"{\"type\": \"FeatureCollection\", \"features\": [")?;
+            for (number, reach) in self.network.reaches.iter().enumerate() {
+                let comma = if number == 0 { "" } else { "," };
+                write!(file, "{comma}\n{}", feature((number, reach)))?;
+                progress.done(number + 1, count);
+            }
+            file.write_all(b"\n]}\n")
+        })
+    }
+
+    /// Writes a table with a row for each place of each reach, downstream. Its x runs to the right and its y down the picture, as in the
+    /// other maps.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write_csv(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+        let count = self.network.reaches.len();
+        output::create(path, |file| -> io::Result<()> {
+            writeln!(file, "{COLUMNS}")?;
+            for (number, Reach { places, order, into, in_lake }) in self.network.reaches.iter().enumerate() {
+                let into = into.map_or(String::new(), |into| into.to_string());
+                for (index, place) in places.iter().enumerate() {
+                    let Place { at, height, discharge, width, depth } = place;
+                    let [x, y] = [0, 1].map(|axis| at[axis] - self.first[axis]);
+                    writeln!(
+                        file,
+                        "{number},{index},{x:.3},{y:.3},{height:.3},{width:.3},{depth:.3},{discharge:.4},{order},{into},{in_lake}"
+                    )?;
+                }
+                progress.done(number + 1, count);
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! What is saved, with as many cells as the results have.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::{Content, Dimensions, Export, Print, Window, found, hillshade::color_map, lines::Rivers};
+use crate::{
+    io::{Budget, Error, holes},
+    look::Look,
+    model::{origin::Geo, session::Session},
+};
+use thalweg_sim::{
+    core::{analysis, grid::Grid, resample::cells_within, terrain::Terrain},
+    simulation::Simulation,
+};
+
+/// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
+/// `tests/memory.rs`.
+const BYTES_PER_CELL: usize = 60;
+/// The same for each result that the run knows besides its layers, and for the cells without data. They are made before the layers,
+/// one after the other, in the room that these take later.
+const BYTES_OF_NUMBERS: usize = 4;
+
+/// How those of the results are made, by name, that the run knows besides its layers.
+fn moves_of(exports: &[Export]) -> BTreeMap<&'static str, fn(&Simulation) -> Grid> {
+    let made = |export: &Export| match found(export.map) {
+        Some((_, Content::Moves(make))) => Some((export.map, make)),
+        _ => None,
+    };
+    exports.iter().filter_map(made).collect()
+}
+
+/// What is saved: a terrain and all that its results need besides.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub(super) terrain: Terrain,
+    pub(super) look: Look,
+    pub(super) geo: Option<Geo>,
+    pub(super) print: Print,
+    /// What the run knows besides its layers, by name, as far as it is wanted.
+    pub(super) moves: BTreeMap<&'static str, Grid>,
+    /// Columns and rows from the upper left that are the map.
+    pub(super) map: (usize, usize),
+    /// 1 where the heightmap had no data and beyond the map, else 0; none if all cells have data.
+    pub(super) nodata: Option<Grid>,
+    /// As far as they are wanted.
+    pub(super) rivers: Option<Rivers>,
+    /// See [`Land::flow_map`](thalweg_sim::hydrology::network::Land::flow_map); none if it is not wanted.
+    pub(super) flow: Option<[Grid; 3]>,
+}
+
+impl Subject {
+    /// Memory that it and these results take while they are written one after the other, in bytes.
+    pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
+        let terrain = &session.simulation.terrain;
+        let cells = |(width, height): (usize, usize)| width * height;
+        // Of a part, too, some results are found on the whole.
+        let made = cells(dimensions.window(terrain).size).max(terrain.bedrock.len());
+        let result = cells(dimensions.of(terrain));
+        let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
+        let drains = |export: &&Export| matches!(found(export.map), Some((_, Content::Drains(_))));
+        let numbers = moves_of(exports).len() + exports.iter().filter(drains).count() + 1;
+        ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
+    }
+
+    /// What a session shows, with as many cells as the dimensions say. It is refused if these results need more memory than may be
+    /// used.
+    pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
+        Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
+        let asks = |content: fn(Content) -> bool| {
+            exports.iter().any(|export| found(export.map).is_some_and(|(_, found)| content(found)))
+        };
+        let (run, import) = (&session.simulation, session.heightmap.as_ref());
+        let (window, size) = (dimensions.window(&run.terrain), dimensions.of(&run.terrain));
+        let geo = import.and_then(|import| import.geo);
+        let rivers = || Rivers::of(&session.name, run, &session.rivers, geo, window);
+        let rivers = asks(|content| matches!(content, Content::Rivers)).then(rivers).transpose()?;
+        let (width, height) = (run.terrain.width(), run.terrain.height());
+        let Window { first, size: around } = window;
+        let whole = around == (width, height);
+        let map =
+            (cells_within(width.min(around.0), around.0, size.0), cells_within(height.min(around.1), around.1, size.1));
+        // To the right of the map or below it, a square is filled with what stands at the map's border.
+        let fitted = |grid: Grid| match (whole, around == size) {
+            (true, true) => grid,
+            (true, false) => grid.resampled(size.0, size.1),
+            (false, _) => analysis::windowed_map(&grid, first, around).resampled(size.0, size.1),
+        };
+        let mut moves: BTreeMap<_, _> =
+            moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
+        if around.0 < width || around.1 < height {
+            let drains = exports.iter().filter_map(|export| match found(export.map) {
+                Some((_, Content::Drains(make))) => Some((export.map, make)),
+                _ => None,
+            });
+            moves.extend(drains.map(|(name, make)| (name, fitted(make(&run.terrain)))));
+        }
+        let flow = asks(|content| matches!(content, Content::FlowMap))
+            .then(|| run.river_land(&session.rivers).flow_map().map(fitted));
+        let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
+            let nodata = holes::fitted(nodata, (width, height));
+            holes::fitted(&analysis::windowed_map(&nodata, first, around), size)
+        });
+        if map != size {
+            let inside = |x, y| nodata.as_ref().map_or(0.0, |nodata| nodata.at(x, y));
+            let outside = Grid::from_fn(size.0, size.1, |x, y| if x < map.0 && y < map.1 { inside(x, y) } else { 1.0 });
+            nodata = Some(outside);
+        }
+        let geo = geo.map(|geo| {
+            let [across, down] = [geo.width / width as f64, geo.height / height as f64];
+            Geo {
+                west: geo.west + across * first.0 as f64,
+                north: geo.north - down * first.1 as f64,
+                width: across * around.0 as f64,
+                height: down * around.1 as f64,
+                ..geo
+            }
+        });
+        let mut terrain = if whole { run.terrain.clone() } else { analysis::windowed(&run.terrain, first, around) };
+        if size != around {
+            terrain = analysis::resized(&terrain, size);
+        }
+        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata, rivers, flow })
+    }
+
+    /// A map of which nothing lies beyond the border but the ground, which goes on.
+    pub(super) fn ended(&self, mut grid: Grid) -> Grid {
+        let (columns, rows) = self.map;
+        let width = grid.width();
+        if self.map != (width, grid.height()) {
+            for (y, row) in grid.chunks_mut(width).enumerate() {
+                row[if y < rows { columns } else { 0 }..].fill(0.0);
+            }
+        }
+        grid
+    }
+
+    /// Colours of the ground without light: red, green and blue of each cell.
+    pub(super) fn colors(&self) -> Vec<u8> {
+        color_map(&self.terrain.ground(), &self.terrain.sand, self.terrain.cell_size, &self.look)
+    }
+}

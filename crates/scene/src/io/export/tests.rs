@@ -1,0 +1,541 @@
+//! The checks of what is saved, with readers of others where there are any.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::*;
+use crate::{
+    io::{export::lines::Rivers, heightmap, holes},
+    look::Look,
+    model::{
+        origin::{Geo, Heightmap, Options, Origin},
+        session::Session,
+    },
+};
+use thalweg_sim::{
+    core::terrain::{Edge, Terrain},
+    hydrology::network::{Network, RiverParams},
+    simulation::Simulation,
+};
+
+fn subject(terrain: Terrain) -> Subject {
+    let map = (terrain.width(), terrain.height());
+    let (look, print) = (Look::default(), Print::default());
+    let run = Simulation::new(terrain.clone(), 1);
+    let window = Dimensions::default().window(&run.terrain);
+    let rivers = Rivers::of("hills", &run, &RiverParams::default(), None, window).expect("they are few");
+    let flow = Some(run.river_land(&RiverParams::default()).flow_map());
+    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers), flow }
+}
+
+fn hills(width: usize, height: usize) -> Terrain {
+    let heights = Grid::from_fn(width, height, |x, y| 20.0 + 6.0 * ((x as f32 * 0.3).sin() + (y as f32 * 0.21).cos()));
+    let mut terrain = Terrain::bare(heights, 3.0, Edge::Open);
+    terrain.sand = Grid::from_fn(width, height, |x, _| if x < 9 { 0.75 } else { 0.0 });
+    terrain
+}
+
+fn written(file: (&str, &str), subject: &Subject) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let export = Export::new(file.0, file.1).expect("it can be saved");
+    let path = folder.path().join(export.file_name());
+    export.write(subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    (folder, path)
+}
+
+#[test]
+fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Values of many digits.
+    let heights = Grid::from_fn(40, 32, |x, y| 28.0 + 28.0 * ((x as f32 * 7.7 + y as f32 * 1.3) * 0.2).sin());
+    let (min, max) = heights.min_max();
+    let terrain = Terrain::bare(heights, 3.0, Edge::Open);
+    for format in ["png", "exr", "r16", "r32", "tif", "asc"] {
+        let path = folder.path().join(format!("map-{format}.{format}"));
+        Export::save("height", &subject(terrain.clone()), &path, &JobProgress::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((back.heights.width(), back.cell_size, back.warnings.len()), (40, 3.0, 0));
+        let worst = back.heights.iter().zip(terrain.bedrock.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        if ["png", "r16"].contains(&format) {
+            assert!(worst <= 0.5 / 65535.0 * (max - min) * 1.01, "{format}: {worst}");
+        } else {
+            let bits = |grid: &Grid| grid.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
+            assert!(bits(&back.heights) == bits(&terrain.bedrock), "{format}: {worst}");
+        }
+    }
+}
+
+#[test]
+fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
+    let terrain = Terrain::bare(Grid::filled(4, 4, 0.0), 1.0, Edge::Open);
+    let error =
+        Export::save("height", &subject(terrain), Path::new("map.jpg"), &JobProgress::default()).expect_err("refused");
+    assert!(error.to_string().contains(".png, .png8, .png16, .exr"), "{error}");
+}
+
+#[test]
+fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_is() {
+    for (width, height) in [(33, 40), (2, 2), (1, 5)] {
+        let subject = subject(hills(width, height));
+        for map in maps() {
+            assert!(about(map).ends_with('.'));
+            for format in formats(map) {
+                let export = Export::new(map, format).expect("it can be saved");
+                let folder = tempfile::tempdir().expect("a temporary folder");
+                let outcome = export.write(&subject, &folder.path().join("a.file"), &JobProgress::default());
+                assert!(outcome.is_ok() || (*format == "stl" && width == 1), "{map} as {format}: {outcome:?}");
+            }
+        }
+    }
+    for set in SETS {
+        let mut names: Vec<_> = set.exports().into_iter().map(Export::file_name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), set.files.split_whitespace().count(), "{}", set.title);
+    }
+}
+
+#[test]
+fn sizes_are_what_engines_ask_for() {
+    let size = |size: Size, side: usize| {
+        let dimensions = Dimensions { size, ..Dimensions::default() };
+        dimensions.of(&Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Open))
+    };
+    assert_eq!(size(Size::PowerOfTwoPlusOne, 256), (257, 257));
+    assert_eq!(size(Size::PowerOfTwoPlusOne, 257), (257, 257));
+    assert_eq!(size(Size::PowerOfTwoPlusOne, 300), (513, 513));
+    assert_eq!(size(Size::Unreal, 512), (1009, 1009));
+    assert_eq!(size(Size::Times(4), 100), (400, 400));
+    assert_eq!(size(Size::Times(8), 4096), (8192, 8192));
+}
+
+/// A real place of 60 × 40 cells of 30 m with a hole, where it rains and droplets run.
+fn river_land() -> Session {
+    let heights = Grid::from_fn(60, 40, |x, y| 40.0 - 0.5 * y as f32 + 3.0 * (x as f32 * 0.3).cos());
+    let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
+    let geo = Some(Geo { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, degrees: false });
+    let map = Heightmap { heights, file_size: (60, 40), cell_size: 30.0, geo, nodata, warnings: Vec::new() };
+    let mut session = Session::of_heightmap("land", map, Origin::default()).expect("it is small");
+    session.enable(&["droplets", "water"]);
+    session.set("water.rain_rate", "0.01").expect("in range");
+    session.restart(1);
+    (0..20).for_each(|_| session.simulation.tick());
+    session
+}
+
+const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
+
+#[test]
+fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
+    let session = river_land();
+    let files: Vec<String> =
+        MOVES.into_iter().chain(["height", "water", "deposits"]).map(|map| format!("{map}.r32")).collect();
+    let files = files.iter().map(String::as_str).chain(["height.tif", "height.asc", "discharge.tif", "nodata.r32"]);
+    let exports: Vec<Export> = files.map(|file| Export::parse(file).expect("it can be saved")).collect();
+    for (size, side) in [(Size::PowerOfTwoPlusOne, 65), (Size::Unreal, 127)] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let subject =
+            Subject::new(&session, Dimensions { size, ..Dimensions::default() }, &exports).expect("it is small");
+        save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
+        let at = |name: &str| folder.path().join(name);
+        let json = |name: &str| -> serde_json::Value {
+            serde_json::from_str(&std::fs::read_to_string(at(name)).expect("it was written")).expect("it is JSON")
+        };
+        // Cells whose middle lies on the land.
+        let rows = (0..side).filter(|row| (*row as f64 + 0.5) / side as f64 * 60.0 < 40.0).count();
+        for map in MOVES.into_iter().chain(["height", "water", "deposits"]) {
+            let sidecar = json(&format!("{map}.json"));
+            assert_eq!((&sidecar["map_width"], &sidecar["map_height"]), (&json!(side), &json!(rows)), "{map}");
+            let bytes = std::fs::read(at(&format!("{map}.r32"))).expect("it was written");
+            let cells: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            let (land, beyond) = cells.split_at(rows * side);
+            assert!(land.iter().any(|value| *value != 0.0), "{map} is empty");
+            if map == "height" {
+                // The land ends in no cliff.
+                let border = &land[land.len() - side..];
+                let same = |row: &[f32]| row.iter().zip(border).all(|(a, b)| (a - b).abs() < 0.5);
+                assert!(beyond.chunks(side).all(same));
+            } else {
+                assert!(beyond.iter().all(|value| *value == 0.0), "{map} goes on beyond the land");
+            }
+        }
+        let hole = |x: usize, y: usize| {
+            let [x, y] = [x, y].map(|cell| (cell as f64 + 0.5) / side as f64 * 60.0);
+            (10.0..16.0).contains(&x) && (20.0..28.0).contains(&y)
+        };
+        let wanted = Grid::from_fn(side, side, |x, y| f32::from(y >= rows || hole(x, y)));
+        assert_eq!(subject.nodata.as_ref(), Some(&wanted));
+        for name in ["height.tif", "height.asc"] {
+            // A sidecar wins over what the file says.
+            std::fs::rename(at(name), at(&format!("alone-{name}"))).expect("it was written");
+            let back = heightmap::read(&at(&format!("alone-{name}")), &Options::default()).expect("it was written");
+            assert_eq!(back.nodata.as_ref(), Some(&wanted), "{name}");
+            assert!((back.cell_size - 1800.0 / side as f32).abs() < 1e-3, "{name}: {}", back.cell_size);
+            let geo = back.geo.expect("it knows its place");
+            let found = [geo.west, geo.north, geo.width, geo.height];
+            let right = found.iter().zip([5e5, 4e6, 1800.0, 1800.0]).all(|(a, b)| (a - b).abs() < 1e-6);
+            assert!(right, "{name}: {found:?}");
+        }
+        // What is beyond the land is known from the sidecar too.
+        let raw = heightmap::read(&at("height.r32"), &Options::default()).expect("it was written");
+        let beyond = Grid::from_fn(side, side, |_, y| f32::from(y >= rows));
+        assert_eq!(raw.nodata.as_ref(), Some(&beyond));
+    }
+}
+
+#[test]
+fn cells_without_data_come_back_from_what_is_saved() {
+    let session = river_land();
+    let kept = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
+    let exports = [Export::parse("height.tif").expect("known"), Export::parse("height.asc").expect("known")];
+    let subject = Subject::new(&session, Dimensions::default(), &exports).expect("it is small");
+    for export in exports {
+        let (_folder, path) = written((export.map, export.format), &subject);
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(back.nodata == kept, "{path:?}");
+        let ground = session.simulation.terrain.ground();
+        let known = back.heights.iter().zip(ground.iter()).zip(kept.iter().flat_map(|kept| kept.iter()));
+        assert!(known.filter(|(_, nodata)| **nodata == 0.0).all(|((a, b), _)| a == b), "{path:?}");
+        // A height that is the usual mark is no mark.
+        let mut deep = subject.clone();
+        deep.terrain.bedrock[7] = holes::USUAL;
+        deep.terrain.sand[7] = 0.0;
+        let (_folder, path) = written((export.map, export.format), &deep);
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(back.heights[7] == holes::USUAL && back.nodata == kept, "{path:?}");
+    }
+    // Where all cells have data, nothing says otherwise.
+    let (_folder, path) = written(("height", "tif"), &Subject { nodata: None, ..subject });
+    assert_eq!(heightmap::read(&path, &Options::default()).expect("it was written").nodata, None);
+}
+
+#[test]
+fn a_tiff_of_a_map_that_is_nowhere_on_earth_keeps_its_cell_size() {
+    for cell_size in [0.1, 3.0, 27.7] {
+        let mut terrain = hills(40, 33);
+        terrain.cell_size = cell_size;
+        let (_folder, path) = written(("height", "tif"), &subject(terrain));
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((back.cell_size, back.geo, back.warnings.len()), (cell_size, None, 0));
+    }
+}
+
+#[test]
+fn a_picture_of_16_bits_is_named_and_explained_as_one_of_8_bits() {
+    let terrain = hills(40, 33);
+    let range = terrain.ground().min_max();
+    for (format, name, full) in [("png8", "height-8bit", 255.0), ("png16", "height-16bit", 65535.0)] {
+        let export = Export::new("height", format).unwrap_or_else(|(wrong, right)| panic!("{wrong}; {right}"));
+        assert_eq!(export.file_name(), format!("{name}.png"));
+        let (_folder, path) = written(("height", format), &subject(terrain.clone()));
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((back.cell_size, back.heights.min_max()), (3.0, range), "its sidecar says so");
+        let step = 0.51 * (range.1 - range.0) / full;
+        assert!(back.heights.iter().zip(terrain.ground().iter()).all(|(a, b)| (a - b).abs() <= step), "{format}");
+    }
+    let names = ["png", "png8", "png16"].map(|format| Export::new("normal", format).expect("known").file_name());
+    assert_eq!(names, ["normal.png", "normal-8bit.png", "normal-16bit.png"]);
+}
+
+#[test]
+fn a_flow_map_shows_where_water_runs_and_how_much() {
+    // A valley that falls to the right, and to the right up in the picture beyond its bend.
+    let ground = Grid::from_fn(40, 30, |x, y| {
+        let middle = if x < 20 { 20 } else { 40 - x };
+        3.0 * y.abs_diff(middle) as f32 + (39 - x) as f32
+    });
+    let subject = subject(Terrain::bare(ground, 5.0, Edge::Open));
+    for (format, most) in [("png8", 255.0), ("png16", 65535.0)] {
+        let (_folder, path) = written(("flow-map", format), &subject);
+        let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was written"));
+        let mut reader = png::Decoder::new(file).read_info().expect("it is a picture");
+        let mut bytes = vec![0; reader.output_buffer_size().expect("it is small")];
+        reader.next_frame(&mut bytes).expect("it is whole");
+        let parts: Vec<f32> = match format {
+            "png8" => bytes.iter().map(|&part| f32::from(part) / most).collect(),
+            _ => bytes.chunks(2).map(|two| f32::from(u16::from_be_bytes([two[0], two[1]])) / most).collect(),
+        };
+        assert_eq!(parts.len(), 40 * 30 * 3);
+        let at = |x: usize, y: usize| [0, 1, 2].map(|part| parts[3 * (y * 40 + x) + part]);
+        // In the valley to the right, and down its side; beyond the bend to the right and up.
+        let ([right, up, strength], [_, down, little], [on, higher, _]) = (at(15, 20), at(10, 8), at(30, 10));
+        let near = |one: f32, other: f32| (one - other).abs() < 0.1;
+        assert!(near(right, 1.0) && near(up, 0.5) && strength > 0.6, "{format}: {right} {up} {strength}");
+        assert!(down < 0.1 && little < 0.6 * strength, "{format}: {down} {little}");
+        assert!(near(on, 0.85) && near(higher, 0.85), "{format}: {on} {higher}");
+        assert_eq!(parts.iter().skip(2).step_by(3).copied().fold(0.0, f32::max), 1.0);
+    }
+    // Nothing runs on a map without rain.
+    let mut run = Simulation::new(Terrain::bare(Grid::filled(8, 8, 1.0), 5.0, Edge::Wall), 1);
+    run.terrain.rain = Some(Grid::filled(8, 8, 0.0));
+    let none = run.river_land(&RiverParams::default()).flow_map();
+    assert!(none.iter().all(|part| part.iter().all(|&value| value == 0.0)));
+}
+
+#[test]
+fn a_set_is_written_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let subject = subject(hills(40, 32));
+    let exports = SETS[5].exports();
+    let progress = JobProgress::default();
+    progress.cancel();
+    assert!(save_all(&exports, &subject, folder.path(), "hill-", &progress).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+    let written = save_all(&exports, &subject, folder.path(), "hill-", &JobProgress::default());
+    let written = written.unwrap_or_else(|error| panic!("{error}"));
+    assert!(written.len() > exports.len() && written.iter().all(|path| path.exists()));
+    let (index, others) = written.split_last().expect("there are files");
+    assert!(index.ends_with("hill-files.json"));
+    let index = std::fs::read_to_string(index).expect("it is there");
+    let index: serde_json::Value = serde_json::from_str(&index).expect("it is JSON");
+    assert_eq!(index["files"].as_object().map(serde_json::Map::len), Some(others.len()));
+    // A file of another format than its neighbours must not take their name.
+    let names = |ending: &str| written.iter().filter(|path| path.extension().is_some_and(|own| own == ending)).count();
+    assert_eq!((names("glb"), names("obj"), names("stl"), names("tif")), (1, 1, 1, 1));
+}
+
+/// Volume inside a closed surface of triangles, and whether every edge is met once in each direction.
+fn enclosed(triangles: impl Iterator<Item = [[f32; 3]; 3]>) -> (f64, bool) {
+    let mut edges: HashMap<[[u32; 3]; 2], i32> = HashMap::new();
+    let mut volume = 0.0;
+    for corners in triangles {
+        let [a, b, c] = corners.map(|corner| corner.map(f64::from));
+        let cross = [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]];
+        volume += (0..3).map(|axis| a[axis] * cross[axis]).sum::<f64>() / 6.0;
+        let bits = corners.map(|corner| corner.map(f32::to_bits));
+        for side in 0..3 {
+            let (from, to) = (bits[side], bits[(side + 1) % 3]);
+            let (key, turn) = if from < to { ([from, to], 1) } else { ([to, from], -1) };
+            *edges.entry(key).or_default() += turn;
+        }
+    }
+    (volume, edges.values().all(|turns| *turns == 0))
+}
+
+#[test]
+fn a_print_is_closed_all_round_and_has_the_volume_of_the_ground() {
+    let terrain = hills(41, 33);
+    let (_folder, path) = written(("mesh", "stl"), &subject(terrain.clone()));
+    assert!(std::fs::read(&path).expect("it was just written").starts_with(b"Thalweg, in mm\0"));
+    let mut file = std::fs::File::open(&path).expect("it was just written");
+    let mesh = stl_io::create_stl_reader(&mut file).expect("it is an STL file");
+    let triangles: Vec<_> =
+        mesh.map(|triangle| triangle.expect("it is whole").vertices.map(|vertex| vertex.0)).collect();
+    let (volume, closed) = enclosed(triangles.iter().copied());
+    assert!(closed, "there is a hole");
+    let Print { width, base } = Print::default();
+    let scale = f64::from(width) / (40.0 * 3.0);
+    let ground = terrain.ground();
+    let lowest = ground.min_max().0;
+    // Two triangles on four cells: their mean counts the diagonal's ends twice.
+    let mut wanted = 0.0;
+    for y in 0..32 {
+        for x in 0..40 {
+            let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]
+                .map(|(x, y)| f64::from(base) + f64::from(ground.at(x, y) - lowest) * scale);
+            wanted += (a + 2.0 * b + 2.0 * c + d) / 6.0 * (3.0 * scale).powi(2);
+        }
+    }
+    assert!((volume / wanted - 1.0).abs() < 1e-4, "{volume} mm³ for {wanted}");
+    let widest = triangles.iter().flatten().map(|corner| corner[0]).fold(0.0, f32::max);
+    assert!((widest - width).abs() < 1e-3);
+}
+
+#[test]
+fn other_readers_find_the_ground_in_gltf_and_obj() {
+    let terrain = hills(41, 33);
+    let ground = terrain.ground();
+    let subject = subject(terrain);
+    let (_folder, path) = written(("mesh", "glb"), &subject);
+    let bytes = std::fs::read(&path).expect("it was just written");
+    let glb = gltf::Glb::from_slice(&bytes).expect("it is binary glTF");
+    // Validates while it reads.
+    let document = gltf::Gltf::from_slice(&bytes).expect("it is valid glTF");
+    let blob = document.blob.as_deref().expect("it has its data inside");
+    assert!(glb.bin.is_some_and(|bin| bin.len() == blob.len()));
+    let mesh = document.meshes().next().expect("it has a mesh");
+    let primitive = mesh.primitives().next().expect("it has triangles");
+    let reader = primitive.reader(|_| Some(blob));
+    let places: Vec<[f32; 3]> = reader.read_positions().expect("it has places").collect();
+    let normals: Vec<[f32; 3]> = reader.read_normals().expect("it has normals").collect();
+    let texture: Vec<[f32; 2]> = reader.read_tex_coords(0).expect("it has a texture").into_f32().collect();
+    let indices: Vec<u32> = reader.read_indices().expect("it has triangles").into_u32().collect();
+    assert_eq!((places.len(), normals.len(), texture.len()), (41 * 33, 41 * 33, 41 * 33));
+    assert_eq!(indices.len(), 2 * 3 * 40 * 32);
+    let lengths = normals.iter().map(|normal| normal.iter().map(|part| part * part).sum::<f32>());
+    assert!(lengths.into_iter().all(|length| (length - 1.0).abs() < 1e-5));
+    assert!(places.iter().zip(ground.iter()).all(|(place, ground)| place[1] == *ground));
+    let bounds = primitive.bounding_box();
+    assert_eq!((bounds.min[1], bounds.max[1]), ground.min_max());
+    // Seen from above the triangles turn as their normals say.
+    for corners in indices.chunks_exact(3) {
+        let [a, b, c] = [0, 1, 2].map(|corner| places[corners[corner] as usize]);
+        let up = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);
+        assert!(up > 0.0);
+    }
+    let image = document.images().next().expect("it has a picture").source();
+    assert!(matches!(image, gltf::image::Source::View { mime_type: "image/png", .. }));
+
+    let (_folder, path) = written(("mesh", "obj"), &subject);
+    let (models, materials) = tobj::load_obj(&path, &tobj::GPU_LOAD_OPTIONS).expect("it is an OBJ file");
+    let mesh = &models[0].mesh;
+    assert_eq!((mesh.positions.len(), mesh.indices.len()), (3 * 41 * 33, indices.len()));
+    let materials = materials.expect("its material is beside it");
+    assert_eq!(materials[0].diffuse_texture.as_deref(), Some("mesh.png"));
+    assert!(path.with_file_name("mesh.png").exists());
+}
+
+#[test]
+fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
+    let mut session = river_land();
+    session.rivers.from_cells = 30.0;
+    let exports: Vec<Export> =
+        ["height.r32", "height.tif", "nodata.r32", "discharge.r32", "rivers.geojson", "rivers.csv"]
+            .iter()
+            .map(|file| Export::parse(file).expect("it can be saved"))
+            .collect();
+    let of = |size: Size, square: Square| {
+        let dimensions = Dimensions { size, square, ..Dimensions::default() };
+        Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (whole, cropped) = (of(Size::Working, Square::Crop), of(Size::PowerOfTwoPlusOne, Square::Crop));
+    // A map that need not be a square is not cropped: 60 × 40 cells. The middle has 40, of which the hole takes its part.
+    assert_eq!((whole.terrain.width(), whole.terrain.height()), (60, 40));
+    assert_eq!((cropped.terrain.width(), cropped.terrain.height(), cropped.map), (65, 65, (65, 65)));
+    assert!((cropped.terrain.cell_size - 30.0 * 40.0 / 65.0).abs() < 1e-4);
+    for (x, y) in [(0.0, 0.0), (0.3, 0.8), (1.0, 1.0), (0.5, 0.5)] {
+        let at = |terrain: &Terrain, x: f32, y: f32| terrain.ground().bilinear(x - 0.5, y - 0.5);
+        let found = at(&cropped.terrain, 65.0 * x, 65.0 * y);
+        let wanted = at(&whole.terrain, 10.0 + 40.0 * x, 40.0 * y);
+        assert!((found - wanted).abs() < 0.5, "{found} at {x}, {y}, where {wanted} is right");
+    }
+    let hole = |subject: &Subject| subject.nodata.as_ref().expect("it has a hole").total();
+    assert!((hole(&cropped) / (65.0 * 65.0) - 6.0 * 8.0 / (40.0 * 40.0)).abs() < 0.005);
+    let [before, after] = [&whole, &cropped].map(|subject| subject.geo.expect("it lies on Earth"));
+    assert_eq!((after.west, after.north), (before.west + 10.0 * 30.0, before.north));
+    assert_eq!((after.width, after.height), (1200.0, 1200.0));
+    // Rivers stay where they are on Earth, and the table counts from what is shown.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let lines = |subject: &Subject, name: &str| {
+        let path = folder.path().join(name);
+        let format = name.rsplit_once('.').expect("it has an ending").1;
+        let export = Export::new("rivers", format).expect("it can be saved");
+        export.write(subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::read_to_string(path).expect("it was written")
+    };
+    assert_eq!(lines(&whole, "whole.geojson"), lines(&cropped, "cropped.geojson"));
+    let first_x = |text: String| -> f64 {
+        let row = text.lines().nth(1).expect("it has a row").to_owned();
+        row.split(',').nth(2).expect("it has an x").parse().expect("it is a number")
+    };
+    assert_eq!(first_x(lines(&whole, "whole.csv")) - 300.0, first_x(lines(&cropped, "cropped.csv")));
+}
+
+#[test]
+fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
+    // A tall valley that falls downwards: 40 × 60 cells of 10 m.
+    let ground = Grid::from_fn(40, 60, |x, y| 2.0 * x.abs_diff(20) as f32 + 60.0 - y as f32);
+    let run = Simulation::new(Terrain::bare(ground, 10.0, Edge::Open), 1);
+    let params = RiverParams { from_cells: 100.0, ..RiverParams::default() };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The first place of a river: to the right and up in GeoJSON, to the right and down in the table.
+    let first = |square: Square| {
+        let dimensions = Dimensions { size: Size::Unreal, square, ..Dimensions::default() };
+        let rivers = Rivers::of("valley", &run, &params, None, dimensions.window(&run.terrain)).expect("they are few");
+        let (lines, table) = (folder.path().join("rivers.geojson"), folder.path().join("rivers.csv"));
+        rivers.write_geojson(&lines, &JobProgress::default()).expect("it is writable");
+        rivers.write_csv(&table, &JobProgress::default()).expect("it is writable");
+        let text = |path: &Path| std::fs::read_to_string(path).expect("it was written");
+        let json: serde_json::Value = serde_json::from_str(&text(&lines)).expect("it is JSON");
+        let place = &json["features"][0]["geometry"]["coordinates"][0];
+        let row = text(&table).lines().nth(1).expect("it has a row").to_owned();
+        let cell = |column: usize| row.split(',').nth(column).expect("it is there").parse().expect("it is a number");
+        ([0, 1].map(|axis| place[axis].as_f64().expect("it is a number")), [cell(2), cell(3)])
+    };
+    let ([x, y], [column, row]): ([f64; 2], [f64; 2]) = first(Square::Pad);
+    // 600 m are shown, of which the map has the left 400.
+    assert!((x - column).abs() < 1e-3 && (y - (600.0 - row)).abs() < 1e-3, "{x}, {y} and {column}, {row}");
+    let (place, [cropped_column, cropped_row]) = first(Square::Crop);
+    // 400 m are shown: 100 are left out at the top and at the bottom.
+    assert_eq!((cropped_column, cropped_row), (column, row - 100.0));
+    assert!((place[0] - cropped_column).abs() < 1e-3 && (place[1] - (400.0 - cropped_row)).abs() < 1e-3);
+}
+
+#[test]
+fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
+    // A trough that falls from the left to the right, on a map that goes round.
+    let ground = Grid::from_fn(96, 32, |x, y| 96.0 - x as f32 + 3.0 * y.abs_diff(16) as f32);
+    let mut session = Session::small("trough", 1, Default::default());
+    for edge in [Edge::Open, Edge::Wrap] {
+        session.simulation = Simulation::new(Terrain::bare(ground.clone(), 1.0, edge), 1);
+        let exports = ["flow", "slope"].map(|map| Export::new(map, "r32").expect("it can be saved"));
+        let dimensions = Dimensions { size: Size::PowerOfTwoPlusOne, square: Square::Crop, ..Dimensions::default() };
+        let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [flow, slope] = exports.map(|export| {
+            let path = folder.path().join(export.file_name());
+            export.write(&subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+            let bytes = std::fs::read(path).expect("it was written");
+            let cells: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            Grid::from_cells(33, 33, cells)
+        });
+        // A third of the land lies above the square, and what it sheds enters in the middle of the left border.
+        if edge == Edge::Open {
+            let most = (0..33).map(|y| flow.at(0, y)).fold(0.0, f32::max);
+            assert!(most > 50.0_f32.ln(), "only {} cells flow in", most.exp());
+        }
+        // No cliff of 32 m lies between the cut borders.
+        assert!((0..33).all(|y| slope.at(0, y) < 75.0 && slope.at(32, y) < 75.0), "{edge:?}");
+    }
+}
+
+#[test]
+fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
+    let mut session = river_land();
+    session.rivers.from_cells = 30.0;
+    let network = Network::of(&session.simulation.terrain, &session.rivers);
+    assert!(network.reaches.len() > 3, "{} reaches", network.reaches.len());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let exports = ["geojson", "csv"].map(|format| Export::new("rivers", format).expect("it can be saved"));
+    // The size of the maps is not that of the rivers.
+    let dimensions = Dimensions { size: Size::Unreal, ..Dimensions::default() };
+    let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+    save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("it was written");
+    let lines: serde_json::Value = serde_json::from_str(&text("rivers.geojson")).expect("it is JSON");
+    assert_eq!(lines["type"], "FeatureCollection");
+    let features = lines["features"].as_array().expect("it has features");
+    assert_eq!(features.len(), network.reaches.len());
+    for (feature, reach) in features.iter().zip(&network.reaches) {
+        assert_eq!((&feature["type"], &feature["geometry"]["type"]), (&"Feature".into(), &"LineString".into()));
+        let coordinates = feature["geometry"]["coordinates"].as_array().expect("it has coordinates");
+        assert_eq!(coordinates.len(), reach.places.len());
+        for (found, place) in coordinates.iter().zip(&reach.places) {
+            // Of 60 by 40 cells of 30 m, which lie there.
+            let wanted = [5e5 + place.at[0], 4e6 - place.at[1], f64::from(place.height)];
+            let near = |axis: usize| found[axis].as_f64().is_some_and(|found| (found - wanted[axis]).abs() < 1e-3);
+            assert!((0..3).all(near), "{found}, {wanted:?}");
+        }
+        let properties = &feature["properties"];
+        let width = properties["width_m"].as_f64().expect("it has one");
+        assert!((width - f64::from(reach.places[reach.places.len() - 1].width)).abs() < 1e-3);
+        assert_eq!(properties["into"].as_u64().map(|into| into as usize), reach.into);
+    }
+    let table = text("rivers.csv");
+    let mut rows = table.lines().map(|row| row.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("it has a head");
+    let column = head.iter().position(|name| *name == "discharge_m3_s").expect("it has discharges");
+    let rows: Vec<Vec<&str>> = rows.collect();
+    assert!(rows.len() == network.places() && rows.iter().all(|row| row.len() == head.len()));
+    let whole: f64 = rows.iter().map(|row| row[column].parse::<f64>().expect("it is a number")).sum();
+    let wanted: f64 =
+        network.reaches.iter().flat_map(|reach| &reach.places).map(|place| f64::from(place.discharge)).sum();
+    assert!((whole / wanted - 1.0).abs() < 1e-3, "{whole}, {wanted}");
+    // More than can be written is refused before anything is.
+    session.rivers.from_cells = 1.0;
+    let huge = Terrain::bare(Grid::from_fn(1500, 1400, |x, y| (x + y) as f32), 1.0, Edge::Open);
+    session.simulation.terrain = huge;
+    let error = Subject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
+    let said = "places, more than the 2000000 that are written; let them begin at more than 1 cells";
+    assert!(error.contains(said), "{error}");
+}

@@ -1,0 +1,342 @@
+//! Facts about reading that hold across the formats.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::io::{JobProgress, Place, write_asc, write_exr, write_png16, write_r16, write_r32, write_tiff};
+use thalweg_sim::core::terrain::Layer;
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name)
+}
+
+fn hills(width: usize, height: usize) -> Grid {
+    Grid::from_fn(width, height, |x, y| 100.0 + 40.0 * (x as f32 * 0.2).sin() + 30.0 * (y as f32 * 0.3).cos())
+}
+
+/// A folder with the same hills, 40 × 36 cells, in every format.
+fn every_format() -> (TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let map = hills(40, 36);
+    let at = |name: &str| folder.path().join(name);
+    write_png16(&at("png.png"), &map, map.min_max(), &JobProgress::default()).expect("it is writable");
+    write_exr(&at("exr.exr"), &map, &JobProgress::default()).expect("it is writable");
+    write_r32(&at("r32.r32"), &map, &JobProgress::default()).expect("it is writable");
+    write_r16(&at("r16.r16"), &map, map.min_max(), &JobProgress::default()).expect("it is writable");
+    let rows: Vec<String> = map.chunks(40).map(|row| row.iter().map(|v| format!("{v} ")).collect()).collect();
+    let header = "ncols 40\nnrows 36\nxllcorner 10\nyllcorner 50\ncellsize 0.001\nNODATA_value -9999\n";
+    fs::write(at("asc.asc"), format!("{header}{}\n", rows.join("\n"))).expect("it is writable");
+    for name in ["r16.json", "r32.json"] {
+        let text = r#"{"width": 40, "height": 36, "cell_size_m": 2.0, "min_m": 0, "max_m": 65535}"#;
+        fs::write(at(name), text).expect("it is writable");
+    }
+    write_tiff(&at("tif.tif"), &map, Place::local(2.0)).expect("it is writable");
+    let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc", "tif.tif"].map(at).to_vec();
+    (folder, paths)
+}
+
+fn message(result: Result<Heightmap, Error>) -> String {
+    let error = result.expect_err("it is bad input");
+    assert_eq!(error.exit_code(), 2);
+    let text = error.to_string();
+    assert!(!text.contains('\n') && text.contains("; ") && !text.ends_with('.'), "one sentence: {text}");
+    text
+}
+
+#[test]
+fn jacksboro_reads_as_its_sidecar_says_from_png_and_asc_alike() {
+    let png = read(&sample("jacksboro.png"), &Options::default()).expect("it is good");
+    let asc = read(&sample("jacksboro.asc"), &Options::default()).expect("it is good");
+    assert_eq!((png.heights.width(), png.heights.height(), png.cell_size), (403, 344, 90.0));
+    assert_eq!(png.heights.min_max(), (236.0, 1076.0));
+    assert!(png.warnings.is_empty() && asc.warnings.is_empty(), "{:?} {:?}", png.warnings, asc.warnings);
+    let half_step = 0.5 * (1076.0 - 236.0) / 65535.0;
+    assert!(png.heights.iter().zip(asc.heights.iter()).all(|(a, b)| (a - b).abs() <= half_step + 1e-4));
+    assert_eq!(asc.cell_size, 90.0);
+}
+
+#[test]
+fn every_format_holds_the_same_hills() {
+    let (_folder, paths) = every_format();
+    let (min, max) = hills(40, 36).min_max();
+    for path in paths {
+        let map = read(&path, &Options { min_m: Some(min), max_m: Some(max), ..Options::default() });
+        let map = map.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((map.heights.width(), map.heights.height()), (40, 36), "{}", path.display());
+        let worst = map.heights.iter().zip(hills(40, 36).iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let in_steps = ["png", "r16"].iter().any(|ending| path.ends_with(format!("{ending}.{ending}")));
+        let allowed = if in_steps { 0.51 * (max - min) / 65535.0 } else { 0.0 };
+        assert!(worst <= allowed, "{}: {worst} m", path.display());
+    }
+}
+
+#[test]
+fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
+    let (folder, paths) = every_format();
+    let (png, asc) = (&paths[0], &paths[4]);
+    let map = read(png, &Options::default()).expect("it is good");
+    assert_eq!(map.cell_size, 1.0);
+    assert_eq!(map.heights.min_max(), (0.0, 60.0 / 256.0 * 36.0));
+    assert_eq!(map.warnings.len(), 2, "{:?}", map.warnings);
+    assert!(map.warnings[1].contains("--min-height") && map.warnings[1].contains("png.json"), "{:?}", map.warnings);
+
+    fs::write(folder.path().join("png.json"), r#"{"cell_size_m": 4, "min_m": -10, "max_m": 20}"#).expect("writable");
+    let map = read(png, &Options { max_m: Some(40.0), ..Options::default() }).expect("it is good");
+    assert_eq!((map.cell_size, map.heights.min_max(), map.warnings.len()), (4.0, (-10.0, 40.0), 0));
+    let map = read(png, &Options { cell_size: Some(7.0), ..Options::default() }).expect("it is good");
+    assert_eq!((map.cell_size, map.heights.min_max()), (7.0, (-10.0, 20.0)));
+    let map = read(png, &Options { min_m: Some(20.0), ..Options::default() }).expect("flat is good");
+    assert_eq!(map.heights.min_max(), (20.0, 20.0));
+    let text = message(read(png, &Options { min_m: Some(21.0), ..Options::default() }));
+    assert!(text.contains("lowest height 21 m is above its highest 20 m"), "{text}");
+
+    let degrees = read(asc, &Options::default()).expect("it is good");
+    assert!(degrees.cell_size > 80.0 && degrees.warnings[0].contains("degrees"), "{:?}", degrees.warnings);
+    fs::write(folder.path().join("asc.json"), r#"{"cell_size_m": 90}"#).expect("writable");
+    let stated = read(asc, &Options::default()).expect("it is good");
+    assert_eq!((stated.cell_size, stated.warnings.len()), (90.0, 0));
+
+    fs::write(folder.path().join("png.json"), r#"{"width": 41}"#).expect("writable");
+    let text = message(read(png, &Options::default()));
+    assert!(text.contains("it has 40 × 36 cells, but") && text.contains("png.json states width 41;"), "{text}");
+}
+
+#[test]
+fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
+    let (folder, paths) = every_format();
+    let options = Options { size: Some((80, 72)), ..Options::default() };
+    let map = read(&paths[3], &options).expect("it is good");
+    assert_eq!((map.heights.width(), map.heights.height(), map.cell_size), (80, 72, 1.0));
+    let map = read(&paths[3], &Options { cell_size: Some(5.0), ..options.clone() }).expect("it is good");
+    assert_eq!(map.cell_size, 5.0);
+    let map = read(&paths[3], &Options { size: Some((64, 64)), ..options }).expect("it is good");
+    assert!(map.warnings[0].contains("changes the map's proportions"), "{:?}", map.warnings);
+
+    fs::remove_file(folder.path().join("r32.json")).expect("it was there");
+    let map =
+        read(&paths[3], &Options { size: Some((40, 36)), ..Options::default() }).expect("the size is that of the file");
+    assert_eq!(map.heights, hills(40, 36));
+}
+
+#[test]
+fn sizes_outside_the_limits_say_how_to_resample() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("map.png");
+    write_png16(&path, &hills(16, 48), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
+    let text = message(read(&path, &Options::default()));
+    assert!(text.contains("16 × 48 cells; a side needs at least 32, and --size"), "{text}");
+    write_png16(&path, &hills(5000, 40), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
+    let text = message(read(&path, &Options::default()));
+    assert!(text.contains("at most 4096, and --size 4096x33 resamples it"), "{text}");
+    let map = read(&path, &Options { size: Some((4096, 33)), ..Options::default() }).expect("it fits now");
+    assert_eq!(map.heights.width(), 4096);
+    let text = message(read(&path, &Options { size: Some((31, 64)), ..Options::default() }));
+    assert!(text.contains("each side of --size ranges from 32 to 4096"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_in_one_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("it is writable");
+        message(read(&path, &Options::default()))
+    };
+    assert!(message(read(&folder.path().join("gone.png"), &Options::default())).contains("there is no such file"));
+    fs::create_dir(folder.path().join("dir.exr")).expect("it is writable");
+    assert!(message(read(&folder.path().join("dir.exr"), &Options::default())).contains("it is a folder"));
+    assert!(at("map.bmp", b"BM").contains("\"bmp\" tells no format"));
+    for extension in ["png", "exr", "tif", "asc"] {
+        at(&format!("text.{extension}"), b"This is no heightmap, whatever its name says.");
+        at(&format!("empty.{extension}"), b"");
+    }
+    assert!(at("empty.r16", b"").contains("0 × 0 cells"));
+    assert!(at("odd.r32", b"12345").contains("5 bytes are no square of 4-byte cells"));
+    assert!(at("nan.r32", &f32::NAN.to_le_bytes().repeat(32 * 32)).contains("column 0, row 0 (counted from 0) is NaN"));
+    let bad_option = Options { cell_size: Some(f32::NAN), ..Options::default() };
+    assert!(message(read(&sample("jacksboro.png"), &bad_option)).contains("--cell-size"));
+}
+
+#[test]
+fn layer_maps_take_any_size_and_span_the_range_asked_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("rain.png");
+    let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
+    write_png16(&path, &ramp, (0.0, 7.0), &JobProgress::default()).expect("it is writable");
+    let (layer, warnings) = read_layer(&path, (40, 36), Layer::Water).expect("it is good");
+    assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 10.0), 0));
+    fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
+    let (layer, _) = read_layer(&path, (40, 36), Layer::Rain).expect("it is good");
+    assert_eq!(layer.min_max(), (1.0, 3.0));
+    let path = folder.path().join("sand.exr");
+    write_exr(&path, &ramp, &JobProgress::default()).expect("it is writable");
+    let (layer, _) = read_layer(&path, (8, 8), Layer::Sand).expect("it is good");
+    assert_eq!(layer, ramp);
+}
+
+#[test]
+fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
+    let (folder, mut paths) = every_format();
+    paths.extend(["interlaced.png", "tiled.tif"].map(sample));
+    // With a hole, which is filled from what lies around it.
+    let text = fs::read_to_string(&paths[4]).expect("it was just written");
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    (100..130).for_each(|place| words[place] = "-9999");
+    let holes = folder.path().join("holes.asc");
+    fs::write(&holes, words.join(" ")).expect("it is writable");
+    paths.push(holes);
+    for path in paths {
+        let load = |size| {
+            let sidecar = Sidecar::of(&path).expect("it is good");
+            load(&path, &Expected { sidecar, size, ..Expected::anything() }).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let whole = load(None);
+        for (width, height) in [(64, 64), (32, 33), (40, 500), (7, 36)] {
+            let read = load(Some((width, height)));
+            assert_eq!(read.size, (40, 36), "{}", path.display());
+            assert!(read.cells == whole.cells.resampled(width, height), "{} as {width} × {height}", path.display());
+        }
+    }
+}
+
+#[test]
+fn cells_without_data_are_known_also_of_another_size() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (asc, tif) = (folder.path().join("map.asc"), folder.path().join("map.tif"));
+    let map = hills(64, 48);
+    // Nothing is known of the left quarter.
+    let nodata = Grid::from_fn(64, 48, |x, _| f32::from(x < 16));
+    let place = Place { nodata: Some(&nodata), ..Place::local(30.0) };
+    write_asc(&asc, &map, place, &JobProgress::default()).expect("it is writable");
+    write_tiff(&tif, &map, place).expect("it is writable");
+    for path in [asc, tif] {
+        let read = |size| {
+            let options = Options { size, ..Options::default() };
+            read(&path, &options).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let whole = read(None);
+        assert!(whole.warnings[0].contains("768 of its 3072 cells hold NODATA (-9999)"), "{:?}", whole.warnings);
+        assert!(whole.heights.iter().zip(map.iter()).zip(nodata.iter()).all(|((a, b), none)| a == b || *none == 1.0));
+        assert_eq!(whole.nodata, Some(nodata.clone()));
+        for (width, height) in [(32, 48), (128, 96), (40, 33)] {
+            let wanted = Grid::from_fn(width, height, |x, _| f32::from(x < width / 4));
+            let other = read(Some((width, height)));
+            assert_eq!(other.nodata, Some(wanted), "{width} × {height}");
+            assert_eq!(other.heights, whole.heights.resampled(width, height));
+        }
+    }
+    let (_folder, paths) = every_format();
+    assert!(paths.iter().all(|path| read(path, &Options::default()).is_ok_and(|map| map.nodata.is_none())));
+}
+
+/// A file that GDAL wrote: whole numbers of 16 bits in packed tiles, in degrees, with a hole.
+#[test]
+fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
+    let map = read(&sample("tiled.tif"), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let hole = Grid::from_fn(40, 36, |x, y| f32::from((30..38).contains(&x) && (5..9).contains(&y)));
+    let wanted = Grid::from_fn(40, 36, |x, y| ((x * 97 + y * 131) % 3000) as f32 - 500.0);
+    assert!(map.heights.iter().zip(wanted.iter()).zip(hole.iter()).all(|((a, b), hole)| a == b || *hole == 1.0));
+    assert_eq!(map.nodata, Some(hole));
+    let geo = map.geo.expect("it knows its place");
+    assert_eq!((geo.west, geo.north, geo.degrees), (7.5, 46.5, true));
+    assert!((geo.width - 0.04).abs() < 1e-12 && (geo.height - 0.036).abs() < 1e-12);
+    assert!(map.warnings[1].contains("taken as degrees: at latitude 46.48°"), "{:?}", map.warnings);
+    let wide = 111.195_f32 * 46.482_f32.to_radians().cos();
+    assert!((map.cell_size - (wide * 111.195).sqrt()).abs() < 0.01, "{}", map.cell_size);
+}
+
+#[test]
+fn an_interlaced_picture_has_its_rows_in_order() {
+    let read = load(&sample("interlaced.png"), &Expected::anything()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(read.cells, Grid::from_fn(40, 36, |x, y| ((x * 977 + y * 1310) % 65536) as f32));
+}
+
+#[test]
+fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let with = |value: f32| {
+        let mut map = hills(40, 36);
+        map[83] = value;
+        map
+    };
+    let asc = |header: &str, value: &str| {
+        let cells = format!("{}{value}{}", "1 ".repeat(83), " 1".repeat(1440 - 84));
+        fs::write(at("map.asc"), format!("ncols 40 nrows 36 {header} {cells}")).expect("it is writable");
+    };
+    let place = "the value in column 3, row 2 (counted from 0) is";
+    for value in [3.4e38_f32, -1e30, f32::INFINITY] {
+        write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
+        write_exr(&at("map.exr"), &with(value), &JobProgress::default()).expect("it is writable");
+        asc("cellsize 1", &format!("{value:e}"));
+        for name in ["map.r32", "map.exr", "map.asc"] {
+            let size = Some((40, 36)).filter(|_| name == "map.r32");
+            let text = message(read(&at(name), &Options { size, ..Options::default() }));
+            assert!(text.contains(place) && text.contains("a height lies between"), "{text}");
+        }
+    }
+    for cell_size in ["1e39", "1e-46", "-3", "nan"] {
+        asc(&format!("cellsize {cell_size}"), "1");
+        let text = message(read(&at("map.asc"), &Options::default()));
+        assert!(text.contains("cellsize"), "{text}");
+    }
+    asc("xllcorner 1e300 yllcorner 3 cellsize 1", "1");
+    assert!(message(read(&at("map.asc"), &Options::default())).contains("the map's western edge on Earth is 1e300"));
+    for options in [
+        Options { cell_size: Some(1e30), ..Options::default() },
+        Options { cell_size: Some(1e-30), ..Options::default() },
+        Options { min_m: Some(-3.4e38), ..Options::default() },
+        Options { max_m: Some(3.4e38), ..Options::default() },
+    ] {
+        let text = message(read(&sample("jacksboro.png"), &options));
+        assert!(text.contains("jacksboro.png: --") && text.contains("lies between"), "{text}");
+    }
+    for (layer, value) in [(Layer::Sand, 3.4e38), (Layer::Softness, 1e30), (Layer::Rain, 1e30), (Layer::Water, -1.0)] {
+        write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
+        let text = read_layer(&at("map.r32"), (40, 36), layer).expect_err("it cannot be carried").to_string();
+        assert!(text.contains("lies between"), "{text}");
+    }
+}
+
+/// Damages each format a few hundred times, always in the same ways; the answer is a map or an error, never a panic.
+#[test]
+fn no_bytes_make_a_reader_panic() {
+    let (folder, paths) = every_format();
+    // SplitMix64, so that the cases are the same on every machine.
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % below as u64) as usize
+    };
+    for path in paths {
+        let sound = fs::read(&path).expect("it was just written");
+        let extension = path.extension().expect("every format has one").to_string_lossy().into_owned();
+        let damaged = folder.path().join(format!("damaged.{extension}"));
+        let mut refused = 0;
+        for case in 0..400 {
+            let mut bytes = sound.clone();
+            // The header is where a wrong byte does most.
+            let reach = if case % 2 == 0 { bytes.len().min(512) } else { bytes.len() };
+            for _ in 0..1 + case % 3 {
+                let place = random(reach);
+                bytes[place] = random(256) as u8;
+            }
+            if case % 5 == 0 {
+                bytes.truncate(random(sound.len()));
+            }
+            fs::write(&damaged, bytes).expect("it is writable");
+            if let Err(error) = read(&damaged, &Options::default()) {
+                assert!(error.to_string().contains(&format!("damaged.{extension}")), "{error}");
+                refused += 1;
+            }
+        }
+        assert!(refused >= 80, "{extension}: at least what is cut off is refused, but only {refused} were");
+    }
+}

@@ -1,0 +1,478 @@
+//! Lessons: Markdown files with a head in RON, which a teacher can copy and edit.
+//!
+//! ````text
+//! ---
+//! (title: "…", about: "…", level: "…", minutes: 20, source: "…", scene: "round-hill")
+//! ---
+//! The introduction.
+//! ## A step
+//! Its text.
+//! ```ask
+//! Run(ticks: 200)
+//! ```
+//! > Hint: a line that is shown when it is asked for.
+//!
+//! What is shown when the task is done.
+//! ## For the teacher
+//! ````
+
+pub mod report;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag};
+use ron::extensions::Extensions;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{Budget, Error, embedded::FOLDER, input, output};
+use crate::model::{
+    chart::told,
+    lesson::{Answer, Attempt, Head, Lesson, Step, Task},
+    origin::Options,
+    session::Session,
+};
+use thalweg_sim::params::listed;
+
+macro_rules! built_in {
+    ($($name:literal)*) => {
+        /// The lessons compiled into the program, in the order of a course: name and Markdown text.
+        pub const BUILT_IN: [(&str, &str); [$($name),*].len()] =
+            [$(($name, include_str!(concat!("../../../../assets/lessons/", $name, ".md")))),*];
+    };
+}
+
+built_in! {
+    "droplets-carve" "what-each-parameter-does" "two-ways-to-model-water" "pipes-stage-by-stage" "talus-and-slumping"
+    "combined-erosion" "why-the-published-form-loses-mass" "time-step-and-stability" "dunes-from-nothing" "barchans"
+    "a-range-comes-into-balance" "the-wadi"
+}
+
+/// The ending of a lesson's file.
+pub const ENDING: &str = "md";
+/// The heading under which the teacher's page stands.
+const TEACHER: &str = "For the teacher";
+/// How a hint begins.
+const HINT: &str = "Hint:";
+/// The line above and below a head.
+const RULE: &str = "---";
+
+const RIGHT: &str = "a lesson that comes with the program is a good example to copy from";
+
+/// Whether a path is that of a lesson.
+pub fn is_lesson(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+}
+
+/// The path by which a lesson that comes with the program is opened.
+pub fn path_of(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(name).with_extension(ENDING)
+}
+
+/// The path of a lesson that is called by its file or by the name of one that comes with the program.
+fn path(named: &str) -> PathBuf {
+    if is_lesson(Path::new(named)) { PathBuf::from(named) } else { path_of(named) }
+}
+
+/// Reads a lesson by its file or by the name of one that comes with the program.
+///
+/// # Errors
+/// One sentence, if there is no such lesson or it cannot be taught.
+pub fn read(named: &str) -> Result<Lesson, Error> {
+    parse(&path(named), &text(named)?)
+}
+
+/// The text of a lesson's file, to be copied and changed.
+///
+/// # Errors
+/// One sentence, if there is no such lesson or file.
+pub fn text(named: &str) -> Result<String, Error> {
+    let path = path(named);
+    match path.strip_prefix(FOLDER) {
+        Ok(file) => {
+            let known = BUILT_IN.iter().find(|(known, _)| Path::new(known) == file.with_extension(""));
+            Ok(known.ok_or_else(|| unknown(named))?.1.to_owned())
+        }
+        Err(_) => input::text(&path),
+    }
+}
+
+/// Writes a copy of a lesson's file.
+///
+/// # Errors
+/// There is no such lesson, or the copy cannot be written.
+pub fn copy(named: &str, to: &Path) -> Result<(), Error> {
+    let text = text(named)?;
+    output::replace(to, |file| output::write(file, text))
+}
+
+/// The teacher's page: right answers, bounds of the measurements, and what the file says to teachers, as Markdown.
+pub fn teachers_page(lesson: &Lesson) -> String {
+    let head = &lesson.head;
+    let mut page = format!("# {}\n\n{} · {} minutes · {}\n\n", head.title, head.level, head.minutes, head.source);
+    for step in &lesson.steps {
+        let expected = match &step.task {
+            Some(Task::Choose { options, right, .. }) => options[*right].clone(),
+            Some(Task::Measure { expect: (low, high), unit, .. }) => {
+                format!("{} to {} {unit}", told(*low), told(*high))
+            }
+            _ => continue,
+        };
+        page += &format!("- {}: {}\n", step.title, expected.trim_end());
+    }
+    page + "\n" + &lesson.teacher + "\n"
+}
+
+/// The lessons that come with the program, by their names.
+pub fn built_in() -> &'static [(&'static str, Lesson)] {
+    static LESSONS: LazyLock<Vec<(&str, Lesson)>> =
+        LazyLock::new(|| BUILT_IN.iter().filter_map(|(name, _)| Some((*name, read(name).ok()?))).collect());
+    &LESSONS
+}
+
+/// Opens a lesson as [`read`] does, with its scene at the lesson's start.
+///
+/// # Errors
+/// One sentence, if there is no such lesson or scene, or it cannot be taught.
+pub fn open(named: &str) -> Result<(Lesson, Session), Error> {
+    let (lesson, path) = (read(named)?, path(named));
+    let scene = Path::new(&lesson.head.scene);
+    // A file lies beside the lesson.
+    let beside = scene.extension().is_some() && !path.starts_with(FOLDER);
+    let scene = if beside { path.with_file_name(scene) } else { scene.to_owned() };
+    let mut session = Session::open(&scene.to_string_lossy(), &Options::default())?;
+    lesson.set_up(&mut session).map_err(|wrong| Error::input(&path, wrong, RIGHT))?;
+    Budget::present().ask(&path, session.wanted())?;
+    lesson.begin(&mut session);
+    Ok((lesson, session))
+}
+
+fn unknown(name: &str) -> Error {
+    let right = format!("the lessons are {}", listed(&BUILT_IN.map(|(name, _)| name), name));
+    Error::input(Path::new(name), "there is no such lesson or file", right)
+}
+
+/// Reads a lesson from its text.
+///
+/// # Errors
+/// One sentence: what is wrong, and what would be right.
+pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
+    let bad = |wrong: String| Error::input(path, wrong, RIGHT);
+    let text = text.replace("\r\n", "\n");
+    let parts =
+        text.trim_start_matches('\u{feff}').trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
+    let (head, body) = parts.ok_or_else(|| bad("it has no head between two lines \"---\"".to_owned()))?;
+    let head: Head = ron(head).map_err(|error| bad(format!("its head cannot be read ({error})")))?;
+    let (mut steps, mut teacher) = (vec![Step { title: head.title.clone(), ..Step::default() }], None);
+    let fold = |step: &mut Step, block: Block<'_>| -> Result<(), Error> {
+        let paragraph = |text: &mut String, more: &str| {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&tied(more.trim()));
+        };
+        match block {
+            Block::Ask(ask) if step.task.is_none() => {
+                let task = ron(&ask);
+                step.task = Some(
+                    task.map_err(|error| bad(format!("the task of \"{}\" cannot be read ({error})", step.title)))?,
+                );
+            }
+            Block::Ask(_) => return Err(bad(format!("the step \"{}\" has two tasks", step.title))),
+            Block::Hint(hint) => step.hints.push(tied(&hint)),
+            Block::Text(text) if step.task.is_none() => paragraph(&mut step.text, text),
+            Block::Text(text) => paragraph(&mut step.after, text),
+        }
+        Ok(())
+    };
+    for (heading, block) in blocks(body) {
+        if let Some(title) = heading {
+            if title == TEACHER {
+                teacher = Some(Step::default());
+            } else {
+                steps.push(Step { title, ..Step::default() });
+            }
+            continue;
+        }
+        let step = teacher.as_mut().or(steps.last_mut());
+        if let (Some(step), Some(block)) = (step, block) {
+            fold(step, block)?;
+        }
+    }
+    let lesson =
+        Lesson { path: path.to_owned(), head, steps, teacher: teacher.map_or(String::new(), |step| step.text) };
+    lesson.check().map_err(bad)?;
+    Ok(lesson)
+}
+
+/// Text in which no line ends within a number, as between the two parts of 37 000.
+fn tied(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let is_within = |at: usize| at > 0 && bytes[at - 1].is_ascii_digit() && digits(at + 1) == 3;
+    let tied = |(at, sign): (usize, char)| if sign == ' ' && is_within(at) { '\u{a0}' } else { sign };
+    text.char_indices().map(tied).collect()
+}
+
+/// Reads RON in which what may be left out is written plainly.
+pub(crate) fn ron<T: DeserializeOwned>(text: &str) -> ron::error::SpannedResult<T> {
+    ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME).from_str(text)
+}
+
+/// A part of a step.
+enum Block<'a> {
+    Text(&'a str),
+    /// A task, as RON.
+    Ask(String),
+    Hint(String),
+}
+
+/// Headings of the second level, and the blocks below them.
+fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
+    let (mut blocks, mut depth) = (Vec::new(), 0);
+    for (event, range) in Parser::new(body).into_offset_iter() {
+        let source = &body[range];
+        match event {
+            Event::Start(tag) => {
+                depth += 1;
+                if depth > 1 {
+                    continue;
+                }
+                blocks.push(match tag {
+                    Tag::Heading { level: HeadingLevel::H2, .. } => {
+                        (Some(source.trim().trim_matches('#').trim().to_owned()), None)
+                    }
+                    Tag::CodeBlock(CodeBlockKind::Fenced(info)) if &*info == "ask" => {
+                        (None, Some(Block::Ask(String::new())))
+                    }
+                    Tag::BlockQuote(_) => {
+                        let lines = source.lines().map(|line| line.trim_start().trim_start_matches('>').trim_start());
+                        let quoted = lines.collect::<Vec<_>>().join("\n");
+                        match quoted.strip_prefix(HINT) {
+                            Some(hint) => (None, Some(Block::Hint(hint.trim().to_owned()))),
+                            None => (None, Some(Block::Text(source))),
+                        }
+                    }
+                    _ => (None, Some(Block::Text(source))),
+                });
+            }
+            Event::End(_) => depth -= 1,
+            // The lines of a block of code.
+            Event::Text(line) if depth == 1 => {
+                if let Some((None, Some(Block::Ask(ask)))) = blocks.last_mut() {
+                    ask.push_str(&line);
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// What a student has done of all lessons so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The student's name, for the report.
+    #[serde(default)]
+    pub name: String,
+    /// Answers by the file of the lesson and by the keys of their tasks.
+    #[serde(default)]
+    pub answers: BTreeMap<String, BTreeMap<String, Answer>>,
+    /// Files of lessons that were gone through to their end.
+    #[serde(default)]
+    pub complete: Vec<String>,
+}
+
+impl Progress {
+    /// Reads the file. Where there is none, nothing has been done yet.
+    ///
+    /// # Errors
+    /// It is unreadable or damaged.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
+        input::ron(path, &text, "answers to lessons", "move it away, so that answers are kept again")
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        output::replace_by_ron(path, self)
+    }
+
+    /// Takes over what was answered.
+    pub fn keep(&mut self, attempt: &Attempt) {
+        let name = name(&attempt.lesson.path);
+        if attempt.complete() && !self.complete.contains(&name) {
+            self.complete.push(name.clone());
+        }
+        // Answers to tasks that the file does not have any more stay.
+        self.answers.entry(name).or_default().extend(attempt.answers.clone());
+    }
+
+    /// Forgets the answers to a lesson, and returns them.
+    pub fn forget(&mut self, lesson: &Path) -> BTreeMap<String, Answer> {
+        self.answers.remove(&name(lesson)).unwrap_or_default()
+    }
+
+    /// Takes answers to a lesson back that were forgotten.
+    pub fn bring_back(&mut self, lesson: &Path, answers: BTreeMap<String, Answer>) {
+        let now = self.answers.entry(name(lesson)).or_default();
+        for (key, answer) in answers {
+            now.entry(key).or_insert(answer);
+        }
+    }
+
+    /// Whether a lesson was gone through to its end.
+    pub fn is_complete(&self, lesson: &Path) -> bool {
+        self.complete.contains(&name(lesson))
+    }
+
+    /// A lesson with what was answered.
+    pub fn attempt(&self, lesson: Lesson) -> Attempt {
+        let mut answers = self.answers.get(&name(&lesson.path)).cloned().unwrap_or_default();
+        // A teacher may have changed the file since.
+        answers.retain(|key, answer| {
+            let task = lesson.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key));
+            task.is_some_and(|task| task.takes(answer))
+        });
+        Attempt::new(lesson, answers)
+    }
+}
+
+/// What a lesson's file is called, wherever the program was started.
+fn name(lesson: &Path) -> String {
+    let path = if lesson.starts_with(FOLDER) {
+        lesson.to_owned()
+    } else {
+        std::path::absolute(lesson).unwrap_or(lesson.to_owned())
+    };
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "---\r\n(title: \"Heaps\", about: \"a\", level: \"l\", minutes: 5, source: \"s\", scene: \"round-hill\", \
+        size: 64)\r\n---\r\n\r\nHello.\n\n* one\n* two\n\n## Predict\n\nHow *steep*?\n\n```ask\nChoose(key: \"a\",\n  options: [\"x\", \"y\"], \
+        right: 0)\n```\n\n> Hint: look\n> closely\n\n> A quote.\n\n## Run\n\n```ask\nRun(ticks: 2)\n```\n\nIt ran.\n\n```text\nE = m·c²\n```\n\n\
+        ## For the teacher\n\nAnswers.\n";
+
+    #[test]
+    fn no_line_ends_within_a_number() {
+        assert_eq!(
+            tied("1 of 630 000 m³ in 12 300 000 or 4 1000 and – 250"),
+            "1 of 630\u{a0}000 m³ in 12\u{a0}300\u{a0}000 or 4 1000 and – 250"
+        );
+    }
+
+    fn parsed(text: &str) -> Result<Lesson, String> {
+        parse(Path::new("heaps.md"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_becomes_steps_with_tasks_hints_and_what_comes_after() {
+        let lesson = parsed(TEXT).unwrap_or_else(|error| panic!("{error}"));
+        let titles: Vec<&str> = lesson.steps.iter().map(|step| &*step.title).collect();
+        assert_eq!(titles, ["Heaps", "Predict", "Run"]);
+        assert_eq!((&*lesson.steps[0].text, &*lesson.teacher), ("Hello.\n\n* one\n* two", "Answers."));
+        let predict = &lesson.steps[1];
+        assert_eq!((&*predict.text, &predict.hints[..]), ("How *steep*?", &["look\nclosely".to_owned()][..]));
+        assert!(matches!(&predict.task, Some(Task::Choose { options, .. }) if options.len() == 2));
+        assert_eq!(predict.after, "> A quote.");
+        assert_eq!(lesson.steps[2].after, "It ran.\n\n```text\nE = m·c²\n```");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_taught_is_refused_in_a_sentence() {
+        for (change, by, said) in [
+            ("\r\n---\r\n\r\nHello", "Hello", "it has no head between two lines \"---\""),
+            ("minutes: 5", "minutes: \"5\"", "its head cannot be read"),
+            ("level:", "levels:", "its head cannot be read"),
+            ("Run(ticks: 2)", "Fly(ticks: 2)", "the task of \"Run\" cannot be read"),
+            ("```text\nE", "```ask\nE", "the step \"Run\" has two tasks"),
+            ("right: 0", "right: 7", "in the step \"Predict\" the right answer is number 7"),
+        ] {
+            let error = parsed(&TEXT.replace(change, by)).expect_err(said);
+            assert!(error.starts_with("heaps.md: ") && error.contains(said) && error.ends_with(RIGHT), "{error}");
+        }
+        // A file that was not written to its end.
+        for end in ["## Last\n\n```ask", "## Last\n\n```ask\nRun(ticks: 3)"] {
+            let cut = format!("{TEXT}{end}").replace("## For the teacher\n\nAnswers.\n", "");
+            assert_eq!(parsed(&cut).is_ok(), end.ends_with(')'), "{cut}");
+        }
+        let missing = open("droplets-carv").err().expect("there is none").to_string();
+        assert!(
+            missing.contains("there is no such lesson") && missing.contains("the nearest is droplets-carve"),
+            "{missing}"
+        );
+        assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("there is no such file")));
+    }
+
+    #[test]
+    fn a_lesson_is_copied_as_it_is_and_its_teachers_page_has_the_answers() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let to = folder.path().join("mine.md");
+        for (name, text) in BUILT_IN {
+            copy(name, &to).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(std::fs::read_to_string(&to).expect("it was written"), text);
+        }
+        assert!(copy("no-such", &to).is_err());
+        let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
+        assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
+    }
+
+    #[test]
+    fn a_copy_beside_its_own_scene_opens_and_answers_are_kept_if_they_still_fit() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let scene = crate::io::scene::BUILT_IN.iter().find(|(name, _)| *name == "round-hill").expect("built in").1;
+        std::fs::write(folder.path().join("own.ron"), scene).expect("it is writable");
+        let path = folder.path().join("heaps.md");
+        std::fs::write(&path, TEXT.replace("\"round-hill\"", "\"own.ron\"")).expect("it is writable");
+        let (lesson, session) = open(&path.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((session.simulation.terrain.width(), &*session.title), (64, "Heaps"));
+        let mut attempt = Attempt::new(lesson.clone(), BTreeMap::new());
+        attempt.answers.insert("a".to_owned(), Answer::Chosen(1));
+        let mut progress = Progress::default();
+        progress.keep(&attempt);
+        // A copy of it in another file has answers of its own.
+        let copy = Lesson { path: folder.path().join("copy.md"), ..lesson.clone() };
+        assert!(progress.attempt(copy).answers.is_empty());
+        let file = folder.path().join("kept/lessons.ron");
+        progress.save(&file).unwrap_or_else(|error| panic!("{error}"));
+        let again = Progress::load(&file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.attempt(lesson.clone()).answers, attempt.answers);
+        let mut changed = lesson.clone();
+        changed.steps[1].task = ron("Choose(key: \"a\", options: [\"x\"], right: 0)").ok();
+        assert!(again.attempt(changed.clone()).answers.is_empty(), "there is no such option any more");
+        progress.keep(&again.attempt(changed));
+        assert_eq!(progress.forget(&path), attempt.answers, "what does not fit now may fit another time");
+        assert!(progress.attempt(lesson).answers.is_empty());
+    }
+
+    #[test]
+    fn every_lesson_asks_before_it_shows_and_holds_what_it_claims() {
+        for (name, _) in BUILT_IN {
+            let (lesson, mut session) = open(name).unwrap_or_else(|error| panic!("{error}"));
+            let asks = |task: &Task| matches!(task, Task::Choose { .. } | Task::Estimate { .. } | Task::Draw { .. });
+            let first = |wanted: &dyn Fn(&Task) -> bool| {
+                lesson.steps.iter().position(|step| step.task.as_ref().is_some_and(wanted))
+            };
+            let measures = |task: &Task| matches!(task, Task::Measure { .. });
+            let runs = |task: &Task| matches!(task, Task::Run { ticks, .. } if *ticks > 0);
+            let (asked, ran) = (first(&asks), first(&runs));
+            assert!(asked.is_some() && asked < ran && first(&measures).is_some(), "{name}");
+            assert!(!lesson.teacher.is_empty() && lesson.steps.len() >= 6, "{name}");
+            let played = lesson.play(&mut session).unwrap_or_else(|error| panic!("{name}: {error}"));
+            for played in played {
+                let told = format!("{name}, {}: {} is {}", played.step, played.key, played.found);
+                assert!(played.holds, "{told}, not within {:?}", played.expect);
+            }
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Results that appear whole or not at all.
+//!
+//! Files are written into a hidden folder beside their targets, thus on the same disk, and renamed when all are done and
+//! flushed. A run that fails before that leaves everything as it was. If a run was killed, the next one removes its hidden folder.
+//!
+//! One of several files may be their index: a report, or a scene that names its maps. The old index is removed before the first
+//! file is replaced, and the new one comes last. So the files of a folder that has its index belong together, whenever a run was
+//! killed.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt::Display,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::{Error, input};
+use thalweg_sim::core::grid::Grid;
+
+const PREFIX: &str = ".thalweg-";
+/// The file in a hidden folder that is locked as long as the folder is in use.
+const LOCK: &str = "thalweg.lock";
+
+/// A hash as it is written: 16 hexadecimal digits.
+pub(super) fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+/// The hash of a map's cells as little-endian floats of 32 bits, which are those of its `.r32` (XXH3, 64 bits).
+pub fn hash_of(map: &Grid) -> String {
+    let mut hash = Xxh3Default::new();
+    map.chunks(map.width()).for_each(|row| hash.update(&bytes_of(row)));
+    hex(hash.digest())
+}
+
+/// Numbers as `.r32` has them.
+pub(super) fn bytes_of(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A set of files that are published together in one folder.
+#[derive(Debug)]
+pub struct Output {
+    folder: PathBuf,
+    /// The hidden folder where the files are written.
+    staging: PathBuf,
+    /// Locked while the hidden folder is in use. The system unlocks it however the program ends.
+    _lock: File,
+    /// Folders made for this output, the innermost first.
+    made: Vec<PathBuf>,
+}
+
+impl Output {
+    /// Prepares to write into a folder, which is made if there is none.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written, or there is a file of its name.
+    pub fn new(folder: &Path) -> Result<Self, Error> {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        if folder.exists() && !folder.is_dir() {
+            return Err(Error::output(folder, "it is a file", "name a folder to write into"));
+        }
+        let mut made: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
+            .map(Path::to_owned)
+            .collect();
+        sweep(folder);
+        let (staging, lock) = fs::create_dir_all(folder).and_then(|()| stage(folder)).map_err(|error| {
+            remove_empty(&mut made);
+            Error::unwritable(folder, &error)
+        })?;
+        Ok(Self { folder: folder.to_owned(), staging, _lock: lock, made })
+    }
+
+    /// Lets `write` write the file that will be published under `name`, to the path that it is given, and others beside it. An error
+    /// names the file by the place where it would have been published.
+    pub fn write(&self, name: impl AsRef<OsStr>, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+        write(&self.staging.join(name.as_ref())).map_err(|error| error.moved(&self.staging, &self.folder))
+    }
+
+    fn names(&self) -> Result<Vec<OsString>, Error> {
+        let listed = fs::read_dir(&self.staging)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>());
+        let mut names = listed.map_err(|error| Error::unwritable(&self.folder, &error))?;
+        names.retain(|name| name != LOCK);
+        names.sort();
+        Ok(names)
+    }
+
+    /// What was written so far, as JSON: by name, the number of bytes and their hash (XXH3, 64 bits, in hexadecimal).
+    ///
+    /// # Errors
+    /// A file cannot be read again.
+    pub fn contents(&self) -> Result<Value, Error> {
+        let content = |name: &OsStr| -> io::Result<Value> {
+            let mut hash = Xxh3Default::new();
+            let bytes = io::copy(&mut File::open(self.staging.join(name))?, &mut hash)?;
+            Ok(json!({"bytes": bytes, "hash": hex(hash.digest())}))
+        };
+        let named = |name: OsString| match content(&name) {
+            Ok(content) => Ok((name.to_string_lossy().into_owned(), content)),
+            Err(error) => Err(Error::unwritable(&self.folder.join(&name), &error)),
+        };
+        self.names()?.into_iter().map(named).collect()
+    }
+
+    /// Moves every file that was written to its target, replacing what was there. `index` is the name of the file that lists the
+    /// others. Returns the targets. Nothing is moved if one of them is a folder or write-protected.
+    ///
+    /// # Errors
+    /// A target is a folder or write-protected, in which case nothing is moved, or a move fails.
+    pub fn publish(mut self, index: Option<&OsStr>) -> Result<Vec<PathBuf>, Error> {
+        let (last, first): (Vec<OsString>, Vec<OsString>) =
+            self.names()?.into_iter().partition(|name| index == Some(name.as_os_str()));
+        let targets: Vec<PathBuf> = first.iter().chain(&last).map(|name| self.folder.join(name)).collect();
+        for target in &targets {
+            match fs::metadata(target) {
+                Ok(found) if found.is_dir() => {
+                    let right = "move it away or write elsewhere";
+                    return Err(Error::output(target, "there is a folder of this name", right));
+                }
+                Ok(found) if found.permissions().readonly() => {
+                    return Err(Error::output(target, "it is write-protected", "unprotect it or write elsewhere"));
+                }
+                _ => {}
+            }
+        }
+        // A new folder is an entry of the one around it.
+        self.made.iter().filter_map(|made| made.parent()).try_for_each(flush)?;
+        if !first.is_empty() {
+            for index in &last {
+                remove(&self.folder.join(index))?;
+            }
+        }
+        for names in [first, last].into_iter().filter(|names| !names.is_empty()) {
+            flush(&self.folder)?;
+            for name in names {
+                let target = self.folder.join(&name);
+                fs::rename(self.staging.join(&name), &target).map_err(|error| Error::unwritable(&target, &error))?;
+                self.made.clear();
+            }
+        }
+        flush(&self.folder)?;
+        Ok(targets)
+    }
+}
+
+impl Drop for Output {
+    /// Removes what was made, if it was not published.
+    fn drop(&mut self) {
+        // What cannot be removed does no harm.
+        let _ = clear(&self.staging);
+        remove_empty(&mut self.made);
+    }
+}
+
+/// Makes a hidden folder to write into, and locks it.
+fn stage(folder: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let staging = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
+        let path = staging.path().join(LOCK);
+        let lock = match File::create_new(&path) {
+            // Another run swept it away before it was locked.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            made => made?,
+        };
+        // Some disks have no locks. There, hidden folders of killed runs are not removed.
+        let _ = lock.lock();
+        if path.exists() {
+            return Ok((staging.keep(), lock));
+        }
+    }
+}
+
+/// Removes a hidden folder, its lock last: if the program is killed on the way, the next run still sees whose it is.
+fn clear(staging: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(staging)? {
+        let path = entry?.path();
+        if !path.ends_with(LOCK) {
+            fs::remove_file(path)?;
+        }
+    }
+    fs::remove_dir_all(staging)
+}
+
+/// Removes the hidden folders of runs that were killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_folder || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let _ = match input::open(&entry.path().join(LOCK)) {
+            Ok(lock) if lock.get_ref().try_lock().is_ok() => clear(&entry.path()),
+            Ok(_) => Ok(()),
+            // Without a lock it is ours if it is empty.
+            Err(_) => fs::remove_dir(entry.path()),
+        };
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::unwritable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that the names in a folder outlast a loss of power.
+fn flush(folder: &Path) -> Result<(), Error> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // Some disks cannot do it, and other systems do it on their own.
+    let cannot = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if cfg!(unix) && !cannot(&error) => Err(Error::unwritable(folder, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes folders in this order. It stops at the first that is not empty.
+fn remove_empty(folders: &mut Vec<PathBuf>) {
+    for folder in folders.drain(..) {
+        if fs::remove_dir(folder).is_err() {
+            break;
+        }
+    }
+}
+
+/// Replaces a single file by what `write` writes to the path that it is given. The folder is made if there is none. After an error
+/// the file is as it was before.
+pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Error::output(path, "it is no name of a file", "name a file to write"));
+    };
+    let output = Output::new(folder)?;
+    output.write(name, write)?;
+    output.publish(Some(name)).map(drop)
+}
+
+/// Writes a file where there is none. Returns whether it did: of several programs at once, one does. The folder is made if there is none.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<bool, Error> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Error::output(path, "it is no name of a file", "name a file to write"));
+    };
+    let output = Output::new(folder)?;
+    output.write(name, |file| write(file, bytes))?;
+    match fs::hard_link(output.staging.join(name), path) {
+        Ok(()) => flush(folder).map(|()| true),
+        Err(_) if path.exists() => Ok(false),
+        // A disk without links.
+        Err(_) => output.publish(None).map(|_| true),
+    }
+}
+
+/// Makes a file, lets `fill` write into it, and flushes it to the disk.
+///
+/// # Errors
+/// `fill` or the system cannot write it.
+pub(super) fn create<E: From<io::Error> + Display>(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), Error> {
+    let create = || -> Result<(), E> {
+        let mut file = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        fill(&mut file)?;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(file.sync_all()?)
+    };
+    create().map_err(|error| Error::unwritable(path, &error))
+}
+
+/// Makes a file of these bytes.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
+    create(path, |file| file.write_all(bytes.as_ref()))
+}
+
+/// A row of a table, with commas between its cells. Those that have a comma, a quote or a line break are quoted (RFC 4180).
+pub fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted = |cell: &str| {
+        let plain = !cell.contains([',', '"', '\n', '\r']);
+        if plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+    };
+    cells.into_iter().map(quoted).collect::<Vec<String>>().join(",") + "\n"
+}
+
+/// Replaces a text file by a value as RON.
+///
+/// # Errors
+/// It cannot be written.
+pub fn replace_by_ron(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let text = ron::ser::to_string_pretty(value, ron::ser::PrettyConfig::new());
+    let text = text.map_err(|error| Error::unwritable(path, &error))?;
+    replace(path, |file| write(file, text + "\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{write as put, *};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .expect("it is there")
+            .map(|entry| entry.expect("it is readable").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_appear_together_and_others_stay() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let folder = around.path().join("a/b");
+        fs::create_dir_all(&folder).expect("it is writable");
+        put(&folder.join("old.txt"), "old").expect("it is writable");
+        put(&folder.join("new.txt"), "before").expect("it is writable");
+        let output = Output::new(&folder).expect("it is writable");
+        output.write("new.txt", |file| put(file, "after")).expect("it is writable");
+        output.write("more.txt", |file| put(file, "more")).expect("it is writable");
+        assert_eq!(fs::read_to_string(folder.join("new.txt")).expect("it is there"), "before");
+        let targets = output.publish(None).expect("it is writable");
+        assert_eq!(targets, [folder.join("more.txt"), folder.join("new.txt")]);
+        assert_eq!(fs::read_to_string(folder.join("new.txt")).expect("it is there"), "after");
+        assert_eq!(names(&folder), ["more.txt", "new.txt", "old.txt"]);
+    }
+
+    #[test]
+    fn a_new_file_is_written_once() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let path = around.path().join("a/plan.txt");
+        assert!(write_new(&path, "first").expect("it is writable"));
+        assert!(!write_new(&path, "second").expect("it is writable"));
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "first");
+        assert_eq!(names(&around.path().join("a")), ["plan.txt"]);
+    }
+
+    #[test]
+    fn what_is_not_published_leaves_nothing_behind() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let output = Output::new(&around.path().join("a/b/c")).expect("it is writable");
+        output.write("half.txt", |file| put(file, "half")).expect("it is writable");
+        drop(output);
+        assert!(names(around.path()).is_empty(), "{:?}", names(around.path()));
+    }
+
+    #[test]
+    fn a_target_in_the_way_stops_everything_before_the_first_file() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(around.path().join("b.txt")).expect("it is writable");
+        let output = Output::new(around.path()).expect("it is writable");
+        for name in ["a.txt", "b.txt"] {
+            output.write(name, |file| put(file, "new")).expect("it is writable");
+        }
+        let error = output.publish(None).expect_err("a folder is in the way");
+        assert!(error.to_string().contains("b.txt: there is a folder of this name"), "{error}");
+        assert_eq!((names(around.path()), error.exit_code()), (vec!["b.txt".to_owned()], 1));
+        let error = Output::new(&around.path().join("b.txt/../b.txt")).map(drop);
+        assert!(error.is_ok(), "a folder may be named in any way");
+    }
+
+    #[test]
+    fn a_single_file_is_replaced_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("new/picture.txt");
+        replace(&path, |file| put(file, "first")).expect("it is writable");
+        let failed = replace(&path, |file| {
+            put(file, "half")?;
+            Err(Error::output(file, "the disk is full", "make room"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "first");
+        assert_eq!(names(path.parent().expect("it has one")), ["picture.txt"]);
+        let mut protected = fs::metadata(&path).expect("it is there").permissions();
+        protected.set_readonly(true);
+        fs::set_permissions(&path, protected).expect("it is ours");
+        let error = replace(&path, |file| put(file, "second")).expect_err("it is protected").to_string();
+        assert!(error.contains("write-protected"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_vanishes_at_any_moment_is_told_of() {
+        for moment in ["before it is written", "while it is written", "after it was written"] {
+            let around = tempfile::tempdir().expect("a temporary folder");
+            let disk = around.path().join("disk");
+            let vanish = |now: &str| {
+                if now == moment {
+                    fs::remove_dir_all(&disk).expect("it is ours");
+                }
+            };
+            let written = replace(&disk.join("work.txt"), |file| {
+                vanish("before it is written");
+                create(file, |file| {
+                    file.write_all(b"half")?;
+                    vanish("while it is written");
+                    file.write_all(b"whole")
+                })?;
+                vanish("after it was written");
+                Ok(())
+            });
+            let told = written.expect_err(moment).to_string();
+            assert!(told.contains("disk") && told.contains("cannot be written") && !told.contains('\n'), "{told}");
+            assert!(names(around.path()).is_empty(), "{moment}: {:?}", names(around.path()));
+        }
+    }
+
+    #[test]
+    fn the_index_comes_last_and_an_error_names_the_place_in_the_end() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let output = Output::new(around.path()).expect("it is writable");
+        for name in ["a.txt", "b.txt"] {
+            output.write(name, |file| put(file, name)).expect("it is writable");
+        }
+        let hash = xxhash_rust::xxh3::xxh3_64(b"a.txt");
+        assert_eq!(output.contents().expect("they are there")["a.txt"], json!({"bytes": 5, "hash": hex(hash)}));
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let error = output.write("c.txt", |file| Err(Error::unwritable(&file.with_extension("json"), &full)));
+        let error = error.expect_err("the disk is full").to_string();
+        assert!(error.starts_with(&format!("{}: ", around.path().join("c.json").display())), "{error}");
+        let targets = output.publish(Some("a.txt".as_ref())).expect("it is writable");
+        assert_eq!(targets, [around.path().join("b.txt"), around.path().join("a.txt")]);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes_and_what_is_in_use_or_not_ours_stays() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let (left, lock) = stage(around.path()).expect("it is writable");
+        put(&left.join("height.png"), "half").expect("it is writable");
+        // As if the program were gone: the lock is free, the files stay.
+        drop(lock);
+        let mine = around.path().join(".thalweg-notes");
+        fs::create_dir(&mine).expect("it is writable");
+        put(&mine.join("mine.txt"), "mine").expect("it is writable");
+        fs::create_dir(around.path().join(".thalweg-empty")).expect("it is writable");
+        let running = Output::new(around.path()).expect("it is writable");
+        assert!(!left.exists() && names(around.path()).len() == 2, "{:?}", names(around.path()));
+        drop(Output::new(around.path()).expect("it is writable"));
+        running.write("a.txt", |file| put(file, "a")).expect("it is still there");
+        running.publish(None).expect("it is writable");
+        assert_eq!(names(around.path()), [".thalweg-notes", "a.txt"]);
+        assert_eq!(names(&mine), ["mine.txt"]);
+    }
+}

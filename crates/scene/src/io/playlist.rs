@@ -1,0 +1,190 @@
+//! Playlists: scenes in an order, as a RON file that a person can write by hand.
+
+use std::path::Path;
+
+use super::{Budget, Error, input, output, project, scene};
+use crate::model::{
+    film::Keys,
+    origin::Options,
+    playlist::{Item, Playlist},
+    session::Session,
+};
+use thalweg_sim::params::listed;
+
+/// Whether a text is that of a playlist, and not of a scene: its outermost field `scenes` says so, and in a text with a slip the word.
+pub fn is_playlist(text: &str) -> bool {
+    match ron::from_str(text) {
+        Ok(ron::Value::Map(fields)) => {
+            fields.into_iter().any(|(field, _)| field.into_rust::<String>().is_ok_and(|field| field == "scenes"))
+        }
+        Ok(_) => false,
+        Err(_) => text.contains("scenes:"),
+    }
+}
+
+/// Whether a file is a playlist, and not a scene.
+pub fn is_playlist_file(path: &Path) -> bool {
+    let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
+    ron && input::text(path).is_ok_and(|text| is_playlist(&text))
+}
+
+/// Reads a playlist and checks it. Each scene is there, and its parameters are known and in range. Paths of files are whole afterwards.
+///
+/// # Errors
+/// One sentence: which scene, what is wrong, and what would be right.
+pub fn read(path: &Path) -> Result<Playlist, Error> {
+    let text = input::text(path)?;
+    let right = "see docs/presenting.md";
+    let mut list: Playlist =
+        ron::from_str(&text).map_err(|error| Error::input(path, format!("it is no playlist ({error})"), right))?;
+    list.check().map_err(|wrong| Error::input(path, wrong, right))?;
+    for item in &mut list.scenes {
+        let beside = path.with_file_name(&item.open);
+        if !is_built_in(&item.open) && beside.is_file() {
+            item.open = beside.display().to_string();
+        }
+    }
+    check(&list, path)?;
+    Ok(list)
+}
+
+fn is_built_in(name: &str) -> bool {
+    scene::BUILT_IN.iter().any(|(known, _)| *known == name)
+}
+
+/// Checks that what a playlist names is there.
+///
+/// # Errors
+/// One sentence: which scene, what is wrong, and what would be right.
+pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
+    let names = scene::BUILT_IN.map(|(name, _)| name);
+    for (number, item) in list.scenes.iter().enumerate() {
+        let wrong = |what: String, right: &str| Error::input(path, format!("scene {}: {what}", number + 1), right);
+        if !is_built_in(&item.open) && !Path::new(&item.open).is_file() {
+            let right = format!("the built-in scenes are {}", listed(&names, &item.open));
+            return Err(wrong(format!("there is no scene or file \"{}\"", item.open), &right));
+        }
+        let mut sample = Session::small("sample", 0, crate::model::origin::Origin::default());
+        let set = item.set.iter().map(|(path, value)| (&**path, &**value));
+        sample.set_all(set).map_err(|error| wrong(error.to_string(), "see `thalweg params`"))?;
+        if let Some(unknown) = item.sliders.iter().find(|path| !sample.has(path)) {
+            return Err(wrong(format!("there is no parameter \"{unknown}\" for a slider"), "see `thalweg params`"));
+        }
+    }
+    Ok(())
+}
+
+/// The keys of the camera that a scene brings, if it is a project. It is shown without those that make no sense.
+pub fn keys(item: &Item) -> Keys {
+    let path = Path::new(&item.open);
+    if project::is_project(path) { project::keys(path).unwrap_or_default() } else { Keys::default() }
+}
+
+/// Opens a scene as it is to be shown.
+///
+/// # Errors
+/// One sentence, if it cannot be used.
+pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
+    let mut sessions = scene::open(&item.open, &Options::default())?;
+    let path = Path::new(&item.open);
+    let goes_on = project::is_project(path);
+    for session in &mut sessions {
+        let set = item.set.iter().map(|(path, value)| (&**path, &**value));
+        session.note_shape();
+        session.set_all(set).map_err(|error| Error::input(path, error.to_string(), "see `thalweg params`"))?;
+        // A project goes on from where it was, unless its land is another.
+        if item.set.keys().any(|path| path.starts_with("terrain.")) || !goes_on && !item.set.is_empty() {
+            Budget::present().ask(path, session.wanted())?;
+            session.restart(session.simulation.seed());
+        }
+        if !item.title.is_empty() {
+            session.title.clone_from(&item.title);
+        }
+        if !item.about.is_empty() {
+            session.about.clone_from(&item.about);
+        }
+        if item.ticks != (0, 0) {
+            session.shown_from = item.ticks.0;
+        }
+        if !item.sliders.is_empty() {
+            session.sliders.clone_from(&item.sliders);
+        }
+    }
+    Ok(sessions)
+}
+
+/// Writes a playlist. Paths of files count from its folder where they lie in it, and else are whole.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
+    let mut list = list.clone();
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let target = whole(path);
+    for item in list.scenes.iter_mut().filter(|item| !is_built_in(&item.open)) {
+        let file = whole(Path::new(&item.open));
+        let beside = target.parent().and_then(|folder| file.strip_prefix(folder).ok());
+        item.open = beside.unwrap_or(&file).display().to_string();
+    }
+    let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
+    let text = ron::ser::to_string_pretty(&list, pretty)
+        .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
+    output::write(path, text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("list.ron");
+        output::write(&path, text).expect("it can be written");
+        (folder, path)
+    }
+
+    #[test]
+    fn a_playlist_opens_its_scenes_as_it_says() {
+        let (folder, path) = written(
+            "(title: \"Show\", scenes: [(open: \"round-hill\"), (open: \"my.ron\", title: \"Mine\", set: {\"terrain.relief\": \"33\"}, \
+             ticks: (3, 90), sliders: [\"droplets.entrainment\"])])",
+        );
+        let scene = "(title: \"A\", about: \"b\", seed: 3, ticks: 5, enabled: [\"droplets\"], set: {\"terrain.width\": \"32\", \
+                     \"terrain.height\": \"32\"}, sliders: [\"droplets.per_tick\"])";
+        output::write(&folder.path().join("my.ron"), scene).expect("it can be written");
+        let list = read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let [hill, mine] = &list.scenes[..] else { panic!("{list:?}") };
+        assert!(!open(hill).expect("it opens")[0].sliders.is_empty(), "a built-in scene names what is worth turning");
+        let session = &open(mine).unwrap_or_else(|error| panic!("{error}"))[0];
+        assert_eq!((&*session.title, &*session.about, session.shown_from), ("Mine", "b", 3));
+        assert_eq!(session.sliders, ["droplets.entrainment"]);
+        let (low, high) = session.simulation.terrain.bedrock.min_max();
+        assert!((high - low - 33.0).abs() < 1.0, "{low} to {high} m");
+        // Written here or elsewhere and read again it is the same.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        for copy in [elsewhere.path().join("copy.ron"), folder.path().join("copy.ron")] {
+            save(&list, &copy).expect("it can be written");
+            assert_eq!(read(&copy).unwrap_or_else(|error| panic!("{error}")), list);
+        }
+        let copy = folder.path().join("copy.ron");
+        assert!(!input::text(&copy).expect("it is there").contains(&*folder.path().to_string_lossy()));
+        assert!(is_playlist(&input::text(&copy).expect("it is there")) && !is_playlist(scene));
+    }
+
+    #[test]
+    fn what_a_playlist_names_in_vain_is_said() {
+        for (scenes, said) in [
+            ("(open: \"round-hil\")", "the nearest is round-hill"),
+            ("(open: \"wadi\") (open: \"delta\")", "it is no playlist"),
+            ("(open: \"nowhere.ron\")", "nowhere.ron"),
+            ("(open: \"wadi\", set: {\"droplets.nothing\": \"1\"})", "droplets.nothing"),
+            ("(open: \"wadi\", set: {\"terrain.relief\": \"-9\"})", "terrain.relief"),
+            ("(open: \"wadi\", sliders: [\"droplets\"])", "\"droplets\" for a slider"),
+            ("(open: \"wadi\", colour: 3)", "colour"),
+        ] {
+            let (_folder, path) = written(&format!("(title: \"a\", scenes: [{scenes}])"));
+            let error = read(&path).expect_err("it is wrong");
+            assert!(error.to_string().contains(said) && error.exit_code() == 2, "{error}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! PNG pictures: heightmaps of 16 (or 8) bits in, heightmaps of 16 bits and coloured pictures out.
+
+use std::{
+    io::{BufRead, Cursor, ErrorKind, Seek, Write},
+    path::Path,
+};
+
+use png::{BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Encoder, EncodingError, Transformations};
+
+use super::{
+    Error, JobProgress, embedded,
+    input::open,
+    output,
+    raster::{Expected, Raster, RasterRows, steps},
+};
+use thalweg_sim::core::grid::Grid;
+
+/// Share of red, green and blue in luminance (ITU-R BT.709).
+const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
+
+/// A file, or bytes of the program.
+trait BufReadSeek: BufRead + Seek {}
+
+impl<T: BufRead + Seek> BufReadSeek for T {}
+
+/// Width and height of a picture of the program itself, and its pixels as red, green and blue; `None` if it is no such picture.
+pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
+    let mut decoder = Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder.read_info().ok()?;
+    let mut pixels = vec![0; reader.output_buffer_size()?];
+    let info = reader.next_frame(&mut pixels).ok()?;
+    (info.color_type == ColorType::Rgb).then_some(([info.width as usize, info.height as usize], pixels))
+}
+
+/// Reads a picture as heights: grey as it is, colours by their luminance. Transparency does not count.
+///
+/// # Errors
+/// It is no PNG, it is damaged or cut off, or its size is refused.
+pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    let bad = |error: DecodingError| unusable(path, &error);
+    let file: Box<dyn BufReadSeek> = match embedded::find(path) {
+        Some(bytes) => Box::new(Cursor::new(bytes)),
+        None => Box::new(open(path)?),
+    };
+    let mut options = DecodeOptions::default();
+    options.set_ignore_checksums(false);
+    options.set_skip_ancillary_crc_failures(false);
+    options.set_ignore_text_chunk(true);
+    options.set_ignore_iccp_chunk(true);
+    let mut decoder = Decoder::new_with_options(file, options);
+    // Palettes become colours, and less than 8 bits become 8.
+    decoder.set_transformations(Transformations::EXPAND);
+    let (width, height) = decoder.read_header_info().map_err(bad)?.size();
+    let size = expected.admit(path, u64::from(width), u64::from(height))?;
+    let mut reader = decoder.read_info().map_err(bad)?;
+    let (color, depth) = reader.output_color_type();
+    let (wide, channels) = (depth == BitDepth::Sixteen, color.samples());
+    let mut warnings = Vec::new();
+    if !wide {
+        warnings.push("it has 8 bits, so slopes are stepped; 16-bit grey keeps them smooth".to_owned());
+    }
+    if channels > 2 {
+        warnings.push("it is in colour, so heights are its luminance; 16-bit grey states them exactly".to_owned());
+    }
+    let length = size.0 * channels * if wide { 2 } else { 1 };
+    let part = || Error::input(path, "its first frame is not the whole picture", "a still PNG is needed");
+    let mut values = vec![0.0; size.0];
+    let mut take = |rows: &mut RasterRows<'_>, line: &[u8]| {
+        if line.len() != length {
+            return Err(part());
+        }
+        let sample = |at: usize| match wide {
+            true => f32::from(u16::from_be_bytes([line[2 * at], line[2 * at + 1]])),
+            false => f32::from(line[at]),
+        };
+        for (x, value) in values.iter_mut().enumerate() {
+            let first = x * channels;
+            *value = if channels < 3 {
+                sample(first)
+            } else {
+                LUMINANCE.iter().zip(first..).map(|(share, at)| share * sample(at)).sum()
+            };
+        }
+        rows.push_steps(&values);
+        Ok(())
+    };
+    let rows = if reader.info().interlaced {
+        // Its last rows come with the last of seven passes.
+        let bytes = reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?;
+        let mut rows = expected.rows(path, size, bytes as u64)?;
+        let mut pixels = vec![0; bytes];
+        let frame = reader.next_frame(&mut pixels).map_err(bad)?;
+        pixels.truncate(frame.buffer_size());
+        pixels.chunks(frame.line_size).take(size.1).try_for_each(|line| take(&mut rows, line))?;
+        rows
+    } else {
+        let mut rows = expected.rows(path, size, 4 * length as u64)?;
+        while rows.come() < size.1 {
+            take(&mut rows, reader.next_row().map_err(bad)?.ok_or_else(part)?.data())?;
+        }
+        rows
+    };
+    // The checksums behind the last row are read too.
+    reader.finish().map_err(bad)?;
+    let full_scale = Some(if wide { u16::MAX.into() } else { u8::MAX.into() });
+    Ok(Raster { full_scale, warnings, ..rows.finish()? })
+}
+
+fn unusable(path: &Path, error: &DecodingError) -> Error {
+    let wrong = match error {
+        DecodingError::IoError(cause) if cause.kind() == ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        DecodingError::IoError(cause) => return Error::unreadable(path, cause),
+        _ => format!("it is no whole PNG picture ({error})"),
+    };
+    Error::input(path, wrong, "a PNG of 16-bit grey is needed")
+}
+
+/// What a pixel is.
+type Pixel = (ColorType, BitDepth);
+
+const GREY_8: Pixel = (ColorType::Grayscale, BitDepth::Eight);
+const GREY_16: Pixel = (ColorType::Grayscale, BitDepth::Sixteen);
+const RGB_8: Pixel = (ColorType::Rgb, BitDepth::Eight);
+const RGBA_8: Pixel = (ColorType::Rgba, BitDepth::Eight);
+const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
+
+/// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`. Values outside are clamped.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
+    let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
+    output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_16, &bytes, progress))
+}
+
+/// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`. Values outside are clamped.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
+    let bytes: Vec<u8> = steps(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
+    output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_8, &bytes, progress))
+}
+
+/// Writes a picture of 16 bits. Its colours are data, not light.
+///
+/// # Errors
+/// The file cannot be written, or the number of values is not `width * height * 3`.
+pub(super) fn write_rgb16(
+    path: &Path,
+    size: (usize, usize),
+    values: &[u16],
+    progress: &JobProgress,
+) -> Result<(), Error> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
+    output::create(path, |file| encode(file, size, RGB_16, &bytes, progress))
+}
+
+/// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom. With four bytes for
+/// each pixel, the last is its opacity.
+///
+/// # Errors
+/// The file cannot be written, or the number of bytes is not `width * height * 3` or `* 4`.
+pub fn write_picture(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
+    let pixel = if pixels.len() == 4 * size.0 * size.1 { RGBA_8 } else { RGB_8 };
+    output::create(path, |file| encode(file, size, pixel, pixels, progress))
+}
+
+/// The bytes of such a picture, which become part of the file at `path`.
+///
+/// # Errors
+/// The number of bytes is not `width * height * 3`.
+pub(super) fn rgb8_bytes(path: &Path, size: (usize, usize), pixels: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let encoded = encode(&mut bytes, size, RGB_8, pixels, &JobProgress::default());
+    encoded.map(|()| bytes).map_err(|error| Error::unwritable(path, &error))
+}
+
+fn encode(
+    file: impl Write,
+    (width, height): (usize, usize),
+    pixel: Pixel,
+    bytes: &[u8],
+    progress: &JobProgress,
+) -> Result<(), EncodingError> {
+    let mut encoder = Encoder::new(file, width as u32, height as u32);
+    encoder.set_color(pixel.0);
+    encoder.set_depth(pixel.1);
+    if pixel == RGB_8 || pixel == RGBA_8 {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer()?;
+    for (row, line) in bytes.chunks((bytes.len() / height.max(1)).max(1)).enumerate() {
+        stream.write_all(line)?;
+        progress.done(row, height);
+    }
+    stream.finish()?;
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    fn path() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.png");
+        (folder, path)
+    }
+
+    #[test]
+    fn sixteen_bits_come_back_within_half_a_step() {
+        let (_folder, path) = path();
+        let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
+        let (min, max) = grid.min_max();
+        write_png16(&path, &grid, (min, max), &JobProgress::default()).expect("it is writable");
+        let read = read(&path, &Expected::anything()).expect("it was just written");
+        assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
+        for (before, step) in grid.iter().zip(read.cells.iter()) {
+            let after = f64::from(min) + f64::from(*step) * f64::from(max - min) / 65535.0;
+            assert!((f64::from(*before) - after).abs() <= 0.5 / 65535.0 * f64::from(max - min) * 1.001);
+        }
+    }
+
+    #[test]
+    fn a_flat_map_is_all_zeros() {
+        let (_folder, path) = path();
+        write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &JobProgress::default()).expect("it is writable");
+        assert_eq!(read(&path, &Expected::anything()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
+    }
+
+    #[test]
+    fn eight_bit_colours_are_read_by_luminance_and_say_so() {
+        let (_folder, path) = path();
+        write_picture(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
+        let read = read(&path, &Expected::anything()).expect("it was just written");
+        assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
+        assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_wrong_number_of_pixels_is_an_error_of_the_writer() {
+        let (_folder, path) = path();
+        assert_eq!(
+            write_picture(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_giant_is_refused_from_its_header() {
+        let (_folder, path) = path();
+        // Written without pixels: had it been read past its header, the answer would be that it is cut off.
+        let file = File::create(&path).expect("it is writable");
+        let mut encoder = Encoder::new(file, 20_000, 20_000);
+        encoder.set_depth(BitDepth::Sixteen);
+        drop(encoder.write_header().expect("it is writable"));
+        let error = read(&path, &Expected { size: Some((64, 64)), ..Expected::anything() })
+            .err()
+            .expect("too large")
+            .to_string();
+        assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
+    }
+
+    #[test]
+    fn the_wrong_checksum_of_any_chunk_is_noticed() {
+        let (_folder, path) = path();
+        let grid = Grid::from_fn(31, 17, |x, y| (x * 3 + y * 7) as f32);
+        write_png16(&path, &grid, grid.min_max(), &JobProgress::default()).expect("it is writable");
+        let sound = std::fs::read(&path).expect("it was just written");
+        let mut begin = 8;
+        let mut kinds = Vec::new();
+        while begin < sound.len() {
+            let length = u32::from_be_bytes(sound[begin..begin + 4].try_into().expect("four bytes")) as usize;
+            let (kind, end) = (sound[begin + 4..begin + 8].to_vec(), begin + 8 + length);
+            let mut bytes = sound.clone();
+            bytes[end] ^= 1;
+            std::fs::write(&path, bytes).expect("it is writable");
+            assert!(read(&path, &Expected::anything()).is_err(), "{}", String::from_utf8_lossy(&kind));
+            kinds.push(kind);
+            begin = end + 4;
+        }
+        assert!(kinds.len() >= 3 && kinds.last().is_some_and(|kind| kind == b"IEND"), "{kinds:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Sets of parameters as files: of a process, or of everything.
+
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, heightmap, input, output};
+use crate::model::session::Session;
+
+/// Ending of their names.
+pub const ENDING: &str = "ron";
+
+macro_rules! built_in {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../../../assets/presets/", $name, ".ron")))),*]
+    };
+}
+
+/// The presets compiled into the program: name and RON text.
+const BUILT_IN: [(&str, &str); 21] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
+"palette-desert" "palette-tropics" "palette-clay" "palette-hypsometric" "palette-satellite-alps"
+"palette-satellite-atlas" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
+"droplets-1998" "water-2011" "thermal-2011" };
+
+/// The presets that come with the program, by name. Each is about one process, or about light and colour.
+pub static PRESETS: LazyLock<Vec<(&'static str, Preset)>> = LazyLock::new(|| {
+    let read = |(name, text): (&'static str, &str)| {
+        let preset = input::ron(Path::new(name), text, "parameters", "it comes with the program");
+        preset.ok().map(|preset| (name, preset))
+    };
+    BUILT_IN.into_iter().filter_map(read).collect()
+});
+
+/// Parameters by path, as they are written on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// Name shown to the user; empty for those that a user saves, which have the name of their file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// What is set.
+    pub parameters: BTreeMap<String, String>,
+    /// Columns and rows of the map that it was saved from: on another one, numbers of droplets and grains follow its cells. Without
+    /// it they are taken as they stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<(usize, usize)>,
+}
+
+impl Preset {
+    /// The parameters of a group, or all but those of the terrain, which would start the run again.
+    pub fn of(session: &Session, group: Option<&str>) -> Self {
+        let mut parameters = session.all_parameters();
+        parameters.retain(|path, _| match (path.split('.').next(), group) {
+            // The parameters of a process, and the factors by which the mask scales them.
+            (own, Some(group)) => own.is_some_and(|own| own.strip_suffix("-masked").unwrap_or(own) == group),
+            (own, None) => own != Some("terrain"),
+        });
+        Self { title: String::new(), parameters, size: Some(session.size()) }
+    }
+
+    /// The one of this name that comes with the program.
+    pub fn built_in(name: &str) -> Option<&'static Self> {
+        PRESETS.iter().find(|(own, _)| *own == name).map(|(_, preset)| preset)
+    }
+
+    /// Whether it sets parameters of this group, a process for instance.
+    pub fn is_of(&self, group: &str) -> bool {
+        self.parameters.keys().any(|path| path.split('.').next() == Some(group))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read or holds no parameters.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        input::ron(path, &input::text(path)?, "parameters", "a file that was saved as a preset is needed")
+    }
+
+    /// Sets the parameters of a session: all, or none if one is unknown or out of range. The error names the file at `path`.
+    pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
+        if let Some((width, height)) = self.size.filter(|&(width, height)| !heightmap::fits(width, height)) {
+            let wrong = format!("it says that it is from a map of {width} × {height} cells");
+            let (shortest, longest) = heightmap::SIDES;
+            let right = format!("a map has {shortest} to {longest} cells on each side; nothing was changed");
+            return Err(Error::input(path, wrong, right));
+        }
+        let before = Self::of(session, None);
+        let present = |(parameter, _): &(&String, &String)| !thalweg_sim::params::is_retired(parameter);
+        for (parameter, value) in self.parameters.iter().filter(present) {
+            let outcome = if parameter.starts_with("terrain.") {
+                Err(format!("it sets {parameter}, which would start the run again"))
+            } else {
+                session.set(parameter, value).map_err(|error| error.to_string())
+            };
+            if let Err(wrong) = outcome {
+                for (parameter, value) in &before.parameters {
+                    // They were read from the session, so they are in range.
+                    let _ = session.set(parameter, value);
+                }
+                return Err(Error::input(path, wrong, "nothing was changed; correct the file"));
+            }
+        }
+        if let Some(size) = self.size {
+            session.follow(size, |path| self.parameters.contains_key(path));
+        }
+        Ok(())
+    }
+
+    /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        output::replace_by_ron(path, self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::model::origin::Options;
+
+    #[test]
+    fn the_presets_that_come_along_can_be_set_and_are_about_one_group() {
+        assert_eq!(PRESETS.len(), BUILT_IN.len());
+        for (name, preset) in PRESETS.iter() {
+            let mut session =
+                Session::open("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+            preset.apply(&mut session, Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
+            let all = session.all_parameters();
+            assert!(preset.parameters.iter().all(|(path, value)| &all[path] == value), "{name}");
+            let group = match name.split('-').next().expect("a name") {
+                "palette" => "look.",
+                process => process,
+            };
+            assert!(!preset.title.is_empty() && preset.parameters.keys().all(|path| path.starts_with(group)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_palette_takes_back_all_that_another_one_has_set() {
+        let all: Vec<_> = PRESETS.iter().filter(|(_, preset)| preset.is_of("look")).collect();
+        assert_eq!(all.len(), 12);
+        // The colours of a ramp don't show in a palette that goes by steepness.
+        let seen = |palette: &Preset| -> Vec<String> {
+            palette.parameters.keys().filter(|path| !path.starts_with("look.ramp_")).cloned().collect()
+        };
+        for (name, palette) in &all {
+            assert_eq!(seen(palette), seen(&all[0].1), "{name}");
+            let ramp = palette.parameters["look.color_by"] == "ramp";
+            assert_eq!(palette.parameters.len() - seen(palette).len(), if ramp { 12 } else { 0 }, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mine.ron");
+        let open = || Session::open("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let mut session = open();
+        for (parameter, value) in
+            [("water.rain_rate", "0.02"), ("wind.law", "2020"), ("look.flat_color", "0.1,0.2,0.3")]
+        {
+            session.set(parameter, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let all = Preset::of(&session, None);
+        all.save(&path).unwrap_or_else(|error| panic!("{error}"));
+        let mut other = open();
+        let read = Preset::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        read.apply(&mut other, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(other.all_parameters(), session.all_parameters());
+        other.resize(512);
+        read.apply(&mut other, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(other.all_parameters()["droplets.per_tick"], "4000");
+        let water = Preset::of(&session, Some("water"));
+        let own = |path: &String| path.starts_with("water.") || path.starts_with("water-masked.");
+        assert!(water.parameters.keys().all(own) && water.parameters.len() > 5);
+        for (text, said) in [
+            ("(parameters: {\"droplets.dt\": \"1\", \"water.rain_rate\": \"-1\"})", "water.rain_rate cannot be -1"),
+            ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would start the run again"),
+            ("(parameters: {\"droplets.dt\": \"1\", \"water.rane\": \"1\"})", "there is no parameter"),
+            ("(parameters: {\"droplets.per_tick\": \"10\"}, size: Some((0, 64)))", "a map of 0 × 64 cells"),
+        ] {
+            fs::write(&path, text).expect("it is writable");
+            let mut other = open();
+            let wrong =
+                Preset::load(&path).and_then(|preset| preset.apply(&mut other, &path)).expect_err(text).to_string();
+            assert!(wrong.contains(said) && wrong.contains("mine.ron: "), "{wrong}");
+            assert_eq!(other.all_parameters(), open().all_parameters());
+        }
+        fs::write(&path, "no preset").expect("it is writable");
+        assert!(Preset::load(&path).expect_err("refused").to_string().contains("it holds no parameters"));
+    }
+}

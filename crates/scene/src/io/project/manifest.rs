@@ -1,0 +1,223 @@
+//! What a project's manifest says.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use ron::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    film::{Key, Keys},
+    origin::{Geo, Options, Origin, Tile},
+    session::{BYTES_PER_CELL, Session},
+    state::Facts,
+};
+use thalweg_sim::{
+    core::terrain::{Layer, Pool},
+    process::catalogue,
+};
+
+/// The format that is written. It goes up when a program that knows the last one would misread the new one.
+pub(super) const FORMAT: u32 = 3;
+
+/// The fields that a manifest of any format has.
+#[derive(Deserialize)]
+pub(super) struct Head {
+    pub format: u32,
+    pub program: String,
+}
+
+/// Where the eye is, in the units of the view.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Camera {
+    /// The point that it looks at.
+    pub focus: [f32; 3],
+    /// Turn round the upright, in radians.
+    pub yaw: f32,
+    /// Angle above the ground, in radians.
+    pub pitch: f32,
+    /// Distance from the point.
+    pub distance: f32,
+}
+
+/// How a work is looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Views {
+    /// Where the eye is.
+    pub eye: Option<Camera>,
+    /// Those that are kept.
+    pub kept: KeptViews,
+}
+
+/// Views that are kept with a work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptViews {
+    /// Under the numbers from 1 to 9.
+    pub numbered: [Option<Camera>; 9],
+    /// At ticks of the run.
+    pub keys: Keys,
+}
+
+impl KeptViews {
+    /// The view of this number, from 1.
+    pub fn view(&self, number: usize) -> Option<Camera> {
+        *self.numbered.get(number.checked_sub(1)?)?
+    }
+}
+
+impl Camera {
+    pub(super) fn is_sane(&self) -> bool {
+        let numbers = self.focus.into_iter().chain([self.yaw, self.pitch, self.distance]);
+        numbers.into_iter().all(|number| number.abs() < 1e6) && self.distance > 0.0
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub format: u32,
+    pub program: String,
+    pub chosen: usize,
+    pub camera: Option<Camera>,
+    #[serde(default)]
+    pub kept_views: [Option<Camera>; 9],
+    /// Programs that don't know of it open the project without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub camera_keys: Vec<Key>,
+    pub runs: Vec<SavedRun>,
+}
+
+impl Manifest {
+    /// Reads the manifest of any format up to [`FORMAT`].
+    pub fn of(text: &str, format: u32) -> Result<Self, String> {
+        if format == FORMAT {
+            return ron::from_str(text).map_err(|error| error.to_string());
+        }
+        let mut manifest: Value = ron::from_str(text).map_err(|error| error.to_string())?;
+        if let Value::Map(fields) = &mut manifest
+            && let Some(Value::Seq(runs)) = fields.get_mut(&Value::String("runs".to_owned()))
+        {
+            runs.iter_mut().for_each(state_apart);
+        }
+        manifest.into_rust().map_err(|error| error.to_string())
+    }
+}
+
+/// In formats 1 and 2 the facts of the state are among those of the run, and whether it was edited is in its origin.
+fn state_apart(run: &mut Value) {
+    let Value::Map(fields) = run else { return };
+    let key = |name: &str| Value::String(name.to_owned());
+    // Both parts pass over what belongs to the other.
+    let mut state = fields.clone();
+    if let Some(Value::Map(origin)) = fields.get_mut(&key("origin"))
+        && let Some(edited) = origin.remove(&key("edited"))
+    {
+        state.insert(key("edited"), edited);
+    }
+    // All maps are in one list.
+    if let Some(Value::Map(grids)) = fields.get(&key("grids")) {
+        let begins = |name: &str| name.starts_with("begin ") || name.starts_with("shaped ");
+        let layers = grids.keys().filter(|name| matches!(name, Value::String(name) if !begins(name)));
+        state.insert(key("maps"), Value::Seq(layers.cloned().collect()));
+    }
+    fields.insert(key("state"), Value::Map(state));
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedRun {
+    name: String,
+    title: String,
+    about: String,
+    ticks: u64,
+    /// Programs that don't know of it open the project without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sliders: Vec<String>,
+    pub geo: Option<Geo>,
+    /// Whether cells of the heightmap have no data. Which ones is a map of the heights' size. Programs that don't know of it open the
+    /// project without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nodata: bool,
+    pools: Vec<Pool>,
+    tile: Option<Tile>,
+    origin: From,
+    /// Columns and rows of the maps that it begins with if it is started again. In formats 1 and 2 of all maps.
+    pub grids: BTreeMap<String, [usize; 2]>,
+    pub state: Facts,
+}
+
+#[derive(Serialize, Deserialize)]
+struct From {
+    input: String,
+    size: Option<(usize, usize)>,
+    cell_size: Option<f32>,
+    min_m: Option<f32>,
+    max_m: Option<f32>,
+    maps: Vec<(String, PathBuf)>,
+    seeds_before: u64,
+}
+
+impl SavedRun {
+    pub fn bytes(&self) -> u64 {
+        let cells = |[width, height]: [usize; 2]| width as u64 * height as u64;
+        let runs = |key: &str| self.state.enabled.iter().chain(&self.state.kept).any(|other| other == key);
+        let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
+        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(rayon::current_num_threads())).sum::<usize>();
+        // Which cells have no data is known for each cell of the heights.
+        let nodata = self.grids.get("begin heights").filter(|_| self.nodata);
+        let begins = self.begins().map(|(_, size)| size).chain(nodata.copied());
+        cells(self.state.size) * bytes as u64 + begins.map(|size| 4 * cells(size)).sum::<u64>()
+    }
+
+    /// The maps that it begins with if it is started again, and their sizes.
+    pub fn begins(&self) -> impl Iterator<Item = (&str, [usize; 2])> {
+        let begins = self.grids.iter().filter(|(name, _)| name.starts_with("begin ") || name.starts_with("shaped "));
+        begins.map(|(name, size)| (&**name, *size))
+    }
+
+    /// What there is to say of a session in this state, with maps of these sizes to begin with.
+    pub fn of(session: &Session, state: Facts, grids: BTreeMap<String, [usize; 2]>) -> Self {
+        let Origin { input, options, maps, seeds_before, edited: _ } = session.origin.clone();
+        Self {
+            name: session.name.clone(),
+            title: session.title.clone(),
+            about: session.about.clone(),
+            ticks: session.ticks,
+            sliders: session.sliders.clone(),
+            geo: session.heightmap.as_ref().and_then(|map| map.geo),
+            nodata: session.heightmap.as_ref().is_some_and(|map| map.nodata.is_some()),
+            pools: session.pools.clone(),
+            tile: session.tile.clone(),
+            origin: From {
+                input,
+                size: options.size,
+                cell_size: options.cell_size,
+                min_m: options.min_m,
+                max_m: options.max_m,
+                maps: maps.into_iter().map(|(layer, path)| (layer.import_title().to_owned(), path)).collect(),
+                seeds_before,
+            },
+            grids,
+            state,
+        }
+    }
+
+    pub fn session(&self) -> Result<Session, String> {
+        self.geo.map_or(Ok(()), |geo| geo.check())?;
+        self.pools.iter().try_for_each(Pool::check)?;
+        let From { input, size, cell_size, min_m, max_m, maps, seeds_before } = &self.origin;
+        let layer = |title: &str| Layer::imports().find(|(_, import)| import.title == title);
+        let origin = Origin {
+            input: input.clone(),
+            options: Options { size: *size, cell_size: *cell_size, min_m: *min_m, max_m: *max_m },
+            maps: maps.iter().filter_map(|(title, path)| Some((layer(title)?.0, path.clone()))).collect(),
+            edited: false,
+            seeds_before: *seeds_before,
+        };
+        let mut session = Session::small(&self.name, self.state.seed, origin);
+        session.title.clone_from(&self.title);
+        session.about.clone_from(&self.about);
+        session.ticks = self.ticks;
+        session.sliders.clone_from(&self.sliders);
+        session.pools.clone_from(&self.pools);
+        session.tile.clone_from(&self.tile);
+        Ok(session)
+    }
+}

@@ -1,0 +1,259 @@
+//! The reference: processes with their equations, parameters, quantities and lessons, as one page that needs no other. It is made from
+//! what the program declares, so that it cannot say anything else than the program does.
+
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Error,
+    lesson::built_in,
+    markup::markup,
+    output::{self, Output},
+};
+use crate::model::{origin::Origin, session::Session};
+use thalweg_sim::{
+    core::quantity::Quantity,
+    edit::{Brush, Selection},
+    params::{Group, Parameter, Value, title, walk},
+    process::{Info, catalogue},
+};
+
+/// The name of the page in its folder.
+pub const PAGE: &str = "index.html";
+
+const STYLE: &str = "body{font:16px/1.55 system-ui,sans-serif;margin:0;color:#1d2226;background:#fff;display:grid;\
+grid-template-columns:15em minmax(0,1fr)}nav{position:sticky;top:0;height:100vh;overflow:auto;padding:1em;background:#f3f4f3;\
+box-sizing:border-box}nav a{display:block;color:#22543d;text-decoration:none;padding:.1em 0}nav a:hover{text-decoration:underline}\
+main{padding:1em 2.5em;max-width:60em}h2{border-bottom:2px solid #60b084;padding-bottom:.2em;margin-top:2em}\
+input{width:100%;box-sizing:border-box;font:inherit;padding:.3em .5em}table{border-collapse:collapse;width:100%;font-size:.9em}\
+td,th{text-align:left;vertical-align:top;padding:.35em .6em;border-bottom:1px solid #ddd}th{color:#555}\
+code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}.of{color:#60676c;font-size:.9em}\
+math{font-size:1.15em}.equation{padding:.3em .8em;background:#f3f4f3;overflow:auto}\
+@media(max-width:50em){body{display:block}nav{position:static;height:auto}}";
+
+/// Hides the rows that have none of what is typed.
+const SCRIPT: &str = "const field=document.querySelector('input');field.addEventListener('input',()=>{\
+const words=field.value.toLowerCase().split(/\\s+/).filter(word=>word);\
+for(const row of document.querySelectorAll('[data-find]'))row.hidden=!words.every(word=>row.textContent.toLowerCase().includes(word));\
+for(const part of document.querySelectorAll('section')){\
+const prose=[...part.children].filter(child=>child.tagName!=='TABLE').map(child=>child.textContent).join(' ').toLowerCase();\
+const rows=[...part.querySelectorAll('[data-find]')];\
+part.hidden=!words.every(word=>prose.includes(word))&&rows.every(row=>row.hidden)}});";
+
+/// Writes the page into a folder, which is made if there is none. The settings of a person stand among the parameters.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(folder: &Path, settings: Group<'_>) -> Result<(), Error> {
+    let output = Output::new(folder)?;
+    output.write(PAGE, |file| output::write(file, page(settings)))?;
+    output.publish(Some(PAGE.as_ref())).map(drop)
+}
+
+/// Writes a page that leads to a parameter or a process in the other one, in the same folder: a browser that is asked for a file does
+/// not always take a place in it along.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_way(folder: &Path, at: &str) -> Result<PathBuf, Error> {
+    let page = folder.join("at.html");
+    // A factor under the mask is told of with its parameter.
+    let at = escaped(&at.replacen("-masked.", ".", 1));
+    let text = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={PAGE}#{at}\">");
+    output::replace(&page, |file| output::write(file, text))?;
+    Ok(page)
+}
+
+/// The page, with the settings of a person among the parameters.
+pub fn page(settings: Group<'_>) -> String {
+    let fresh = Session::small("", 1, Origin::default());
+    let processes = catalogue();
+    let infos: Vec<&Info> = processes.iter().map(|process| process.info()).collect();
+    let (mut links, mut body) = (String::new(), String::new());
+    let mut part = |key: &str, title: &str, text: &str| {
+        let _ = write!(links, "<a href=\"#{key}\">{}</a>", escaped(title));
+        let _ = writeln!(body, "<section id=\"{key}\"><h2>{}</h2>\n{text}</section>", escaped(title));
+    };
+    let (brush, selection) = (Brush::default(), Selection::default());
+    let mut groups = fresh.groups();
+    let beside: [Group<'_>; 3] = [("brush", &brush), ("selection", &selection), settings];
+    groups.extend(beside);
+    // The land, then what happens to it, then how it looks, and last what belongs to the hand and to the person.
+    groups.sort_by_key(|(group, _)| match *group {
+        "terrain" => 0,
+        "look" | "water-look" | "rivers" => 2,
+        "brush" | "selection" => 3,
+        "settings" => 4,
+        _ => 1,
+    });
+    for (group, fields) in groups {
+        let info = infos.iter().find(|info| info.key == group);
+        if infos.iter().any(|info| info.masked_key == group) {
+            continue;
+        }
+        let text = info.map_or(String::new(), |info| process(info)) + &parameters(&walk((group, fields)));
+        part(group, &info.map_or_else(|| title(group), |info| info.title.to_owned()), &text);
+    }
+    part("quantities", "Overlays", &quantities());
+    part("lessons", "Lessons", &lessons());
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Thalweg {0}: reference</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\n<body><nav><p><strong>Thalweg {0}</strong></p>\
+         <label>Find <input type=\"search\"></label>{links}</nav>\n<main><h1>Reference</h1>\n<p>Each process with its equations, each \
+         parameter with its range, unit, symbol and source. It is made from the program that you have.</p>\n{body}</main>\
+         <script>{SCRIPT}</script></body></html>\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What a process does, stage by stage, its equations, and its limits.
+fn process(info: &Info) -> String {
+    let mut text = format!("<p>{} <span class=\"of\">{}</span></p>\n<ol>", escaped(info.about), escaped(info.source));
+    for stage in info.stages {
+        let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(stage.name)), escaped(stage.about));
+    }
+    text.push_str("</ol>\n");
+    info.heads.iter().for_each(|head| text += &markup(&stated(head)));
+    if !info.guards.is_empty() {
+        text.push_str("<h3>Limits</h3>\n<ul>");
+        for guard in info.guards {
+            let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(guard.name)), escaped(guard.about));
+        }
+        text.push_str("</ul>\n");
+    }
+    text
+}
+
+/// What the head of a file of the program states, as Markdown without links into the code.
+fn stated(file: &str) -> String {
+    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
+    let text = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    let (mut plain, mut rest) = (String::new(), &*text);
+    while let Some((before, link)) = rest.split_once("[`") {
+        let Some((name, after)) = link.split_once("`]") else { break };
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
+        let name = name.trim_start_matches("crate::").trim_start_matches("super::");
+        plain += &format!("{before}`{name}`");
+        rest = target.map_or(after, |(_, after)| after);
+    }
+    plain + rest
+}
+
+fn parameters(all: &[Parameter]) -> String {
+    let mut text =
+        "<table><thead><tr><th>Parameter</th><th>Range</th><th>Default</th><th>Meaning</th></tr></thead><tbody>\n"
+            .to_owned();
+    for parameter in all {
+        let knob = &parameter.knob;
+        let range = match parameter.value {
+            Value::Number(_) | Value::Color(_) => format!("{} to {}", knob.min, knob.max),
+            Value::Switch(_) => "on, off".to_owned(),
+            Value::Choice(_) => parameter.choices.join(", "),
+        };
+        let default = match parameter.value {
+            Value::Switch(on) => if on { "on" } else { "off" }.to_owned(),
+            _ => parameter.value.to_string(),
+        };
+        let unit = if knob.unit.is_empty() { String::new() } else { format!(" {}", knob.unit) };
+        let symbol = if knob.symbol.is_empty() { String::new() } else { format!(" <em>{}</em>", escaped(knob.symbol)) };
+        let source = if knob.source.is_empty() { String::new() } else { format!(" ({})", knob.source) };
+        let doc = parameter.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(
+            text,
+            "<tr data-find id=\"{0}\"><td><strong>{1}</strong>{symbol}<br><code>{0}</code></td><td>{2}{3}</td><td>{4}{3}</td>\
+             <td>{5}<span class=\"of\">{6}</span></td></tr>",
+            parameter.path,
+            escaped(&parameter.title()),
+            escaped(&range),
+            escaped(&unit),
+            escaped(&default),
+            escaped(&doc),
+            escaped(&source)
+        );
+    }
+    text + "</tbody></table>\n"
+}
+
+fn quantities() -> String {
+    let mut text =
+        "<table><thead><tr><th>Overlay</th><th>Unit</th><th>What it tells</th></tr></thead><tbody>\n".to_owned();
+    for quantity in Quantity::all() {
+        let _ = writeln!(
+            text,
+            "<tr data-find><td><strong>{}</strong><br><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+            escaped(quantity.title()),
+            quantity.key(),
+            escaped(quantity.unit()),
+            escaped(quantity.about())
+        );
+    }
+    text + "</tbody></table>\n"
+}
+
+fn lessons() -> String {
+    let mut text = "<table><thead><tr><th>Lesson</th><th>Minutes</th><th>About</th></tr></thead><tbody>\n".to_owned();
+    for (name, lesson) in built_in() {
+        let head = &lesson.head;
+        let _ = writeln!(
+            text,
+            "<tr data-find><td><strong>{}</strong><br><code>thalweg learn {name}</code></td><td>{}</td><td>{} \
+             <span class=\"of\">{}</span></td></tr>",
+            escaped(&head.title),
+            head.minutes,
+            escaped(&head.about),
+            escaped(&head.source)
+        );
+    }
+    text + "</tbody></table>\n"
+}
+
+/// Text that is no markup.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    #[test]
+    fn the_page_has_every_process_with_its_equations_and_every_parameter_once() {
+        let page = page(("settings", &Settings::default()));
+        for process in catalogue() {
+            let info = process.info();
+            assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
+            let stated: String = info.heads.iter().map(|head| stated(head)).collect();
+            assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
+            assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
+        }
+        let mut all: Vec<Parameter> =
+            Session::small("", 1, Origin::default()).groups().into_iter().flat_map(walk).collect();
+        // What belongs to the person and the hand has its place too.
+        all.extend(walk(("brush", &Brush::default())));
+        all.extend(walk(("selection", &Selection::default())));
+        all.extend(walk(("settings", &Settings::default())));
+        for parameter in all {
+            let count = page.matches(&format!(" id=\"{}\"", parameter.path)).count();
+            assert_eq!(count, usize::from(!parameter.path.contains("-masked.")), "{}", parameter.path);
+        }
+        assert!(page.matches("<math ").count() > 20 && page.contains("<msup><mi>A</mi><mi>m</mi></msup>"));
+        assert_eq!(page.matches("thalweg learn ").count(), built_in().len());
+    }
+
+    #[test]
+    fn it_is_written_whole_into_a_folder() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = folder.path().join("reference");
+        write(&place, ("settings", &Settings::default())).unwrap_or_else(|error| panic!("{error}"));
+        let read = std::fs::read_to_string(place.join(PAGE)).expect("it was written");
+        assert_eq!(read, page(("settings", &Settings::default())));
+        for at in ["droplets.erosion_rate", "droplets-masked.erosion_rate"] {
+            let way = write_way(&place, at).unwrap_or_else(|error| panic!("{error}"));
+            let way = std::fs::read_to_string(way).expect("it was written");
+            assert!(way.contains("url=index.html#droplets.erosion_rate\""), "{way}");
+        }
+    }
+}

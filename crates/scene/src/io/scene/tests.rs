@@ -1,0 +1,233 @@
+use std::fs;
+
+use super::*;
+use crate::model::origin::Options;
+use thalweg_sim::{
+    core::grid::Grid,
+    measure::{Measures, score},
+};
+
+#[test]
+fn every_built_in_scene_opens_and_is_what_its_file_says() {
+    for (name, text) in BUILT_IN {
+        let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let scene: Scene = ron::from_str(text).expect("it just opened");
+        assert_eq!(sessions.len(), scene.tiles.len().max(1));
+        for (index, session) in sessions.iter().enumerate() {
+            assert_eq!(session.title, scene.title);
+            let tile = scene.tiles.get(index).cloned();
+            let seed = tile.as_ref().and_then(|tile| tile.seed).unwrap_or(scene.seed);
+            assert_eq!((session.simulation.seed(), &session.tile), (seed, &tile));
+        }
+    }
+}
+
+#[test]
+fn every_built_in_scene_names_sliders_that_do_something_in_it() {
+    for (name, _) in BUILT_IN {
+        let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let session = &sessions[0];
+        assert!((1..=2).contains(&session.sliders.len()), "{name}: {:?}", session.sliders);
+        for path in &session.sliders {
+            let (key, _) = path.split_once('.').expect("it is a path");
+            // One of runs side by side may be there for comparison.
+            let does = |session: &Session| {
+                let groups = session.groups();
+                let group = groups.iter().find(|(group, _)| *group == key).expect("it was checked");
+                let declared = thalweg_sim::params::walk(*group);
+                let parameter = declared.iter().find(|parameter| parameter.path == *path).expect("it was checked");
+                let runs = session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == key);
+                runs && parameter.knob.idle(&declared).is_none()
+            };
+            assert!(sessions.iter().any(does), "{name}: {path} has no effect there");
+            // Runs side by side keep what sets them apart.
+            let apart =
+                sessions.iter().filter_map(|session| session.tile.as_ref()).any(|tile| tile.set.contains_key(path));
+            assert!(!apart, "{name}: runs differ in {path}");
+        }
+    }
+}
+
+#[test]
+fn every_built_in_scene_runs() {
+    for (name, _) in BUILT_IN {
+        let options = Options { size: Some((64, 48)), ..Options::default() };
+        for mut session in open(name, &options).unwrap_or_else(|error| panic!("{error}")) {
+            (0..20).for_each(|_| session.simulation.tick());
+            let terrain = &session.simulation.terrain;
+            let layers = [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended];
+            assert!(layers.iter().all(|layer| layer.iter().all(|value| value.is_finite())), "{name}");
+        }
+    }
+}
+
+/// The runs of a scene after its ticks.
+fn finished(name: &str) -> Vec<Session> {
+    let mut sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    for session in &mut sessions {
+        (0..session.ticks).for_each(|_| session.simulation.tick());
+    }
+    sessions
+}
+
+/// Power of every third row and column at wavelengths of at most four cells.
+fn short_waves(ground: &Grid) -> f64 {
+    let line = |heights: Vec<f32>| -> f64 {
+        let count = heights.len();
+        let turn = std::f64::consts::TAU / count as f64;
+        let slope = f64::from(heights[count - 1] - heights[0]) / (count - 1) as f64;
+        // Without its slope, and faded at both ends, so that they don't count as a step.
+        let faded = |(place, height): (usize, &f32)| {
+            (f64::from(height - heights[0]) - slope * place as f64) * (0.5 - 0.5 * (turn * place as f64).cos())
+        };
+        let heights: Vec<f64> = heights.iter().enumerate().map(faded).collect();
+        let power = |waves: usize| {
+            let part = |wave: fn(f64) -> f64| -> f64 {
+                let terms = heights.iter().enumerate();
+                terms.map(|(place, height)| height * wave(turn * (waves * place) as f64)).sum()
+            };
+            (part(f64::cos).powi(2) + part(f64::sin).powi(2)) / count as f64
+        };
+        (count / 4..=count / 2).map(power).sum()
+    };
+    let (width, height) = (ground.width(), ground.height());
+    let rows = (0..height).step_by(3).map(|y| line((0..width).map(|x| ground.at(x, y)).collect()));
+    let columns = (0..width).step_by(3).map(|x| line((0..height).map(|y| ground.at(x, y)).collect()));
+    rows.chain(columns).sum()
+}
+
+#[test]
+fn figure_8_has_ripples_on_the_bed_without_12c_and_13c_alone() {
+    let [without, with] = &finished("figure-8")[..] else { panic!("two runs side by side") };
+    let power = |session: &Session| short_waves(&session.simulation.terrain.ground());
+    let (without, with) = (power(without), power(with));
+    assert!(without >= 5.0 * with, "{without} and {with}");
+}
+
+#[test]
+fn figure_9_cuts_deeper_without_the_depth_limit() {
+    let deepest = |session: &Session| {
+        let terrain = &session.simulation.terrain;
+        let ground = terrain.ground();
+        let cuts = terrain.start.iter().zip(ground.iter()).map(|(start, now)| start - now);
+        cuts.fold(0.0, f32::max)
+    };
+    let [without, with] = &finished("figure-9")[..] else { panic!("two runs side by side") };
+    let (without, with) = (deepest(without), deepest(with));
+    assert!(without >= 1.5 * with, "{without} and {with}");
+}
+
+#[test]
+fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("mine.ron");
+    let size = Some((48, 32));
+    let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+    session.set("droplets.per_tick", "40").expect("in range");
+    session.enable(&["droplets", "water"]);
+    session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0, ticks: None });
+    (0..3).for_each(|_| session.simulation.tick());
+    save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
+    assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
+    assert!(before.water == after.water && before.suspended == after.suspended && before.water.total() > 0.0);
+    assert_eq!(before.sources, after.sources);
+    assert_eq!(before.cell_size, after.cell_size);
+    assert_eq!(again.all_parameters()["droplets.per_tick"], "40");
+    let options = Options { size: Some((96, 64)), ..Options::default() };
+    let larger = Session::open(&path.to_string_lossy(), &options).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(larger.all_parameters()["droplets.per_tick"], "160");
+    again.simulation.tick();
+    assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
+}
+
+#[test]
+fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("rain.ron");
+    let options = Options { size: Some((64, 64)), ..Options::default() };
+    let mut session = Session::open("round-hill", &options).expect("built in");
+    let rain = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 2.0 } else { 0.0 }));
+    session.simulation.terrain.rain = rain.clone();
+    session.restart(1);
+    assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
+    save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(again.simulation.terrain.rain == rain);
+}
+
+#[test]
+fn a_session_at_its_start_is_saved_as_a_scene_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("start.ron");
+    let session = Session::open(DEFAULT, &Options::default()).expect("built in");
+    save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
+    let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(again.simulation.terrain == session.simulation.terrain);
+}
+
+#[test]
+fn another_size_keeps_the_extent_and_the_relief() {
+    let open =
+        |size| Session::open(DEFAULT, &Options { size, ..Options::default() }).expect("built in").simulation.terrain;
+    let (small, large) = (open(Some((64, 64))), open(Some((128, 128))));
+    assert_eq!(small.cell_size, 2.0 * large.cell_size);
+    assert_eq!(small.bedrock.min_max(), large.bedrock.min_max());
+}
+
+/// How alike two maps are, from 1, the same but for a factor, to 0.
+fn correlation(one: &Grid, other: &Grid) -> f64 {
+    let mean = |grid: &Grid| grid.total() / grid.len() as f64;
+    let (of_one, of_other) = (mean(one), mean(other));
+    let pairs = one.iter().zip(other.iter());
+    let parts = pairs.map(|(&one, &other)| [f64::from(one) - of_one, f64::from(other) - of_other]);
+    let [both, ones, others] = parts.fold([0.0; 3], |sums: [f64; 3], [one, other]| {
+        [sums[0] + one * other, sums[1] + one * one, sums[2] + other * other]
+    });
+    both / (ones * others).sqrt()
+}
+
+#[test]
+fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
+    for (process, ticks) in [("droplets", 12), ("water", 50)] {
+        let runs = [128, 256, 512, 1024].map(|side| {
+            let options = Options { size: Some((side, side)), ..Options::default() };
+            let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+            let noise = [("terrain.generator", "fbm"), ("terrain.frequency", "1.5"), ("terrain.hurst", "0.95")];
+            session.set_all(noise.into_iter()).unwrap_or_else(|error| panic!("{error}"));
+            session.restart(7);
+            assert_eq!(session.enable(&[process]), None);
+            let simulation = &mut session.simulation;
+            let before = simulation.terrain.ground();
+            (0..ticks).for_each(|_| simulation.tick());
+            let after = simulation.terrain.ground();
+            let lowered: f64 =
+                before.iter().zip(after.iter()).map(|(one, other)| f64::from(one - other).max(0.0)).sum();
+            let lowered = lowered * simulation.terrain.cell_area();
+            (side, lowered, simulation.simulated_seconds(), after.resampled(128, 128))
+        });
+        let (_, lowered, seconds, heights) = &runs[1];
+        for (side, own, own_seconds, own_heights) in &runs {
+            let share = own / lowered - 1.0;
+            println!("{process} {side}²: {share:.3} {:.4}", correlation(own_heights, heights));
+            assert!(share.abs() < 0.15, "{process} {side}²: {share}");
+            assert!((own_seconds / seconds.max(1e-9) - 1.0).abs() < 1e-3 || *seconds == 0.0, "{process} {side}²");
+            let alike = correlation(own_heights, heights);
+            assert!(alike > 0.98, "{process} {side}²: {alike}");
+        }
+    }
+}
+
+#[test]
+fn the_young_range_measures_as_real_whatever_its_seed() {
+    for seed in [3, 5] {
+        let mut session = Session::open("young-range", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        session.restart(seed);
+        (0..session.ticks).for_each(|_| session.simulation.tick());
+        let readings = Measures::of(&session.simulation.terrain).readings();
+        let (real, of) = score(&readings);
+        assert!(real == of && of >= 10, "seed {seed}: {readings:?}");
+    }
+}

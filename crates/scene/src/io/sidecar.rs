@@ -1,0 +1,139 @@
+//! The small JSON file beside a heightmap that states what its format cannot: size, cell size, range of heights.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, embedded, input, output};
+use thalweg_sim::core::{
+    bounds::{CELL_SIZE, HEIGHT},
+    grid::Grid,
+};
+
+/// What a sidecar states; every field may be missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sidecar {
+    pub width: Option<usize>,
+    pub height: Option<usize>,
+    /// Side of a cell, in metres.
+    pub cell_size_m: Option<f32>,
+    /// Height that the value 0 of an integer format stands for, in metres.
+    pub min_m: Option<f32>,
+    /// Height that the largest value of an integer format stands for, in metres.
+    pub max_m: Option<f32>,
+    /// Columns and rows from the upper left that are the map, where the others lie outside of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_width: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_height: Option<usize>,
+    /// Hash of the cells: see [`output::hash_of`].
+    pub cells_hash: Option<String>,
+}
+
+impl Sidecar {
+    /// Where the sidecar of a file lies: same stem, `.json`.
+    pub(super) fn beside(path: &Path) -> PathBuf {
+        path.with_extension("json")
+    }
+
+    /// Reads the sidecar of a heightmap. Without one, every field is missing.
+    ///
+    /// # Errors
+    /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
+    pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
+        let path = Self::beside(heightmap);
+        let text = match embedded::find(&path) {
+            Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            None => input::text_if_there(&path)?,
+        };
+        let Some(text) = text else { return Ok(Self::default()) };
+        let right =
+            "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
+        let sidecar: Self = serde_json::from_str(&text)
+            .map_err(|error| Error::input(&path, format!("it is no sidecar of a heightmap ({error})"), right))?;
+        let numbers = [
+            ("min_m", sidecar.min_m, HEIGHT),
+            ("max_m", sidecar.max_m, HEIGHT),
+            ("cell_size_m", sidecar.cell_size_m, CELL_SIZE),
+        ];
+        for (name, value, bounds) in numbers {
+            value.map_or(Ok(()), |value| bounds.check(name, value)).map_err(|unfit| Error::unfit(&path, unfit))?;
+        }
+        if let (Some(min), Some(max)) = (sidecar.min_m, sidecar.max_m)
+            && min > max
+        {
+            return Err(Error::input(&path, format!("min_m {min} is above max_m {max}"), "exchange the two"));
+        }
+        Ok(sidecar)
+    }
+}
+
+/// Writes the sidecar of a map whose cells have a side of so many metres. So many columns and rows from the upper left are the map.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32, map: (usize, usize)) -> Result<(), Error> {
+    let (min, max) = grid.min_max();
+    let padded = map != (grid.width(), grid.height());
+    let sidecar = Sidecar {
+        width: Some(grid.width()),
+        height: Some(grid.height()),
+        cell_size_m: Some(cell_size),
+        min_m: Some(min),
+        max_m: Some(max),
+        map_width: padded.then_some(map.0),
+        map_height: padded.then_some(map.1),
+        cells_hash: Some(output::hash_of(grid)),
+    };
+    let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error))?;
+    output::write(path, text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let map = folder.path().join("hills.png");
+        assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
+        let heights = Grid::from_cells(3, 2, [-3.25, 0.0, 1076.4, 1.0, 2.0, 3.0]);
+        write_sidecar(&Sidecar::beside(&map), &heights, 0.1, (3, 2)).expect("it is writable");
+        let read = Sidecar::of(&map).expect("it was just written");
+        assert_eq!((read.width, read.height, read.cell_size_m), (Some(3), Some(2), Some(0.1)));
+        assert_eq!((read.min_m, read.max_m), (Some(-3.25), Some(1076.4)));
+        let bytes: Vec<u8> = heights.iter().flat_map(|cell| cell.to_le_bytes()).collect();
+        assert_eq!(read.cells_hash, Some(format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes))));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_and_a_flat_range_is_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let map = folder.path().join("hills.png");
+        let read = |text: &str| {
+            fs::write(Sidecar::beside(&map), text).expect("it is writable");
+            Sidecar::of(&map)
+        };
+        let cases = [
+            ("", "EOF"),
+            ("heights", "expected value"),
+            (r#"{"width": -4}"#, "expected usize"),
+            (r#"{"cellsize": 4}"#, "unknown field `cellsize`"),
+            (r#"{"cell_size_m": 0}"#, "cell_size_m is 0;"),
+            (r#"{"max_m": 1e39}"#, "max_m is inf; a height lies between"),
+            (r#"{"min_m": -3.4e38}"#, "min_m is -3.4e38; a height lies between"),
+            (r#"{"cell_size_m": 1e-46}"#, "cell_size_m is 0;"),
+            (r#"{"cell_size_m": 1e30}"#, "cell_size_m is 1e30; the side of a cell lies between"),
+            (r#"{"min_m": 5, "max_m": 4}"#, "min_m 5 is above max_m 4;"),
+        ];
+        for (text, part) in cases {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains("hills.json: ") && error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(read(r#"{"min_m": 5, "max_m": 5}"#).expect("a flat map is a map").max_m, Some(5.0));
+    }
+}

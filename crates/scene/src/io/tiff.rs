@@ -1,0 +1,197 @@
+//! (Geo)TIFF: numbers of one band in; floats of 32 bits out, with the tags of GeoTIFF 1.1 (OGC 19-008r4).
+
+use std::{fs::File, io::BufReader, path::Path};
+
+use tiff::{
+    ColorType, TiffError,
+    decoder::{Decoder, DecodingResult, Limits},
+    encoder::{Compression, TiffEncoder, colortype::Gray32Float},
+    tags::Tag,
+};
+
+use super::{
+    Error, holes,
+    input::open,
+    output,
+    raster::{CellSize, Expected, Place, Raster, RasterRows},
+};
+use crate::model::origin::Geo;
+use thalweg_sim::core::{bounds::CELL_SIZE, grid::Grid};
+
+/// Keys of a GeoTIFF directory: the kind of coordinates, whether a cell is an area or a point, the ellipsoid, the unit of length.
+const MODEL_TYPE: u16 = 1024;
+const RASTER_TYPE: u16 = 1025;
+const GEODETIC_CRS: u16 = 2048;
+const LINEAR_UNITS: u16 = 3076;
+/// Their values: coordinates in metres of a projection that is not known, degrees of longitude and latitude, areas, points.
+const PROJECTED: u16 = 1;
+const GEOGRAPHIC: u16 = 2;
+const AREAS: u16 = 1;
+const POINTS: u16 = 2;
+const WGS_84: u16 = 4326;
+const METRES: u16 = 9001;
+/// What would be right instead of a file of another kind.
+const NEEDED: &str = "a TIFF with one band of heights in metres is needed";
+
+type Reader = Decoder<BufReader<File>>;
+
+/// Reads heights in metres from numbers of any kind. Cells that hold NODATA or are no number are filled from the nearest that have
+/// some.
+///
+/// # Errors
+/// It is no TIFF, it is damaged or cut off, it has several bands, its size is refused, no cell holds data, or one cannot be carried.
+pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    let bad = |error: TiffError| unusable(path, &error);
+    let mut file: Reader = Decoder::new(open(path)?).map_err(bad)?;
+    let (width, height) = file.dimensions().map_err(bad)?;
+    let size = expected.admit(path, width.into(), height.into())?;
+    let bits = match file.colortype().map_err(bad)? {
+        ColorType::Gray(bits @ 8..) => usize::from(bits),
+        _ => return Err(Error::input(path, "it has several bands, or colours", NEEDED)),
+    };
+    let (cell, geo, mut warnings) = place(&mut file, size);
+    let cell_size = cell.map(|cell| CellSize::of(cell, geo));
+    if let Some(size) = &cell_size {
+        CELL_SIZE.check("its pixel scale in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
+    }
+    geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
+
+    let text = file.get_tag_ascii_string(Tag::GdalNodata).unwrap_or_default();
+    let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0');
+    let nodata = text.parse::<f64>().map_or(f32::NAN, |number| number as f32);
+    let (chunk_width, chunk_height) = file.chunk_dimensions();
+    let chunk = (chunk_width as usize, (chunk_height as usize).min(size.1));
+    // A chunk as it lies in the file and unpacked, and a band of them as numbers.
+    let bytes = chunk.0.min(size.0) * chunk.1 * bits / 8;
+    let band = size.0 * chunk.1 * size_of::<f32>();
+    let mut limits = Limits::default();
+    limits.decoding_buffer_size = limits.decoding_buffer_size.max(bytes);
+    let mut file = file.with_limits(limits);
+    let besides = (2 * bytes + 2 * band) as u64;
+    let raster = holes::filled(path, expected, size, besides, &nodata.to_string(), |rows| {
+        cells(&mut file, path, chunk, nodata, rows)
+    })?;
+    warnings.extend(raster.warnings);
+    Ok(Raster { cell_size, geo, warnings, ..raster })
+}
+
+/// Reads the values, with NaN where there are no data.
+fn cells(
+    file: &mut Reader,
+    path: &Path,
+    chunk: (usize, usize),
+    nodata: f32,
+    mut rows: RasterRows<'_>,
+) -> Result<Raster, Error> {
+    let bad = |error: TiffError| unusable(path, &error);
+    let (width, height) = rows.size;
+    let across = width.div_ceil(chunk.0);
+    let mut band = vec![0.0; width * chunk.1];
+    for (down, first) in (0..height).step_by(chunk.1).enumerate() {
+        for column in 0..across {
+            let index = (down * across + column) as u32;
+            let (columns, _) = file.chunk_data_dimensions(index);
+            let values = numbers(file.read_chunk(index).map_err(bad)?);
+            for (line, place) in values.chunks(columns as usize).zip(band.chunks_mut(width)) {
+                place[column * chunk.0..][..line.len()].copy_from_slice(line);
+            }
+        }
+        band.iter_mut().filter(|value| **value == nodata).for_each(|value| *value = f32::NAN);
+        band.chunks(width).take(height - first).try_for_each(|row| rows.push_with_holes(row))?;
+    }
+    rows.finish()
+}
+
+fn numbers(values: DecodingResult) -> Vec<f32> {
+    use DecodingResult as Of;
+    macro_rules! cast {
+        ($values:expr) => {
+            $values.into_iter().map(|value| value as f32).collect()
+        };
+    }
+    match values {
+        Of::U8(values) => cast!(values),
+        Of::U16(values) => cast!(values),
+        Of::U32(values) => cast!(values),
+        Of::U64(values) => cast!(values),
+        Of::I8(values) => cast!(values),
+        Of::I16(values) => cast!(values),
+        Of::I32(values) => cast!(values),
+        Of::I64(values) => cast!(values),
+        Of::F16(values) => values.into_iter().map(|value| value.to_f32()).collect(),
+        Of::F32(values) => values,
+        Of::F64(values) => cast!(values),
+    }
+}
+
+/// Width and height of a cell, where on Earth the map lies, as far as the file says it, and what the user should know of that.
+/// Nothing lies at exactly (0, 0) in metres: that is a map with local coordinates.
+fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]>, Option<Geo>, Vec<String>) {
+    let mut numbers = |tag| file.get_tag_f64_vec(tag).unwrap_or_default();
+    let (scale, tiepoint) = (numbers(Tag::ModelPixelScaleTag), numbers(Tag::ModelTiepointTag));
+    let directory = file.get_tag_u16_vec(Tag::GeoKeyDirectoryTag).unwrap_or_default();
+    let (entries, _) = directory.get(4..).unwrap_or_default().as_chunks();
+    // A value that lies in another tag is no whole number.
+    let key =
+        |wanted: u16| entries.iter().find_map(|&[key, tag, _, value]| (key == wanted && tag == 0).then_some(value));
+    let &[wide, tall, ..] = &scale[..] else { return (None, None, Vec::new()) };
+    if !(wide > 0.0 && tall > 0.0) {
+        return (None, None, Vec::new());
+    }
+    let degrees = key(MODEL_TYPE) == Some(GEOGRAPHIC);
+    let mut warnings = Vec::new();
+    if let Some(unit) = key(LINEAR_UNITS).filter(|unit| !degrees && *unit != METRES) {
+        warnings.push(format!(
+            "its lengths are in the unit {unit} of EPSG and are taken as metres; state them with --cell-size or cell_size_m in a sidecar"
+        ));
+    }
+    let half = if key(RASTER_TYPE) == Some(POINTS) { 0.5 } else { 0.0 };
+    let geo = if let &[column, row, _, x, y, ..] = &tiepoint[..] {
+        let (width, height) = (wide * columns as f64, tall * rows as f64);
+        let (west, north) = (x - (column + half) * wide, y + (row + half) * tall);
+        let geo = Geo { west, north, width, height, degrees };
+        (degrees || west != 0.0 || north != height).then_some(geo)
+    } else {
+        None
+    };
+    (Some([wide, tall]), geo, warnings)
+}
+
+fn unusable(path: &Path, error: &TiffError) -> Error {
+    match error {
+        TiffError::IoError(cause) if cause.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Error::input(path, "it is cut off", NEEDED)
+        }
+        TiffError::IoError(cause) => Error::unreadable(path, cause),
+        _ => Error::input(path, format!("it is no whole TIFF that can be read ({error})"), NEEDED),
+    }
+}
+
+/// Writes a grid, every bit kept, with its place: on Earth where that is known, else in local metres. Cells without data hold what the
+/// tag `GDAL_NODATA` says.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_tiff(path: &Path, grid: &Grid, place: Place<'_>) -> Result<(), Error> {
+    let (width, height) = (grid.width(), grid.height());
+    let Geo { west, north, width: wide, height: tall, degrees } = place.extent(width, height);
+    // Each is a key, no tag of its own, one value, and the value.
+    let ellipsoid_or_unit = if degrees { [GEODETIC_CRS, 0, 1, WGS_84] } else { [LINEAR_UNITS, 0, 1, METRES] };
+    let model = if degrees { GEOGRAPHIC } else { PROJECTED };
+    let keys = [[MODEL_TYPE, 0, 1, model], [RASTER_TYPE, 0, 1, AREAS], ellipsoid_or_unit];
+    let directory = [&[1, 1, 0, keys.len() as u16], keys.as_flattened()].concat();
+    output::create(path, |file| -> Result<(), TiffError> {
+        let mut encoder = TiffEncoder::new(file)?.with_compression(Compression::Uncompressed);
+        let mut image = encoder.new_image::<Gray32Float>(width as u32, height as u32)?;
+        let tags = image.encoder();
+        tags.write_tag(Tag::ModelPixelScaleTag, &[wide / width as f64, tall / height as f64, 0.0][..])?;
+        tags.write_tag(Tag::ModelTiepointTag, &[0.0, 0.0, 0.0, west, north, 0.0][..])?;
+        tags.write_tag(Tag::GeoKeyDirectoryTag, &directory[..])?;
+        let Some(nodata) = place.nodata else { return image.write_data(grid) };
+        let value = holes::value_beside(grid);
+        tags.write_tag(Tag::GdalNodata, &*value.to_string())?;
+        let cells = grid.iter().zip(nodata.iter());
+        let cells: Vec<f32> = cells.map(|(cell, nodata)| if *nodata > 0.0 { value as f32 } else { *cell }).collect();
+        image.write_data(&cells)
+    })
+}

@@ -1,0 +1,79 @@
+//! The command that makes a session's run without a window.
+
+use super::{origin::Origin, session::Session};
+use thalweg_sim::{params, simulation::Slot};
+
+impl Session {
+    /// The command that makes this run without a window.
+    pub fn command_line(&self) -> String {
+        let Origin { input, options, maps, .. } = &self.origin;
+        let mut words = ["thalweg", "build", input].map(str::to_owned).to_vec();
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        option("--seed", self.simulation.seed().wrapping_sub(self.origin.seeds_before).to_string());
+        option("--ticks", self.simulation.ticks().to_string());
+        if let Some((width, height)) = options.size {
+            option("--size", format!("{width}x{height}"));
+        }
+        let lengths =
+            [("--cell-size", options.cell_size), ("--min-height", options.min_m), ("--max-height", options.max_m)];
+        for (name, length) in lengths {
+            if let Some(metres) = length {
+                option(name, metres.to_string());
+            }
+        }
+        for (layer, path) in maps {
+            if let Some((name, _)) = layer.row().import.and_then(|import| import.option) {
+                option(&format!("--{name}"), path.display().to_string());
+            }
+        }
+        let mut changed = self.different_from(&self.opened_with);
+        if ["terrain.width", "terrain.height"].iter().any(|path| changed.contains_key(*path)) {
+            // What grows with the map would follow the new size.
+            let all = self.groups().into_iter().flat_map(params::walk);
+            changed.extend(all.filter(|own| own.knob.grows).map(|own| (own.path, own.value.to_string())));
+        }
+        for (path, value) in changed {
+            option("--set", format!("{path}={value}"));
+        }
+        let enabled: Vec<&str> = self.simulation.slots.iter().filter(|slot| slot.enabled).map(Slot::key).collect();
+        if enabled.is_empty() {
+            let all: Vec<&str> = self.simulation.slots.iter().map(Slot::key).collect();
+            option("--disable", all.join(","));
+        } else {
+            option("--enable", enabled.join(","));
+        }
+        option("--out", "thalweg-out".to_owned());
+        // As a shell takes it. No word holds a zero, as no path and no number does.
+        shlex::Quoter::new().allow_nul(true).join(words.iter().map(String::as_str)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::origin::Options;
+
+    #[test]
+    fn the_command_line_names_what_was_changed_and_nothing_else() {
+        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
+        assert_eq!(
+            session.command_line(),
+            "thalweg build round-hill --seed 1 --ticks 0 --enable droplets --out thalweg-out"
+        );
+        let mut resized = session.clone();
+        resized.resize(512);
+        resized.set("droplets.per_tick", "1000").expect("in range");
+        let line = resized.command_line();
+        for said in ["terrain.width=512", "droplets.per_tick=1000", "droplets.total=800000", "wind.per_tick=4096"] {
+            assert!(line.contains(said), "{line}");
+        }
+        session.set("droplets.friction", "0.2").expect("in range");
+        session.origin.input = "my maps/it's.png".to_owned();
+        session.enable(&[]);
+        let words = shlex::split(&session.command_line()).expect("a shell can read it");
+        assert_eq!(words[..3], ["thalweg", "build", "my maps/it's.png"]);
+        let value = |option: &str| Some(&*words[words.iter().position(|word| word == option)? + 1]);
+        assert!(value("--disable").is_some_and(|all| all.starts_with("droplets,")), "{words:?}");
+        assert_eq!(value("--set"), Some("droplets.friction=0.2"));
+    }
+}

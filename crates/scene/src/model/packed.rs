@@ -1,0 +1,130 @@
+//! Numbers, compressed without loss.
+
+use std::{fmt, sync::Arc};
+
+use thalweg_sim::core::bounds::Bounds;
+
+/// Numbers, compressed without loss: their count, as a whole number of 32 bits (little-endian), then one LZ4 block. Copies share it.
+#[derive(Clone)]
+pub struct Packed(Arc<Vec<u8>>);
+
+/// Bytes of the count.
+const COUNT: usize = 4;
+
+impl Packed {
+    /// Neighbours are alike, so their differences are small, and small numbers have many equal bytes in the same place.
+    pub fn of(cells: &[f32]) -> Self {
+        let count = cells.len();
+        let mut planes = vec![0; 4 * count];
+        let mut last = 0;
+        for (index, cell) in cells.iter().enumerate() {
+            let bits = cell.to_bits();
+            let difference = bits.wrapping_sub(last);
+            // Small negative numbers get leading zeros too.
+            let folded = (difference << 1) ^ (((difference as i32) >> 31) as u32);
+            for (plane, byte) in folded.to_le_bytes().into_iter().enumerate() {
+                planes[plane * count + index] = byte;
+            }
+            last = bits;
+        }
+        let mut bytes = (count as u32).to_le_bytes().to_vec();
+        bytes.extend(lz4_flex::compress(&planes));
+        Self(Arc::new(bytes))
+    }
+
+    /// Takes up the bytes of a file: at most so many numbers, each between these bounds.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn read(bytes: Vec<u8>, most: usize, bounds: Bounds) -> Result<Self, String> {
+        let packed = Self(Arc::new(bytes));
+        let count = packed.count();
+        if packed.0.len() < COUNT || count > most {
+            return Err(format!("has {count} numbers, where at most {most} are needed"));
+        }
+        if packed.planes().is_none_or(|planes| planes.len() != 4 * count) {
+            return Err("cannot be unpacked".to_owned());
+        }
+        let cells = bounds.check_cells(&packed.unpack(), count.max(1), 0);
+        cells.map(|()| packed).map_err(|unfit| format!("has values that make no sense: {unfit}"))
+    }
+
+    /// Most bytes that so many numbers can take.
+    pub fn longest(count: usize) -> u64 {
+        (COUNT + lz4_flex::block::get_maximum_output_size(4 * count)) as u64
+    }
+
+    /// The numbers.
+    pub fn unpack(&self) -> Vec<f32> {
+        let count = self.count();
+        let mut planes = self.planes().unwrap_or_default();
+        planes.resize(4 * count, 0);
+        let mut last = 0_u32;
+        (0..count)
+            .map(|index| {
+                let folded = u32::from_le_bytes(std::array::from_fn(|plane| planes[plane * count + index]));
+                let difference = (folded >> 1) ^ (folded & 1).wrapping_neg();
+                last = last.wrapping_add(difference);
+                f32::from_bits(last)
+            })
+            .collect()
+    }
+
+    /// The bytes, as they are written to a file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Memory that it takes, in bytes; of what several copies share each has its part.
+    pub fn memory(&self) -> usize {
+        self.0.len() / Arc::strong_count(&self.0)
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> usize {
+        self.0.first_chunk().map_or(0, |count| u32::from_le_bytes(*count) as usize)
+    }
+
+    fn planes(&self) -> Option<Vec<u8>> {
+        lz4_flex::decompress(&self.0[COUNT..], 4 * self.count()).ok()
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Packed({} numbers in {} bytes)", self.count(), self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::core::bounds::{DEPTH, HEIGHT};
+
+    #[test]
+    fn every_bit_survives_packing_and_smooth_ground_gets_small() {
+        let odd = [0.0, -0.0, 1.5, f32::MIN_POSITIVE, -1e30, f32::MAX, 3.25e-40, f32::INFINITY, f32::NAN];
+        let bits = |cells: &[f32]| cells.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&Packed::of(&odd).unpack()), bits(&odd));
+        assert!(Packed::of(&[]).unpack().is_empty());
+        let ground: Vec<f32> = (0..65536).map(|index| 300.0 + (index as f32 * 1e-3).sin() * 90.0).collect();
+        let packed = Packed::of(&ground);
+        assert_eq!(bits(&packed.unpack()), bits(&ground));
+        assert!(packed.bytes().len() < 4 * ground.len() * 3 / 4, "{} bytes", packed.bytes().len());
+    }
+
+    #[test]
+    fn bytes_that_are_damaged_or_hold_other_numbers_are_refused() {
+        let bytes = Packed::of(&[1.0, -2.0, 3.0]).bytes().to_vec();
+        assert!(Packed::read(bytes.clone(), 3, HEIGHT).is_ok());
+        for (bytes, most, bounds, said) in [
+            (bytes.clone(), 2, HEIGHT, "has 3 numbers, where at most 2 are needed"),
+            (bytes[..3].to_vec(), 3, HEIGHT, "has 0 numbers"),
+            (bytes[..bytes.len() - 1].to_vec(), 3, HEIGHT, "cannot be unpacked"),
+            (bytes.clone(), 3, DEPTH, "has values that make no sense: the value in column 1"),
+        ] {
+            let told = Packed::read(bytes, most, bounds).expect_err(said);
+            assert!(told.starts_with(said), "{told}");
+        }
+    }
+}

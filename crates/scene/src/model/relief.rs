@@ -1,0 +1,98 @@
+//! Height and colours in which the relief of a person's own map can be read.
+
+use super::session::Session;
+use thalweg_sim::core::grid::Grid;
+
+/// The relief is drawn at most as high as this share of the map's shorter side.
+const RELIEF: f32 = 0.08;
+/// How many times as large heights may be drawn.
+const EXAGGERATIONS: [f32; 5] = [1.5, 2.0, 3.0, 4.0, 5.0];
+/// Share of the map that is coloured as steep, and what its slope may be: a plain has no cliffs, and a range is not all cliffs.
+const STEEP: f32 = 0.2;
+const UPRIGHT: (f32, f32) = (0.45, 0.9);
+
+impl Session {
+    /// Draws heights larger where the land is flat for its size, colours the steepest fifth as steep, and lets the sun stand low.
+    pub fn suit_look_to_relief(&mut self) {
+        let terrain = &self.simulation.terrain;
+        let (heights, cell_size) = (&terrain.bedrock, terrain.cell_size);
+        let side = heights.width().min(heights.height()) as f32 * cell_size;
+        let (low, high) = heights.min_max();
+        let fits = |times: &f32| (high - low) * times <= RELIEF * side;
+        let times = EXAGGERATIONS.into_iter().rev().find(fits).filter(|_| high > low).unwrap_or(1.0);
+        let steep = upright_of_steepest(heights, cell_size / times).clamp(UPRIGHT.0, UPRIGHT.1);
+        self.look.vertical_exaggeration = times;
+        self.look.steep_threshold = (100.0 * steep).round() / 100.0;
+        // Grass in the sun: the article's green is too loud for real land.
+        self.look.flat_color = [0.36, 0.47, 0.22];
+        self.look.sun_elevation = 26.0;
+    }
+}
+
+/// The vertical part of the normal below which [`STEEP`] of the ground lies.
+fn upright_of_steepest(heights: &Grid, cell_size: f32) -> f32 {
+    let (width, height) = (heights.width(), heights.height());
+    let rise = |before: (usize, usize), after: (usize, usize)| {
+        let cells = (after.0 - before.0) + (after.1 - before.1);
+        (heights.at(after.0, after.1) - heights.at(before.0, before.1)) / (cells.max(1) as f32 * cell_size)
+    };
+    let upright = |cell: usize| {
+        let (x, y) = (cell % width, cell / width);
+        let right = rise((x.saturating_sub(1), y), ((x + 1).min(width - 1), y));
+        let down = rise((x, y.saturating_sub(1)), (x, (y + 1).min(height - 1)));
+        1.0 / (1.0 + right * right + down * down).sqrt()
+    };
+    let mut all: Vec<f32> = (0..heights.len()).map(upright).collect();
+    let place = ((STEEP * all.len() as f32) as usize).min(all.len() - 1);
+    *all.select_nth_unstable_by(place, f32::total_cmp).1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::origin::{Heightmap, Origin};
+
+    fn opened(heights: Grid, cell_size: f32) -> Session {
+        let mut session = Session::small("land", 1, Origin::default());
+        session.set_heights(Arc::new(Heightmap {
+            file_size: (heights.width(), heights.height()),
+            heights,
+            cell_size,
+            geo: None,
+            nodata: None,
+            warnings: Vec::new(),
+        }));
+        session.restart(1);
+        session.suit_look_to_relief();
+        session
+    }
+
+    #[test]
+    fn flat_land_is_drawn_higher_and_a_fifth_of_it_is_steep() {
+        // It grows steeper from the left to the right.
+        let land = |rise: f32| Grid::from_fn(100, 60, |x, _| rise * (x as f32 / 99.0).powi(2));
+        let steep_share = |session: &Session| {
+            let (ground, look) = (&session.simulation.terrain.bedrock, &session.look);
+            let is_steep = |x: usize| {
+                let slope = 0.5 * (ground.at(x + 1, 30) - ground.at(x - 1, 30)) / 20.0 * look.vertical_exaggeration;
+                1.0 / (1.0 + slope * slope).sqrt() < look.steep_threshold
+            };
+            (1..99).filter(|x| is_steep(*x)).count() as f32 / 98.0
+        };
+        // Over 1200 m: a rise of 20 m is drawn four times as large, one of 1500 m as it is.
+        for (rise, times) in [(20.0, 4.0), (1500.0, 1.0)] {
+            let session = opened(land(rise), 20.0);
+            assert_eq!(session.look.vertical_exaggeration, times, "{rise}");
+            let steep = steep_share(&session);
+            let none = session.look.steep_threshold == UPRIGHT.1;
+            assert!((steep - STEEP).abs() < 0.04 || none && steep < STEEP, "{rise}: {steep} is steep");
+            assert!(none == (rise < 100.0), "{rise}: {}", session.look.steep_threshold);
+        }
+        // A plane stays as it is, and so does a map of one cell, or of one row.
+        for (width, height) in [(30, 30), (1, 1), (5, 1)] {
+            assert_eq!(opened(Grid::filled(width, height, 5.0), 1.0).look.vertical_exaggeration, 1.0);
+        }
+    }
+}

@@ -1,0 +1,578 @@
+//! A run together with what it started from, so that it can be started again, saved and told to others.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use super::{
+    origin::{Heightmap, Options, Origin, Tile},
+    shaped::Shaped,
+};
+use crate::look::{Look, WaterLook};
+use thalweg_sim::{
+    core::{
+        bounds::Unfit,
+        grid::Grid,
+        terrain::{Edge, Layer, Pool, Source, Terrain},
+    },
+    generate::{TerrainParams, Uplift, generate},
+    hydrology::network::RiverParams,
+    params::{self, Group, GroupMut, ParamError, Value},
+    process::{AnyProcess, water::BYTES_TO_FILL},
+    simulation::{Simulation, grow::Growth},
+};
+
+/// Layers of a terrain that are always there.
+const LAYERS: usize = 6;
+/// Memory that a run without processes takes for each cell, in bytes: its layers, rain and mask, the map that it began
+/// with, and what making them and writing the results takes on the way. Measured by `tests/memory.rs`.
+pub const BYTES_PER_CELL: usize = 44;
+
+/// A terrain of a single cell, for a session that has none yet.
+fn one_cell() -> Terrain {
+    Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default())
+}
+
+/// Layers that a person paints over the map.
+fn painted_layers() -> impl Iterator<Item = Layer> {
+    Layer::ALL.iter().copied().filter(|layer| layer.row().painted)
+}
+
+/// Checks that a map has values that make sense as this layer.
+///
+/// # Errors
+/// One sentence: which layer, what is wrong, what would be right.
+pub fn check_map(layer: Layer, map: &Grid) -> Result<(), Unfit> {
+    let (name, bounds) = (layer.key(), layer.row().bounds);
+    let (least, most) = map.min_max();
+    bounds.check(format_args!("the least value of the {name} map"), least)?;
+    bounds.check(format_args!("the largest value of the {name} map"), most)?;
+    if layer == Layer::Rain && most <= 0.0 {
+        return Err(Unfit { wrong: "the rain map has no rain".into(), right: "rain falls somewhere".into() });
+    }
+    Ok(())
+}
+
+/// Most ticks by which a window runs ahead.
+pub const LATEST_SHOWN: u64 = 10_000;
+
+/// A simulation together with what it started from, so that it can be started again.
+#[derive(Clone)]
+pub struct Session {
+    /// Name of the scene or stem of the file.
+    pub name: String,
+    /// Title shown to the user.
+    pub title: String,
+    /// What there is to see.
+    pub about: String,
+    /// How many ticks make the finished scene.
+    pub ticks: u64,
+    /// The tick that is worth seeing: a window runs ahead to it.
+    pub shown_from: u64,
+    /// Parameters that are worth turning before a room, by path.
+    pub sliders: Vec<String>,
+    /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
+    pub terrain: TerrainParams,
+    /// Light and colour.
+    pub look: Look,
+    /// How the water looks.
+    pub water_look: WaterLook,
+    /// Where rivers begin, and how wide and deep they are.
+    pub rivers: RiverParams,
+    /// The imported map, if the terrain is not generated.
+    pub heightmap: Option<Arc<Heightmap>>,
+    /// Imported layers, which stand for the generated ones, each of any size.
+    pub maps: BTreeMap<Layer, Grid>,
+    /// Springs and drains of the start.
+    pub sources: Vec<Source>,
+    /// Still water at the start.
+    pub pools: Vec<Pool>,
+    /// The run itself, with every process and its parameters.
+    pub simulation: Simulation,
+    /// What the user should know of how the input was read, a sentence each.
+    pub warnings: Vec<String>,
+    /// What sets it apart from the runs beside it, if there are any.
+    pub tile: Option<Tile>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What a hand had shaped before the first tick.
+    pub(crate) shaped: Option<Arc<Shaped>>,
+    /// Every parameter as it was opened.
+    pub(super) opened_with: BTreeMap<String, Value>,
+    /// Springs and drains as they were opened.
+    opened_sources: Vec<Source>,
+    /// How the map of uplift was made that the run has started with, and its seed.
+    rises: (TerrainParams, u64),
+}
+
+impl Session {
+    /// Takes an imported map for the generated heights. It takes effect at the next [`Self::restart`].
+    pub fn set_heights(&mut self, map: Arc<Heightmap>) {
+        let before = self.size();
+        self.warnings.clone_from(&map.warnings);
+        self.terrain.width = map.heights.width() as u32;
+        self.terrain.height = map.heights.height() as u32;
+        self.terrain.cell_size = map.cell_size;
+        self.heightmap = Some(map);
+        self.follow_size(before);
+    }
+
+    /// One of the defaults on a terrain of a single cell, until it gets its own.
+    pub fn small(name: &str, seed: u64, origin: Origin) -> Self {
+        let terrain = one_cell();
+        Self {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            about: String::new(),
+            ticks: 200,
+            shown_from: 0,
+            sliders: Vec::new(),
+            simulation: Simulation::new(terrain, seed),
+            terrain: TerrainParams::default(),
+            look: Look::default(),
+            water_look: WaterLook::default(),
+            rivers: RiverParams::default(),
+            heightmap: None,
+            maps: BTreeMap::new(),
+            sources: Vec::new(),
+            pools: Vec::new(),
+            warnings: Vec::new(),
+            tile: None,
+            origin,
+            shaped: None,
+            opened_with: BTreeMap::new(),
+            opened_sources: Vec::new(),
+            rises: (TerrainParams::default(), seed),
+        }
+    }
+
+    /// Another size keeps the map's extent, unless the cell size is given too.
+    pub fn apply_size(&mut self, options: &Options) {
+        let before = self.size();
+        if let Some((width, height)) = options.size {
+            self.terrain.cell_size *= self.terrain.width.min(self.terrain.height) as f32 / width.min(height) as f32;
+            self.terrain.width = width as u32;
+            self.terrain.height = height as u32;
+        }
+        if let Some(cell_size) = options.cell_size {
+            self.terrain.cell_size = cell_size;
+        }
+        self.follow_size(before);
+    }
+
+    /// Another number of cells along the shorter side. It takes effect at the next [`Self::restart`].
+    pub fn resize(&mut self, side: u32) {
+        let before = self.size();
+        self.terrain.resize(side);
+        self.follow_size(before);
+    }
+
+    /// At most so many cells along the shorter side, also if the land was read from a file. It takes effect at the next [`Self::restart`].
+    pub fn shrink(&mut self, side: u32) {
+        let shorter = self.terrain.width.min(self.terrain.height);
+        self.resize(side.min(shorter));
+        let Some(map) = self.heightmap.clone() else { return };
+        let (width, height) = (self.terrain.width as usize, self.terrain.height as usize);
+        self.set_heights(Arc::new(Heightmap {
+            heights: map.heights.resampled(width, height),
+            file_size: map.file_size,
+            cell_size: map.cell_size * map.heights.height() as f32 / height as f32,
+            geo: None,
+            nodata: None,
+            warnings: Vec::new(),
+        }));
+    }
+
+    /// Rain and grains on a cell stay what they were on a map of another size: their numbers follow the cells.
+    fn follow_size(&mut self, before: (usize, usize)) {
+        self.follow(before, |_| true);
+    }
+
+    /// The same of those parameters alone whose paths are wanted.
+    pub fn follow(&mut self, before: (usize, usize), wanted: impl Fn(&str) -> bool) {
+        let cells = [before, self.size()].map(|(width, height)| (width * height) as f64);
+        if cells[0] == cells[1] {
+            return;
+        }
+        for slot in &mut self.simulation.slots {
+            let (key, fresh) = (slot.key(), slot.process.fresh());
+            let [params, _] = slot.process.settings_mut();
+            params::follow((key, params), fresh.params(), cells, &wanted);
+        }
+        params::follow(("rivers", &mut self.rivers), &RiverParams::default(), cells, &wanted);
+    }
+
+    /// The program's defaults on a map of this size.
+    pub fn defaults(&self) -> Self {
+        let mut defaults = Self::small("", 0, Origin::default());
+        let before = defaults.size();
+        (defaults.terrain.width, defaults.terrain.height) = (self.terrain.width, self.terrain.height);
+        defaults.heightmap.clone_from(&self.heightmap);
+        defaults.follow_size(before);
+        defaults.terrain = TerrainParams::default();
+        defaults
+    }
+
+    /// The same with all parameters and switches, without layers and maps: to find out what it would be with others.
+    pub fn outline(&self) -> Self {
+        let mut outline = Self::small(&self.name, self.simulation.seed(), self.origin.clone());
+        outline.terrain = self.terrain.clone();
+        outline.heightmap = self.heightmap.clone();
+        outline.simulation.take_over(&self.simulation);
+        outline
+    }
+
+    /// Takes the simulation out. One of a single cell stands in its place.
+    pub fn take_simulation(&mut self) -> Simulation {
+        let seed = self.simulation.seed();
+        std::mem::replace(&mut self.simulation, Simulation::new(one_cell(), seed))
+    }
+
+    /// Columns and rows that it has when it is started again.
+    pub fn size(&self) -> (usize, usize) {
+        match &self.heightmap {
+            Some(map) => (map.heights.width(), map.heights.height()),
+            None => (self.terrain.width as usize, self.terrain.height as usize),
+        }
+    }
+
+    /// Memory that so many maps take, in bytes.
+    pub fn bytes_of_maps(&self, maps: usize) -> u64 {
+        let (width, height) = self.size();
+        4 * (maps * width * height) as u64
+    }
+
+    /// Memory that it takes when it is started again and runs, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let (width, height) = self.size();
+        let running = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| &*slot.process);
+        let of = |process: &dyn AnyProcess| process.info().bytes(self.simulation.threads()) + process.bytes_to_begin();
+        let bytes = BYTES_PER_CELL + running.map(of).sum::<usize>();
+        let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
+        let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };
+        let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
+        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len() + usize::from(nodata))
+    }
+
+    /// The same without what its layers take now.
+    pub fn wanted(&self) -> u64 {
+        self.bytes().saturating_sub(self.bytes_of_layers())
+    }
+
+    /// Memory that it takes while a range grows in it, in bytes.
+    pub fn bytes_to_grow(&self) -> u64 {
+        let mut outline = self.outline();
+        outline.enable(&["fluvial"]);
+        outline.bytes() + outline.bytes_of_maps(self.maps.len())
+    }
+
+    /// Memory that finding its rivers in balance takes, in bytes.
+    pub fn bytes_to_fill(&self) -> u64 {
+        (BYTES_TO_FILL * self.simulation.terrain.bedrock.len()) as u64
+    }
+
+    /// Memory that its layers take now, in bytes.
+    pub fn bytes_of_layers(&self) -> u64 {
+        (LAYERS * 4 * self.simulation.terrain.bedrock.len()) as u64
+    }
+
+    /// Makes exactly these processes run. Returns the first name that is no process; nothing is changed then.
+    pub fn enable<'a>(&mut self, keys: &[&'a str]) -> Option<&'a str> {
+        if let Some(&unknown) = keys.iter().find(|key| self.simulation.slot_mut(key).is_none()) {
+            return Some(unknown);
+        }
+        for slot in &mut self.simulation.slots {
+            slot.enabled = keys.contains(&slot.key());
+        }
+        None
+    }
+
+    /// All parameters: terrain, light and colour, processes.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = vec![
+            ("terrain", &self.terrain),
+            ("look", &self.look),
+            ("water-look", &self.water_look),
+            ("rivers", &self.rivers),
+        ];
+        groups.extend(self.simulation.groups());
+        groups
+    }
+
+    /// All parameters, to be changed.
+    pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
+        let mut groups: Vec<GroupMut<'_>> = vec![
+            ("terrain", &mut self.terrain),
+            ("look", &mut self.look),
+            ("water-look", &mut self.water_look),
+            ("rivers", &mut self.rivers),
+        ];
+        groups.extend(self.simulation.groups_mut());
+        groups
+    }
+
+    /// Whether there is a parameter of this path.
+    pub fn has(&self, path: &str) -> bool {
+        self.groups().into_iter().flat_map(params::walk).any(|parameter| parameter.path == path)
+    }
+
+    /// Sets a parameter by its path. One of the terrain takes effect at the next [`Self::restart`].
+    ///
+    /// # Errors
+    /// Unknown path, malformed text or a number out of range; nothing is changed then.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<(), ParamError> {
+        let before = self.size();
+        params::set(&mut self.groups_mut(), path, text)?;
+        self.follow_size(before);
+        Ok(())
+    }
+
+    /// Sets parameters by their paths, first those of the terrain: other numbers are stated for its size.
+    ///
+    /// # Errors
+    /// As [`Self::set`], for the first that is wrong; those before it are set.
+    pub fn set_all<'a>(
+        &mut self,
+        parameters: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    ) -> Result<(), ParamError> {
+        let of_terrain = |(path, _): &(&str, &str)| path.starts_with("terrain.");
+        let before = self.size();
+        let mut set = |(path, text): (&str, &str)| params::set(&mut self.groups_mut(), path, text);
+        let outcome = parameters.clone().filter(of_terrain).try_for_each(&mut set);
+        self.follow_size(before);
+        outcome?;
+        let mut set = |(path, text): (&str, &str)| params::set(&mut self.groups_mut(), path, text);
+        parameters.filter(|parameter| !of_terrain(parameter)).try_for_each(&mut set)
+    }
+
+    /// Writes a value that fits into a parameter of a group, if there is one of that name.
+    pub fn write(&mut self, group: &str, name: &str, value: &Value) {
+        let before = self.size();
+        if let Some((_, fields)) = self.groups_mut().iter_mut().find(|(key, _)| *key == group) {
+            params::write(*fields, name, value);
+        }
+        self.follow_size(before);
+    }
+
+    /// Other springs and drains, from now on and at the next start.
+    pub fn set_sources(&mut self, sources: Vec<Source>) {
+        self.simulation.terrain.sources.clone_from(&sources);
+        self.sources = sources;
+    }
+
+    /// The terrain at the start of a run with this seed.
+    pub fn start_terrain(&self, seed: u64) -> Terrain {
+        let mut terrain = match &self.heightmap {
+            None => generate(&self.terrain, seed),
+            Some(map) => {
+                let mut terrain = Terrain::bare(map.heights.clone(), map.cell_size, self.terrain.edge);
+                terrain.spread_sand(self.terrain.sand);
+                terrain.uplift = self.terrain.uplift_map((terrain.width(), terrain.height()), seed);
+                terrain
+            }
+        };
+        // Maps are fitted to the size that the terrain has now.
+        for (&layer, map) in &self.maps {
+            terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
+        }
+        if self.maps.contains_key(&Layer::Sand) {
+            terrain.start = terrain.ground();
+        }
+        terrain.sources = self.sources.clone();
+        self.pools.iter().for_each(|pool| terrain.fill(pool));
+        terrain
+    }
+
+    /// Its name among runs side by side; one that has got another seed than the scene says is called by that.
+    pub fn tile_title(&self) -> Option<String> {
+        let tile = self.tile.as_ref()?;
+        match tile.seed {
+            Some(seed) if seed != self.simulation.seed() => Some(format!("Seed {}", self.simulation.seed())),
+            _ => Some(tile.title.clone()),
+        }
+    }
+
+    /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and what
+    /// was painted.
+    pub fn restart(&mut self, seed: u64) {
+        let shaped = self.shaped_start(seed);
+        self.origin.edited = shaped.is_some();
+        let painted: Vec<Layer> = painted_layers().filter(|&layer| self.paints(layer)).collect();
+        // What was need not be held beside what will be.
+        let mut before = std::mem::replace(&mut self.simulation.terrain, one_cell());
+        let mut taken = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
+        let painted: Vec<(Layer, Grid)> = painted.into_iter().map(|layer| (layer, taken(layer))).collect();
+        drop(before);
+        let mut terrain = shaped.unwrap_or_else(|| self.start_terrain(seed));
+        for (layer, grid) in painted {
+            terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
+        }
+        self.simulation.restart(terrain, seed);
+        self.note_rises();
+    }
+
+    /// Grows a range in the place of the ground, as shaped by hand: see [`Simulation::grow_range`].
+    ///
+    /// # Errors
+    /// Nothing rises.
+    pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
+        let grown = self.simulation.grow_range(show)?;
+        if grown {
+            self.origin.edited = true;
+            self.note_shape();
+        }
+        Ok(grown)
+    }
+
+    /// Takes note of how the map of uplift is made with the present parameters and seed.
+    pub(super) fn note_rises(&mut self) {
+        self.rises = (self.terrain.clone(), self.simulation.seed());
+    }
+
+    /// Whether a painted layer is there and is not as it was loaded or generated.
+    fn paints(&self, layer: Layer) -> bool {
+        let terrain = &self.simulation.terrain;
+        let size = (terrain.width(), terrain.height());
+        let made = || match self.maps.get(&layer) {
+            Some(map) => Some(map.resampled(size.0, size.1)),
+            None if layer == Layer::Uplift => self.rises.0.uplift_map(size, self.rises.1),
+            None => None,
+        };
+        terrain.layer(layer).is_some_and(|now| Some(now) != made().as_ref())
+    }
+
+    /// Takes a map that was read from `path`. It takes effect at the next [`Self::restart`].
+    ///
+    /// # Errors
+    /// Its values make no sense as such a map; nothing is changed then.
+    pub fn set_map(&mut self, layer: Layer, path: &Path, grid: Grid) -> Result<(), Unfit> {
+        if layer == Layer::Bedrock {
+            return Err(Unfit { wrong: "it holds heights".into(), right: "open it instead".into() });
+        }
+        check_map(layer, &grid)?;
+        self.maps.insert(layer, grid);
+        if layer.row().painted {
+            // It takes the place of what was painted.
+            self.simulation.terrain.set_layer(layer, None);
+        } else {
+            self.forget_shape();
+        }
+        self.origin.maps.retain(|(other, _)| *other != layer);
+        self.origin.maps.push((layer, path.to_owned()));
+        Ok(())
+    }
+
+    /// Remembers every parameter as it is now as the one that the session was opened with.
+    pub fn note_defaults(&mut self) {
+        self.opened_with = self.parameters();
+        self.opened_sources.clone_from(&self.sources);
+    }
+
+    /// Every parameter by path, as it is written on the command line.
+    pub fn all_parameters(&self) -> BTreeMap<String, String> {
+        self.parameters().into_iter().map(|(path, value)| (path, value.to_string())).collect()
+    }
+
+    fn parameters(&self) -> BTreeMap<String, Value> {
+        self.groups().into_iter().flat_map(params::walk).map(|parameter| (parameter.path, parameter.value)).collect()
+    }
+
+    /// The parameters that differ from the program's defaults, as a scene file has them.
+    pub fn changed_parameters(&self) -> BTreeMap<String, String> {
+        self.different_from(&self.defaults().parameters())
+    }
+
+    pub(super) fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
+        let changed = self.parameters().into_iter().filter(|(path, value)| others.get(path) != Some(value));
+        changed.map(|(path, value)| (path, value.to_string())).collect()
+    }
+
+    /// Whether its generator, parameters and seed alone make the layers as they are now.
+    pub fn generates_its_state(&self) -> bool {
+        let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
+        let painted = painted_layers().any(|layer| self.paints(layer));
+        untouched && !painted && self.heightmap.is_none() && self.maps.is_empty()
+    }
+
+    /// Whether it stands on a person's own map, and on no scene.
+    pub fn is_a_map(&self) -> bool {
+        let ending = Path::new(&self.origin.input).extension();
+        self.heightmap.is_some() && ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("ron"))
+    }
+
+    /// Whether something was done by hand that [`Self::command_line`] does not tell.
+    pub fn did_by_hand(&self) -> bool {
+        let painted = painted_layers().any(|layer| self.paints(layer));
+        self.origin.edited || painted || self.sources != self.opened_sources
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_particles_and_where_rivers_begin_follow_the_cells() {
+        let sized = |size| Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+        let numbers = |session: &Session| {
+            let all = session.all_parameters();
+            ["droplets.per_tick", "droplets.total", "wind.per_tick", "rivers.from_cells"]
+                .map(|path| all[path].parse::<u32>().unwrap_or(0))
+        };
+        let mut session = sized(None);
+        assert_eq!(numbers(&session), [1000, 200_000, 1024, 100]);
+        assert_eq!(numbers(&sized(Some((1024, 512)))), [8000, 1_600_000, 8192, 800]);
+        // What is as stated comes back as stated, however small the map was; what is not is multiplied.
+        session.set("wind.per_tick", "500").expect("in range");
+        session.resize(33);
+        assert_eq!(numbers(&session), [17, 3323, 8, 2]);
+        session.write("terrain", "width", &Value::Number(256.0));
+        session.resize(512);
+        session.set("terrain.height", "512").expect("in range");
+        session.set("terrain.width", "512").expect("in range");
+        assert_eq!(numbers(&session)[..2], [4000, 800_000]);
+        // A scene file leaves out what follows from its size, and the terrain's size is set before other numbers.
+        let changed = session.changed_parameters();
+        assert!(!changed.contains_key("droplets.total") && changed.contains_key("wind.per_tick"), "{changed:?}");
+        let set = [("droplets.per_tick", "70"), ("terrain.width", "64"), ("terrain.height", "64")];
+        session.set_all(set.into_iter()).expect("in range");
+        assert_eq!(numbers(&session)[..2], [70, 12_500]);
+        assert!(session.set_all([("wind.per_tick", "0"), ("look.exposure", "0")].into_iter()).is_err());
+    }
+
+    #[test]
+    fn a_generated_map_of_uplift_follows_seed_and_parameters_and_a_painted_one_stays() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut rises = |kind: &str, seed| {
+            session.set("terrain.uplift", kind).expect("there is such a kind");
+            session.restart(seed);
+            assert!(session.generates_its_state() && !session.did_by_hand(), "{kind}");
+            session.simulation.terrain.uplift.clone()
+        };
+        let belt = rises("belt", 1);
+        assert!(belt.is_some() && belt != rises("belt", 2) && belt != rises("fault", 1) && belt == rises("belt", 1));
+        assert_eq!(rises("uniform", 1), None);
+        assert!(rises("dome", 1).is_some());
+        session.simulation.terrain.layer_mut(Layer::Uplift)[100] = 0.25;
+        let painted = session.simulation.terrain.uplift.clone();
+        assert!(session.did_by_hand() && !session.generates_its_state());
+        session.restart(5);
+        assert_eq!(session.simulation.terrain.uplift, painted);
+    }
+
+    #[test]
+    fn maps_follow_the_size_of_the_terrain() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        for layer in [Layer::Sand, Layer::Softness, Layer::Rain] {
+            session.set_map(layer, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
+        }
+        for side in [96, 32] {
+            session.resize(side);
+            session.restart(1);
+            let terrain = &session.simulation.terrain;
+            assert_eq!(terrain.sand.len(), (side * side) as usize);
+            assert_eq!(terrain.rain.as_ref().map(|rain| rain.len()), Some((side * side) as usize));
+            session.simulation.tick();
+        }
+    }
+}

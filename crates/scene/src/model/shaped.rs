@@ -1,0 +1,214 @@
+//! The start of a run as a hand had shaped it: what was done before the first tick is not lost when the run starts again.
+
+use std::sync::Arc;
+
+use super::session::Session;
+use thalweg_sim::{
+    core::terrain::{Layer, Terrain},
+    generate::TerrainParams,
+    params::{walk, write},
+};
+
+/// A terrain as a hand had shaped it before the first tick.
+#[derive(Debug)]
+pub struct Shaped {
+    recipe: Recipe,
+    /// All layers that can be shaped.
+    terrain: Terrain,
+}
+
+/// What the terrain was made of before it was shaped: with another seed or other parameters there is another one.
+#[derive(Debug, PartialEq)]
+struct Recipe {
+    seed: u64,
+    params: TerrainParams,
+}
+
+/// Layers that can be shaped; what is painted is kept in any case.
+fn shaped(layer: Layer) -> bool {
+    !layer.row().painted
+}
+
+impl Recipe {
+    /// Seed and parameters without what makes no difference.
+    fn of(session: &Session, seed: u64) -> Self {
+        let (mut params, fresh) = (session.terrain.clone(), TerrainParams::default());
+        params.edge = fresh.edge;
+        if session.heightmap.is_some() {
+            // Of an imported map, the sheet of sand alone is made.
+            return Self { seed: 0, params: TerrainParams { sand: params.sand, ..fresh } };
+        }
+        let declared = walk(("terrain", &params));
+        for (parameter, fresh) in declared.iter().zip(walk(("terrain", &fresh))) {
+            if parameter.knob.idle(&declared).is_some() {
+                write(&mut params, parameter.name, &fresh.value);
+            }
+        }
+        Self { seed, params }
+    }
+}
+
+impl Session {
+    /// Takes note of what a hand has shaped, if no tick has run yet. To be called before the first one, and before seed or
+    /// parameters of the terrain are changed.
+    pub fn note_shape(&mut self) {
+        let simulation = &self.simulation;
+        if simulation.ticks() > 0 || !simulation.between_ticks() || !self.origin.edited {
+            return;
+        }
+        let now = &simulation.terrain;
+        let same = |shape: &Terrain| shape.layers().eq(now.layers().filter(|(layer, _)| shaped(*layer)));
+        if self.shape().is_some_and(same) {
+            return;
+        }
+        let layers = |layer| now.layer(layer).filter(|_| shaped(layer)).cloned();
+        let terrain = Terrain::of((now.width(), now.height()), (now.cell_size, now.edge), layers);
+        self.set_shape(terrain);
+    }
+
+    /// Forgets what was shaped: the next start is as it was generated or imported.
+    pub fn forget_shape(&mut self) {
+        (self.shaped, self.origin.edited) = (None, false);
+    }
+
+    /// The terrain to start from with this seed, if a hand has shaped it.
+    pub fn shaped_start(&self, seed: u64) -> Option<Terrain> {
+        let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
+        let mut terrain = shaped.terrain.clone();
+        (terrain.sources, terrain.edge) = (self.sources.clone(), self.terrain.edge);
+        terrain.uplift = self.terrain.uplift_map((terrain.width(), terrain.height()), seed);
+        for (&layer, map) in self.maps.iter().filter(|(layer, _)| layer.row().painted) {
+            terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
+        }
+        Some(terrain)
+    }
+
+    /// The terrain to start from again with the present seed and parameters, if a hand has shaped it.
+    pub fn shape(&self) -> Option<&Terrain> {
+        let shaped = self.shaped.as_ref()?;
+        (shaped.recipe == Recipe::of(self, self.simulation.seed())).then_some(&shaped.terrain)
+    }
+
+    /// Takes such a terrain over.
+    pub fn set_shape(&mut self, terrain: Terrain) {
+        let recipe = Recipe::of(self, self.simulation.seed());
+        self.shaped = Some(Arc::new(Shaped { recipe, terrain }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        io::{
+            JobProgress,
+            project::{self, Project},
+        },
+        model::{origin::Options, state::State},
+    };
+    use thalweg_sim::core::terrain::Edge;
+
+    fn session() -> Session {
+        let options = Options { size: Some((48, 48)), ..Options::default() };
+        Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// What a stroke does.
+    fn shape(session: &mut Session, metres: f32) {
+        let terrain = &mut session.simulation.terrain;
+        terrain.bedrock[500] += metres;
+        terrain.softness[600] = 0.9;
+        session.origin.edited = true;
+    }
+
+    fn ticks(session: &mut Session) {
+        session.note_shape();
+        (0..2).for_each(|_| session.simulation.tick());
+    }
+
+    #[test]
+    fn what_was_shaped_before_the_first_tick_is_the_start_and_what_came_later_is_not() {
+        let mut session = session();
+        let generated = session.simulation.terrain.clone();
+        shape(&mut session, 7.0);
+        let shaped = session.simulation.terrain.clone();
+        ticks(&mut session);
+        shape(&mut session, 11.0);
+        for _ in 0..2 {
+            session.restart(1);
+            assert!(session.simulation.terrain == shaped && session.simulation.ticks() == 0);
+            assert!(session.did_by_hand());
+            ticks(&mut session);
+        }
+        session.restart(2);
+        assert!(session.simulation.terrain == generated, "the hill depends on the seed, or a shape on none");
+        ticks(&mut session);
+        session.restart(1);
+        assert!(session.simulation.terrain == shaped, "the shape was forgotten");
+        // Taken back.
+        session.simulation.terrain = generated.clone();
+        ticks(&mut session);
+        session.restart(1);
+        assert!(session.simulation.terrain == generated, "what was taken back came again");
+    }
+
+    #[test]
+    fn a_shape_belongs_to_the_terrain_that_it_was_given() {
+        let mut session = session();
+        shape(&mut session, 7.0);
+        let shaped = session.simulation.terrain.clone();
+        ticks(&mut session);
+        let relief = session.terrain.relief;
+        session.terrain.relief = 0.5 * relief;
+        let seed = session.simulation.seed();
+        session.restart(seed);
+        assert!(session.simulation.terrain.bedrock.min_max().1 <= 0.5 * relief);
+        assert!(!session.origin.edited);
+        session.terrain.relief = relief;
+        session.restart(seed);
+        assert!(session.simulation.terrain == shaped && session.origin.edited);
+        // What makes no difference to this terrain does not make another one.
+        (session.terrain.faults, session.terrain.edge) = (7, Edge::Wall);
+        session.restart(seed);
+        assert!(session.simulation.terrain == Terrain { edge: Edge::Wall, ..shaped.clone() });
+        session.forget_shape();
+        session.restart(seed);
+        assert!(session.simulation.terrain != shaped && !session.origin.edited);
+    }
+
+    #[test]
+    fn a_snapshot_brings_its_own_start_back() {
+        let mut session = session();
+        let bare = State::packed(&mut session);
+        shape(&mut session, 7.0);
+        let shaped = session.simulation.terrain.clone();
+        ticks(&mut session);
+        let run_on = State::packed(&mut session);
+        session.forget_shape();
+        session.restart(1);
+        assert!(session.simulation.terrain != shaped);
+        run_on.restore(&mut session).expect("it is its own");
+        session.restart(1);
+        assert!(session.simulation.terrain == shaped && session.origin.edited);
+        bare.restore(&mut session).expect("it is its own");
+        ticks(&mut session);
+        session.restart(1);
+        assert!(session.simulation.terrain != shaped && session.generates_its_state());
+    }
+
+    #[test]
+    fn a_saved_work_starts_again_as_it_was_shaped() {
+        let mut session = session();
+        shape(&mut session, 7.0);
+        let shaped = session.simulation.terrain.clone();
+        ticks(&mut session);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("work.thalweg");
+        let mut project = Project::of(vec![session]);
+        project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+        let mut opened = project::open(&path).unwrap_or_else(|error| panic!("{error}")).sessions.remove(0);
+        assert!(opened.simulation.terrain != shaped);
+        opened.restart(1);
+        assert!(opened.simulation.terrain == shaped);
+    }
+}

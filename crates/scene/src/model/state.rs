@@ -1,0 +1,324 @@
+//! The state of a run between two ticks: everything that its next ticks depend on. The history, autosave and projects keep it in
+//! this one form.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{origin::Origin, packed::Packed, session::Session, shaped::Shaped};
+use thalweg_sim::{
+    core::{
+        bounds::{Bounds, CELL_SIZE, KEPT, TICK},
+        grid::{Edition, Grid},
+        ledger::{Account, Ledger},
+        terrain::{Layer, Source, Terrain},
+    },
+    process::{catalogue, memory::Memory},
+};
+
+/// What of a state is no map.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Finished ticks.
+    pub tick: u64,
+    /// Simulated time, in seconds. Earlier versions did not write it down.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// Columns and rows.
+    pub size: [usize; 2],
+    /// Side of a cell, in metres.
+    pub cell_size: f32,
+    /// Whether layers had been changed by hand.
+    #[serde(default)]
+    pub edited: bool,
+    /// Processes that run.
+    pub enabled: Vec<String>,
+    /// Processes that keep off what is masked.
+    pub limited: Vec<String>,
+    /// Every parameter, by path.
+    pub set: BTreeMap<String, String>,
+    /// Springs and drains.
+    pub sources: Vec<Source>,
+    /// The ledger of solid matter, and that of water.
+    pub solid: Account,
+    /// See `solid`.
+    pub water: Account,
+    /// Names of the maps: layers by their keys, and what processes keep by process and name.
+    pub maps: Vec<String>,
+    /// Processes that keep something from tick to tick.
+    pub kept: Vec<String>,
+    /// What they keep that is no map, by process and name.
+    pub numbers: BTreeMap<String, f64>,
+    /// The same of whole numbers.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// A state: its facts, and its maps by name in the form `M`.
+#[derive(Clone, Debug)]
+pub struct State<M = Packed> {
+    /// What is no map.
+    pub facts: Facts,
+    /// The maps that the facts name.
+    pub maps: BTreeMap<String, M>,
+    /// The start as it had been shaped by hand.
+    pub shaped: Option<Arc<Shaped>>,
+    /// What its layers held, as long as the session is there that it was taken of.
+    editions: BTreeMap<String, Edition>,
+}
+
+/// A map of a state that is not packed yet.
+pub enum Loose {
+    /// Its numbers.
+    Cells(Vec<f32>),
+    /// It has not changed since the state before.
+    Same(Packed),
+}
+
+/// A copy of a state, taken fast; packing it is the slow part.
+pub type Copied = State<Loose>;
+
+impl<M> State<M> {
+    /// A state of these facts and maps.
+    pub fn new(facts: Facts, maps: BTreeMap<String, M>, shaped: Option<Arc<Shaped>>) -> Self {
+        Self { facts, maps, shaped, editions: BTreeMap::new() }
+    }
+
+    /// The state of a session that is between two ticks, with each map in the form that `keep` makes of its cells. Of a layer it is
+    /// told the name and what the layer holds.
+    fn of(session: &mut Session, keep: impl Fn(&[f32], Option<(&str, Edition)>) -> M) -> Self {
+        let layers = || session.simulation.terrain.layers().map(|(layer, grid)| (layer.key(), grid));
+        let editions = layers().map(|(name, grid)| (name.to_owned(), grid.edition())).collect();
+        let mut maps: BTreeMap<String, M> =
+            layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.edition()))))).collect();
+        let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
+        let kept = session.simulation.with_memories();
+        for (name, memory) in session.simulation.memories(&kept) {
+            match memory {
+                Memory::Cells(values) => drop(maps.insert(name, keep(values, None))),
+                Memory::Number(number) => drop(numbers.insert(name, *number)),
+                Memory::Count(count) => drop(counts.insert(name, *count)),
+            }
+        }
+        let (set, simulation) = (session.all_parameters(), &session.simulation);
+        let terrain = &simulation.terrain;
+        let keys = |on: fn(&thalweg_sim::simulation::Slot) -> bool| {
+            simulation.slots.iter().filter(|slot| on(slot)).map(|slot| slot.key().to_owned()).collect()
+        };
+        let facts = Facts {
+            seed: simulation.seed(),
+            tick: simulation.ticks(),
+            seconds: Some(simulation.simulated_seconds()),
+            size: [terrain.width(), terrain.height()],
+            cell_size: terrain.cell_size,
+            edited: session.origin.edited,
+            enabled: keys(|slot| slot.enabled),
+            limited: keys(|slot| slot.limited),
+            set,
+            sources: terrain.sources.clone(),
+            solid: simulation.ledger.solid.clone(),
+            water: simulation.ledger.water.clone(),
+            maps: maps.keys().cloned().collect(),
+            kept: kept.into_iter().map(str::to_owned).collect(),
+            numbers,
+            counts,
+        };
+        Self { facts, maps, shaped: session.shaped.clone(), editions }
+    }
+}
+
+impl Copied {
+    /// The state of a session that is between two ticks. Layers that are as they were in a state before are not copied.
+    pub fn copied(session: &mut Session, before: Option<&State>) -> Self {
+        let same = |(name, edition): (&str, Edition)| {
+            let before = before.filter(|before| before.editions.get(name) == Some(&edition))?;
+            before.maps.get(name).cloned()
+        };
+        Self::of(session, |cells, layer| match layer.and_then(same) {
+            Some(packed) => Loose::Same(packed),
+            None => Loose::Cells(cells.par_iter().copied().collect()),
+        })
+    }
+
+    /// Packs it.
+    pub fn pack(self) -> State {
+        let pack = |map| match map {
+            Loose::Cells(cells) => Packed::of(&cells),
+            Loose::Same(packed) => packed,
+        };
+        let maps = self.maps.into_iter().map(|(name, map)| (name, pack(map))).collect();
+        State { facts: self.facts, maps, shaped: self.shaped, editions: self.editions }
+    }
+}
+
+impl State {
+    /// The state of a session that is between two ticks.
+    pub fn packed(session: &mut Session) -> Self {
+        Self::of(session, |cells, _| Packed::of(cells))
+    }
+
+    /// Finished ticks.
+    pub fn tick(&self) -> u64 {
+        self.facts.tick
+    }
+
+    /// Memory that it takes, in bytes; of maps that other states share its part.
+    pub fn bytes(&self) -> usize {
+        self.maps.values().map(Packed::memory).sum::<usize>() + 64 * self.facts.set.len() + 1024
+    }
+
+    /// Makes a session what it was, to the bit. Where it came from, how it looks to begin with and what it is called stay.
+    ///
+    /// # Errors
+    /// What it says is nothing that a session can be; one that was made by [`Self::packed`] is never refused.
+    pub fn restore(&self, session: &mut Session) -> Result<(), String> {
+        self.facts.restore(session, |name| Ok::<_, String>(self.maps.get(name).map(Packed::unpack)))?;
+        session.shaped.clone_from(&self.shaped);
+        Ok(())
+    }
+}
+
+/// What a cell of a map of a state may hold.
+pub fn bounds_of(map: &str) -> Bounds {
+    Layer::of_key(map).map_or(KEPT, |layer| layer.row().bounds)
+}
+
+impl Facts {
+    /// Numbers of a map of this name; of what a process keeps the most that it can have. That lies in cells or on their faces,
+    /// of which there are at most two more in a row.
+    pub fn numbers_of(&self, map: &str) -> usize {
+        let [width, height] = self.size;
+        if Layer::of_key(map).is_some() { width * height } else { (width + 2) * (height + 2) }
+    }
+
+    /// Checks everything that needs no map.
+    ///
+    /// # Errors
+    /// One sentence: what a session cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        self.set_up(&mut Session::small("", self.seed, Origin::default()))
+    }
+
+    /// Checks the numbers, and sets parameters, switches and springs.
+    ///
+    /// # Errors
+    /// One sentence: what a session cannot be.
+    pub fn set_up(&self, session: &mut Session) -> Result<(), String> {
+        CELL_SIZE.check("the side of its cells", self.cell_size)?;
+        TICK.check("its tick", self.tick as f64)?;
+        self.seconds.iter().try_for_each(|&seconds| KEPT.check("its simulated time", seconds))?;
+        self.sources.iter().try_for_each(Source::check)?;
+        self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
+        let processes: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
+        [&self.solid, &self.water].into_iter().try_for_each(|account| account.check(&processes))?;
+        // A layer that was invented later may be missing, but there is no terrain without ground.
+        let named = |layer: &Layer| self.maps.iter().any(|map| map == layer.key());
+        if let Some(layer) = [Layer::Bedrock, Layer::Start].iter().find(|layer| !named(layer)) {
+            return Err(format!("its layer {} is missing", layer.key()));
+        }
+        // Of an imported map any size of cells will do, more than the generators offer.
+        let set = self.set.iter().map(|(path, value)| (&**path, &**value));
+        let set = set.filter(|(path, _)| *path != "terrain.cell_size" && !thalweg_sim::params::is_retired(path));
+        session.set_all(set).map_err(|error| error.to_string())?;
+        session.terrain.cell_size = self.cell_size;
+        let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
+        if let Some(unknown) = session.enable(&names) {
+            return Err(format!("there is no process \"{unknown}\""));
+        }
+        for slot in &mut session.simulation.slots {
+            slot.limited = self.limited.iter().any(|key| key == slot.key());
+        }
+        Ok(())
+    }
+
+    /// Makes a session what it was, to the bit, with the maps of these names.
+    ///
+    /// # Errors
+    /// A map cannot be had, has the wrong size or is missing, or what the facts say is nothing that a session can be.
+    pub fn restore<E: From<String>>(
+        &self,
+        session: &mut Session,
+        mut map: impl FnMut(&str) -> Result<Option<Vec<f32>>, E>,
+    ) -> Result<(), E> {
+        self.set_up(session)?;
+        let [width, height] = self.size;
+        let sized = |name: &str, cells: Vec<f32>, wanted: usize| {
+            let found = cells.len();
+            let wrong = || format!("its map {name} has {found} numbers, where {wanted} are needed");
+            if found == wanted { Ok(cells) } else { Err(wrong()) }
+        };
+        let mut layers = BTreeMap::new();
+        for name in &self.maps {
+            let Some(layer) = Layer::of_key(name) else { continue };
+            let cells = map(name)?.ok_or_else(|| format!("its layer {name} is missing"))?;
+            layers.insert(layer, Grid::from_cells(width, height, sized(name, cells, width * height)?));
+        }
+        let edge = session.terrain.edge;
+        let mut terrain = Terrain::of((width, height), (self.cell_size, edge), |layer| layers.remove(&layer));
+        terrain.sources.clone_from(&self.sources);
+        session.sources.clone_from(&self.sources);
+        session.origin.edited = self.edited;
+        let simulation = &mut session.simulation;
+        simulation.restart(terrain, self.seed);
+        simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
+        let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
+        // What an earlier version did not have begins empty.
+        let known = |name: &String| {
+            self.maps.contains(name) || self.numbers.contains_key(name) || self.counts.contains_key(name)
+        };
+        let names: Vec<String> = simulation.memories(&kept).into_iter().map(|(name, _)| name).collect();
+        let absent: Vec<String> = names.into_iter().filter(|name| simulation.is_young(name) && !known(name)).collect();
+        for (name, memory) in simulation.memories(&kept).into_iter().filter(|(name, _)| !absent.contains(name)) {
+            let missing = || format!("{name} in it is missing");
+            match memory {
+                Memory::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,
+                Memory::Count(count) => *count = *self.counts.get(&name).ok_or_else(missing)?,
+                Memory::Cells(values) => {
+                    let cells = map(&name)?.ok_or_else(missing)?;
+                    values.copy_from_slice(&sized(&name, cells, values.len())?);
+                }
+            }
+        }
+        simulation.set_clock(self.tick, self.seconds);
+        session.note_rises();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{io::scene, model::origin::Options};
+
+    #[test]
+    fn a_restored_session_goes_on_to_the_same_bits_with_the_parameters_of_then() {
+        for name in ["river-valley", "wadi", "alpine-valley", "musgrave-1989", "figure-7", "parameter-study"] {
+            let options = Options { size: Some((48, 48)), ..Options::default() };
+            let mut session = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
+            (0..5).for_each(|_| session.simulation.tick());
+            let state = Copied::copied(&mut session, None).pack();
+            assert_eq!(state.tick(), 5);
+            (0..5).for_each(|_| session.simulation.tick());
+            // What has not changed since is kept once.
+            let later = Copied::copied(&mut session, Some(&state)).pack();
+            let start = Layer::Start.key();
+            let one = |map: &str| std::ptr::eq(state.maps[map].bytes(), later.maps[map].bytes());
+            let rests = session.simulation.slots.iter().all(|slot| !slot.enabled);
+            assert!(one(start) && state.maps.keys().any(|map| !one(map)) != rests, "{name}");
+            assert_eq!(later.maps[start].memory(), state.maps[start].bytes().len() / 2);
+            let fresh = State::packed(&mut session);
+            assert!(fresh.maps.iter().all(|(map, packed)| packed.bytes() == later.maps[map].bytes()), "{name}");
+            let (wanted, ledger) = (session.simulation.terrain.clone(), session.simulation.ledger.clone());
+            let parameters = session.all_parameters();
+            session.set("thermal.repose_angle", "12").unwrap_or_else(|error| panic!("{error}"));
+            session.enable(&["thermal"]);
+            (0..3).for_each(|_| session.simulation.tick());
+            state.restore(&mut session).expect("it is its own");
+            assert_eq!((session.simulation.ticks(), session.all_parameters()), (5, parameters));
+            (0..5).for_each(|_| session.simulation.tick());
+            assert!(session.simulation.terrain == wanted && session.simulation.ledger == ledger, "{name}");
+        }
+    }
+}

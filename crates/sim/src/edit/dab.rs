@@ -1,0 +1,296 @@
+//! A single dab of a brush, and the ramp between two points.
+
+use noise::{NoiseFn, Perlin};
+
+use super::{
+    Brush, Growth, Patch, Tool,
+    area::{Area, Spot},
+};
+use crate::core::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
+
+/// Sand thinner than this, in metres, does not count as ground that brushes add to.
+const DUST: f32 = 1e-3;
+/// Width over which smoothing takes the mean, as a share of the radius.
+const EVEN: f32 = 0.2;
+/// Share of a terrace's step that is its riser.
+const RISER: f32 = 0.3;
+/// Octaves of the bumps.
+const OCTAVES: usize = 3;
+
+/// Where and how a brush touches the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dab {
+    /// Column and row, counted between cell centres.
+    pub place: [f32; 2],
+    /// Whether it does the opposite.
+    pub inverted: bool,
+    /// Height of the ground under the stroke's first touch, in metres.
+    pub level: f32,
+    /// How far away the ground is that a clone copies, as columns and rows, and how much lower, in metres.
+    pub copies: Option<([f32; 2], f32)>,
+    /// How many of the stroke came before.
+    pub number: u64,
+}
+
+/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by
+/// how much the ground grew, in metres times cells.
+pub(crate) fn apply(
+    terrain: &mut Terrain,
+    tool: Tool,
+    brush: &Brush,
+    dab: Dab,
+    relief: Option<&Grid>,
+    (patch, growth): (&mut Patch, Option<&mut Growth>),
+) -> f64 {
+    let radius = brush.cells(terrain);
+    let area = Area::new(terrain, dab.place, radius);
+    patch.keep(terrain, tool.writes(), &area);
+    let falloff = brush.falloff;
+    let weigh = |[x, y]: [f32; 2]| falloff.weight((x * x + y * y).sqrt() / radius);
+    let sign = if dab.inverted { -1.0 } else { 1.0 };
+    let rise = sign * brush.rise(terrain) * brush.share();
+    let approach = brush.approach();
+    // What drives the ground away from something must not go faster than a raising brush.
+    let most = brush.rise(terrain);
+    let once = growth.is_some().then_some(most);
+    let lock = brush.lock.then_some(brush.level);
+    // A rise or a fall, as far as the stroke and the level allow it.
+    let bound =
+        |spot: Spot, ground: f32, by: f32| bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground);
+    let lifts = (tool == Tool::Raise) != dab.inverted;
+    match tool {
+        Tool::Raise | Tool::Lower => area.shape(terrain, growth, weigh, |spot, rock, sand| {
+            let by = rise.abs() * spot.weight;
+            let by = bound(spot, *rock + *sand, if lifts { by } else { -by });
+            if lifts { *rock += by } else { shift(rock, sand, by) }
+        }),
+        Tool::Sand => area.shape(terrain, growth, weigh, |spot, rock, sand| {
+            *sand = (*sand + bound(spot, *rock + *sand, rise * spot.weight)).max(0.0);
+        }),
+        Tool::Smooth => {
+            let mean = mean(terrain, &area, (EVEN * radius).ceil() as usize);
+            let columns = area.columns.len();
+            area.shape(terrain, None, weigh, |spot, rock, sand| {
+                let away = mean[spot.row * columns + spot.column] - (*rock + *sand);
+                shift(rock, sand, (sign * approach * spot.weight * away).clamp(-most, most));
+            })
+        }
+        Tool::Flatten => area.shape(terrain, None, weigh, |spot, rock, sand| {
+            let away = lock.unwrap_or(dab.level) - (*rock + *sand);
+            let pushed = if dab.inverted { (-approach * away).clamp(-most, most) } else { approach * away };
+            shift(rock, sand, pushed * spot.weight);
+        }),
+        Tool::Noise => {
+            let noise = Perlin::new(0);
+            let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
+            area.shape(terrain, growth, weigh, |spot, rock, sand| {
+                // Fixed to the ground, so that dabs on each other make the same bumps.
+                let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()) * per_cell);
+                shift(rock, sand, bound(spot, *rock + *sand, rise * spot.weight * bumps(&noise, place)));
+            })
+        }
+        Tool::Terrace => area.shape(terrain, None, weigh, |spot, rock, sand| {
+            let ground = *rock + *sand;
+            let aim = if dab.inverted { between_steps(ground, brush.step) } else { step(ground, brush.step) };
+            shift(rock, sand, approach * spot.weight * (aim - ground));
+        }),
+        Tool::Stamp => {
+            let Some(stamp) = relief else { return 0.0 };
+            let print = sign * brush.strength * brush.rise(terrain);
+            let sides = [stamp.width(), stamp.height()].map(|count| (count as f32 - 1.0).max(0.0));
+            area.shape(terrain, None, weigh, |spot, rock, sand| {
+                let at = [0, 1].map(|axis| (0.5 + 0.5 * spot.offset[axis] / radius).clamp(0.0, 1.0) * sides[axis]);
+                let height = bound(spot, *rock + *sand, print * spot.weight * stamp.bilinear(at[0], at[1]));
+                if height < 0.0 { shift(rock, sand, height) } else { *rock += height }
+            })
+        }
+        Tool::Rain => {
+            let aim = if dab.inverted { 0.0 } else { brush.rain };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        Tool::Softness => {
+            let aim = if dab.inverted { 1.0 - brush.softness } else { brush.softness };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        Tool::Uplift => {
+            let aim = if dab.inverted { 0.0 } else { brush.uplift };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        Tool::Mask => {
+            let aim = if dab.inverted { 0.0 } else { 1.0 };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        Tool::Clone => {
+            let (Some(ground), Some((away, lower))) = (relief, dab.copies) else { return 0.0 };
+            let edge = terrain.edge;
+            area.shape(terrain, None, weigh, |spot, rock, sand| {
+                let place = [0, 1].map(|axis| dab.place[axis] + spot.offset[axis] + away[axis]);
+                // Beyond the map there is nothing to be copied.
+                let Some(height) = height_at(ground, edge, place) else { return };
+                shift(rock, sand, approach * spot.weight * (height + lower - (*rock + *sand)));
+            })
+        }
+        // A ramp needs two points: see `ramp`. Erosion needs a process: see `erode.rs`. Water does not change the ground: see `pour.rs`.
+        Tool::Slope | Tool::Erode | Tool::Water => 0.0,
+    }
+}
+
+/// A rise or a fall, in metres, that keeps within the most of its stroke, of which so much is done, and on its side of a level.
+fn bounded(by: f32, once: Option<(f32, f32)>, lock: Option<f32>, ground: f32) -> f32 {
+    let rooms = [once.map(|(most, grown)| [-most - grown, most - grown]), lock.map(|level| [level - ground; 2])];
+    // Where there is no room left, nothing is taken back.
+    rooms
+        .into_iter()
+        .flatten()
+        .fold(by, |by, [below, above]| if by > 0.0 { by.min(above.max(0.0)) } else { by.max(below.min(0.0)) })
+}
+
+/// Height between cell centres; on a map that goes round beyond its border too, else nothing lies there.
+fn height_at(ground: &Grid, edge: Edge, [x, y]: [f32; 2]) -> Option<f32> {
+    let sides = [ground.width(), ground.height()];
+    let off = [x, y].into_iter().zip(sides).any(|(place, side)| place < -0.5 || place > side as f32 - 0.5);
+    if edge != Edge::Wrap {
+        return (!off).then(|| ground.bilinear(x, y));
+    }
+    let [left, top] = [x.floor(), y.floor()];
+    let at = |across: isize, down: isize| {
+        let [column, row] = [left as isize + across, top as isize + down];
+        ground.at(edge.nearest(column, sides[0]), edge.nearest(row, sides[1]))
+    };
+    let between = |from: f32, to: f32, share: f32| from + share * (to - from);
+    let (above, below) = (between(at(0, 0), at(1, 0), x - left), between(at(0, 1), at(1, 1), x - left));
+    Some(between(above, below, y - top))
+}
+
+/// Bumps of several sizes.
+fn bumps(noise: &Perlin, place: [f64; 2]) -> f32 {
+    let octave = |octave: usize| {
+        let scale = f64::from(1u32 << octave);
+        noise.get(place.map(|part| part * scale + 7.3 * octave as f64)) / scale
+    };
+    (0..OCTAVES).map(octave).sum::<f64>() as f32
+}
+
+/// Makes a ramp: within the radius the ground comes to the straight line between the ground at both ends. Returns by how
+/// much the ground grew, in metres times cells.
+pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 2], patch: &mut Patch) -> f64 {
+    let radius = brush.cells(terrain);
+    let middle = [0, 1].map(|axis| 0.5 * (from[axis] + to[axis]));
+    let way = [0, 1].map(|axis| to[axis] - from[axis]);
+    let squared = (way[0] * way[0] + way[1] * way[1]).max(1e-6);
+    let reach = radius + 0.5 * squared.sqrt();
+    let ends = [from, to].map(|[x, y]| terrain.ground_between(x, y));
+    let area = Area::new(terrain, middle, reach);
+    patch.keep(terrain, Tool::Slope.writes(), &area);
+    // Along the way 0 to 1, and what is left to the nearest point on it.
+    let along = |[x, y]: [f32; 2]| {
+        let share = (0.5 + (x * way[0] + y * way[1]) / squared).clamp(0.0, 1.0);
+        let (away_x, away_y) = (x - (share - 0.5) * way[0], y - (share - 0.5) * way[1]);
+        (share, (away_x * away_x + away_y * away_y).sqrt())
+    };
+    let weigh = |offset: [f32; 2]| brush.falloff.weight(along(offset).1 / radius);
+    area.shape(terrain, None, weigh, |spot, rock, sand| {
+        let (share, _) = along(spot.offset);
+        let aim = ends[0] + share * (ends[1] - ends[0]);
+        shift(rock, sand, brush.strength * spot.weight * (aim - (*rock + *sand)));
+    })
+}
+
+/// Lifts or lowers the ground: what is taken is sand before it is bedrock, what is added is sand where sand lies.
+fn shift(rock: &mut f32, sand: &mut f32, by: f32) {
+    if by < 0.0 {
+        let from_sand = sand.min(-by);
+        *sand -= from_sand;
+        *rock += by + from_sand;
+    } else if *sand > DUST {
+        *sand += by;
+    } else {
+        *rock += by;
+    }
+}
+
+/// Brings a painted map nearer to a value. The ground does not grow.
+fn paint(
+    terrain: &mut Terrain,
+    tool: Tool,
+    area: &Area,
+    weigh: impl Fn([f32; 2]) -> f32 + Sync,
+    approach: f32,
+    aim: f32,
+) -> f64 {
+    let [layer] = *tool.writes() else { return 0.0 };
+    let mask = if tool == Tool::Mask { None } else { terrain.mask.take() };
+    area.paint(terrain.layer_mut(layer), mask.as_ref(), weigh, |spot, value| {
+        *value += approach * spot.weight * (aim - *value);
+    });
+    if tool != Tool::Mask {
+        terrain.mask = mask;
+    }
+    0.0
+}
+
+/// Height of the terrace on which a height lies: flat treads, and between them risers.
+fn step(height: f32, step: f32) -> f32 {
+    let count = height / step;
+    let within = ((count - count.floor() - (1.0 - RISER)) / RISER).clamp(0.0, 1.0);
+    (count.floor() + within * within * (3.0 - 2.0 * within)) * step
+}
+
+/// The height that [`step`] brought to this one, roughly: the slope that runs through the middles of the risers.
+fn between_steps(height: f32, size: f32) -> f32 {
+    let lifted = step(height, size);
+    height + (height - lifted)
+}
+
+/// Mean of the ground around each cell of the area, over so many cells to every side, twice: nearly a bell.
+fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
+    let (rows, columns) = (area.rows.len(), area.columns.len());
+    let (Some(first_row), Some(first_column)) = (area.rows.first(), area.columns.first()) else { return Vec::new() };
+    // Twice as much is needed around, as it is done twice.
+    let margin = 2 * reach;
+    let places = |first: isize, lines: usize, count: usize| -> Vec<usize> {
+        let place = |line: usize| terrain.edge.nearest(first + line as isize - margin as isize, count);
+        (0..lines + 2 * margin).map(place).collect()
+    };
+    let ys = places(first_row.place, rows, terrain.height());
+    let xs = places(first_column.place, columns, terrain.width());
+    let mut ground: Vec<f32> = Vec::with_capacity(ys.len() * xs.len());
+    for &y in &ys {
+        let row = y * terrain.width();
+        ground.extend(xs.iter().map(|&x| terrain.bedrock[row + x] + terrain.sand[row + x]));
+    }
+    // Counted from one of them, so that sums keep the last digits.
+    let base = ground[0];
+    ground.iter_mut().for_each(|ground| *ground -= base);
+    let (mut height, mut width) = (ys.len(), xs.len());
+    for _ in 0..2 {
+        // Along rows, then along columns.
+        for _ in 0..2 {
+            ground = turned_sums(&ground, width, reach);
+            (height, width) = (width - 2 * reach, height);
+        }
+    }
+    debug_assert_eq!((height, width), (rows, columns));
+    let square = ((2 * reach + 1) as f32) * ((2 * reach + 1) as f32);
+    let share = 1.0 / (square * square);
+    ground.iter().map(|sum| base + sum * share).collect()
+}
+
+/// Sums of 2 · reach + 1 neighbours along rows, with rows and columns exchanged.
+fn turned_sums(values: &[f32], width: usize, reach: usize) -> Vec<f32> {
+    let (height, window) = (values.len() / width, 2 * reach + 1);
+    let out_width = width - 2 * reach;
+    let mut sums = vec![0.0; height * out_width];
+    for (y, row) in values.chunks_exact(width).enumerate() {
+        let mut sum: f64 = row[..window].iter().map(|&value| f64::from(value)).sum();
+        sums[y] = sum as f32;
+        for x in 1..out_width {
+            sum += f64::from(row[x + window - 1]) - f64::from(row[x - 1]);
+            sums[x * height + y] = sum as f32;
+        }
+    }
+    sums
+}

@@ -1,0 +1,113 @@
+//! Droplets that are released under a brush.
+
+use super::{Brush, Dab, Patch, Tool, area::Area};
+use crate::{
+    core::{
+        grid::Grid,
+        ledger::Ledger,
+        terrain::{Edge, Terrain},
+    },
+    params::{Value, write},
+    process::{AnyProcess, Context, Progress},
+};
+
+/// Droplets for each cell under the brush that a pass at full strength releases.
+const PER_CELL: f32 = 2.0;
+/// How far beyond the brush droplets still see the ground, as a share of the radius, and in cells.
+const AROUND: (f32, f32) = (0.5, 2.0);
+/// Share of the radius over which the work fades out towards the rim.
+const RIM: f32 = 0.4;
+
+/// Lets droplets with the parameters of `droplets` rain on the ground under the brush and run; the work beyond the brush is left out.
+/// Returns by how much the ground grew, in metres times cells.
+pub(crate) fn apply(
+    terrain: &mut Terrain,
+    droplets: &dyn AnyProcess,
+    seed: u64,
+    brush: &Brush,
+    dab: Dab,
+    patch: &mut Patch,
+) -> f64 {
+    let mut droplets = with_parameters_of(droplets);
+    let radius = brush.cells(terrain);
+    let area = Area::new(terrain, dab.place, radius);
+    let seen = Area::new(terrain, dab.place, radius * (1.0 + AROUND.0) + AROUND.1);
+    let before = around(terrain, &seen, |offset| brush.falloff.weight(distance(offset) / radius));
+    if before.rain.as_ref().is_none_or(|rain| rain.total() <= 0.0) {
+        return 0.0;
+    }
+    // Where a dab would have less than one, some have one and others none.
+    let per_dab = f64::from(PER_CELL * std::f32::consts::PI * radius * radius * brush.share());
+    let until = |dabs: u64| (per_dab * dabs as f64).floor();
+    let count = until(dab.number + 1) - until(dab.number);
+    if count <= 0.0 {
+        return 0.0;
+    }
+    patch.keep(terrain, Tool::Erode.writes(), &area);
+    for (name, value) in [("per_tick", Value::Number(count)), ("springs", Value::Switch(false))] {
+        write(droplets.settings_mut()[0], name, &value);
+    }
+    // Each place has its own rain, and so has each dab of a stroke.
+    let [x, y] = dab.place.map(|part| u64::from(part.to_bits()));
+    let (rock_before, sand_before) = (before.bedrock.clone(), before.sand.clone());
+    let after = run(droplets.as_mut(), before, (seed ^ x << 32 ^ y, dab.number));
+    let [row, column] = area.place_in(&seen);
+    let weigh = |offset: [f32; 2]| {
+        let inside = ((1.0 - distance(offset) / radius) / RIM).clamp(0.0, 1.0);
+        inside * inside * (3.0 - 2.0 * inside)
+    };
+    area.shape(terrain, None, weigh, |spot, rock, sand| {
+        let cell = (spot.row + row) * after.width() + spot.column + column;
+        *rock += spot.weight * (after.bedrock[cell] - rock_before[cell]);
+        *sand = (*sand + spot.weight * (after.sand[cell] - sand_before[cell])).max(0.0);
+    })
+}
+
+fn distance([x, y]: [f32; 2]) -> f32 {
+    (x * x + y * y).sqrt()
+}
+
+/// A fresh process with the parameters of another one of its kind.
+fn with_parameters_of(own: &dyn AnyProcess) -> Box<dyn AnyProcess> {
+    let mut fresh = own.fresh();
+    for (fresh, own) in fresh.settings_mut().into_iter().zip(own.settings()) {
+        fresh.apply(own.as_partial_reflect());
+    }
+    fresh
+}
+
+/// The land of an area as a terrain of its own, on which it rains as `rain` says of the distance from the middle.
+fn around(terrain: &Terrain, area: &Area, rain: impl Fn([f32; 2]) -> f32) -> Terrain {
+    let size = (area.columns.len(), area.rows.len());
+    let cut = |grid: &Grid| Grid::from_fn(size.0, size.1, |x, y| grid.at(area.columns[x].index, area.rows[y].index));
+    let mut land = Terrain::of(size, (terrain.cell_size, Edge::Open), |layer| terrain.layer(layer).map(cut));
+    let fallen = |x: usize, y: usize| rain([area.columns[x].offset, area.rows[y].offset]);
+    land.rain = Some(Grid::from_fn(size.0, size.1, fallen));
+    land
+}
+
+/// A tick of a process alone.
+fn run(process: &mut dyn AnyProcess, mut terrain: Terrain, (seed, tick): (u64, u64)) -> Terrain {
+    let (mut ledger, mut covered) = (Ledger::default(), None);
+    let mut stage = 0;
+    process.begin_tick();
+    while stage < process.info().stages.len() {
+        let mut context = Context {
+            terrain: &mut terrain,
+            ledger: &mut ledger,
+            seed,
+            tick,
+            watched: false,
+            stepwise: false,
+            water_flows: false,
+            covered: &mut covered,
+            until: None,
+        };
+        match process.step(stage, &mut context) {
+            Progress::Done => stage += 1,
+            Progress::Again => {}
+            Progress::From(next) => stage = next,
+        }
+    }
+    terrain
+}

@@ -1,0 +1,54 @@
+//! What a person does to the layers by hand. Every cubic metre that comes or goes is booked as an edit.
+
+mod area;
+mod brush;
+mod dab;
+mod erode;
+mod patch;
+mod pour;
+mod select;
+mod stroke;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    brush::{Brush, Falloff, Pen, Symmetry, Tool},
+    dab::Dab,
+    patch::Patch,
+    select::{By, Combine, Selection},
+    stroke::{Growth, Stroke},
+};
+pub(crate) use self::{
+    dab::{apply as dab, ramp},
+    erode::apply as erode,
+    pour::apply as pour,
+    select::{clear as clear_mask, invert as invert_mask, select},
+};
+use crate::core::{
+    grid::Grid,
+    terrain::{Layer, Matter, Terrain},
+};
+
+/// The layers that a process which keeps off the mask leaves alone there.
+pub(crate) fn masked(terrain: &Terrain) -> Vec<(Layer, Grid)> {
+    terrain.layers().filter(|(layer, _)| layer.row().masked).map(|(layer, grid)| (layer, grid.clone())).collect()
+}
+
+/// Makes these layers what they were before wherever the mask covers them. Returns by how much the ground grew, in metres times
+/// cells.
+pub(crate) fn hold_back(terrain: &mut Terrain, before: &[(Layer, Grid)]) -> f64 {
+    let Some(mask) = terrain.mask.take() else { return 0.0 };
+    let mut grown = 0.0;
+    for (layer, before) in before {
+        for ((now, before), mask) in terrain.layer_mut(*layer).iter_mut().zip(before.iter()).zip(mask.iter()) {
+            // Exact where the mask holds all or nothing.
+            let held = mask * before + (1.0 - mask) * *now;
+            if layer.row().matter == Matter::Solid {
+                grown += f64::from(held) - f64::from(*now);
+            }
+            *now = held;
+        }
+    }
+    terrain.mask = Some(mask);
+    grown
+}

@@ -1,0 +1,89 @@
+//! What a stroke has changed, so that it can be taken back.
+
+use std::collections::BTreeMap;
+
+use super::area::Area;
+use crate::core::{
+    grid::Grid,
+    terrain::{Layer, Matter, Terrain},
+    tiles::Tiling,
+};
+
+/// Side of a tile, in cells.
+const TILE: usize = 64;
+
+/// Tiles of layers as they were before a stroke.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Patch {
+    tiles: BTreeMap<(Layer, usize, usize), Vec<f32>>,
+}
+
+impl Patch {
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.tiles.is_empty()
+    }
+
+    /// Whether it is of maps alone that no process changes: then it can be exchanged at any later time.
+    pub fn is_of_maps(&self) -> bool {
+        self.tiles.keys().all(|(layer, ..)| layer.row().matter == Matter::None && *layer != Layer::Softness)
+    }
+
+    /// Memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.tiles.values().map(|cells| 4 * cells.len() + 64).sum()
+    }
+
+    /// Keeps what is about to be changed, unless it was kept before.
+    pub(super) fn keep(&mut self, terrain: &mut Terrain, layers: &[Layer], area: &Area) {
+        let tiles = |cells: &[super::area::Segment]| {
+            let mut tiles: Vec<usize> = cells.iter().map(|line| line.index / TILE).collect();
+            tiles.dedup();
+            tiles
+        };
+        let (rows, columns) = (tiles(&area.rows), tiles(&area.columns));
+        for &layer in layers {
+            let grid = terrain.layer_mut(layer);
+            for &row in &rows {
+                for &column in &columns {
+                    self.tiles
+                        .entry((layer, row, column))
+                        .or_insert_with(|| spans(grid, row, column).flat_map(|span| grid[span].to_vec()).collect());
+                }
+            }
+        }
+    }
+
+    /// Exchanges what it keeps for what is there. Returns by how much the ground and the water grew, in metres times cells.
+    pub(crate) fn exchange(&mut self, terrain: &mut Terrain) -> [f64; 2] {
+        let [mut ground, mut water] = [0.0; 2];
+        for ((layer, row, column), cells) in &mut self.tiles {
+            let grid = terrain.layer_mut(*layer);
+            let matter = layer.row().matter;
+            let mut kept = cells.iter_mut();
+            let (spans, tiling) = (spans(grid, *row, *column), Tiling::new(grid.width(), grid.height()));
+            let [columns, rows] = [*column, *row].map(|tile| tile * TILE..(tile + 1) * TILE);
+            let changed = grid.change_in(&tiling.within(columns, rows));
+            for span in spans {
+                for (cell, kept) in changed[span].iter_mut().zip(&mut kept) {
+                    let grown = f64::from(*kept) - f64::from(*cell);
+                    match matter {
+                        Matter::Solid => ground += grown,
+                        Matter::Water => water += grown,
+                        Matter::None => {}
+                    }
+                    std::mem::swap(cell, kept);
+                }
+            }
+        }
+        [ground, water]
+    }
+}
+
+/// The parts of a tile's rows in the slice of all cells.
+fn spans(grid: &Grid, row: usize, column: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+    let (width, height) = (grid.width(), grid.height());
+    let right = ((column + 1) * TILE).min(width);
+    let left = (column * TILE).min(right);
+    (row * TILE..((row + 1) * TILE).min(height)).map(move |y| y * width + left..y * width + right)
+}

@@ -1,0 +1,42 @@
+//! A flood plain that falls from the left border to the right, between low sides.
+
+use super::{TerrainParams, fractal, frame::Frame};
+use crate::core::grid::Grid;
+
+/// Height of the swells, and of the sides at the upper and lower border, as shares of the fall.
+const SWELLS: f32 = 0.03;
+const SIDES: f64 = 0.3;
+
+/// Heights of any scale; the caller normalises them. The plain is as wide as the feature size to each side.
+pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
+    let swells = fractal::rugged(params, frame, seed, SWELLS);
+    let (size, (half_width, half_height)) = (f64::from(params.feature_size), frame.half_extent());
+    let mut heights = frame.sample(|u, v| {
+        let beside = (v.abs() - size).max(0.0) / (half_height - size).max(f64::MIN_POSITIVE);
+        0.5 - 0.5 * u / half_width + SIDES * beside * beside
+    });
+    heights.iter_mut().zip(swells.iter()).for_each(|(height, swell)| *height += swell);
+    heights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Generator, normalized},
+        *,
+    };
+
+    #[test]
+    fn the_plain_falls_evenly_and_lies_below_its_sides() {
+        for seed in [1, 2, 3, 5, 8] {
+            let params = TerrainParams { generator: Generator::FloodPlain, feature_size: 0.3, ..Default::default() };
+            let map = normalized(heights(&params, Frame::new(256, 128), seed), 100.0);
+            let along: Vec<f32> = (0..256).map(|x| (40..88).map(|y| map.at(x, y)).sum::<f32>() / 48.0).collect();
+            assert!((32..256).all(|x| along[x] < along[x - 32]), "seed {seed}: it rises on its way");
+            // The fall of a half is that of the other.
+            let [upper, lower] = [along[0] - along[127], along[128] - along[255]];
+            assert!((upper / lower - 1.0).abs() < 0.2, "seed {seed}: {upper} and {lower} m");
+            assert!((0..256).all(|x| map.at(x, 0).min(map.at(x, 127)) > along[x] + 10.0), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Sums of noise octaves: Perlin, simplex, fBm, ridged and billow.
+//!
+//! h(p) = Σ aₖ·n(fₖ·p) with fₖ = frequency·lacunarityᵏ. Perlin and simplex take aₖ = persistenceᵏ (McDonald 2020);
+//! fBm, ridged and billow take aₖ = lacunarity^(−H·k), which does not depend on the number of octaves that an interval of
+//! frequencies is divided into (Ebert et al. 2003, chapter 16). Ridged squares 1 − |n| and weights every octave by the
+//! one before; billow sums |n|.
+//!
+//! Every octave is turned and shifted against the others, so that their lattices don't add up to visible rows. Perlin
+//! noise is a cut through solid noise, because plane Perlin noise of this crate has only four gradients and vanishes at
+//! every lattice point; simplex noise is plane.
+//!
+//! Octaves that the cells cannot show are faded out. For Perlin a period of two cells is still whole: at sizes that are
+//! powers of two this leaves exactly what the first article's program shows, which samples finer octaves at their
+//! lattice points, where they are 0. The others are whole down to four cells, since folding doubles their frequencies.
+
+use noise::{NoiseFn, Perlin, Simplex};
+
+use super::{Generator, TerrainParams, frame::Frame, normalized};
+use crate::core::{grid::Grid, rng::Stream};
+
+/// Weight of a ridged octave per height of the one before (Ebert et al. 2003).
+const RIDGED_GAIN: f64 = 2.0;
+/// Simplex noise is read this much more slowly, which makes its bumps about as wide as Perlin's.
+const SIMPLEX_STRETCH: f64 = 1.3;
+/// Simplex noise times this is about as high as the Perlin noise that the ridged gain is meant for.
+const SIMPLEX_HEIGHT: f64 = 0.75;
+
+/// The octaves of a sum, before a map's cells limit them.
+struct Series {
+    /// Periods of the first octave per shorter side.
+    frequency: f64,
+    /// Frequency of an octave over that of the one before.
+    lacunarity: f64,
+    /// Height of an octave over that of the one before.
+    gain: f64,
+    /// Number of octaves.
+    count: u32,
+    /// The noise is read this much more slowly.
+    stretch: f64,
+    /// Cells per period at which an octave is gone; at twice as many it is whole.
+    finest: f64,
+}
+
+/// One layer of noise.
+struct Octave {
+    /// Noise periods per shorter side, times the cosine of the turn.
+    cosine: f64,
+    /// Noise periods per shorter side, times the sine of the turn.
+    sine: f64,
+    /// Where in the noise the map's centre lies.
+    offset: [f64; 3],
+    /// Height.
+    amplitude: f64,
+}
+
+impl Octave {
+    fn place(&self, u: f64, v: f64) -> [f64; 3] {
+        let [x, y, z] = self.offset;
+        [x + (self.cosine * u - self.sine * v), y + (self.sine * u + self.cosine * v), z]
+    }
+}
+
+impl Series {
+    /// The layers that the map can show, at least one.
+    fn octaves(&self, frame: Frame, stream: &mut Stream) -> Vec<Octave> {
+        let mut octaves = Vec::new();
+        let (mut frequency, mut height) = (self.frequency, 1.0);
+        let (mut cosine, mut sine) = (0.8, 0.6);
+        for index in 0..self.count {
+            let cells_per_period = frame.shorter() as f64 / frequency;
+            let shown = if index == 0 { 1.0 } else { (cells_per_period / self.finest - 1.0).clamp(0.0, 1.0) };
+            if shown == 0.0 {
+                break;
+            }
+            octaves.push(Octave {
+                cosine: cosine * frequency / self.stretch,
+                sine: sine * frequency / self.stretch,
+                offset: std::array::from_fn(|_| f64::from(stream.unit()) * 256.0),
+                amplitude: height * shown,
+            });
+            // The angle of the 3-4-5 triangle: no number of such turns ever comes back to the start.
+            (cosine, sine) = (0.8 * cosine - 0.6 * sine, 0.6 * cosine + 0.8 * sine);
+            frequency *= self.lacunarity;
+            height *= self.gain;
+        }
+        octaves
+    }
+}
+
+/// Rugged ground between 0 and a top, as fBm makes it of the octaves of a terrain.
+pub(super) fn rugged(params: &TerrainParams, frame: Frame, seed: u64, top: f32) -> Grid {
+    normalized(heights(&TerrainParams { generator: Generator::Fbm, ..params.clone() }, frame, seed), top)
+}
+
+/// Heights of any scale; the caller normalises them.
+pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
+    let mut stream = Stream::new(seed, "terrain.fractal", 0);
+    let table = stream.bits();
+    let (perlin, simplex) = (Perlin::new(table), Simplex::new(table));
+    let lacunarity = params.lacunarity.into();
+    let gain = match params.generator {
+        Generator::Perlin | Generator::Simplex => params.persistence.into(),
+        _ => 1.0 / libm::pow(lacunarity, params.hurst.into()),
+    };
+    let (stretch, finest) = if params.generator == Generator::Perlin { (1.0, 1.0) } else { (SIMPLEX_STRETCH, 2.0) };
+    let octaves =
+        Series { frequency: params.frequency.into(), lacunarity, gain, count: params.octaves, stretch, finest }
+            .octaves(frame, &mut stream);
+    match params.generator {
+        Generator::Perlin => summed(&octaves, frame, |place| perlin.get(place)),
+        Generator::Ridged => ridged(&octaves, frame, |[x, y, _]| SIMPLEX_HEIGHT * simplex.get([x, y])),
+        Generator::Billow => summed(&octaves, frame, |[x, y, _]| simplex.get([x, y]).abs()),
+        _ => summed(&octaves, frame, |[x, y, _]| simplex.get([x, y])),
+    }
+}
+
+/// Simplex noise with octaves of equal height, from `frequency` periods per shorter side down to the cells.
+pub(super) fn grain(frequency: f64, frame: Frame, stream: &mut Stream) -> Grid {
+    let simplex = Simplex::new(stream.bits());
+    let series =
+        Series { frequency, lacunarity: 2.0, gain: 1.0, count: u32::MAX, stretch: SIMPLEX_STRETCH, finest: 2.0 };
+    summed(&series.octaves(frame, stream), frame, |[x, y, _]| simplex.get([x, y]))
+}
+
+fn summed(octaves: &[Octave], frame: Frame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
+    frame.sample(|u, v| octaves.iter().map(|octave| octave.amplitude * noise(octave.place(u, v))).sum())
+}
+
+fn ridged(octaves: &[Octave], frame: Frame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
+    frame.sample(|u, v| {
+        let (mut sum, mut weight) = (0.0, 1.0);
+        for octave in octaves {
+            let crest = 1.0 - noise(octave.place(u, v)).abs();
+            let signal = crest * crest * weight;
+            sum += octave.amplitude * signal;
+            weight = (RIDGED_GAIN * signal).clamp(0.0, 1.0);
+        }
+        sum
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octaves_end_where_the_cells_cannot_show_them() {
+        let count = |size, count, finest| {
+            let series = Series { frequency: 1.0, lacunarity: 2.0, gain: 0.6, count, stretch: 1.0, finest };
+            series.octaves(Frame::new(size, size), &mut Stream::new(1, "test", 0)).len()
+        };
+        assert_eq!(count(256, 15, 1.0), 8, "the last has a period of two cells");
+        assert_eq!(count(512, 15, 1.0), 9);
+        assert_eq!(count(256, 15, 2.0), 7, "the last has a period of four cells");
+        assert_eq!(count(256, 3, 1.0), 3);
+        assert_eq!(count(1, 15, 1.0), 1);
+    }
+
+    #[test]
+    fn fbm_does_not_depend_on_persistence() {
+        let frame = Frame::new(40, 40);
+        let map =
+            |generator, persistence| heights(&TerrainParams { generator, persistence, ..Default::default() }, frame, 3);
+        assert_eq!(map(Generator::Fbm, 0.3), map(Generator::Fbm, 0.8));
+        assert_ne!(map(Generator::Simplex, 0.3), map(Generator::Simplex, 0.8));
+    }
+}

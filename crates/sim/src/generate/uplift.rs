@@ -1,0 +1,97 @@
+//! Maps of uplift: where land rises, as a share of its fastest rise.
+
+use bevy_reflect::Reflect;
+use noise::{NoiseFn, Perlin};
+
+use super::{frame::Frame, normalized};
+use crate::core::{grid::Grid, rng::Stream};
+
+/// Where land rises.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Uplift {
+    /// Everywhere alike.
+    #[default]
+    Uniform,
+    /// In the middle of the map, less and less towards its sides.
+    Dome,
+    /// In a belt that winds from the upper side to the lower one.
+    Belt,
+    /// On one side of a fault that winds from the upper side to the lower one: two plates, of which one rises.
+    Fault,
+    /// Here and there, in smooth patches.
+    Patches,
+    /// Nowhere, until it is painted.
+    Nowhere,
+}
+
+impl Uplift {
+    /// All of them, with their names in scripts.
+    pub const ALL: [(Self, &str); 6] = [
+        (Self::Uniform, "uniform"),
+        (Self::Dome, "dome"),
+        (Self::Belt, "belt"),
+        (Self::Fault, "fault"),
+        (Self::Patches, "patches"),
+        (Self::Nowhere, "nowhere"),
+    ];
+}
+
+/// Half the width of the belt, how far belt and fault wind to each side, and the width of the fault's ramp, as shares of the shorter side.
+const BELT: f64 = 0.3;
+const BENDS: f64 = 0.12;
+const RAMP: f64 = 0.03;
+/// Angles of belt and fault with the columns, in radians: no row or column of cells runs along them. The belt's flanks face the
+/// corners, where the borders pull rivers to the sides: together they leave no direction preferred.
+const BELT_ASLANT: f64 = 0.78;
+const FAULT_ASLANT: f64 = 0.5;
+/// Waves of belt and fault, and patches, along the shorter side.
+const WAVES: f64 = 1.7;
+const PATCHES: f64 = 2.3;
+
+/// A map of so many columns and rows with shares from 0 to 1; the same forms at every resolution. Dome, belt and patches reach both.
+pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid {
+    let frame = Frame::new(width, height);
+    let mut stream = Stream::new(seed, "uplift", 0);
+    let noise = Perlin::new(stream.bits());
+    let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.unit()) + 0.5);
+    let (half_width, half_height) = frame.half_extent();
+    let aslant = if kind == Uplift::Belt { BELT_ASLANT } else { FAULT_ASLANT };
+    let (across, along) = (libm::cos(aslant), libm::sin(aslant));
+    let beside =
+        |u: f64, v: f64| u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other]);
+    // Falls from 1 to 0 between 0 and 1, smoothly.
+    let fading = |far: f64| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * far.clamp(0.0, 1.0));
+    match kind {
+        Uplift::Uniform => Grid::filled(width, height, 1.0),
+        Uplift::Nowhere => Grid::filled(width, height, 0.0),
+        Uplift::Dome => frame.sample(|u, v| {
+            fading(((u / half_width) * (u / half_width) + (v / half_height) * (v / half_height)).sqrt())
+        }),
+        Uplift::Belt => frame.sample(|u, v| fading(beside(u, v).abs() / BELT)),
+        Uplift::Fault => frame.sample(|u, v| fading(0.5 + beside(u, v) / RAMP)),
+        Uplift::Patches => normalized(frame.sample(|u, v| noise.get([PATCHES * u + place, PATCHES * v + other])), 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_are_shares_and_the_same_at_twice_the_resolution() {
+        for (kind, name) in Uplift::ALL {
+            for (width, height) in [(64, 64), (90, 40), (1, 1), (1, 300)] {
+                let map = uplift_map(kind, width, height, 3);
+                assert!(map.iter().all(|share| (0.0..=1.0).contains(share)), "{name}");
+                let fine = uplift_map(kind, 2 * width, 2 * height, 3).resampled(width, height);
+                let off = map.iter().zip(fine.iter()).map(|(a, b)| (a - b).abs()).sum::<f32>() / map.len() as f32;
+                assert!(off < 0.02 || width * height < 999, "{name}: {off}");
+            }
+        }
+        assert_ne!(uplift_map(Uplift::Fault, 64, 64, 1), uplift_map(Uplift::Fault, 64, 64, 2));
+        let fault = uplift_map(Uplift::Fault, 64, 64, 1);
+        assert!(fault.at(0, 20) == 1.0 && fault.at(63, 20) == 0.0);
+        let dome = uplift_map(Uplift::Dome, 65, 65, 1);
+        assert!(dome.at(32, 32) == 1.0 && dome.at(0, 32) < 0.01);
+    }
+}

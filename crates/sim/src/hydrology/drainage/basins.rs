@@ -1,0 +1,92 @@
+//! Which hollow every cell runs to.
+//!
+//! Strips of rows follow their cells' ways to the ends that these have in the strip: a cell that gives its water to none, or one of
+//! another strip. The ends of all strips are few. They are followed to the last, and every cell takes over the hollow of its end.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Drainage, NONE, Search, step_from};
+use crate::simd::stencil::Border;
+
+/// Rows of a strip.
+pub(super) const ROWS: usize = 32;
+/// The end of a cell's way that is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Writes for every cell of a strip the number of its end, and lists the cells that are ends; `first` is the strip's first cell.
+fn follow(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u32> {
+    let (mut ends, mut way) = (Vec::new(), Vec::new());
+    ends_of.fill(UNKNOWN);
+    for start in 0..ends_of.len() {
+        let mut here = start;
+        let end = loop {
+            if ends_of[here] != UNKNOWN {
+                break ends_of[here];
+            }
+            way.push(here);
+            let cell = first + here;
+            let next = if to[cell] == NONE { cell } else { step_from(border, cell, to[cell]) };
+            let inside = next.wrapping_sub(first);
+            if next == cell || inside >= ends_of.len() {
+                ends.push(next as u32);
+                break ends.len() as u32 - 1;
+            }
+            here = inside;
+        };
+        way.drain(..).for_each(|cell| ends_of[cell] = end);
+    }
+    ends
+}
+
+impl Drainage {
+    /// Follows the ways of the cells of these rows, which are whole strips.
+    pub(super) fn follow(&mut self, rows: Range<usize>) {
+        let Self { border, to, hollow, search, .. } = self;
+        let (border, cells) = (*border, ROWS * border.width);
+        let first = rows.start * border.width;
+        let strips = hollow[first..rows.end * border.width].par_chunks_mut(cells).enumerate();
+        search.ends.par_extend(strips.map(|(strip, ends_of)| follow(border, to, first + strip * cells, ends_of)));
+    }
+
+    /// Numbers the hollows from 1, and finds that of every end; 0 for one that runs to an outlet.
+    pub(super) fn number_hollows(&mut self) {
+        let Self { border, hollow, outlets, levels, search: Search { ends, hollows, .. }, .. } = self;
+        let cells = ROWS * border.width;
+        levels.truncate(1);
+        *hollows = ends.iter().map(|ends| vec![UNKNOWN; ends.len()]).collect();
+        let mut way = Vec::new();
+        for start in ends.iter().enumerate().flat_map(|(strip, ends)| (0..ends.len()).map(move |end| (strip, end))) {
+            let mut here = start;
+            let number = loop {
+                let (strip, end) = here;
+                if hollows[strip][end] != UNKNOWN {
+                    break hollows[strip][end];
+                }
+                way.push(here);
+                let cell = ends[strip][end];
+                let next = cell as usize / cells;
+                if next == strip {
+                    // It gives its water to none.
+                    if outlets.binary_search(&cell).is_ok() {
+                        break 0;
+                    }
+                    levels.push(f32::INFINITY);
+                    break levels.len() as u32 - 1;
+                }
+                here = (next, hollow[cell as usize] as usize);
+            };
+            way.drain(..).for_each(|(strip, end)| hollows[strip][end] = number);
+        }
+    }
+
+    /// Writes for every cell of these rows the hollow of its end.
+    pub(super) fn take_over(&mut self, rows: Range<usize>) {
+        let Self { border, hollow, search, .. } = self;
+        let strips = hollow[rows.start * border.width..rows.end * border.width].par_chunks_mut(ROWS * border.width);
+        strips.zip(&search.hollows[rows.start / ROWS..]).for_each(|(cells, hollows)| {
+            cells.iter_mut().for_each(|cell| *cell = hollows[*cell as usize]);
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! Hollows: over which pass each drains, and how the water gets there.
+
+use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
+
+use rayon::prelude::*;
+
+use super::{
+    Diagonal, Drainage, NONE,
+    receivers::{pad, row_of},
+    step_from,
+};
+use crate::simd::stencil::Border;
+
+/// Beyond the border lies no hollow.
+const NOWHERE: u32 = u32::MAX;
+/// Cells that are looked at together for whether a boundary runs through them.
+const TOGETHER: usize = 16;
+/// Passes that are remembered while rows are searched, so that most boundaries are noted once in some rows.
+const REMEMBERED: usize = 256;
+/// Rows that a thread searches at once.
+const ROWS: usize = 16;
+
+/// A pass between two hollows, or between a hollow and what drains already. Lower ones come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pass {
+    /// Its two cells, the higher one first: height in the order of numbers, then a lot.
+    ranks: [(i32, u32); 2],
+    /// A cell of the first hollow, and the step from there to the second.
+    cell: u32,
+    step: u8,
+    hollows: [u32; 2],
+}
+
+/// A whole number that is larger for a larger number.
+fn ordered(number: f32) -> i32 {
+    let bits = number.to_bits() as i32;
+    bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
+/// Finds the lowest passes between hollows that have a cell in these rows, each at least once.
+pub(super) fn passes(
+    border: Border,
+    rows: Range<usize>,
+    ground: &[f32],
+    hollow: &[u32],
+    diagonal: Diagonal,
+) -> Vec<Pass> {
+    let chunks = rows.clone().into_par_iter().step_by(ROWS).map(|first| {
+        let mut found = Found { list: Vec::new(), last: vec![None; REMEMBERED] };
+        let mut padded = [(); 2].map(|()| vec![NOWHERE; border.width + 2]);
+        for y in first..(first + ROWS).min(rows.end) {
+            for (padded, dy) in padded.iter_mut().zip([0, 1]) {
+                pad(border, row_of(border, hollow, y as isize + dy), NOWHERE, padded);
+            }
+            found.search_row(border, y, &padded, |cell, other| {
+                let rank = |cell: usize| (ordered(ground[cell]), diagonal.lot(cell as u32));
+                let [one, other] = [rank(cell), rank(other)];
+                [one.max(other), one.min(other)]
+            });
+        }
+        found.list.extend(found.last.into_iter().flatten());
+        found.list
+    });
+    let chunks: Vec<Vec<Pass>> = chunks.collect();
+    chunks.concat()
+}
+
+/// Passes that are found in some rows.
+struct Found {
+    list: Vec<Pass>,
+    /// The lowest ones between pairs of hollows that were met last.
+    last: Vec<Option<Pass>>,
+}
+
+impl Found {
+    /// Searches a row for boundaries to what lies behind it and in the row after it.
+    fn search_row(
+        &mut self,
+        border: Border,
+        y: usize,
+        [own, after]: &[Vec<u32>; 2],
+        ranks: impl Fn(usize, usize) -> [(i32, u32); 2],
+    ) {
+        let width = border.width;
+        let here = &own[1..=width];
+        let around = [&own[2..], &after[2..], &after[1..=width], &after[..width]];
+        for start in (0..width).step_by(TOGETHER) {
+            let part = start..(start + TOGETHER).min(width);
+            let apart = around.iter().fold(0, |apart, row| {
+                let pairs = here[part.clone()].iter().zip(&row[part.clone()]);
+                pairs.fold(apart, |apart, (here, there)| apart | (here ^ there))
+            });
+            if apart == 0 {
+                continue;
+            }
+            for x in part {
+                for (step, row) in around.iter().enumerate() {
+                    let hollows = [here[x], row[x]];
+                    if hollows[0] == hollows[1] || hollows[1] == NOWHERE {
+                        continue;
+                    }
+                    let cell = y * width + x;
+                    let ranks = ranks(cell, step_from(border, cell, step as u8));
+                    self.note(Pass { ranks, cell: cell as u32, step: step as u8, hollows });
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, pass: Pass) {
+        let [one, other] = pass.hollows;
+        let place = (one ^ other).wrapping_mul(0x9E37_79B1) >> 24;
+        let known = &mut self.last[place as usize % REMEMBERED];
+        match known {
+            Some(known) if [[one, other], [other, one]].contains(&known.hollows) => *known = pass.min(*known),
+            _ => self.list.extend(known.replace(pass)),
+        }
+    }
+}
+
+/// Numbers of the passes of each hollow, one hollow after the other.
+struct Passes {
+    numbers: Vec<u32>,
+    firsts: Vec<u32>,
+}
+
+impl Passes {
+    fn new(passes: &[Pass], hollows: usize) -> Self {
+        let mut firsts = vec![0; hollows + 1];
+        let sides = |(number, pass): (usize, &Pass)| pass.hollows.map(|hollow| (hollow as usize, number as u32));
+        passes.iter().enumerate().flat_map(sides).for_each(|(hollow, _)| firsts[hollow + 1] += 1);
+        for hollow in 0..hollows {
+            firsts[hollow + 1] += firsts[hollow];
+        }
+        let (mut numbers, mut next) = (vec![0; 2 * passes.len()], firsts.clone());
+        for (hollow, number) in passes.iter().enumerate().flat_map(sides) {
+            numbers[next[hollow] as usize] = number;
+            next[hollow] += 1;
+        }
+        Self { numbers, firsts }
+    }
+
+    fn of(&self, hollow: u32) -> impl Iterator<Item = u32> {
+        let [first, end] = [0, 1].map(|next| self.firsts[hollow as usize + next] as usize);
+        self.numbers[first..end].iter().copied()
+    }
+}
+
+impl Drainage {
+    /// Joins hollows to what drains already, over the lowest pass first. Afterwards the trees of the outlets hold all cells.
+    pub(super) fn join_hollows(&mut self, ground: &[f32]) {
+        let mut passes = std::mem::take(&mut self.search.passes);
+        passes.par_sort_unstable();
+        let around = Passes::new(&passes, self.levels.len());
+        let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.hollows).collect();
+        let mut heap: BinaryHeap<Reverse<u32>> = around.of(0).map(Reverse).collect();
+        while let Some(Reverse(number)) = heap.pop() {
+            let levels = sides[number as usize].map(|hollow| self.levels[hollow as usize]);
+            let Some(joined) = levels.iter().position(|&level| level == f32::INFINITY) else { continue };
+            let Pass { cell, step, hollows, .. } = passes[number as usize];
+            let cells = [cell as usize, self.step(cell as usize, step)];
+            self.levels[hollows[joined] as usize] =
+                cells.iter().fold(levels[1 - joined], |level, &cell| level.max(ground[cell]));
+            self.lead(cells[joined], if joined == 0 { step } else { step ^ 4 });
+            let open =
+                |pass: &u32| sides[*pass as usize].iter().any(|&hollow| self.levels[hollow as usize] == f32::INFINITY);
+            heap.extend(around.of(hollows[joined]).filter(open).map(Reverse));
+        }
+    }
+
+    /// Turns the way from a cell to the bottom of its hollow round, so that the bottom drains over this cell.
+    fn lead(&mut self, mut cell: usize, mut step: u8) {
+        loop {
+            let old = std::mem::replace(&mut self.to[cell], step);
+            let receiver = self.step(cell, step);
+            self.from[receiver] |= 1 << (step ^ 4);
+            if old == NONE {
+                return;
+            }
+            let next = self.step(cell, old);
+            self.from[next] &= !(1 << (old ^ 4));
+            (cell, step) = (next, old ^ 4);
+        }
+    }
+}

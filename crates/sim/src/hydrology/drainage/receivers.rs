@@ -1,0 +1,169 @@
+//! The steepest neighbour of every cell.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{NONE, STEPS, neighbour};
+use crate::{
+    core::terrain::Edge,
+    simd::{
+        real::{Kernel, with_eight_lanes},
+        stencil::Border,
+    },
+};
+
+/// How long a diagonal is, in cells, where neighbours are compared.
+#[derive(Clone, Copy, Debug)]
+pub enum Diagonal {
+    /// √2: plain D8.
+    Plain,
+    /// 2 − r with r uniform from 0 to 0.96, one for each cell and each of these keys.
+    Random(u64),
+}
+
+/// The largest r. Fairfield & Leymarie let it reach 1, which gives a plane's flow its direction on the mean. Rivers that cut such
+/// land turn a few hundredths of its hillsides to the diagonals, because water that runs across corners runs in narrower strips; with
+/// this they face every way alike.
+const LARGEST: f32 = 0.96;
+
+impl Diagonal {
+    /// Decides between cells of one height, at random.
+    #[inline(always)]
+    pub(super) fn lot(self, cell: u32) -> u32 {
+        match self {
+            Self::Plain => mixed(cell, 0),
+            Self::Random(key) => mixed(cell, key),
+        }
+    }
+
+    /// What a diagonal is shorter than two cells by.
+    #[inline(always)]
+    pub(super) fn draw(self, cell: u32) -> f32 {
+        match self {
+            Self::Plain => 2.0 - std::f32::consts::SQRT_2,
+            Self::Random(key) => (mixed(cell, key) >> 8) as f32 * (LARGEST / (1 << 24) as f32),
+        }
+    }
+}
+
+/// Bits that look random, of a cell and a key: two rounds of multiplying and folding (Wellons 2018, "lowbias32").
+#[inline(always)]
+fn mixed(cell: u32, key: u64) -> u32 {
+    let mut bits = cell ^ key as u32;
+    bits = (bits ^ bits >> 16).wrapping_mul(0x7feb_352d);
+    bits = (bits ^ bits >> 15).wrapping_mul(0x846c_a68b) ^ (key >> 32) as u32;
+    bits = (bits ^ bits >> 16).wrapping_mul(0x7feb_352d);
+    bits ^ bits >> 15
+}
+
+/// Rows that a thread takes at once.
+const ROWS: usize = 16;
+
+/// A row that a map has; beyond its border, none.
+pub(super) fn row_of<T>(border: Border, cells: &[T], y: isize) -> Option<&[T]> {
+    let y = border.edge.index(y, border.height)?;
+    // On a map of one row that goes round, a row is not its own neighbour.
+    Some(&cells[y * border.width..][..border.width])
+}
+
+/// Copies a row with a cell beyond either end.
+pub(super) fn pad<T: Copy>(border: Border, row: Option<&[T]>, beyond: T, padded: &mut [T]) {
+    match row {
+        Some(row) => {
+            let (first, last) = (row[0], row[row.len() - 1]);
+            padded[1..=row.len()].copy_from_slice(row);
+            let wraps = border.edge == Edge::Wrap;
+            (padded[0], padded[row.len() + 1]) = if wraps { (last, first) } else { (beyond, beyond) };
+        }
+        None => padded.fill(beyond),
+    }
+}
+
+/// Fills in the step from every cell of these rows to its receiver; [`NONE`] where no neighbour lies lower, and none of those on its level has a
+/// lower lot.
+pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal: Diagonal, to: &mut [u8]) {
+    let width = border.width;
+    to[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, to)| {
+        let mut padded = [(); 3].map(|()| vec![0.0; width + 2]);
+        let (mut best, mut step) = (vec![0.0; width], vec![0; width]);
+        for (line, to) in to.chunks_mut(width).enumerate() {
+            let y = rows.start + chunk * ROWS + line;
+            for (padded, dy) in padded.iter_mut().zip([-1, 0, 1]) {
+                pad(border, row_of(border, ground, y as isize + dy), f32::INFINITY, padded);
+            }
+            let first = (y * width) as u32;
+            with_eight_lanes(Steepest { rows: &padded, first, diagonal, best: &mut best, step: &mut step, to });
+            for (x, to) in to.iter_mut().enumerate().filter(|(_, to)| **to == NONE) {
+                *to = on_level(border, ground, diagonal, y * width + x);
+            }
+        }
+    });
+}
+
+/// The step to the neighbour on a cell's own level with the lowest lot, if that is below the cell's own.
+fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> u8 {
+    let lot = |cell: usize| (diagonal.lot(cell as u32), cell);
+    let beside = (0..8).filter_map(|step| neighbour(border, cell, step).map(|other| (other, step)));
+    let level = beside.filter(|&(other, _)| ground[other] == ground[cell]).map(|(other, step)| (lot(other), step));
+    level.min().filter(|&(other, _)| other < lot(cell)).map_or(NONE, |(_, step)| step)
+}
+
+/// The receivers of a row.
+struct Steepest<'a> {
+    rows: &'a [Vec<f32>; 3],
+    first: u32,
+    diagonal: Diagonal,
+    best: &'a mut [f32],
+    step: &'a mut [u32],
+    to: &'a mut [u8],
+}
+
+impl Kernel for Steepest<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { rows, first, diagonal, best, step, to } = self;
+        let width = to.len();
+        // Diagonals first: `best` holds how much a fall across a corner counts, until it holds the largest fall.
+        for (x, best) in best.iter_mut().enumerate() {
+            *best = 1.0 / (2.0 - diagonal.draw(first + x as u32));
+        }
+        let here = &rows[1][1..=width];
+        let around: [&[f32]; 8] = STEPS.map(|(dx, dy)| &rows[(1 + dy) as usize][(1 + dx) as usize..][..width]);
+        for x in 0..width {
+            let across = best[x];
+            let (mut most, mut way) = (0.0, u32::from(NONE));
+            for (number, row) in around.iter().enumerate() {
+                let fall = (here[x] - row[x]) * if number & 1 == 1 { across } else { 1.0 };
+                way = if fall > most { number as u32 } else { way };
+                most = if fall > most { fall } else { most };
+            }
+            step[x] = way;
+        }
+        for (to, &step) in to.iter_mut().zip(step.iter()) {
+            *to = step as u8;
+        }
+    }
+}
+
+/// From the steps to receivers, finds the steps to donors of the cells of these rows.
+pub(super) fn turn_round(border: Border, rows: Range<usize>, to: &[u8], from: &mut [u8]) {
+    let width = border.width;
+    from[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, from)| {
+        let mut padded = [(); 3].map(|()| vec![NONE; width + 2]);
+        for (line, from) in from.chunks_mut(width).enumerate() {
+            let y = (rows.start + chunk * ROWS + line) as isize;
+            for (padded, dy) in padded.iter_mut().zip([-1, 0, 1]) {
+                pad(border, row_of(border, to, y + dy), NONE, padded);
+            }
+            from.fill(0);
+            for (number, (dx, dy)) in STEPS.iter().enumerate() {
+                let row = &padded[(1 + dy) as usize][(1 + dx) as usize..][..width];
+                let back = number as u8 ^ 4;
+                from.iter_mut().zip(row).for_each(|(from, &to)| *from |= u8::from(to == back) << number);
+            }
+        }
+    });
+}

@@ -1,0 +1,373 @@
+//! Rivers where droplets run: lines along which most of their water passes.
+//!
+//! A cell lies on a line if more water passes it than the cells on both sides, seen across the flow. Lines are traced from where most water
+//! passes, down the flow and up, to the border, to another line, or to where little is left. So a river may divide, as on a delta, which
+//! the ways of the land's own drainage never do.
+
+use std::collections::BTreeMap;
+
+use super::{Network, Orders, Place, Reach, RiverParams, smooth, unrolled};
+use crate::{
+    core::{grid::Grid, terrain::Terrain},
+    hydrology::drainage::Drainage,
+    simd::stencil::Border,
+};
+
+/// Water that passes each cell, in cubic metres per second, and that water times its direction.
+pub type Streams = [Grid; 3];
+
+/// How far to both sides of a line its water passes, in cells: no other line lies there.
+const ASIDE: isize = 2;
+/// A line goes on while this share of the water passes with which one may begin.
+const GOES_ON: f32 = 0.3;
+/// Lines of fewer cells are no rivers, unless they join two others.
+const SHORTEST: usize = 6;
+/// Cells up and down a line over which its discharge is a mean.
+const EVEN: usize = 3;
+const NONE: u32 = u32::MAX;
+
+/// The eight directions, in the order of their angles from the map's right towards its lower side.
+const TURNS: [[isize; 2]; 8] = [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]];
+
+/// What lines are traced by.
+struct Flow {
+    border: Border,
+    /// The maps, blurred over the cells around.
+    streams: Streams,
+    /// Water that passes a line through a cell and the cells beside it.
+    passing: Vec<f32>,
+}
+
+impl Flow {
+    fn new(border: Border, raw: &Streams) -> Self {
+        let mut flow = Self { border, streams: raw.each_ref().map(|map| blurred(border, map)), passing: Vec::new() };
+        let passing = |cell: usize| {
+            let Some(heading) = flow.heading(cell) else { return 0.0 };
+            let [across, down] = aside(heading);
+            let beside = (-ASIDE..=ASIDE).filter_map(|far| border.moved(cell, [far * across, far * down]));
+            let along = |other: &usize| {
+                let [x, y] = [raw[1][*other], raw[2][*other]];
+                x * heading[0] + y * heading[1] > 0.0
+            };
+            beside.filter(along).map(|cell| raw[0][cell]).sum()
+        };
+        flow.passing = (0..raw[0].len()).map(passing).collect();
+        flow
+    }
+
+    /// Where the water goes, as a unit vector; nowhere where none passes.
+    fn heading(&self, cell: usize) -> Option<[f32; 2]> {
+        let [x, y] = [self.streams[1][cell], self.streams[2][cell]];
+        let length = (x * x + y * y).sqrt();
+        (length > 0.0).then(|| [x / length, y / length])
+    }
+
+    /// The water of a cell and of both beside it, across the flow.
+    fn profile(&self, cell: usize, heading: [f32; 2]) -> [f32; 3] {
+        let [across, down] = aside(heading);
+        let water =
+            |far: isize| self.border.moved(cell, [far * across, far * down]).map_or(0.0, |cell| self.streams[0][cell]);
+        [water(-1), water(0), water(1)]
+    }
+
+    /// Whether a cell lies on a line.
+    fn is_crest(&self, cell: usize) -> bool {
+        self.heading(cell).is_some_and(|heading| {
+            let [before, own, after] = self.profile(cell, heading);
+            own > before && own >= after
+        })
+    }
+
+    /// The next cell down the flow, or up: of those ahead the one that most water passes.
+    fn next(&self, cell: usize, upstream: bool) -> Option<usize> {
+        let heading = self.heading(cell)?.map(|part| if upstream { -part } else { part });
+        let towards = |[x, y]: [isize; 2], [along, down]: [f32; 2]| {
+            (x as f32 * along + y as f32 * down) / ((x * x + y * y) as f32).sqrt()
+        };
+        let ahead = TURNS.into_iter().filter(|&turn| towards(turn, heading) > 0.3);
+        let cells = ahead.filter_map(|turn| {
+            let next = self.border.moved(cell, turn)?;
+            let own = self.heading(next)?.map(|part| if upstream { -part } else { part });
+            (towards(turn, own) > -0.1).then(|| (next, self.streams[0][next] * towards(turn, heading)))
+        });
+        cells.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(next, _)| next)
+    }
+
+    /// Where a line runs in a cell, in cells from the cell's middle.
+    fn middle(&self, cell: usize) -> [f64; 2] {
+        let Some(heading) = self.heading(cell) else { return [0.0; 2] };
+        let [before, own, after] = self.profile(cell, heading);
+        let bend = before - 2.0 * own + after;
+        let shift = if bend < 0.0 { (0.5 * (before - after) / bend).clamp(-0.5, 0.5) } else { 0.0 };
+        aside(heading).map(|part| f64::from(shift) * part as f64)
+    }
+}
+
+/// The step across a flow: along a column or a row, so that a line that runs slantwise counts each of its cells once.
+fn aside([along, down]: [f32; 2]) -> [isize; 2] {
+    if along.abs() >= down.abs() { [0, 1] } else { [1, 0] }
+}
+
+/// A map of means: half of a cell, and a quarter of those on both sides, along rows and columns.
+fn blurred(border: Border, map: &Grid) -> Grid {
+    let along = |map: &Grid, [x, y]: [isize; 2]| {
+        Grid::from_fn(border.width, border.height, |column, row| {
+            let cell = row * border.width + column;
+            let beside = |sign: isize| border.moved(cell, [sign * x, sign * y]).map_or(0.0, |cell| map[cell]);
+            0.5 * map[cell] + 0.25 * (beside(-1) + beside(1))
+        })
+    };
+    along(&along(map, [1, 0]), [0, 1])
+}
+
+/// Lines of cells, downstream, and which one each cell near one belongs to.
+struct Lines {
+    lines: Vec<Vec<usize>>,
+    /// The cell of a line nearest to each cell that lies beside one.
+    owners: Vec<u32>,
+}
+
+impl Lines {
+    /// Traces lines on which so much water passes.
+    fn trace(flow: &Flow, least: f32) -> Self {
+        let count = flow.passing.len();
+        let mut seeds: Vec<usize> =
+            (0..count).filter(|&cell| flow.passing[cell] >= least && flow.is_crest(cell)).collect();
+        seeds.sort_by(|one, other| flow.streams[0][*other].total_cmp(&flow.streams[0][*one]));
+        let mut traced = Self { lines: Vec::new(), owners: vec![NONE; count] };
+        // The number of the trace that came by.
+        let mut passed = vec![NONE; count];
+        for (seed, number) in seeds.into_iter().zip(0..) {
+            if traced.owners[seed] != NONE {
+                continue;
+            }
+            passed[seed] = number;
+            let mut halves = [false, true].map(|upstream| {
+                let (mut cells, mut here) = (Vec::new(), seed);
+                while let Some(next) = flow.next(here, upstream) {
+                    if flow.passing[next] < GOES_ON * least || passed[next] == number {
+                        break;
+                    }
+                    if traced.owners[next] != NONE {
+                        // It joins the other line, or leaves it.
+                        cells.push(traced.owners[next] as usize);
+                        return (cells, true);
+                    }
+                    passed[next] = number;
+                    cells.push(next);
+                    here = next;
+                }
+                (cells, false)
+            });
+            let [(down, joins), (up, leaves)] = &mut halves;
+            let mut cells: Vec<usize> = up.drain(..).rev().collect();
+            cells.push(seed);
+            cells.append(down);
+            if cells.len() >= SHORTEST || (*joins && *leaves && cells.len() > 2 && cells[0] != cells[cells.len() - 1]) {
+                traced.own(flow.border, &cells);
+                traced.lines.push(cells);
+            }
+        }
+        traced
+    }
+
+    /// Has the cells beside a line belong to it.
+    fn own(&mut self, border: Border, cells: &[usize]) {
+        for far in 0..=ASIDE {
+            for &cell in cells {
+                for (right, down) in (-far..=far).flat_map(|down| (-far..=far).map(move |right| (right, down))) {
+                    if let Some(beside) = border.moved(cell, [right, down])
+                        && self.owners[beside] == NONE
+                    {
+                        self.owners[beside] = cell as u32;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The lines, cut where others begin or end.
+    fn cut(self) -> Vec<Vec<usize>> {
+        let mut ends = vec![false; self.owners.len()];
+        for line in &self.lines {
+            (ends[line[0]], ends[line[line.len() - 1]]) = (true, true);
+        }
+        let mut parts = Vec::new();
+        for line in self.lines {
+            let mut part = Vec::new();
+            for (place, &cell) in line.iter().enumerate() {
+                part.push(cell);
+                if ends[cell] && place > 0 && place + 1 < line.len() {
+                    parts.push(std::mem::replace(&mut part, vec![cell]));
+                }
+            }
+            parts.push(part);
+        }
+        parts.retain(|part| part.len() > 1);
+        parts
+    }
+}
+
+impl Network {
+    /// The rivers that droplets make on a terrain. Where one divides, all its arms begin at the same place.
+    pub fn along(terrain: &Terrain, params: &RiverParams, streams: &Streams) -> Self {
+        let (border, cell_size) = (Border::of(terrain), f64::from(terrain.cell_size));
+        let flow = Flow::new(border, streams);
+        let least = params.discharge(f64::from(params.from_cells) * cell_size * cell_size).max(f32::MIN_POSITIVE);
+        let mut cut = Lines::trace(&flow, least).cut();
+        cut.sort_by_key(|cells| cells[0]);
+        let (drainage, ground) = (Drainage::of(terrain), terrain.ground());
+        let begins: BTreeMap<usize, usize> =
+            cut.iter().enumerate().rev().map(|(number, cells)| (cells[0], number)).collect();
+        let reach = |cells: &Vec<usize>| {
+            let mut places = unrolled(border, cells, |cell, at| {
+                let shift = flow.middle(cell);
+                let height = drainage.lake(cell, ground[cell]).unwrap_or(ground[cell]);
+                let at = [0, 1].map(|axis| (at[axis] + shift[axis] + 0.5) * cell_size);
+                Place { at, height, discharge: 0.0, width: 0.0, depth: 0.0 }
+            });
+            for (index, place) in places.iter_mut().enumerate() {
+                let near = &cells[index.saturating_sub(EVEN)..(index + EVEN + 1).min(cells.len())];
+                place.discharge = near.iter().map(|&cell| flow.passing[cell]).sum::<f32>() / near.len() as f32;
+                [place.width, place.depth] = params.channel(place.discharge);
+            }
+            smooth(&mut places);
+            let into = begins.get(&cells[cells.len() - 1]).copied();
+            Reach { places, order: 1, into, in_lake: drainage.lake(cells[0], ground[cells[0]]).is_some() }
+        };
+        let mut network = Self { reaches: cut.iter().map(reach).collect() };
+        network.find_orders();
+        network
+    }
+
+    /// Gives every reach its order by those that run into it. Reaches that run in a circle keep what they have.
+    fn find_orders(&mut self) {
+        let mut donors = vec![0_usize; self.reaches.len()];
+        self.reaches.iter().filter_map(|reach| reach.into).for_each(|into| donors[into] += 1);
+        let mut ready: Vec<usize> = (0..donors.len()).filter(|&reach| donors[reach] == 0).collect();
+        let mut orders = vec![Orders::default(); donors.len()];
+        while let Some(number) = ready.pop() {
+            let order = orders[number].below();
+            self.reaches[number].order = order;
+            let Some(into) = self.reaches[number].into else { continue };
+            orders[into].join(order);
+            donors[into] -= 1;
+            if donors[into] == 0 {
+                ready.push(into);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::terrain::Edge;
+
+    /// So much water, and its way: from the share of it to a place, in cells.
+    type Line<'a> = (f32, &'a dyn Fn(f32) -> [f32; 2]);
+
+    /// Streams along lines. Water spreads a cell to both sides.
+    fn streams(size: [usize; 2], edge: Edge, lines: &[Line<'_>]) -> (Border, Streams) {
+        let border = Border { width: size[0], height: size[1], edge };
+        let mut maps = [(); 3].map(|()| Grid::filled(size[0], size[1], 0.0));
+        for (water, line) in lines {
+            const STEPS: usize = 4000;
+            for step in 0..STEPS {
+                let [from, to] = [step, step + 1].map(|step| line(step as f32 / STEPS as f32));
+                let way = [to[0] - from[0], to[1] - from[1]];
+                let length = way[0].hypot(way[1]);
+                // Per cell along the axis that it mostly follows.
+                let passed = water * way[0].abs().max(way[1].abs());
+                let across = if way[0].abs() >= way[1].abs() { [0, 1] } else { [1, 0] };
+                let at = [from[0].floor() as isize, from[1].floor() as isize];
+                let aside = from[1] * across[1] as f32 + from[0] * across[0] as f32;
+                for far in -2..=2 {
+                    let middle = (at[0] * across[0] + at[1] * across[1] + far) as f32 + 0.5;
+                    let share = (1.0 - (aside - middle).abs() / 1.5).max(0.0) / 1.5;
+                    let [x, y] = [at[0] + far * across[0], at[1] + far * across[1]];
+                    if let (Some(x), Some(y)) = (edge.index(x, size[0]), edge.index(y, size[1])) {
+                        for (map, part) in maps.iter_mut().zip([1.0, way[0] / length, way[1] / length]) {
+                            map[y * size[0] + x] += passed * share * part;
+                        }
+                    }
+                }
+            }
+        }
+        (border, maps)
+    }
+
+    fn terrain(border: Border) -> Terrain {
+        Terrain::bare(Grid::from_fn(border.width, border.height, |x, _| 200.0 - x as f32), 10.0, border.edge)
+    }
+
+    /// From how many cells on there are rivers, so that this much water makes one.
+    fn from(discharge: f32) -> RiverParams {
+        let one = RiverParams { from_cells: 1.0, ..RiverParams::default() };
+        RiverParams { from_cells: discharge / one.discharge(100.0), ..one }
+    }
+
+    #[test]
+    fn a_bending_stream_is_one_line_along_its_middle_with_all_its_water() {
+        let bends = |share: f32| [share * 120.0, 30.0 + 8.0 * (share * 18.0).sin()];
+        let (border, maps) = streams([120, 60], Edge::Open, &[(4.0, &bends)]);
+        let network = Network::along(&terrain(border), &from(1.0), &maps);
+        let [river] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
+        assert!(river.places.len() > 110 && river.into.is_none() && river.order == 1, "{}", river.places.len());
+        for place in &river.places[4..river.places.len() - 4] {
+            let [x, y] = place.at.map(|at| (at / 10.0) as f32);
+            let away = (0..4000).map(|step| bends(step as f32 / 4000.0)).map(|[u, v]| (u - x).hypot(v - y));
+            let away = away.fold(f32::MAX, f32::min);
+            assert!(away < 0.6, "at {x}, {y} the line lies {away} cells from the middle");
+            assert!((place.discharge / 4.0 - 1.0).abs() < 0.2, "{} m³/s of 4", place.discharge);
+        }
+    }
+
+    #[test]
+    fn a_river_that_divides_has_arms_that_begin_at_one_place_and_share_its_water() {
+        let trunk = |share: f32| [share * 50.0, 40.0];
+        let (up, down) = (
+            |share: f32| [50.0 + share * 50.0, 40.0 - 25.0 * share],
+            |share: f32| [50.0 + share * 50.0, 40.0 + 25.0 * share],
+        );
+        let (border, maps) = streams([100, 80], Edge::Open, &[(6.0, &trunk), (3.5, &up), (2.5, &down)]);
+        let network = Network::along(&terrain(border), &from(1.0), &maps);
+        assert_eq!(network.reaches.len(), 3, "reaches");
+        let ends = |reach: &Reach| [reach.places[0], reach.places[reach.places.len() - 1]];
+        let trunk = network.reaches.iter().find(|reach| ends(reach)[0].at[0] < 20.0).expect("one begins at the border");
+        let meet = ends(trunk)[1].at;
+        let arms: Vec<&Reach> = network.reaches.iter().filter(|reach| ends(reach)[0].at == meet).collect();
+        assert!(arms.len() == 2 && trunk.into.is_some(), "{} arms begin at {meet:?}", arms.len());
+        let water: Vec<f32> = arms.iter().map(|arm| arm.places[arm.places.len() / 2].discharge).collect();
+        let both = water[0] + water[1];
+        assert!((both / 6.0 - 1.0).abs() < 0.2 && water[0].max(water[1]) / both < 0.65, "{water:?} of 6");
+        // And where two come together, the order grows.
+        let back: Streams = [maps[0].clone(), reversed(&maps[1]), reversed(&maps[2])];
+        let network = Network::along(&terrain(border), &from(1.0), &back);
+        let mut orders: Vec<u32> = network.reaches.iter().map(|reach| reach.order).collect();
+        orders.sort_unstable();
+        assert_eq!(orders, [1, 1, 2]);
+    }
+
+    fn reversed(map: &Grid) -> Grid {
+        Grid::from_fn(map.width(), map.height(), |x, y| -map.at(x, y))
+    }
+
+    #[test]
+    fn a_stream_that_goes_round_the_map_ends_and_where_nothing_runs_there_is_none() {
+        let round = |share: f32| [share * 40.0, 12.0];
+        let (border, maps) = streams([40, 24], Edge::Wrap, &[(2.0, &round)]);
+        let network = Network::along(&terrain(border), &from(0.5), &maps);
+        let cells: usize = network.reaches.iter().map(|reach| reach.places.len()).sum();
+        assert!((38..48).contains(&cells), "{cells} places");
+        for (width, height) in [(1, 1), (2, 3), (64, 1)] {
+            for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+                let (border, maps) = streams([width, height], edge, &[]);
+                assert_eq!(Network::along(&terrain(border), &from(1e-6), &maps), Network::default());
+                let full = [(); 3].map(|()| Grid::filled(width, height, 1.0));
+                let network = Network::along(&terrain(border), &from(1e-6), &full);
+                assert!(network.reaches.iter().all(|reach| reach.places.iter().all(|place| place.width.is_finite())));
+            }
+        }
+    }
+}

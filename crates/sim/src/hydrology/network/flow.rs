@@ -1,0 +1,73 @@
+//! Where water runs from each cell, and how much, as a picture that an engine moves water by.
+
+use rayon::prelude::*;
+
+use super::{Land, Rivers};
+use crate::{core::grid::Grid, hydrology::HEAVY_RAIN, simd::stencil::Border};
+
+impl Land {
+    /// The direction of the water of each cell as a part to the right and a part down the map, together of length 1, or 0 where none
+    /// runs; and its share of the largest water, from 0 to 1, by logarithms.
+    pub fn flow_map(&self) -> [Grid; 3] {
+        let (width, height) = (self.terrain.width(), self.terrain.height());
+        let border = Border::of(&self.terrain);
+        // What one cell gives.
+        let mut least = self.terrain.cell_area();
+        let [water, right, down] = match self.streams() {
+            Some(streams) => {
+                least *= HEAVY_RAIN;
+                streams
+            }
+            None => {
+                let rivers = Rivers::of(&self.terrain, &self.params);
+                let water = Grid::from_values(width, height, rivers.areas.iter().map(|&area| area as f32));
+                let ways: Vec<[f32; 2]> = (0..water.len()).map(|cell| rivers.way(cell)).collect();
+                let part = |axis: usize| {
+                    let moves = ways.iter().zip(water.iter()).map(|(way, water)| way[axis] * water);
+                    around(&Grid::from_values(width, height, moves), border)
+                };
+                let [right, down] = [0, 1].map(part);
+                [water, right, down]
+            }
+        };
+        let most = libm::log1p(f64::from(water.min_max().1) / least);
+        let strength = |&water: &f32| (libm::log1p(f64::from(water) / least) / most.max(f64::MIN_POSITIVE)) as f32;
+        let strength = Grid::from_values(width, height, water.iter().map(strength));
+        let long = |cell: usize| (right[cell] * right[cell] + down[cell] * down[cell]).sqrt().max(f32::MIN_POSITIVE);
+        let [right, down] = [&right, &down].map(|part| {
+            Grid::from_values(width, height, part.iter().enumerate().map(|(cell, part)| part / long(cell)))
+        });
+        [right, down, strength]
+    }
+}
+
+impl Rivers<'_> {
+    /// The direction from a cell to the one that gets its water, as parts to the right and down, together of length 1; 0 at an outlet.
+    fn way(&self, cell: usize) -> [f32; 2] {
+        let Some(next) = self.drainage.receiver(cell) else { return [0.0; 2] };
+        let width = self.border.width;
+        let step = |from: usize, to: usize| {
+            let step = to as isize - from as isize;
+            // Over a side of a map that goes round.
+            if step.abs() > 1 { -step.signum() as f32 } else { step as f32 }
+        };
+        let way = [step(cell % width, next % width), step(cell / width, next / width)];
+        let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
+        way.map(|part| part / length)
+    }
+}
+
+/// The sums of each cell and the eight around it: so the eight directions of the grid become a smooth way.
+fn around(map: &Grid, border: Border) -> Grid {
+    let (width, height) = (map.width(), map.height());
+    let mut sums = Grid::filled(width, height, 0.0);
+    sums.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+        let near = |middle: usize, side: usize| {
+            (-1..=1).filter_map(move |step| border.edge.index(middle as isize + step, side))
+        };
+        for (x, sum) in row.iter_mut().enumerate() {
+            *sum = near(y, height).flat_map(|y| near(x, width).map(move |x| (x, y))).map(|(x, y)| map.at(x, y)).sum();
+        }
+    });
+    sums
+}

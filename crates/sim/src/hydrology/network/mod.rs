@@ -1,0 +1,473 @@
+//! The rivers of a terrain as lines: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
+//!
+//! Water runs as [`drainage`](crate::hydrology::drainage) finds it, weighted by the map of rain; springs add theirs. Or it runs where droplets
+//! do (`courses.rs`). With Q the discharge when the bed is full,
+//!
+//! ```text
+//! Q = q·A,     w = a·Q^0.5,     d = b·Q^0.4
+//! ```
+//!
+//! A rained-on area above (for a spring, as much land as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS
+//! Professional Paper 252). The exponents are theirs. The factors differ between rivers by several times, so that they are parameters.
+
+mod bands;
+mod courses;
+mod flow;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy_reflect::Reflect;
+
+pub use self::courses::Streams;
+use super::{HEAVY_RAIN, drainage::Drainage};
+use crate::{
+    core::{
+        grid::Grid,
+        terrain::{Edge, Terrain},
+    },
+    params::{choice, knob},
+    simd::stencil::Border,
+};
+
+/// Exponents of width and depth over discharge.
+const WIDER: f32 = 0.5;
+const DEEPER: f32 = 0.4;
+/// How often a line is smoothed; each time, a place moves half the way to the middle of its neighbours.
+const SMOOTHINGS: usize = 3;
+/// Rivers are drawn over their beds as far as this beyond their banks, in cells: so all four cells around a bank know of it.
+const BEYOND: f32 = 1.5;
+/// Half the width of the widest river that is drawn, in cells.
+const WIDEST: f32 = 48.0;
+/// A millimetre in an hour, in metres per second.
+const RUNOFF_UNIT: f64 = 1e-3 / 3600.0;
+/// Said of a cell at which no reach begins.
+const NONE: u32 = u32::MAX;
+
+const LEOPOLD: &str = "Leopold & Maddock 1953; the value is ours";
+
+/// What leads the rivers that are drawn.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Course {
+    /// The land: from everywhere water runs down, and over the passes of hollows.
+    #[default]
+    Land,
+    /// Droplets: where most of their water passes, with the discharge of their rain and springs. While none have run, the land.
+    Droplets,
+}
+
+/// Where rivers begin, and how wide and deep they are.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct RiverParams {
+    /// Whether rivers are drawn where the water would run, also while none is simulated.
+    #[reflect(@choice().source("ours").main())]
+    pub shown: bool,
+    /// What they follow: the slope of the land, or the water of the droplets, which swing, divide and build deltas.
+    #[reflect(@choice().source("ours").main())]
+    pub course: Course,
+    /// Number of cells whose water makes a river. Low draws every gully; high draws only the large rivers.
+    #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
+    pub from_cells: f32,
+    /// Water that runs off when the rivers fill their beds. High makes them wide and deep.
+    #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]
+    pub runoff: f32,
+    /// Width of a river of one cubic metre a second; the width grows with the square root of the discharge. Sand has high values,
+    /// clay and rock low ones.
+    #[reflect(@knob(0.5..=30.0).unit("m").symbol("a").source(LEOPOLD).log().main())]
+    pub width: f32,
+    /// Depth of a river of one cubic metre a second; the depth grows with the discharge to the power 0.4.
+    #[reflect(@knob(0.02..=3.0).unit("m").symbol("b").source(LEOPOLD).log().main())]
+    pub depth: f32,
+}
+
+impl Default for RiverParams {
+    fn default() -> Self {
+        Self {
+            shown: false,
+            course: Course::Land,
+            from_cells: super::CHANNEL as f32,
+            runoff: 1.0,
+            width: 5.0,
+            depth: 0.3,
+        }
+    }
+}
+
+impl RiverParams {
+    /// Discharge of so many square metres of land, in cubic metres per second.
+    pub fn discharge(&self, area: f64) -> f32 {
+        (area * f64::from(self.runoff) * RUNOFF_UNIT) as f32
+    }
+
+    /// Land that gives so many cubic metres per second, in square metres.
+    pub fn land(&self, discharge: f32) -> f64 {
+        f64::from(discharge) / f64::from(self.runoff) / RUNOFF_UNIT
+    }
+
+    /// Width and depth of a river with so many cubic metres per second, in metres.
+    pub fn channel(&self, discharge: f32) -> [f32; 2] {
+        [self.width * libm::powf(discharge, WIDER), self.depth * libm::powf(discharge, DEEPER)]
+    }
+}
+
+/// A place on a river.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Metres to the right of the map's left side and below its upper side.
+    pub at: [f64; 2],
+    /// Height of the ground or of the lake, in metres.
+    pub height: f32,
+    /// Cubic metres per second.
+    pub discharge: f32,
+    /// In metres.
+    pub width: f32,
+    /// In metres.
+    pub depth: f32,
+}
+
+/// A part of a river that nothing runs into but at its upper end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reach {
+    /// Downstream, two at least. The last one is the first of the reach that it runs into.
+    pub places: Vec<Place>,
+    /// 1 from a source on, one more where two of the highest order meet (Strahler 1957).
+    pub order: u32,
+    /// The reach that it runs into; none at an outlet.
+    pub into: Option<usize>,
+    /// Whether it crosses a lake.
+    pub in_lake: bool,
+}
+
+impl Reach {
+    /// Length, in metres.
+    pub fn length(&self) -> f64 {
+        let steps = self.places.windows(2);
+        steps.map(|step| libm::hypot(step[1].at[0] - step[0].at[0], step[1].at[1] - step[0].at[1])).sum()
+    }
+}
+
+/// All rivers of a terrain.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    /// In the order of their upper ends on the map, row by row.
+    pub reaches: Vec<Reach>,
+}
+
+/// The river nearest to a cell, if it is near enough to be drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Nearest {
+    /// Direction of the flow, in radians from the map's right towards its lower side.
+    pub heading: f32,
+    /// How far the cell's middle lies to the right of the river's, seen downstream, in cells.
+    pub aside: f32,
+    /// Half the width, in cells; 0 where there is no river.
+    pub half_width: f32,
+    /// In metres.
+    pub depth: f32,
+}
+
+/// What is drawn of the water that the land leads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawn {
+    /// The nearest river of every cell.
+    pub nearest: Vec<Nearest>,
+    /// Level of the lake that each cell lies in, in metres, and `f32::NEG_INFINITY` elsewhere; none if no river runs into a lake.
+    pub lakes: Option<Grid>,
+    /// How much land drains through each cell, on a logarithmic scale: 0 is one cell, 255 all of the map. Beside a stream it fades within
+    /// some cells.
+    pub flow: Vec<u8>,
+}
+
+/// What is known of the rivers' cells.
+struct Rivers<'a> {
+    params: &'a RiverParams,
+    drainage: Drainage,
+    border: Border,
+    ground: Grid,
+    /// Rained-on area above and here, in square metres.
+    areas: Vec<f64>,
+    cell_size: f64,
+}
+
+/// The land of a run, and what leads its rivers.
+pub struct Land {
+    terrain: Terrain,
+    params: RiverParams,
+    /// Where droplets lead: the land on which heavy rain gives the water that passes each cell, in square metres, and that times its
+    /// direction.
+    droplets: Option<[Grid; 3]>,
+}
+
+impl Land {
+    /// A terrain whose rivers follow droplets where they have left maps, and otherwise the ground. The maps are the area on which heavy rain
+    /// gives the water that passes each cell, in square metres, and that times its direction along columns and rows.
+    pub fn new(terrain: Terrain, params: RiverParams, droplets: Option<[Grid; 3]>) -> Self {
+        Self { terrain, params, droplets }
+    }
+
+    /// Its ground.
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// Where its rivers begin, and how wide and deep they are.
+    pub fn params(&self) -> &RiverParams {
+        &self.params
+    }
+
+    /// Its rivers.
+    pub fn network(&self) -> Network {
+        match self.streams() {
+            Some(streams) => Network::along(&self.terrain, &self.params, &streams),
+            None => Network::of(&self.terrain, &self.params),
+        }
+    }
+
+    /// Its rivers, and the lakes that they run through where the land leads them. They stand at their passes.
+    pub fn drawn(&self) -> Drawn {
+        let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
+        if let Some(streams) = self.streams() {
+            let network = Network::along(&self.terrain, &self.params, &streams);
+            let (water, cell) = (streams[0].iter(), HEAVY_RAIN * self.terrain.cell_area());
+            let flow = bands::bands((border.width, border.height), water.map(|&water| f64::from(water) / cell));
+            return Drawn { nearest: network.nearest(border, cell_size), lakes: None, flow };
+        }
+        let rivers = Rivers::of(&self.terrain, &self.params);
+        let (mut network, lakes) = (rivers.network(), rivers.lakes());
+        if lakes.is_some() {
+            network.reaches.retain(|reach| !reach.in_lake);
+        }
+        let area = self.terrain.cell_area();
+        let flow = bands::bands((border.width, border.height), rivers.areas.iter().map(|above| above / area));
+        Drawn { nearest: network.nearest(border, cell_size), lakes, flow }
+    }
+
+    /// The water of droplets, if they lead and have run. It is found here and not where the land is copied: that is done in a frame.
+    fn streams(&self) -> Option<Streams> {
+        let maps = self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))?;
+        let mut streams = maps.clone();
+        streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
+        Some(streams)
+    }
+}
+
+impl Network {
+    /// The rivers that the land of a terrain leads.
+    pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
+        Rivers::of(terrain, params).network()
+    }
+
+    /// The nearest river of every cell of the terrain that the rivers were found on, row by row.
+    pub fn nearest(&self, border: Border, cell_size: f32) -> Vec<Nearest> {
+        let mut cells = vec![Nearest::default(); border.width * border.height];
+        let mut beyond = vec![f32::INFINITY; cells.len()];
+        let on_map = |place, count| border.edge.index(place, count);
+        for Reach { places, .. } in &self.reaches {
+            let middle = |place: &Place| place.at.map(|at| (at / f64::from(cell_size) - 0.5) as f32);
+            let middles: Vec<[f32; 2]> = places.iter().map(middle).collect();
+            // Along the line through the places before and after.
+            let heading = |place: usize| {
+                let [from, to] = [middles[place.saturating_sub(1)], middles[(place + 1).min(middles.len() - 1)]];
+                [to[0] - from[0], to[1] - from[1]]
+            };
+            for (index, ends) in places.windows(2).enumerate() {
+                let half = |place: &Place| (0.5 * place.width / cell_size).min(WIDEST);
+                let ([from, to], [first, last]) =
+                    ([middles[index], middles[index + 1]], [half(&ends[0]), half(&ends[1])]);
+                let way = [to[0] - from[0], to[1] - from[1]];
+                let length = (way[0] * way[0] + way[1] * way[1]).max(f32::MIN_POSITIVE);
+                let reach = first.max(last) + BEYOND;
+                let span = |axis: usize| {
+                    let [low, high] = [from[axis].min(to[axis]) - reach, from[axis].max(to[axis]) + reach];
+                    low.ceil() as isize..=high.floor() as isize
+                };
+                let headings = [heading(index), heading(index + 1)];
+                for row in span(1) {
+                    for column in span(0) {
+                        let Some((x, y)) = on_map(column, border.width).zip(on_map(row, border.height)) else {
+                            continue;
+                        };
+                        let cell = y * border.width + x;
+                        let [x, y] = [column as f32 - from[0], row as f32 - from[1]];
+                        let share = ((x * way[0] + y * way[1]) / length).clamp(0.0, 1.0);
+                        let [x, y] = [x - share * way[0], y - share * way[1]];
+                        let mix = |from: f32, to: f32| from + share * (to - from);
+                        let (away, half_width) = ((x * x + y * y).sqrt(), mix(first, last));
+                        if away - half_width <= BEYOND && away - half_width < beyond[cell] {
+                            beyond[cell] = away - half_width;
+                            let [along, down] = [0, 1].map(|axis| mix(headings[0][axis], headings[1][axis]));
+                            let right = y * along - x * down >= 0.0;
+                            cells[cell] = Nearest {
+                                heading: libm::atan2f(down, along),
+                                aside: if right { away } else { -away },
+                                half_width,
+                                depth: mix(ends[0].depth, ends[1].depth),
+                            };
+                        }
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    /// Number of places of all reaches.
+    pub fn places(&self) -> usize {
+        self.reaches.iter().map(|reach| reach.places.len()).sum()
+    }
+}
+
+/// The cells where springs give water all the time, and the land whose runoff is as much, in square metres.
+fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
+    let mut springs = BTreeMap::new();
+    for source in terrain.sources.iter().filter(|source| source.rate > 0.0 && source.ticks.is_none()) {
+        let cells = source.cells(terrain);
+        let land = params.land(source.rate) / cells.len() as f64;
+        cells.into_iter().for_each(|cell| *springs.entry(cell).or_default() += land);
+    }
+    springs
+}
+
+/// The orders of the rivers that run into a place (Strahler 1957): the highest, and how often it comes.
+#[derive(Clone, Copy, Default)]
+struct Orders {
+    highest: u32,
+    times: u8,
+}
+
+impl Orders {
+    /// Another one runs in.
+    fn join(&mut self, order: u32) {
+        match order.cmp(&self.highest) {
+            std::cmp::Ordering::Greater => (self.highest, self.times) = (order, 1),
+            std::cmp::Ordering::Equal => self.times = self.times.saturating_add(1),
+            std::cmp::Ordering::Less => {}
+        }
+    }
+
+    /// The order of the river that runs on: 1 where none runs in.
+    fn below(self) -> u32 {
+        (self.highest + u32::from(self.times > 1)).max(1)
+    }
+}
+
+impl<'a> Rivers<'a> {
+    fn of(terrain: &Terrain, params: &'a RiverParams) -> Self {
+        let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
+        let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
+        let springs = springs(terrain, params);
+        let areas =
+            drainage.areas(|cell| rain(cell) * terrain.cell_area() + springs.get(&cell).copied().unwrap_or_default());
+        let cell_size = f64::from(terrain.cell_size);
+        Self { params, drainage, border, ground: terrain.ground(), areas, cell_size }
+    }
+
+    /// The levels of the lakes that rivers run through: see [`Drawn::lakes`].
+    fn lakes(&self) -> Option<Grid> {
+        let lake = |cell: usize| self.drainage.lake(cell, self.ground[cell]);
+        let mut fed = BTreeSet::new();
+        fed.extend(
+            (0..self.areas.len())
+                .filter(|&cell| self.is_river(cell) && lake(cell).is_some())
+                .map(|cell| self.drainage.hollow(cell)),
+        );
+        let level = |cell: usize| lake(cell).filter(|_| fed.contains(&self.drainage.hollow(cell)));
+        let (width, height) = (self.ground.width(), self.ground.height());
+        (!fed.is_empty())
+            .then(|| Grid::from_fn(width, height, |x, y| level(y * width + x).unwrap_or(f32::NEG_INFINITY)))
+    }
+
+    fn is_river(&self, cell: usize) -> bool {
+        self.areas[cell] >= f64::from(self.params.from_cells) * self.cell_size * self.cell_size
+            && self.areas[cell] > 0.0
+    }
+
+    fn in_lake(&self, cell: usize) -> bool {
+        self.drainage.lake(cell, self.ground[cell]).is_some()
+    }
+
+    fn network(&self) -> Network {
+        let cells = || (0..self.areas.len()).filter(|&cell| self.is_river(cell));
+        // Rivers that run into a cell, and its order.
+        let mut donors = vec![0_u8; self.areas.len()];
+        let mut orders = vec![Orders::default(); self.areas.len()];
+        for &(cell, receiver) in self.drainage.order().links().iter().rev() {
+            let (cell, receiver) = (cell as usize, receiver as usize);
+            if self.is_river(cell) {
+                donors[receiver] += 1;
+                let own = orders[cell].below();
+                orders[receiver].join(own);
+            }
+        }
+        // A reach begins at a source, where rivers meet, and at the shore of a lake.
+        let begins = |cell: usize| {
+            let enters = || {
+                self.drainage
+                    .donors(cell)
+                    .any(|other| self.is_river(other) && self.in_lake(other) != self.in_lake(cell))
+            };
+            self.drainage.receiver(cell).is_some() && (donors[cell] != 1 || enters())
+        };
+        let starts: Vec<usize> = cells().filter(|&cell| begins(cell)).collect();
+        let mut numbers = vec![NONE; self.areas.len()];
+        starts.iter().zip(0..).for_each(|(&cell, number)| numbers[cell] = number);
+        let reach = |&start: &usize| {
+            let mut cells = vec![start];
+            let into = loop {
+                let Some(next) = self.drainage.receiver(cells[cells.len() - 1]) else { break None };
+                cells.push(next);
+                if numbers[next] != NONE {
+                    break Some(numbers[next] as usize);
+                }
+            };
+            Reach { places: self.places(&cells), order: orders[start].below(), into, in_lake: self.in_lake(start) }
+        };
+        Network { reaches: starts.iter().map(reach).collect() }
+    }
+
+    /// The line through these cells, each beside the one before.
+    fn places(&self, cells: &[usize]) -> Vec<Place> {
+        let mut places = unrolled(self.border, cells, |cell, at| {
+            let discharge = self.params.discharge(self.areas[cell]);
+            let [width, depth] = self.params.channel(discharge);
+            let at = at.map(|place| (place + 0.5) * self.cell_size);
+            let height = self.drainage.lake(cell, self.ground[cell]).unwrap_or(self.ground[cell]);
+            Place { at, height, discharge, width, depth }
+        });
+        smooth(&mut places);
+        places
+    }
+}
+
+/// Places of cells that are near each other, given their columns and rows. On a map that goes round, a line goes on beyond its side.
+fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> Place) -> Vec<Place> {
+    let split = |cell: usize| [(cell % border.width) as isize, (cell / border.width) as isize];
+    let sides = [border.width as isize, border.height as isize];
+    let mut at = split(cells[0]);
+    let mut before = at;
+    let step = |&cell: &usize| {
+        let here = split(cell);
+        for axis in 0..2 {
+            let step = here[axis] - before[axis];
+            let round =
+                if border.edge == Edge::Wrap && 2 * step.abs() > sides[axis] { sides[axis] * step.signum() } else { 0 };
+            at[axis] += step - round;
+        }
+        before = here;
+        place(cell, at.map(|place| place as f64))
+    };
+    cells.iter().map(step).collect()
+}
+
+/// Smooths a line but for its ends.
+fn smooth(places: &mut [Place]) {
+    for _ in 0..SMOOTHINGS {
+        let mut before = places[0].at;
+        for index in 1..places.len() - 1 {
+            let (here, after) = (places[index].at, places[index + 1].at);
+            places[index].at = std::array::from_fn(|axis| 0.5 * here[axis] + 0.25 * (before[axis] + after[axis]));
+            before = here;
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What tells land from noise, in numbers, for any terrain.
+//!
+//! | measure | definition | source |
+//! |---|---|---|
+//! | pits | share of the inner cells that all eight neighbours overtop | Band 1986 |
+//! | depressions | share of the cells over which water would stand before it finds a way out | Lindsay 2016 |
+//! | against the inverted land | that share, over the same share of the land turned upside down: rivers drain hollows, nothing drains hills | ours |
+//! | uphill steps | share of the channels' cells from which the way of the water leads up | ours |
+//! | concavity | the θ for which channels lie best on a line of height over χ = ∫(A₀/A)^θ dx | Perron & Royden 2013 |
+//! | slope against area | line through the logarithms of the median slope of channels in classes of area | Flint 1974 |
+//! | roughness | root mean square of second over first differences between neighbours: 1.7 for white noise, 0 for a plane | ours |
+//! | spectral exponent | −slope of the power spectrum over the wave number on logarithmic axes, at wavelengths of 3 to 12 cells | Turcotte 1997 |
+//! | aspect harmonics | size of the mean of exp(4iφ) and of exp(8iφ) over the directions φ in which the ground falls: 0 without any preference | Mardia 1972 |
+//! | hypsometric integral | (mean − lowest)/(highest − lowest) | Strahler 1952 |
+//!
+//! Water takes the steepest of the eight ways, and hollows drain over their lowest pass. A channel begins where the water of
+//! [`CHANNEL`] cells passes. Lakes count as ground: heights are bedrock and sand.
+
+mod channels;
+mod dunes;
+mod readings;
+mod river;
+mod section;
+mod shape;
+pub mod statistics;
+mod study;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    channels::{Channels, Fit},
+    dunes::Dunes,
+    readings::{Reading, score},
+    river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile, sinuosity},
+    section::{Layers, along, section},
+    shape::{aspect_harmonics, roughness, spectral_exponent},
+    study::Study,
+};
+use crate::{
+    core::{
+        grid::Grid,
+        terrain::{Edge, Terrain},
+    },
+    hydrology::{
+        CHANNEL,
+        drainage::{Drainage, STEPS, neighbour},
+    },
+    simd::stencil::Border,
+};
+
+/// Memory that [`Measures::of`] takes for each cell, in bytes.
+pub const BYTES_PER_CELL: usize = 120;
+/// Depth of what counts as a depression, in metres: less is the rounding of heights.
+const SHALLOW: f32 = 1e-3;
+
+/// All measures of a terrain; see the table above.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measures {
+    /// Share of inner cells.
+    pub pits: f64,
+    /// Share of all cells.
+    pub depressions: f64,
+    /// Ratio of two shares; infinite if the inverted land has no depressions and this one has.
+    pub against_inverted: f64,
+    /// Share of the channels' cells; 0 without channels.
+    pub uphill: f64,
+    /// θ and how well the line fits; none without channels of different areas.
+    pub concavity: Option<Fit>,
+    /// Slope of log S over log A and how well the line fits; none without channels of different areas.
+    pub slope_area: Option<Fit>,
+    /// Ratio of two root mean squares; 0 for a plane.
+    pub roughness: f64,
+    /// None for a map with a side of fewer than 32 cells, or a level one.
+    pub spectral_exponent: Option<f64>,
+    /// The 4th and the 8th, each from 0 to 1; 0 for level ground.
+    pub aspect_harmonics: [f64; 2],
+    /// From 0 to 1; 0.5 for level ground.
+    pub hypsometric_integral: f64,
+}
+
+impl Measures {
+    /// Measures a terrain of any size. Heights are finite.
+    pub fn of(terrain: &Terrain) -> Self {
+        let ground = terrain.ground();
+        let channels = Channels::of(terrain, CHANNEL);
+        let depressions = depressions(&ground, &channels.drainage);
+        let mut inverted = terrain.clone();
+        inverted.sand.fill(0.0);
+        inverted.bedrock.iter_mut().zip(ground.iter()).for_each(|(height, ground)| *height = -ground);
+        let hills = self::depressions(&inverted.ground(), &Drainage::of(&inverted));
+        let (low, high) = ground.min_max();
+        let mean = ground.total() / ground.len().max(1) as f64;
+        let span = f64::from(high) - f64::from(low);
+        Self {
+            pits: pits(&ground, terrain.edge),
+            depressions,
+            against_inverted: if depressions == 0.0 { 0.0 } else { depressions / hills },
+            uphill: channels.uphill(),
+            concavity: channels.concavity(),
+            slope_area: channels.slope_area(),
+            roughness: roughness(&ground),
+            spectral_exponent: spectral_exponent(&ground),
+            aspect_harmonics: aspect_harmonics(&ground),
+            hypsometric_integral: if span > 0.0 { (mean - f64::from(low)) / span } else { 0.5 },
+        }
+    }
+}
+
+/// Share of the inner cells that all eight neighbours overtop.
+pub fn pits(ground: &Grid, edge: Edge) -> f64 {
+    let border = Border { width: ground.width(), height: ground.height(), edge };
+    let (mut inner, mut pits) = (0_usize, 0_usize);
+    for cell in 0..ground.len() {
+        let around: Option<Vec<usize>> = (0..STEPS.len() as u8).map(|step| neighbour(border, cell, step)).collect();
+        let Some(around) = around else { continue };
+        inner += 1;
+        pits += usize::from(around.iter().all(|&other| ground[other] > ground[cell]));
+    }
+    pits as f64 / inner.max(1) as f64
+}
+
+/// Share of the cells over which water would stand.
+fn depressions(ground: &Grid, drainage: &Drainage) -> f64 {
+    let sunken = drainage.lakes(ground).iter().filter(|&&depth| depth > SHALLOW).count();
+    sunken as f64 / ground.len().max(1) as f64
+}

@@ -1,0 +1,172 @@
+//! A river from its source to its mouth, and the land that drains to each mouth.
+
+use std::collections::BTreeMap;
+
+use super::Channels;
+use crate::hydrology::network::{Network, Place, RiverParams};
+
+/// Places of a river's reach over which its steepness is found, and how many times the river's median makes a knickpoint.
+const REACH: usize = 7;
+const STEEP: f64 = 2.0;
+
+/// A place of a river.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RiverPoint {
+    /// Metres to the right of the map's left side and below its upper side. On a map that goes round, a river goes on beyond its side.
+    pub at: [f64; 2],
+    /// Way from here to the mouth, in metres.
+    pub distance: f64,
+    /// Height of the ground or of the lake, in metres.
+    pub height: f64,
+    /// Land whose runoff it carries, in square metres.
+    pub area: f64,
+    /// What it carries, in cubic metres per second.
+    pub discharge: f64,
+    /// χ, in metres; see [`Channels::chi`].
+    pub chi: f64,
+}
+
+/// Where reaches begin and end.
+struct Joints<'a> {
+    network: &'a Network,
+    /// Reaches by the place at which they begin.
+    below: BTreeMap<[u64; 2], Vec<usize>>,
+    /// Reaches by the place at which the one begins into which they run.
+    above: BTreeMap<[u64; 2], Vec<usize>>,
+}
+
+impl<'a> Joints<'a> {
+    fn of(network: &'a Network) -> Self {
+        let (mut below, mut above) = (BTreeMap::<_, Vec<usize>>::new(), BTreeMap::<_, Vec<usize>>::new());
+        for (number, reach) in network.reaches.iter().enumerate() {
+            below.entry(key(reach.places[0])).or_default().push(number);
+            if let Some(into) = reach.into {
+                above.entry(key(network.reaches[into].places[0])).or_default().push(number);
+            }
+        }
+        Self { network, below, above }
+    }
+
+    /// The reach that goes on up or down from another: of several the one with most water.
+    fn next(&self, reach: usize, up: bool) -> Option<usize> {
+        let reaches = &self.network.reaches;
+        let (there, from) = if up { (&self.above, Some(reach)) } else { (&self.below, reaches[reach].into) };
+        // Where rivers meet, each ends with the water of both.
+        let water = |&number: &usize| {
+            let places = &reaches[number].places;
+            places[if up { places.len() - 2 } else { 0 }].discharge
+        };
+        let found = there.get(&key(reaches[from?].places[0]))?.iter().copied();
+        found.max_by(|one, other| water(one).total_cmp(&water(other)).then(other.cmp(one)))
+    }
+}
+
+fn key(place: Place) -> [u64; 2] {
+    place.at.map(f64::to_bits)
+}
+
+/// The river through a reach from its source to its mouth, with χ for this concavity. Where rivers meet, it is the one with more water,
+/// and where one divides, the arm with more.
+///
+/// # Panics
+/// If there is no such reach.
+pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, concavity: f64) -> Vec<RiverPoint> {
+    let joints = Joints::of(network);
+    let mut passed = vec![false; network.reaches.len()];
+    passed[reach] = true;
+    let mut follow = |up: bool| {
+        let (mut here, mut way) = (reach, Vec::new());
+        // Droplets may run in a circle.
+        while let Some(next) = joints.next(here, up).filter(|next| !std::mem::replace(&mut passed[*next], true)) {
+            way.push(next);
+            here = next;
+        }
+        way
+    };
+    let (up, down) = (follow(true), follow(false));
+    let mut points: Vec<RiverPoint> = Vec::new();
+    for number in up.into_iter().rev().chain([reach]).chain(down) {
+        let places = &network.reaches[number].places;
+        // A reach begins where the one before ends. On a map that goes round, that may be told from another side.
+        let shift = points.pop().map_or([0.0; 2], |end| [0, 1].map(|axis| end.at[axis] - places[0].at[axis]));
+        points.extend(places.iter().map(|place| RiverPoint {
+            at: [0, 1].map(|axis| place.at[axis] + shift[axis]),
+            distance: 0.0,
+            height: place.height.into(),
+            area: params.land(place.discharge),
+            discharge: place.discharge.into(),
+            chi: 0.0,
+        }));
+    }
+    for place in (1..points.len()).rev() {
+        let (point, below) = (points[place - 1], points[place]);
+        let step = libm::hypot(below.at[0] - point.at[0], below.at[1] - point.at[1]);
+        let rise = step * libm::pow(1e6 / point.area, concavity);
+        points[place - 1] = RiverPoint { distance: below.distance + step, chi: below.chi + rise, ..point };
+    }
+    points
+}
+
+/// How many times as long as the straight way from its source to its mouth a river is; none of one without length. From 1.5 on, rivers
+/// are said to meander (Leopold & Wolman 1957).
+pub fn sinuosity(profile: &[RiverPoint]) -> Option<f64> {
+    let (source, mouth) = (profile.first()?, profile.last()?);
+    let straight = libm::hypot(mouth.at[0] - source.at[0], mouth.at[1] - source.at[1]);
+    (straight > 0.0).then(|| source.distance / straight)
+}
+
+/// A reach that is much steeper for its area than the river is elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knickpoint {
+    /// Its place in the long profile: the middle of the reach.
+    pub place: usize,
+    /// Its steepness Δz/Δχ, as a multiple of the river's median.
+    pub steepness: f64,
+}
+
+/// Knickpoints of a river from its source to its mouth: reaches of seven places whose steepness Δz/Δχ (Perron & Royden
+/// 2013) is at least twice the median of all reaches, the steepest of those that touch.
+pub fn knickpoints(profile: &[RiverPoint]) -> Vec<Knickpoint> {
+    let reaches = profile.windows(REACH + 1);
+    let steepness: Vec<f64> =
+        reaches.map(|reach| (reach[0].height - reach[REACH].height) / (reach[0].chi - reach[REACH].chi)).collect();
+    let mut sorted = steepness.clone();
+    sorted.sort_by(f64::total_cmp);
+    let Some(&median) = sorted.get(sorted.len() / 2).filter(|median| **median > 0.0) else { return Vec::new() };
+    let mut found: Vec<Knickpoint> = Vec::new();
+    let mut last = None;
+    for (start, &steep) in steepness.iter().enumerate().filter(|(_, steep)| **steep >= STEEP * median) {
+        let here = Knickpoint { place: start + REACH / 2, steepness: steep / median };
+        match found.last_mut().filter(|_| last.is_some_and(|last: usize| start <= last + REACH)) {
+            Some(known) if known.steepness < here.steepness => *known = here,
+            Some(_) => {}
+            None => found.push(here),
+        }
+        last = Some(start);
+    }
+    found
+}
+
+/// The land that drains to an outlet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Basin {
+    /// The outlet, as a place in the map.
+    pub outlet: usize,
+    /// Its area, in square metres.
+    pub area: f64,
+}
+
+/// The basins of a terrain, the largest first, and for each cell the number of its basin in this list.
+pub fn basins(channels: &Channels) -> (Vec<Basin>, Vec<u32>) {
+    let outlets = channels.drainage.outlets().iter().map(|&outlet| outlet as usize);
+    let mut basins: Vec<Basin> = outlets.map(|outlet| Basin { outlet, area: channels.areas[outlet] }).collect();
+    basins.sort_by(|a, b| b.area.total_cmp(&a.area).then(a.outlet.cmp(&b.outlet)));
+    let mut numbers = vec![0; channels.areas.len()];
+    for (number, basin) in basins.iter().enumerate() {
+        numbers[basin.outlet] = number as u32;
+    }
+    for &(cell, receiver) in channels.drainage.order().links() {
+        numbers[cell as usize] = numbers[receiver as usize];
+    }
+    (basins, numbers)
+}

@@ -1,0 +1,104 @@
+//! What can be said of a terrain in a few numbers and one curve.
+
+use crate::core::terrain::Terrain;
+
+/// Bins of the hypsometric curve and of the slopes.
+pub const BINS: usize = 64;
+
+/// Numbers of the ground (bedrock + sand) of a terrain.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Lowest and highest ground, in metres.
+    pub range: (f32, f32),
+    /// Mean height, in metres.
+    pub mean: f64,
+    /// Standard deviation of height, in metres.
+    pub deviation: f64,
+    /// Mean slope, as the mean angle in degrees.
+    pub slope: f64,
+    /// Cells that all eight neighbours overtop: hollows in which water would stand.
+    pub pits: usize,
+    /// Volume that lies lower than at the start, and volume that lies higher, in cubic metres.
+    pub cut_and_fill: (f64, f64),
+    /// Share of the map covered by loose sand thicker than a hundredth of a cell.
+    pub sandy: f64,
+    /// Share of the map above `BINS` heights, evenly spaced from the lowest to the highest: the hypsometric curve.
+    pub hypsometry: Vec<f64>,
+    /// Share of the map per slope class; class `i` begins at `90° · i / BINS`.
+    pub slopes: Vec<f64>,
+}
+
+impl Statistics {
+    /// Measures a terrain. Slopes are central differences, one-sided at the border.
+    pub fn of(terrain: &Terrain) -> Self {
+        let ground = terrain.ground();
+        let (width, height) = (ground.width(), ground.height());
+        let count = ground.len().max(1) as f64;
+        let range = ground.min_max();
+        let span = f64::from(range.1 - range.0).max(f64::MIN_POSITIVE);
+        let mean = ground.total() / count;
+        let mut own = Self { range, mean, hypsometry: vec![0.0; BINS], slopes: vec![0.0; BINS], ..Self::default() };
+        let (mut squares, mut angles, mut sandy) = (0.0, 0.0, 0usize);
+        for y in 0..height {
+            for x in 0..width {
+                let here = ground[y * width + x];
+                let level = (f64::from(here - range.0) / span * BINS as f64) as usize;
+                own.hypsometry[level.min(BINS - 1)] += 1.0 / count;
+                let off = f64::from(here) - mean;
+                squares += off * off;
+                let (left, right) = (x.saturating_sub(1), (x + 1).min(width - 1));
+                let (up, down) = (y.saturating_sub(1), (y + 1).min(height - 1));
+                let along = |to: f32, from: f32, cells: usize| (to - from) / (cells.max(1) as f32 * terrain.cell_size);
+                let dx = along(ground[y * width + right], ground[y * width + left], right - left);
+                let dy = along(ground[down * width + x], ground[up * width + x], down - up);
+                let angle = f64::from(libm::atanf(libm::hypotf(dx, dy)).to_degrees());
+                angles += angle;
+                own.slopes[((angle / 90.0 * BINS as f64) as usize).min(BINS - 1)] += 1.0 / count;
+                let inside = x > 0 && y > 0 && x + 1 < width && y + 1 < height;
+                let overtopped =
+                    || (up..=down).all(|j| (left..=right).all(|i| (i, j) == (x, y) || ground[j * width + i] > here));
+                own.pits += usize::from(inside && overtopped());
+                let change = f64::from(here - terrain.start[y * width + x]) * terrain.cell_area();
+                own.cut_and_fill.0 += (-change).max(0.0);
+                own.cut_and_fill.1 += change.max(0.0);
+                sandy += usize::from(terrain.sand[y * width + x] > 0.01 * terrain.cell_size);
+            }
+        }
+        // From the share in a class to the share above its lower bound.
+        for bin in (0..BINS - 1).rev() {
+            own.hypsometry[bin] += own.hypsometry[bin + 1];
+        }
+        own.deviation = (squares / count).sqrt();
+        own.slope = angles / count;
+        own.sandy = sandy as f64 / count;
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{grid::Grid, terrain::Edge};
+
+    #[test]
+    fn an_even_slope_has_one_angle_and_a_straight_hypsometric_curve() {
+        let terrain = Terrain::bare(Grid::from_fn(64, 64, |x, _| x as f32 * 2.0), 2.0, Edge::Open);
+        let found = Statistics::of(&terrain);
+        assert!((found.slope - 45.0).abs() < 1e-4, "{}", found.slope);
+        assert_eq!((found.pits, found.cut_and_fill), (0, (0.0, 0.0)));
+        for (bin, share) in found.hypsometry.iter().enumerate() {
+            assert!((share - (1.0 - bin as f64 / 64.0)).abs() < 1.5 / 64.0, "{bin}: {share}");
+        }
+    }
+
+    #[test]
+    fn pits_cut_and_fill_are_counted() {
+        let mut terrain = Terrain::bare(Grid::filled(9, 9, 5.0), 3.0, Edge::Open);
+        terrain.bedrock[4 * 9 + 4] = 3.0;
+        terrain.sand[9 + 1] = 1.0;
+        let found = Statistics::of(&terrain);
+        assert_eq!(found.pits, 1);
+        assert_eq!(found.cut_and_fill, (18.0, 9.0));
+        assert!((found.sandy - 1.0 / 81.0).abs() < 1e-12);
+    }
+}

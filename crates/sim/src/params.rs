@@ -1,0 +1,478 @@
+//! What a parameter is: one field of one struct, declared once.
+//!
+//! A field carries its meaning as doc comment, its range, unit, symbol and source as a [`Knob`], and its default in
+//! `Default` of the struct. Sliders, tooltips, `--set`, scene files, range checks and the tables in the
+//! documentation are all made from that declaration by the functions here.
+//!
+//! A group of parameters is a flat struct; the path of a parameter is `group.field`, for example `droplets.dt`.
+
+mod declared;
+
+use std::{fmt, ops::RangeInclusive};
+
+pub use self::declared::assert_declared;
+
+use bevy_reflect::{PartialReflect, Reflect, ReflectMut, ReflectRef, TypeInfo, enums::DynamicEnum, structs::Struct};
+
+/// What a number is called besides itself.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Nothing else.
+    #[default]
+    None,
+    /// Of a wind that blows to so many degrees, clockwise from the right of the map: where it comes from, as meteorology has it.
+    Wind,
+    /// Of so many metres per second: millimetres per hour, as rain is told.
+    Rain,
+}
+
+/// The points of the compass, clockwise from the top of the map.
+const COMPASS: [&str; 16] =
+    ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
+
+impl Reading {
+    /// The same number in other words, if there are any. `told_in` gives, for a metric unit, the unit that the person reads and the factor
+    /// to it.
+    pub fn of(self, number: f64, told_in: impl FnOnce(&'static str) -> (&'static str, f64)) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Wind => {
+                let from = (number + 270.0).rem_euclid(360.0);
+                let point = COMPASS[(from / 22.5).round() as usize % COMPASS.len()];
+                Some(format!("from {point}, {:.0}°", from.round() % 360.0))
+            }
+            Self::Rain => {
+                let (unit, times) = told_in("mm/h");
+                let hourly = times * number * 3.6e6;
+                let decimals = [10.0, 1.0, 0.1].into_iter().filter(|least| hourly < *least).count();
+                Some(format!("{hourly:.decimals$} {unit}"))
+            }
+        }
+    }
+}
+
+/// Range, unit, symbol and source of a parameter. Built with [`knob`] or [`choice`] in a field's `#[reflect(@…)]`.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Knob {
+    /// What panels call it, if that is not its name.
+    pub title: &'static str,
+    /// Smallest allowed value; 0 for switches and choices.
+    pub min: f64,
+    /// Largest allowed value; 1 for switches, the last index for choices is not stated here.
+    pub max: f64,
+    /// Unit as printed behind the number; empty for a pure number.
+    pub unit: &'static str,
+    /// Symbol in the equations of the source; empty if it has none.
+    pub symbol: &'static str,
+    /// Where the parameter and its range come from: paper, article or "ours".
+    pub source: &'static str,
+    /// True where equal ratios matter, not equal differences: sliders are then logarithmic.
+    pub log: bool,
+    /// True for the few parameters that a panel shows first.
+    pub main: bool,
+    /// Other parameters of the group and their values, as `law=2020 generator=perlin|simplex`: with others this one does
+    /// nothing. ` or ` parts alternatives. Empty if it always acts.
+    pub only: &'static str,
+    /// True for a number of things on the whole map, such as droplets: with more cells there are more of them. Its default is
+    /// stated for [`STATED_CELLS`].
+    pub grows: bool,
+    /// What the number is called besides itself.
+    pub reading: Reading,
+}
+
+/// Side of the map, in cells, for which defaults are stated that depend on its number of cells.
+pub const STATED_SIDE: f64 = 256.0;
+/// Cells of that map.
+pub const STATED_CELLS: f64 = STATED_SIDE * STATED_SIDE;
+
+/// A number between two bounds, both included.
+pub const fn knob(range: RangeInclusive<f64>) -> Knob {
+    let (min, max) = (*range.start(), *range.end());
+    Knob {
+        title: "",
+        min,
+        max,
+        unit: "",
+        symbol: "",
+        source: "",
+        log: false,
+        main: false,
+        only: "",
+        grows: false,
+        reading: Reading::None,
+    }
+}
+
+/// A switch or a choice among the variants of an enum: it has no range.
+pub const fn choice() -> Knob {
+    knob(0.0..=1.0)
+}
+
+impl Knob {
+    /// Sets what panels call it.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = title;
+        self
+    }
+
+    /// Sets the unit.
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Sets the symbol.
+    pub const fn symbol(mut self, symbol: &'static str) -> Self {
+        self.symbol = symbol;
+        self
+    }
+
+    /// Sets the source.
+    pub const fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Equal ratios matter.
+    pub const fn log(mut self) -> Self {
+        self.log = true;
+        self
+    }
+
+    /// Shown first.
+    pub const fn main(mut self) -> Self {
+        self.main = true;
+        self
+    }
+
+    /// Acts with these values of other parameters alone.
+    pub const fn only(mut self, conditions: &'static str) -> Self {
+        self.only = conditions;
+        self
+    }
+
+    /// Grows with the number of cells.
+    pub const fn grows(mut self) -> Self {
+        self.grows = true;
+        self
+    }
+
+    /// Is also told in other words.
+    pub const fn reads(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    /// The conditions of [`Self::only`], of all alternatives: names of parameters, and the values that each may have.
+    pub fn conditions(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> + use<> {
+        self.only.split(" or ").flat_map(conditions)
+    }
+
+    /// The first condition that keeps the parameter from acting in its group.
+    pub fn idle(&self, group: &[Parameter]) -> Option<(&'static str, Vec<&'static str>)> {
+        let fails = |(name, values): &(&str, Vec<&str>)| {
+            let named = group.iter().find(|parameter| parameter.name == *name);
+            named.is_some_and(|parameter| values.iter().all(|value| parameter.value.to_string() != *value))
+        };
+        let failing: Vec<_> = self.only.split(" or ").map(|alternative| conditions(alternative).find(fails)).collect();
+        // One alternative that holds is enough.
+        failing.into_iter().collect::<Option<Vec<_>>>()?.into_iter().next()
+    }
+}
+
+/// The conditions that hold together.
+fn conditions(alternative: &'static str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    let conditions = alternative.split_whitespace().filter_map(|condition| condition.split_once('='));
+    conditions.map(|(name, values)| (name, values.split('|').collect()))
+}
+
+/// Parameters of earlier versions that mean nothing any more: files that name them are read without them.
+const RETIRED: [&str; 2] = ["wind.boundary_layer", "wind.creep"];
+
+/// Whether a file of an earlier version may name this parameter, of which there is none any more.
+pub fn is_retired(path: &str) -> bool {
+    RETIRED.contains(&path)
+}
+
+/// The value of a parameter, free of its Rust type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `f32`, `u32`, `u64` and `usize` fields.
+    Number(f64),
+    /// `bool` fields.
+    Switch(bool),
+    /// Fields of a unit-variant enum: the variant's name in kebab-case.
+    Choice(String),
+    /// `[f32; 3]` fields: red, green, blue as display values (sRGB), 0 to 1.
+    Color([f32; 3]),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Switch(on) => write!(f, "{on}"),
+            Value::Choice(name) => f.write_str(name),
+            Value::Color([r, g, b]) => write!(f, "{r},{g},{b}"),
+        }
+    }
+}
+
+/// Everything that is known of one parameter.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Group and field: `droplets.dt`.
+    pub path: String,
+    /// The field's name alone.
+    pub name: &'static str,
+    /// What it does and what too high and too low do.
+    pub doc: &'static str,
+    /// Range, unit, symbol, source.
+    pub knob: Knob,
+    /// The present value.
+    pub value: Value,
+    /// The names to choose from, in kebab-case; empty unless the value is a choice.
+    pub choices: Vec<String>,
+    /// True for whole numbers.
+    pub whole: bool,
+}
+
+impl Parameter {
+    /// What panels call it.
+    pub fn title(&self) -> String {
+        if self.knob.title.is_empty() { title(self.name) } else { self.knob.title.to_owned() }
+    }
+
+    /// Of which kind it is, as `thalweg params --json` says: `whole` or `number`, `switch`, `choice` or `colour`.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Number(_) if self.whole => "whole",
+            Value::Number(_) => "number",
+            Value::Switch(_) => "switch",
+            Value::Choice(_) => "choice",
+            Value::Color(_) => "colour",
+        }
+    }
+}
+
+/// A named group of parameters.
+pub type Group<'a> = (&'static str, &'a dyn Struct);
+/// A named group of parameters that can be changed.
+pub type GroupMut<'a> = (&'static str, &'a mut dyn Struct);
+
+/// Why a parameter was not set, as one sentence for a person.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParamError(String);
+
+/// All parameters of a group, in the order of their declaration.
+pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
+    let Some(TypeInfo::Struct(info)) = fields.get_represented_type_info() else { return Vec::new() };
+    let mut found = Vec::with_capacity(fields.field_len());
+    for (index, declared) in info.iter().enumerate() {
+        let (Some(knob), Some(field)) = (declared.get_attribute::<Knob>(), fields.field_at(index)) else { continue };
+        let Some((value, choices, whole)) = read(field) else { continue };
+        found.push(Parameter {
+            path: format!("{group}.{}", declared.name()),
+            name: declared.name(),
+            doc: declared.docs().unwrap_or_default().trim(),
+            knob: knob.clone(),
+            value,
+            choices,
+            whole,
+        });
+    }
+    found
+}
+
+/// The parameter at a path. If there is none, the error names the nearest path that exists.
+pub fn get(groups: &[Group<'_>], path: &str) -> Result<Parameter, ParamError> {
+    let own = groups.iter().filter(|(name, _)| path.split('.').next() == Some(*name));
+    own.flat_map(|&group| walk(group)).find(|parameter| parameter.path == path).ok_or_else(|| {
+        let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
+        let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str()));
+        let nearest = nearest.map(|name| format!("; the nearest is \"{name}\"")).unwrap_or_default();
+        ParamError(format!("there is no parameter \"{path}\"{nearest}"))
+    })
+}
+
+/// Sets the parameter at a path from its text, as `--set` does. After an error nothing is changed.
+pub fn set(groups: &mut [GroupMut<'_>], path: &str, text: &str) -> Result<(), ParamError> {
+    let seen: Vec<Group<'_>> = groups.iter().map(|(name, fields)| (*name, &**fields)).collect();
+    let parameter = get(&seen, path)?;
+    let value = parse(&parameter, text.trim())?;
+    let group = path.split('.').next().unwrap_or_default();
+    if let Some((_, fields)) = groups.iter_mut().find(|(name, _)| *name == group) {
+        write(*fields, parameter.name, &value);
+    }
+    Ok(())
+}
+
+/// Writes a value that is already known to fit into a field of a group.
+///
+/// Returns false, and changes nothing, if there is no such field or the value is of another kind.
+pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
+    let Some(field) = fields.field_mut(name) else { return false };
+    if let (Value::Choice(chosen), ReflectMut::Enum(_)) = (value, field.reflect_mut()) {
+        let Some(TypeInfo::Enum(info)) = field.get_represented_type_info() else { return false };
+        let Some(variant) = info.variant_names().iter().find(|variant| kebab(variant) == *chosen) else { return false };
+        return field.try_apply(&DynamicEnum::new(*variant, ())).is_ok();
+    }
+    macro_rules! assign {
+        ($value:expr, $($kind:ty),*) => {
+            { $(if let Some(place) = field.try_downcast_mut::<$kind>() { *place = $value as $kind; return true; })* }
+        };
+    }
+    match value {
+        Value::Number(number) => assign!(*number, f32, u32, u64, usize),
+        Value::Switch(on) => assign!(*on, bool),
+        Value::Color(color) => assign!(*color, [f32; 3]),
+        Value::Choice(_) => {}
+    }
+    false
+}
+
+/// Parameters with those multiplied that have a factor of the same name; each stays within its range.
+pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
+    let mut scaled = params.clone();
+    let factors = walk(("", factors));
+    for parameter in walk(("", params)) {
+        let factor = factors.iter().find(|factor| factor.name == parameter.name).map(|factor| &factor.value);
+        if let (Value::Number(number), Some(&Value::Number(factor))) = (&parameter.value, factor)
+            && factor != 1.0
+        {
+            let product = (number * factor).clamp(parameter.knob.min, parameter.knob.max);
+            write(&mut scaled, parameter.name, &Value::Number(product));
+        }
+    }
+    scaled
+}
+
+/// Fits the numbers that grow with the map to another number of cells. Only those whose paths are wanted change, and each stays
+/// within its range. `defaults` is the group untouched: a number that is as stated there becomes what is stated for the new map. Any
+/// other is multiplied.
+pub fn follow(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], wanted: impl Fn(&str) -> bool) {
+    let (name, fields) = group;
+    let stated = walk((name, defaults));
+    for (parameter, stated) in walk((name, &*fields)).into_iter().zip(stated) {
+        let (Value::Number(now), Value::Number(stated)) = (parameter.value, stated.value) else { continue };
+        if !parameter.knob.grows || !wanted(&parameter.path) {
+            continue;
+        }
+        let fit = |number: f64| number.round().clamp(parameter.knob.min, parameter.knob.max);
+        let of = |cells: f64| fit(stated * cells / STATED_CELLS);
+        let number = if now == of(from) { of(to) } else { fit(now * to / from) };
+        write(fields, parameter.name, &Value::Number(number));
+    }
+}
+
+/// Reads a value of one parameter from text and checks it against the range.
+///
+/// # Errors
+/// Malformed text, or a number outside the range.
+pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
+    let Parameter { path, knob: Knob { min, max, unit, .. }, .. } = parameter;
+    let malformed = |expected: &str| ParamError(format!("{path} cannot be \"{text}\": it takes {expected}"));
+    let in_range = |number: f64| {
+        let space = if unit.is_empty() { "" } else { " " };
+        let outside = || ParamError(format!("{path} cannot be {number}: it ranges from {min} to {max}{space}{unit}"));
+        (*min..=*max).contains(&number).then_some(number).ok_or_else(outside)
+    };
+    match &parameter.value {
+        Value::Number(_) => {
+            let fits = |number: &f64| !number.is_nan() && (!parameter.whole || number.fract() == 0.0);
+            let number = text.parse().ok().filter(fits);
+            let expected = if parameter.whole { "a whole number" } else { "a number" };
+            in_range(number.ok_or_else(|| malformed(expected))?).map(Value::Number)
+        }
+        Value::Switch(_) => match text {
+            "true" | "on" | "yes" | "1" => Ok(Value::Switch(true)),
+            "false" | "off" | "no" | "0" => Ok(Value::Switch(false)),
+            _ => Err(malformed("true or false")),
+        },
+        Value::Choice(_) => {
+            let found = parameter.choices.iter().find(|name| *name == text).cloned();
+            found.map(Value::Choice).ok_or_else(|| malformed(&format!("one of {}", parameter.choices.join(", "))))
+        }
+        Value::Color(_) => {
+            let parts: Vec<f32> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+            let color: [f32; 3] =
+                parts.try_into().map_err(|_| malformed("three numbers, red, green, blue, with commas between"))?;
+            color.into_iter().try_for_each(|part| in_range(part.into()).map(drop))?;
+            Ok(Value::Color(color))
+        }
+    }
+}
+
+/// The name among `names` that is most like `wanted`, if any is near enough to be meant.
+pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|name| (strsim::jaro_winkler(wanted, name), name))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// The names that there are, and the one that was probably meant.
+pub fn listed(names: &[&str], wanted: &str) -> String {
+    let near = nearest(wanted, names.iter().copied()).map(|near| format!(", and the nearest is {near}"));
+    format!("{}{}", names.join(", "), near.unwrap_or_default())
+}
+
+/// `MassTransfer` as `mass-transfer`, `_2020` as `2020`.
+pub fn kebab(variant: &str) -> String {
+    let variant = variant.trim_start_matches('_');
+    let mut name = String::with_capacity(variant.len() + 4);
+    for (index, letter) in variant.char_indices() {
+        if letter.is_ascii_uppercase() && index > 0 {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// `sun_azimuth` and `diamond-square` as a person writes them.
+pub fn title(name: &str) -> String {
+    // Names in files and on the command line are American, texts are British.
+    let spaced = name.replace(['_', '-'], " ").replace("color", "colour");
+    capital(&spaced)
+}
+
+/// A text with a large first letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// What panels call a value of a choice.
+pub fn choice_title(name: &str) -> String {
+    match name {
+        "default" => "Improved".to_owned(),
+        "published" => "As published".to_owned(),
+        other => title(other),
+    }
+}
+
+/// Value, choices and whether it is a whole number; `None` for a type that no parameter can have.
+fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
+    if let ReflectRef::Enum(value) = field.reflect_ref() {
+        let info = value.get_represented_enum_info()?;
+        let choices = info.variant_names().iter().map(|name| kebab(name)).collect();
+        return Some((Value::Choice(kebab(value.variant_name())), choices, false));
+    }
+    let on = field.try_downcast_ref::<bool>().map(|on| Value::Switch(*on));
+    let color = || field.try_downcast_ref::<[f32; 3]>().map(|color| Value::Color(*color));
+    // Through the shortest decimal text, so that 0.1 is shown and compared as 0.1.
+    let number = || field.try_downcast_ref::<f32>()?.to_string().parse().ok().map(Value::Number);
+    if let Some(value) = on.or_else(color).or_else(number) {
+        return Some((value, Vec::new(), false));
+    }
+    let long = || field.try_downcast_ref::<u64>().map(|number| *number as f64);
+    let size = || field.try_downcast_ref::<usize>().map(|number| *number as f64);
+    let whole = field.try_downcast_ref::<u32>().map(|number| f64::from(*number)).or_else(long).or_else(size)?;
+    Some((Value::Number(whole), Vec::new(), true))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Solids are conserved whatever the sliders say: counted from the layers alone, for random settings of every process.
+
+use super::{
+    catalogue,
+    contract::{assert_healthy, set, simulation},
+};
+use crate::{
+    core::{
+        rng::Stream,
+        terrain::{Edge, Terrain},
+    },
+    generate::{Generator, TerrainParams, generate},
+    params::{Parameter, Value, get, walk},
+    simulation::Simulation,
+};
+
+/// Settings that are tried for each process; `THALWEG_VECTORS` asks for more.
+const VECTORS: u64 = 24;
+
+/// A value from the range of a parameter, one in ten from an end of it.
+fn random_value(parameter: &Parameter, stream: &mut Stream) -> String {
+    let (min, max) = (parameter.knob.min, parameter.knob.max);
+    match &parameter.value {
+        Value::Number(_) => {
+            let part = match stream.below(20) {
+                0 => 0.0,
+                1 => 1.0,
+                _ => f64::from(stream.unit()),
+            };
+            let value = if parameter.knob.log { min * (max / min).powf(part) } else { min + (max - min) * part };
+            let value = if parameter.whole { value.round() } else { value };
+            value.clamp(min, max).to_string()
+        }
+        Value::Switch(_) => (stream.below(2) == 1).to_string(),
+        _ => parameter.choices[stream.below(parameter.choices.len())].clone(),
+    }
+}
+
+/// Ground of a random kind and size, with sand and sometimes water.
+fn random_terrain(stream: &mut Stream) -> Terrain {
+    let generators = [Generator::Perlin, Generator::Ridged, Generator::Plane, Generator::Step, Generator::Cone];
+    let side = |stream: &mut Stream| 33 + stream.below(97) as u32;
+    let params = TerrainParams {
+        generator: generators[stream.below(generators.len())],
+        width: side(stream),
+        height: side(stream),
+        cell_size: 0.5 * 200_f32.powf(stream.unit()),
+        edge: [Edge::Wall, Edge::Open, Edge::Wrap][stream.below(3)],
+        sand: [0.0, 0.01, 1.0, 30.0][stream.below(4)],
+        softness_value: stream.unit(),
+        ..TerrainParams::default()
+    };
+    let params = TerrainParams { relief: params.cell_size * 60.0 * stream.unit(), ..params };
+    let mut terrain = generate(&params, stream.bits().into());
+    if stream.below(3) == 0 {
+        let depth = 3.0 * stream.unit();
+        terrain.water.iter_mut().step_by(3).for_each(|cell| *cell = depth);
+        terrain.suspended.iter_mut().step_by(9).for_each(|cell| *cell = 0.01 * depth);
+    }
+    terrain
+}
+
+/// Processes on random ground with random settings, and what was set.
+fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, String) {
+    let mut stream = Stream::new(number, &keys.join("+"), 0);
+    let terrain = random_terrain(&mut stream);
+    let mut run = simulation(&terrain, keys[0], 1);
+    let mut said = format!(
+        "run {number} of {keys:?}, {}×{} cells of {} m, {:?}:",
+        terrain.width(),
+        terrain.height(),
+        terrain.cell_size,
+        terrain.edge
+    );
+    for key in keys {
+        run.slot_mut(key).expect("it is in the catalogue").enabled = true;
+        let group = run.groups().into_iter().find(|(group, _)| group == key).expect("it is in the catalogue");
+        for parameter in walk(group) {
+            let mut value = random_value(&parameter, &mut stream);
+            if parameter.name == "per_tick" {
+                value = (1 + stream.below(400)).to_string();
+            }
+            set(&mut run, &parameter.path, &value);
+            said += &format!(" {}={value}", parameter.path);
+        }
+    }
+    let start = run.terrain.solid_volume();
+    (0..ticks).for_each(|_| run.tick());
+    assert_eq!(run.fault(), None, "{said}");
+    (run, start, said)
+}
+
+/// What is wrong with the solids, counted from the layers, if anything is. A share of `whole` in cubic metres may be missing.
+fn fault(run: &Simulation, start: f64, whole: f64) -> Option<String> {
+    let solid = &run.ledger.solid;
+    let published = solid.rows.keys().any(|key| {
+        let mode = get(&run.groups(), &format!("{key}.mode")).expect("every process has a mode");
+        mode.value.to_string() == "published"
+    });
+    // A few of the last digits of the thickest cell: what moves less than that cannot be seen in a layer.
+    let thickest = run.terrain.ground().iter().fold(0.0_f32, |most, height| most.max(height.abs()));
+    let digits = f64::from(4.0 * thickest * f32::EPSILON) * run.terrain.cell_area();
+    for (key, row) in &solid.rows {
+        // Rivers may have laid down a little more than they carried.
+        if row.carried < if key == "fluvial" { -digits } else { 0.0 } {
+            return Some(format!("{key}: {} m³ are on their way", row.carried));
+        }
+        // Published laws destroy solids, and some of them make them; the wind never makes any.
+        if row.lost != 0.0 && (!published || (*key == "wind" && row.lost < 0.0)) {
+            return Some(format!("{key} lost {} m³", row.lost));
+        }
+    }
+    let left = solid.sum(|row| row.outflow + row.lost + row.carried - row.inflow);
+    let missing = run.terrain.solid_volume() + left - start;
+    let moved = solid.sum(|row| row.moved);
+    let allowed = (1e-6 * whole).min(1e-5 * moved + digits);
+    (missing.abs() > allowed).then(|| format!("{missing} m³ came from nowhere; of {start} m³ {moved} moved"))
+}
+
+fn vectors() -> u64 {
+    std::env::var("THALWEG_VECTORS").map_or(VECTORS, |number| number.parse().expect("THALWEG_VECTORS is a number"))
+}
+
+/// Runs processes together under many settings.
+fn try_out(keys: &[&str], ticks: usize) {
+    let faults = (0..vectors()).filter_map(|number| {
+        let (run, start, said) = random_run(keys, number, ticks);
+        assert_healthy(&run, &said);
+        // Processes together can carry the land around many times over.
+        let moved = run.ledger.solid.sum(|row| row.moved);
+        let whole = if keys.len() > 1 { start.max(moved) } else { start + run.ledger.solid.sum(|row| row.inflow) };
+        fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))
+    });
+    let faults: Vec<String> = faults.collect();
+    assert!(faults.is_empty(), "{} of {} runs:\n{}", faults.len(), vectors(), faults.join("\n"));
+}
+
+#[test]
+fn every_process_keeps_the_solids_whatever_the_sliders_say() {
+    catalogue().iter().for_each(|process| try_out(&[process.info().key], 25));
+}
+
+#[test]
+fn processes_together_keep_the_solids_whatever_the_sliders_say() {
+    let keys: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
+    try_out(&keys, 15);
+}
+
+#[test]
+fn settings_that_change_in_the_middle_of_a_tick_leave_the_account_whole() {
+    for process in catalogue() {
+        let key = process.info().key;
+        let faults = (0..vectors()).filter_map(|number| {
+            let (mut run, start, mut said) = random_run(&[key], number, 2);
+            let mut stream = Stream::new(number, key, 1);
+            let place = run.slots.iter().position(|slot| slot.key() == key).expect("it is in the catalogue");
+            run.begin_tick();
+            (0..place).for_each(|process| assert!(run.advance(process)));
+            let steps = 1 + stream.below(6);
+            for _ in 0..steps {
+                run.advance(place);
+            }
+            said += &format!("\n  after {steps} steps of the third tick:");
+            let group = run.groups().into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
+            let kept = ["mode", "per_tick"];
+            let all = walk(group).into_iter().filter(|parameter| !kept.contains(&parameter.name));
+            let changes: Vec<(String, String)> =
+                all.map(|parameter| (parameter.path.clone(), random_value(&parameter, &mut stream))).collect();
+            for (path, value) in changes {
+                set(&mut run, &path, &value);
+                said += &format!(" {path}={value}");
+            }
+            (0..2).for_each(|_| run.tick());
+            assert_healthy(&run, &said);
+            let whole = start + run.ledger.solid.sum(|row| row.inflow);
+            fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))
+        });
+        let faults: Vec<String> = faults.collect();
+        assert!(faults.is_empty(), "{} of {} runs:\n{}", faults.len(), vectors(), faults.join("\n"));
+    }
+}

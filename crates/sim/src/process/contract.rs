@@ -1,0 +1,516 @@
+//! What every process of the catalogue promises, tested for each.
+
+use std::sync::Arc;
+
+use super::{catalogue, droplets};
+use crate::{
+    core::{
+        grid::Grid,
+        rng::Stream,
+        terrain::{Edge, Layer, Terrain},
+    },
+    generate::{Generator, TerrainParams, generate},
+    params::{self, Knob, Parameter, Value, choice, walk},
+    process::{Process, memory::Memory},
+    simulation::Simulation,
+};
+
+/// Ticks that make a short run.
+const SHORT: usize = 8;
+
+pub(super) fn hills(side: u32, edge: Edge) -> Terrain {
+    let params = TerrainParams { width: side, height: side, edge, sand: 2.0, ..TerrainParams::default() };
+    let params = TerrainParams { cell_size: 10.0 * 256.0 / side as f32, ..params };
+    generate(&params, 3)
+}
+
+pub(super) fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simulation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+    let mut simulation = Simulation::new(terrain.clone(), 11).with_pool(Arc::new(pool));
+    simulation.slot_mut(key).expect("it is in the catalogue").enabled = true;
+    simulation
+}
+
+/// A run of one process, on one thread, as tests run beside each other.
+pub(super) fn alone(process: impl Process, terrain: Terrain, ticks: usize) -> Simulation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
+    let mut simulation = Simulation::of(vec![Box::new(process)], terrain, 1).with_pool(Arc::new(pool));
+    simulation.slots[0].enabled = true;
+    (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
+    simulation
+}
+
+pub(super) fn set(simulation: &mut Simulation, path: &str, value: &str) {
+    params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The settings with which a process brings nothing from outside.
+fn calm(key: &str) -> Vec<(String, String)> {
+    let process = catalogue().into_iter().find(|process| process.info().key == key).expect("it is in the catalogue");
+    process.info().calm.iter().map(|(name, value)| (format!("{key}.{name}"), (*value).to_owned())).collect()
+}
+
+/// A terrain turned by a quarter, or mirrored.
+pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
+    let (width, height) = (terrain.width(), terrain.height());
+    let turn = |grid: &Grid| {
+        if quarter {
+            Grid::from_fn(height, width, |x, y| grid.at(y, height - 1 - x))
+        } else {
+            Grid::from_fn(width, height, |x, y| grid.at(width - 1 - x, y))
+        }
+    };
+    Terrain { sources: Vec::new(), ..terrain.map(turn) }
+}
+
+/// Every process in every mode and law that it has.
+fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
+    let mut variants = Vec::new();
+    for process in catalogue() {
+        let key = process.info().key;
+        let all = walk((key, process.params()));
+        let choices = |name: &str| -> Vec<Option<(String, String)>> {
+            match all.iter().find(|parameter| parameter.name == name) {
+                Some(found) => found.choices.iter().map(|choice| Some((found.path.clone(), choice.clone()))).collect(),
+                None => vec![None],
+            }
+        };
+        for mode in choices("mode") {
+            for law in choices("law") {
+                variants.push((key, mode.iter().chain(&law).cloned().collect()));
+            }
+        }
+    }
+    variants
+}
+
+fn run(terrain: &Terrain, key: &str, settings: &[(String, String)], ticks: usize, threads: usize) -> Simulation {
+    let mut simulation = simulation(terrain, key, threads);
+    for (path, value) in settings {
+        set(&mut simulation, path, value);
+    }
+    (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
+    simulation
+}
+
+pub(super) fn bits(simulation: &Simulation) -> Vec<u32> {
+    simulation.terrain.layers().flat_map(|(_, grid)| grid.iter().map(|value| value.to_bits())).collect()
+}
+
+pub(super) fn assert_healthy(simulation: &Simulation, what: &str) {
+    for (layer, grid) in simulation.terrain.layers() {
+        assert!(grid.iter().all(|value| value.is_finite()), "{what}: {} is not finite", layer.key());
+        if !layer.row().bounds.is_signed() {
+            let least = grid.iter().copied().fold(f32::INFINITY, f32::min);
+            assert!(least >= 0.0, "{what}: {} is {least}", layer.key());
+        }
+    }
+}
+
+#[test]
+fn the_ledger_closes() {
+    for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+        let terrain = hills(64, edge);
+        for (key, settings) in variants() {
+            let simulation = run(&terrain, key, &settings, SHORT, 1);
+            let solid = &simulation.ledger.solid;
+            let (moved, lost) = (solid.sum(|row| row.moved), solid.sum(|row| row.lost));
+            assert!(moved > 0.0, "{key} {settings:?} moved nothing");
+            let residual = simulation.solid_residual().abs();
+            assert!(residual <= 1e-5 * moved, "{key} {settings:?} {edge:?}: {residual} of {moved}");
+            if settings.iter().any(|(path, value)| path.ends_with(".mode") && value == "default") {
+                assert_eq!(lost, 0.0, "{key} {settings:?} loses mass");
+            }
+            let flows = solid.sum(|row| row.eroded - row.deposited - row.outflow - row.lost - row.carried);
+            let flows = flows - simulation.terrain.suspended.total() * simulation.terrain.cell_area();
+            assert!(
+                flows.abs() <= 2e-5 * moved,
+                "{key} {settings:?}: what was dug is not what was laid or left: {flows}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
+    let terrain = hills(64, Edge::Open);
+    for (key, settings) in variants() {
+        let mut stopped = run(&terrain, key, &settings, 6, 2);
+        let mut whole = stopped.clone();
+        (0..6).for_each(|_| whole.tick());
+        let mut resumed = run(&terrain, key, &settings, 0, 1);
+        (resumed.terrain, resumed.ledger) = (stopped.terrain.clone(), stopped.ledger.clone());
+        resumed.set_clock(stopped.ticks(), Some(stopped.simulated_seconds()));
+        for ((name, from), (other, to)) in stopped.memories(&[key]).into_iter().zip(resumed.memories(&[key])) {
+            assert_eq!(name, other);
+            match (from, to) {
+                (Memory::Cells(from), Memory::Cells(to)) => to.copy_from_slice(from),
+                (Memory::Number(from), Memory::Number(to)) => *to = *from,
+                (Memory::Count(from), Memory::Count(to)) => *to = *from,
+                _ => panic!("{key}: {name} is not what it was"),
+            }
+        }
+        (0..6).for_each(|_| resumed.tick());
+        assert_eq!(bits(&resumed), bits(&whole), "{key} {settings:?}");
+        assert_eq!(resumed.ledger, whole.ledger, "{key} {settings:?}");
+        assert_eq!(resumed.simulated_seconds(), whole.simulated_seconds(), "{key} {settings:?}");
+    }
+}
+
+#[test]
+fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
+    for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+        let terrain = hills(64, edge);
+        for (key, settings) in variants() {
+            let simulation = run(&terrain, key, &settings, SHORT, 1);
+            assert_healthy(&simulation, &format!("{key} {settings:?}"));
+            let writes =
+                catalogue().into_iter().find(|process| process.info().key == key).expect("listed").info().writes;
+            for &layer in Layer::ALL.iter().filter(|layer| !writes.contains(layer)) {
+                assert_eq!(simulation.terrain.layer(layer), terrain.layer(layer), "{key} changed {}", layer.key());
+            }
+        }
+    }
+}
+
+/// A layer with other values than before, within its bounds.
+fn with_noise(terrain: &Terrain, layer: Layer) -> Terrain {
+    let mut stream = Stream::new(5, "noise", layer as u64);
+    let mut noisy = terrain.clone();
+    noisy.layer_mut(layer).iter_mut().for_each(|cell| *cell = (*cell + 0.5 * stream.unit()).min(1e6).fract().max(0.01));
+    noisy
+}
+
+/// What a process reads decides what it makes of the layers; what it does not read changes no bit.
+#[test]
+fn the_layers_that_are_read_are_those_that_are_declared() {
+    let mut terrain = hills(32, Edge::Open);
+    terrain.rain = Some(Grid::filled(32, 32, 1.0));
+    terrain.water.fill(0.3);
+    terrain.suspended.fill(0.02);
+    // Rock lies bare on one side.
+    terrain.sand.chunks_mut(32).for_each(|row| row[..16].fill(0.0));
+    terrain.start = terrain.ground();
+    let mut dry = terrain.clone();
+    dry.water.fill(0.0);
+    for process in catalogue() {
+        let info = process.info();
+        let own: Vec<_> = variants().into_iter().filter(|(key, _)| *key == info.key).collect();
+        let reads = |layer: Layer| {
+            let changes = |(key, settings): &(&str, Vec<(String, String)>), terrain: &Terrain| {
+                let made = |terrain: &Terrain| run(terrain, key, settings, SHORT, 1).terrain;
+                let (plain, noisy) = (made(terrain), made(&with_noise(terrain, layer)));
+                info.writes.iter().any(|other| *other != layer && plain.layer(*other) != noisy.layer(*other))
+            };
+            own.iter().any(|variant| [&terrain, &dry].into_iter().any(|terrain| changes(variant, terrain)))
+        };
+        let found: Vec<Layer> = Layer::ALL.iter().copied().filter(|layer| reads(*layer)).collect();
+        let mut declared = info.reads.to_vec();
+        declared.sort();
+        assert_eq!(found, declared, "{}", info.key);
+    }
+}
+
+#[test]
+fn what_is_switched_off_in_its_part_of_a_tick_finishes_that_to_the_bit() {
+    // Large enough for several parts of a stage.
+    let terrain = hills(600, Edge::Open);
+    for (key, settings) in variants() {
+        let ran = |switched_off_after: Option<usize>| {
+            let mut run = run(&terrain, key, &settings, 1, 2);
+            run.begin_tick();
+            let process = run.slots.iter().position(|slot| slot.key() == key).expect("it is in the catalogue");
+            (0..process).for_each(|process| assert!(run.advance(process)));
+            let mut steps = 0;
+            while Some(steps) != switched_off_after && !run.advance(process) {
+                steps += 1;
+            }
+            if switched_off_after.is_some() {
+                run.slots[process].enabled = false;
+            }
+            run.tick();
+            assert!(run.between_ticks() && run.ticks() == 2);
+            (bits(&run), run.ledger.clone(), steps)
+        };
+        let (wanted, ledger, steps) = ran(None);
+        for after in [1, steps / 2, steps.saturating_sub(1)].into_iter().filter(|after| (1..=steps).contains(after)) {
+            let (found, books, _) = ran(Some(after));
+            assert!(found == wanted && books == ledger, "{key} {settings:?}: after {after} of {steps} steps");
+        }
+    }
+}
+
+#[test]
+fn flat_bare_bedrock_stays_flat() {
+    for edge in [Edge::Wall, Edge::Open] {
+        let terrain = Terrain::bare(Grid::filled(48, 40, 100.0), 10.0, edge);
+        for (key, settings) in variants() {
+            // Published water that leaves over an open edge cuts it.
+            let info = catalogue().into_iter().map(|process| process.info()).find(|info| info.key == key);
+            let flows = info.is_some_and(|info| info.writes.contains(&Layer::Water));
+            if edge == Edge::Open && flows && settings.iter().any(|(_, value)| value == "published") {
+                continue;
+            }
+            let settings = [settings, calm(key)].concat();
+            let simulation = run(&terrain, key, &settings, SHORT, 1);
+            assert!(simulation.terrain.ground() == terrain.ground(), "{key} {settings:?} {edge:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_others() {
+    let terrain = hills(128, Edge::Open);
+    for (key, settings) in variants() {
+        let one = run(&terrain, key, &settings, 3, 1);
+        for threads in [2, 4] {
+            let other = run(&terrain, key, &settings, 3, threads);
+            assert!(bits(&one) == bits(&other), "{key} {settings:?} differs on {threads} threads");
+            assert_eq!(one.ledger, other.ledger, "{key} {settings:?} on {threads} threads");
+        }
+        // Only what draws places at random has a seed to depend on.
+        if one.slots.iter().all(|slot| slot.process.counts().particles == 0) {
+            continue;
+        }
+        let mut other = Simulation::new(terrain.clone(), 12).with_pool(Arc::new(
+            rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started"),
+        ));
+        other.slot_mut(key).expect("listed").enabled = true;
+        settings.iter().for_each(|(path, value)| set(&mut other, path, value));
+        (0..3).for_each(|_| other.tick());
+        assert!(bits(&one) != bits(&other), "{key} does not depend on the seed");
+    }
+}
+
+#[test]
+fn every_knob_can_stand_at_both_ends_of_its_range() {
+    let terrain = hills(32, Edge::Open);
+    for (key, settings) in variants() {
+        let simulation = simulation(&terrain, key, 1);
+        let numbers: Vec<Parameter> = simulation
+            .groups()
+            .into_iter()
+            .filter(|(group, _)| *group == key)
+            .flat_map(walk)
+            .filter(|parameter| matches!(parameter.value, Value::Number(_)))
+            .collect();
+        let counts = numbers.iter().any(|parameter| parameter.name == "per_tick");
+        for parameter in numbers {
+            for end in [parameter.knob.min, parameter.knob.max] {
+                // The range of a number that grows with the map is that of the largest map. A hundred particles on each of a
+                // thousand cells in a tick are the same as a few thousand over many ticks.
+                let end = if parameter.knob.grows { end.min(100.0 * terrain.bedrock.len() as f64) } else { end };
+                let (per_tick, ticks) = if parameter.name == "per_tick" { (end, 2) } else { (8.0, 200) };
+                let calm = calm(key);
+                let brings = calm.iter().any(|(path, value)| *path == parameter.path && *value != end.to_string());
+                let mut settings = [settings.clone(), calm].concat();
+                if counts {
+                    settings.push((format!("{key}.per_tick"), per_tick.to_string()));
+                }
+                settings.push((parameter.path.clone(), end.to_string()));
+                let what = format!("{settings:?}");
+                let simulation = run(&terrain, key, &settings, ticks, 1);
+                assert_healthy(&simulation, &what);
+                if !brings && settings.iter().all(|(_, value)| value != "published") {
+                    let (low, high) = terrain.ground().min_max();
+                    let (lowest, highest) = simulation.terrain.ground().min_max();
+                    let tolerance = 0.05 * (high - low);
+                    assert!(
+                        lowest > low - tolerance && highest < high + tolerance,
+                        "{what}: {lowest}..{highest} from {low}..{high}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tick_can_be_shown_between_waves_of_droplets_and_not_before_blown_sand_has_slid() {
+    let terrain = hills(64, Edge::Open);
+    let mut rain = simulation(&terrain, "droplets", 1);
+    set(&mut rain, "droplets.per_tick", "200");
+    rain.begin_tick();
+    let droplets = rain.slots.iter().position(|slot| slot.key() == "droplets").expect("it is in the catalogue");
+    let mut waves = 0;
+    while !rain.advance(droplets) {
+        waves += u32::from(rain.can_be_shown() && !rain.between_ticks());
+    }
+    assert!(waves > 2 && !rain.can_be_shown(), "{waves} waves");
+    let mut blown = simulation(&terrain, "wind", 1);
+    assert!(blown.can_be_shown());
+    while blown.stage().is_some_and(|(_, stage)| stage != "blow") {}
+    assert!(!blown.can_be_shown());
+}
+
+/// A parameter changes the layers if, and only if, it is not declared idle under the mode and law.
+#[test]
+fn parameters_act_where_they_say_that_they_do() {
+    let mut idle = 0;
+    for (key, mut settings) in variants() {
+        let mut terrain = hills(32, Edge::Open);
+        let process = catalogue().into_iter().find(|process| process.info().key == key).expect("listed");
+        if process.info().moves_water {
+            terrain.water.fill(0.3);
+            terrain.suspended.iter_mut().step_by(2).for_each(|cell| *cell = 0.05);
+        } else {
+            // On wet ground no wind blows, and no droplet digs.
+            terrain.water[..32 * 8].fill(0.3);
+        }
+        if process.params().field("per_tick").is_some() {
+            settings.push((format!("{key}.per_tick"), "200".to_owned()));
+        }
+        let plain = run(&terrain, key, &settings, SHORT, 1);
+        let groups = plain.groups();
+        let (_, params) = groups.into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
+        let declared = walk((key, params));
+        for parameter in &declared {
+            let others = match parameter.value {
+                // A hundred thousand particles a tick take long.
+                Value::Number(_) if parameter.name == "per_tick" => vec!["8".to_owned()],
+                Value::Number(_) => vec![parameter.knob.min.to_string(), parameter.knob.max.to_string()],
+                Value::Switch(on) => vec![(!on).to_string()],
+                _ => parameter.choices.clone(),
+            };
+            let changes = others.into_iter().any(|other| {
+                let settings = [&settings[..], &[(parameter.path.clone(), other)]].concat();
+                bits(&run(&terrain, key, &settings, SHORT, 1)) != bits(&plain)
+            });
+            if parameter.knob.idle(&declared).is_some() {
+                assert!(!changes, "{} acts under {settings:?}", parameter.path);
+                idle += 1;
+            } else {
+                let silent =
+                    process.info().silent.iter().any(|&(name, only)| {
+                        name == parameter.name && Knob { only, ..choice() }.idle(&declared).is_none()
+                    });
+                assert!(changes || silent, "{} does nothing under {settings:?}", parameter.path);
+            }
+        }
+    }
+    assert!(idle > 25, "only {idle} were idle");
+}
+
+/// How much the surface of ground and water bends, summed over the cells of a map that goes round.
+fn roughness(terrain: &Terrain) -> f64 {
+    let (ground, width, height) = (terrain.ground(), terrain.width(), terrain.height());
+    let at = |x: usize, y: usize| {
+        let index = y % height * width + x % width;
+        f64::from(ground[index] + terrain.water[index])
+    };
+    let bend = |x: usize, y: usize| {
+        let around = at(x + 1, y) + at(x + width - 1, y) + at(x, y + 1) + at(x, y + height - 1);
+        (4.0 * at(x, y) - around).abs()
+    };
+    (0..width * height).map(|index| bend(index % width, index / width)).sum()
+}
+
+/// With steps that are stable the surface does not grow much rougher; with those four times as long as that it does.
+#[test]
+fn the_largest_stable_step_is_stable_and_one_four_times_as_long_is_not() {
+    for (key, settings) in variants() {
+        let mut terrain = Terrain { cell_size: 1.0, ..hills(64, Edge::Wrap) };
+        terrain.bedrock.iter_mut().for_each(|height| *height *= 0.1);
+        let mut simulation = run(&terrain, key, &settings, 0, 1);
+        let slot = simulation.slot_mut(key).expect("it is in the catalogue");
+        if slot.process.info().writes.contains(&Layer::Water) {
+            terrain.water.fill(2.0);
+        }
+        let own = walk((key, slot.process.params()));
+        let Some(dt) = own.iter().find(|parameter| parameter.name == "dt") else { continue };
+        let limit = slot.process.largest_stable_dt(&terrain);
+        let cases = if limit.is_finite() {
+            vec![(limit, true), (4.0 * limit, false)]
+        } else {
+            vec![(4.0 * dt.knob.max as f32, true)]
+        };
+        for (dt, stable) in cases {
+            let mut simulation = run(&terrain, key, &settings, 0, 1);
+            let process = &mut simulation.slot_mut(key).expect("it is in the catalogue").process;
+            process.overstep(if stable { 0.0 } else { 3.0 });
+            let [params, _] = process.settings_mut();
+            params::write(params, "dt", &Value::Number(f64::from(dt)));
+            params::write(params, "per_tick", &Value::Number(200.0));
+            (0..50).for_each(|_| simulation.tick());
+            let grown = roughness(&simulation.terrain) / roughness(&terrain);
+            assert_eq!(
+                grown < 1.2,
+                stable,
+                "{key} {settings:?}: steps of {dt} of {limit} make it {grown} times as rough"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_that_starts_again_keeps_its_processes() {
+    let mut run = Simulation::of(vec![Box::new(droplets::Droplets::default())], hills(32, Edge::Wall), 1);
+    run.slots[0].enabled = true;
+    run.tick();
+    run.restart(hills(32, Edge::Wall), 2);
+    assert_eq!(run.slots.iter().map(|slot| (slot.key(), slot.enabled)).collect::<Vec<_>>(), [("droplets", true)]);
+    assert_eq!((run.ticks(), run.slots[0].process.counts()), (0, Default::default()));
+}
+
+#[test]
+fn a_process_that_is_off_does_nothing() {
+    let terrain = hills(32, Edge::Open);
+    let mut simulation = Simulation::new(terrain.clone(), 1);
+    (0..5).for_each(|_| simulation.tick());
+    assert_eq!(simulation.terrain, terrain);
+    assert_eq!(simulation.ticks(), 5);
+}
+
+#[test]
+fn stepping_stage_by_stage_is_the_same_as_whole_ticks() {
+    let terrain = hills(64, Edge::Open);
+    for (key, settings) in variants() {
+        let whole = run(&terrain, key, &settings, 2, 1);
+        let mut staged = run(&terrain, key, &settings, 0, 1);
+        let mut names = Vec::new();
+        while staged.ticks() < 2 {
+            let (_, stage) = staged.stage().expect("a process is on");
+            names.push(stage);
+            let stages = staged.slots.iter().find(|slot| slot.enabled).map(|slot| slot.process.info().stages);
+            let last = stages.is_some_and(|stages| stages.last().is_some_and(|last| last.name == stage));
+            assert!(!staged.between_ticks() || last, "{key}: the tick ended with {stage}");
+        }
+        for stage in staged.slots.iter().filter(|slot| slot.enabled).flat_map(|slot| slot.process.info().stages) {
+            assert!(names.contains(&stage.name), "{key}: {} never ran", stage.name);
+        }
+        assert!(bits(&whole) == bits(&staged), "{key}");
+    }
+}
+
+#[test]
+fn a_copy_goes_on_as_the_original() {
+    let terrain = hills(64, Edge::Open);
+    for (key, settings) in variants() {
+        let mut original = run(&terrain, key, &settings, 2, 1);
+        let mut copy = original.clone();
+        original.tick();
+        copy.tick();
+        assert!(bits(&original) == bits(&copy), "{key}");
+    }
+}
+
+/// Every parameter is declared fully, has its default inside its range and comes back from its text.
+#[test]
+fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
+    let mut terrain = TerrainParams::default();
+    params::assert_declared("terrain", &mut terrain);
+    params::assert_declared("rivers", &mut crate::hydrology::network::RiverParams::default());
+    for mut process in catalogue() {
+        let (info, [params, factors]) = (process.info(), process.settings_mut());
+        params::assert_declared(info.key, params);
+        params::assert_declared(info.masked_key, factors);
+        assert_eq!(info.masked_key, format!("{}-masked", info.key));
+        let known: Vec<&str> = walk((info.key, params)).iter().map(|parameter| parameter.name).collect();
+        assert!(walk((info.masked_key, factors)).iter().all(|factor| known.contains(&factor.name)), "{}", info.key);
+    }
+    assert_eq!(terrain, TerrainParams::default());
+    assert_eq!(droplets::Params::default(), droplets::Droplets::default().setup().params);
+    assert_eq!(terrain.generator, Generator::Perlin);
+}

@@ -1,0 +1,356 @@
+//! Droplets, one by one and eight side by side.
+
+use std::time::Instant;
+
+use super::{ground::Ground, tracks::Tracks};
+use crate::{
+    core::terrain::Edge,
+    process::Moment,
+    simd::{
+        real::{LANES, LaneMask, Lanes, Real},
+        swarm::{Block, Flock, Swarm},
+    },
+};
+
+/// How droplets move that run on copies of tiles. `act` must be `#[inline(always)]`.
+pub(super) trait Law: Sync {
+    /// What they run on.
+    fn ground(&self) -> &Ground<'_>;
+    /// Steps after which one that still runs has run in circles, if that can be.
+    fn most_steps(&self) -> Option<u32>;
+    /// Moves eight of them by a step and changes the ground. Returns what it gave to each, in metres times cells.
+    fn act(&self, bundle: &mut Bundle) -> Lanes;
+}
+
+/// Droplets at their start on a ground, some of them watched if there are `tracks`.
+pub(super) fn begin(
+    ground: &Ground<'_>,
+    mut droplets: Vec<Droplet>,
+    tracks: Option<&Tracks>,
+) -> Flock<Droplet, Outcome> {
+    if let Some(tracks) = tracks {
+        let numbers = tracks.numbers(droplets.len());
+        droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
+    }
+    droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
+    Flock::new(droplets)
+}
+
+/// Runs droplets of a law for a while, as [`Flock::go_on`] does. True if each has ended.
+pub(super) fn go_on(
+    law: &impl Law,
+    flock: &mut Flock<Droplet, Outcome>,
+    tracks: Option<&Tracks>,
+    until: Option<Instant>,
+) -> bool {
+    flock.go_on(&Wave { law, tracks }, law.ground().tiling(), until)
+}
+
+/// The droplets of a wave.
+struct Wave<'a, L> {
+    law: &'a L,
+    tracks: Option<&'a Tracks>,
+}
+
+impl<L: Law> Swarm for Wave<'_, L> {
+    type Particle = Droplet;
+    type Bundle = Bundle;
+    type Outcome = Outcome;
+
+    fn place(droplet: &Droplet) -> [f32; 2] {
+        [droplet.x, droplet.y]
+    }
+
+    fn bundle(&self, like: &Droplet) -> Bundle {
+        Bundle::new(like)
+    }
+
+    #[inline(always)]
+    fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
+        bundle.put(lane, droplet);
+    }
+
+    #[inline(always)]
+    fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
+        let ran = bundle.runs;
+        let given = self.law.act(bundle);
+        bundle.mass = bundle.mass + given;
+        // What is no number must not get lost here.
+        bundle.given = bundle.given + given;
+        bundle.exchanged = bundle.exchanged + given.max(-given);
+        if let Some(tracks) = self.tracks {
+            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, |lane| bundle.moment(lane));
+        }
+        let mut stopped = LaneMask::default();
+        for lane in 0..LANES {
+            let goes_on = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
+            stopped.0[lane] = if goes_on { 0 } else { ran.0[lane] };
+        }
+        stopped
+    }
+
+    fn take(&self, bundle: &mut Bundle, lane: usize, outcome: &mut Outcome) -> Option<Droplet> {
+        outcome.take(bundle, lane, self.law.most_steps())
+    }
+
+    fn account(&self, bundle: &mut Bundle, outcome: &mut Outcome) {
+        outcome.account(bundle);
+    }
+
+    fn add(outcome: &mut Outcome, other: Outcome) {
+        outcome.add(other);
+    }
+}
+
+/// A droplet on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Droplet {
+    /// Column, in cells; the first cell reaches from 0 to 1.
+    pub x: f32,
+    /// Row, in cells.
+    pub y: f32,
+    /// Sediment on board, in metres times cells.
+    pub mass: f32,
+    pub(super) vx: f32,
+    pub(super) vy: f32,
+    pub(super) volume: f32,
+    pub(super) lowest: f32,
+    pub(super) waited: f32,
+    pub(super) behind: f32,
+    pub(super) steps: u32,
+    /// Its number if it is watched, from 1.
+    pub(super) watched: u32,
+}
+
+/// What droplets did, in metres times cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Taken off the ground, every transfer counted.
+    pub eroded: f64,
+    /// Laid on the ground on the way, every transfer counted.
+    pub deposited: f64,
+    /// Carried over an open edge.
+    pub outflow: f64,
+    /// Steps taken.
+    pub steps: u64,
+    /// Steps that were cut short, those that dug less, and those that laid down less than the law says.
+    pub limited: [u64; 3],
+    /// Droplets that ended because they ran in circles.
+    pub endless: u64,
+    /// Droplets that ended on the map: what they still carry is to be settled.
+    pub ended: Vec<Droplet>,
+}
+
+impl Outcome {
+    /// Takes a droplet that has stopped out of its lane. None if it has ended; what it did is then added. One that has taken the most
+    /// steps, if there are such, ran in circles.
+    fn take(&mut self, bundle: &mut Bundle, lane: usize, most_steps: Option<u32>) -> Option<Droplet> {
+        let droplet = bundle.droplet(lane);
+        if std::mem::take(&mut bundle.runs.0[lane]) != 0 {
+            return Some(droplet);
+        }
+        self.steps += u64::from(droplet.steps);
+        self.endless += u64::from(most_steps.is_some_and(|most| droplet.steps >= most));
+        if bundle.left.0[lane] != 0 {
+            self.outflow += f64::from(droplet.mass);
+        } else {
+            self.ended.push(droplet);
+        }
+        None
+    }
+
+    /// Adds what a bundle did since the last time.
+    fn account(&mut self, bundle: &mut Bundle) {
+        let (given, exchanged) = (std::mem::take(&mut bundle.given), std::mem::take(&mut bundle.exchanged));
+        for (given, exchanged) in given.0.into_iter().zip(exchanged.0) {
+            self.eroded += 0.5 * (f64::from(exchanged) + f64::from(given));
+            self.deposited += 0.5 * (f64::from(exchanged) - f64::from(given));
+        }
+        for (sum, counts) in self.limited.iter_mut().zip(&mut bundle.limited) {
+            *sum += std::mem::take(counts).into_iter().map(u64::from).sum::<u64>();
+        }
+    }
+
+    /// Adds what others did.
+    fn add(&mut self, other: Self) {
+        self.eroded += other.eroded;
+        self.deposited += other.deposited;
+        self.outflow += other.outflow;
+        self.steps += other.steps;
+        self.limited.iter_mut().zip(other.limited).for_each(|(sum, count)| *sum += count);
+        self.endless += other.endless;
+        self.ended.extend(other.ended);
+    }
+}
+
+impl Droplet {
+    /// A droplet at rest, without sediment.
+    pub fn at(x: f32, y: f32, volume: f32) -> Self {
+        Self {
+            x,
+            y,
+            mass: 0.0,
+            vx: 0.0,
+            vy: 0.0,
+            volume,
+            lowest: f32::INFINITY,
+            waited: 0.0,
+            behind: f32::NEG_INFINITY,
+            steps: 0,
+            watched: 0,
+        }
+    }
+}
+
+/// Eight droplets.
+pub(super) struct Bundle {
+    pub x: Lanes,
+    pub y: Lanes,
+    pub mass: Lanes,
+    pub vx: Lanes,
+    pub vy: Lanes,
+    pub volume: Lanes,
+    pub lowest: Lanes,
+    pub waited: Lanes,
+    pub behind: Lanes,
+    /// What they could carry in the last step, in metres times cells.
+    pub capacity: Lanes,
+    pub steps: [u32; LANES],
+    pub watched: [u32; LANES],
+    /// How often their steps were limited, as in [`Outcome::limited`].
+    pub limited: [[u32; LANES]; 3],
+    /// Which of them are on their way...
+    pub runs: LaneMask,
+    /// ...and which have left the map.
+    pub left: LaneMask,
+    /// What the ground gave since the last account, and the sum of its amounts.
+    pub given: Lanes,
+    pub exchanged: Lanes,
+}
+
+impl Bundle {
+    /// No droplet in any lane; they stand where this one is.
+    pub fn new(like: &Droplet) -> Self {
+        let [x, y, one, zero] = [like.x, like.y, 1.0, 0.0].map(|value| Lanes([value; LANES]));
+        Self {
+            x,
+            y,
+            mass: zero,
+            vx: zero,
+            vy: zero,
+            volume: one,
+            lowest: zero,
+            waited: zero,
+            behind: zero,
+            capacity: zero,
+            steps: [0; LANES],
+            watched: [0; LANES],
+            limited: [[0; LANES]; 3],
+            runs: LaneMask::default(),
+            left: LaneMask::default(),
+            given: zero,
+            exchanged: zero,
+        }
+    }
+
+    /// Puts a droplet into a lane.
+    #[inline(always)]
+    pub fn put(&mut self, lane: usize, droplet: &Droplet) {
+        self.x.0[lane] = droplet.x;
+        self.y.0[lane] = droplet.y;
+        self.mass.0[lane] = droplet.mass;
+        self.vx.0[lane] = droplet.vx;
+        self.vy.0[lane] = droplet.vy;
+        self.volume.0[lane] = droplet.volume;
+        self.lowest.0[lane] = droplet.lowest;
+        self.waited.0[lane] = droplet.waited;
+        self.behind.0[lane] = droplet.behind;
+        self.steps[lane] = droplet.steps;
+        self.watched[lane] = droplet.watched;
+        (self.runs.0[lane], self.left.0[lane]) = (u32::MAX, 0);
+    }
+
+    /// How a droplet is after a step.
+    fn moment(&self, lane: usize) -> Moment {
+        let speed = libm::hypotf(self.vx.0[lane], self.vy.0[lane]);
+        Moment {
+            place: [self.x.0[lane], self.y.0[lane]],
+            speed,
+            water: Some(self.volume.0[lane]),
+            load: self.mass.0[lane],
+            capacity: Some(self.capacity.0[lane]),
+        }
+    }
+
+    pub fn droplet(&self, lane: usize) -> Droplet {
+        Droplet {
+            x: self.x.0[lane],
+            y: self.y.0[lane],
+            mass: self.mass.0[lane],
+            vx: self.vx.0[lane],
+            vy: self.vy.0[lane],
+            volume: self.volume.0[lane],
+            lowest: self.lowest.0[lane],
+            waited: self.waited.0[lane],
+            behind: self.behind.0[lane],
+            steps: self.steps[lane],
+            watched: self.watched[lane],
+        }
+    }
+
+    /// Reflects or wraps droplets that have crossed the edge. Returns those that have left the map.
+    #[inline(always)]
+    pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> LaneMask {
+        let mut outside = LaneMask::default();
+        for lane in 0..LANES {
+            let (x, y) = (self.x.0[lane], self.y.0[lane]);
+            let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
+            outside.0[lane] = if on_map { 0 } else { u32::MAX };
+        }
+        if !outside.any() {
+            return outside;
+        }
+        let mut left = LaneMask::default();
+        for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
+            if !self.bring_back(lane, (right, bottom), edge) {
+                left.0[lane] = u32::MAX;
+            }
+        }
+        left
+    }
+
+    /// Reflects or wraps a droplet. False if it may leave the map.
+    fn bring_back(&mut self, lane: usize, (right, bottom): (f32, f32), edge: Edge) -> bool {
+        let (x, y) = (&mut self.x.0[lane], &mut self.y.0[lane]);
+        // The largest f32 below a side, so that rounding cannot put a droplet outside.
+        let inside = |position: f32, side: f32| position.max(0.0).min(side.next_down());
+        match edge {
+            Edge::Open => return false,
+            Edge::Wrap => {
+                let wrap = |position: f32, side: f32| {
+                    if position < 0.0 {
+                        position + side
+                    } else if position >= side {
+                        position - side
+                    } else {
+                        position
+                    }
+                };
+                *x = inside(wrap(*x, right), right);
+                *y = inside(wrap(*y, bottom), bottom);
+            }
+            Edge::Wall => {
+                let mirror = |position: &mut f32, velocity: &mut f32, side: f32| {
+                    if *position < 0.0 || *position >= side {
+                        *position = if *position < 0.0 { -*position } else { side + side - *position };
+                        *velocity = -*velocity;
+                    }
+                    *position = inside(*position, side);
+                };
+                mirror(x, &mut self.vx.0[lane], right);
+                mirror(y, &mut self.vy.0[lane], bottom);
+            }
+        }
+        true
+    }
+}

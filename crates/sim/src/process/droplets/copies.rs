@@ -1,0 +1,129 @@
+//! Copies of the tiles that droplets come to: what is needed together lies together here, where in the layers it lies apart.
+//!
+//! After a wave, what has changed goes back into the layers; as long as nobody else changes these, the copies stay good for the next wave.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+
+use crate::{
+    core::{
+        grid::Edition,
+        terrain::Terrain,
+        tiles::{SIDE, TileCache, Tiling},
+    },
+    simd::real::Lanes,
+};
+
+/// A tile with its layers row by row.
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct GroundTile {
+    pub(super) rows: [[Row; LAYERS]; SIDE],
+}
+
+/// A layer in a row of a tile.
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(32))]
+pub(super) struct Row(pub(super) [f32; SIDE]);
+
+/// Layers of a tile.
+pub(super) const LAYERS: usize = 4;
+/// Places of the layers: bedrock, sand, what a unit of digging takes off bedrock (twice the softness), and bedrock and sand together.
+pub(super) const BEDROCK: usize = 0;
+pub(super) const SAND: usize = 1;
+pub(super) const ERODIBILITY: usize = 2;
+pub(super) const SURFACE: usize = 3;
+
+/// Depth from which on water stands in the way of droplets, in metres.
+pub(super) const STANDING: f32 = 0.05;
+
+/// The copies of tiles, and the layers as they were last written.
+#[derive(Default)]
+pub(super) struct Copies {
+    pub(super) tiles: TileCache<GroundTile>,
+    /// For each tile the cells that have changed in this wave, as in a [`CellSet`](crate::core::tiles::CellSet).
+    pub(super) changed: Vec<AtomicU64>,
+    /// In the same way, those where droplets dug under what stands steep.
+    pub(super) undercut: Vec<AtomicU64>,
+    written: Option<[Edition; 3]>,
+    /// Whether water stood anywhere when it was last looked for.
+    pub(super) wet: Option<(Edition, bool)>,
+}
+
+impl Clone for Copies {
+    /// Without any tile: they can be copied again.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Copies {
+    /// Makes them ready for a wave on a terrain: those that are as its layers stay.
+    pub(super) fn begin(&mut self, terrain: &Terrain) {
+        let (width, height) = (terrain.width(), terrain.height());
+        let Self { tiles, changed, undercut, written, wet } = self;
+        tiles.begin(Tiling::new(width, height));
+        for cells in [&mut *changed, &mut *undercut] {
+            cells.resize_with(tiles.tiling().count(), AtomicU64::default);
+        }
+        if written.take() != Some(editions(terrain)) {
+            tiles.forget();
+        }
+        let water = terrain.water.edition();
+        let stands = || terrain.water.par_chunks(width).any(|row| row.iter().any(|&depth| depth > STANDING));
+        *wet = wet.filter(|(seen, _)| *seen == water).or_else(|| Some((water, stands())));
+    }
+
+    /// Brings what has changed in the copies into the layers. Returns the tiles in which it has, in order.
+    pub(super) fn write_back(&mut self, terrain: &mut Terrain) -> Vec<usize> {
+        let Self { tiles, changed, written, .. } = self;
+        let (tiling, width) = (tiles.tiling(), terrain.width());
+        let cells = changed.iter_mut().enumerate();
+        let changed: Vec<usize> =
+            cells.filter_map(|(tile, cells)| (std::mem::take(cells.get_mut()) != 0).then_some(tile)).collect();
+        let layers = [&mut terrain.bedrock, &mut terrain.sand];
+        let [bedrock, sand] = layers.map(|layer| layer.change_in(&changed).par_chunks_mut(SIDE * width));
+        let (tiles, in_order) = (&*tiles, &changed);
+        bedrock.zip(sand).enumerate().for_each(|(band, (bedrock, sand))| {
+            for &tile in tiling.in_band(in_order, band) {
+                let [columns, rows] = tiling.cells(tile);
+                // SAFETY: the tile is ready, and nobody changes it now.
+                let tile = unsafe { &*tiles.pointer().add(tile) };
+                for (line, row) in tile.rows[..rows.len()].iter().enumerate() {
+                    let cells = line * width + columns.start..line * width + columns.end;
+                    bedrock[cells.clone()].copy_from_slice(&row[BEDROCK].0[..columns.len()]);
+                    sand[cells].copy_from_slice(&row[SAND].0[..columns.len()]);
+                }
+            }
+        });
+        *written = Some(editions(terrain));
+        changed
+    }
+
+    /// A copy of them in the middle of a wave, which goes on there.
+    pub(super) fn with_tiles(&self) -> Self {
+        let copied = |cells: &[AtomicU64]| {
+            cells.iter().map(|cells| AtomicU64::new(cells.load(Ordering::Relaxed))).collect::<Vec<_>>()
+        };
+        let (changed, undercut) = (copied(&self.changed), copied(&self.undercut));
+        // SAFETY: only waves write tiles, and a process that runs one is not copied meanwhile.
+        Self { tiles: unsafe { self.tiles.copied() }, changed, undercut, written: self.written, wet: self.wet }
+    }
+}
+
+fn editions(terrain: &Terrain) -> [Edition; 3] {
+    [terrain.bedrock.edition(), terrain.sand.edition(), terrain.softness.edition()]
+}
+
+/// A row of a tile; there is nothing beyond the map.
+#[inline(always)]
+pub(super) fn row_of_tile(cells: &[f32]) -> Lanes {
+    let mut row = Lanes::default();
+    match cells.try_into() {
+        Ok(all) => row.0 = all,
+        Err(_) => row.0[..cells.len()].copy_from_slice(cells),
+    }
+    row
+}

@@ -1,0 +1,266 @@
+//! The default form of the laws "mass transfer" and "capacity": what the published forms are after, without their faults.
+//!
+//! A step of length τ ≤ dt, short enough that no droplet moves farther than one cell:
+//!
+//! ```text
+//! (h, ∇h) bilinear at p      v → v·e^(−f·τ) + a·(1 − e^(−f·τ))/f      p' = p + L·τ·v      h' bilinear at p'
+//! mass transfer:  a = n/(V·density), f = friction,  C = V·|v|·T·max(0, h − h')/τ,  V → V·e^(−Ke·τ)
+//! capacity:       a = Ka·n,          f from Kf,     C = Kc·|v|·w,                   w → w − evaporation·τ
+//! M → M + Δ,  Δ = (1 − e^(−K·τ))·(V·C − M)  (capacity: C − M), laid on or taken off around p
+//! ```
+//!
+//! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
+//! L = [`super::Params::length`] in cells, the published map's cell: so the same rain does the same work on every grid of a map. A
+//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing so that it lies above
+//! the highest ground of the map, beside a cliff say: the rest stays on board. One that has found no lower ground for a while sits
+//! in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only an open edge takes sediment off the map, and
+//! there the border cells keep their height: the base level.
+//!
+//! Eight droplets take a step side by side and see the ground as all steps before have left it; then the ground changes, in the
+//! order of the eight (see [`crate::simd::swarm`]).
+
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
+use super::{
+    bundle::{Bundle, Law},
+    constants::Constants,
+    ground::Ground,
+    streams::{SINKING, SWIMMING},
+};
+use crate::{
+    core::terrain::Edge,
+    process::masked::Mask,
+    simd::real::{LANES, LaneMask, Lanes, Real},
+};
+
+/// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.
+const GREATEST_CUT: f32 = 0.1;
+
+/// The laws on a ground.
+pub(super) struct Cured<'a> {
+    ground: &'a Ground<'a>,
+    law: Constants,
+    /// The law under the mask, and the mask, if it makes a difference.
+    under: Constants,
+    mask: Option<&'a Mask>,
+    /// Whether excess is laid down as fast as lack is taken up.
+    settles_alike: bool,
+}
+
+impl<'a> Cured<'a> {
+    /// A law on free ground and under the mask.
+    pub(super) fn new(ground: &'a Ground<'a>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
+        let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
+        Self { ground, law, under, mask, settles_alike }
+    }
+}
+
+impl Law for Cured<'_> {
+    fn ground(&self) -> &Ground<'_> {
+        self.ground
+    }
+
+    fn most_steps(&self) -> Option<u32> {
+        (self.ground.edge == Edge::Wrap).then_some(self.law.most_steps)
+    }
+
+    #[inline(always)]
+    fn act(&self, bundle: &mut Bundle) -> Lanes {
+        let (from, amount, steep) = self.advance(bundle);
+        let mut parts = [Lanes::default(); LANES];
+        for lane in 0..LANES {
+            if amount.0[lane] != 0.0 {
+                let place = [from[0].0[lane], from[1].0[lane]];
+                // SAFETY: the droplet has come there, and no other block that runs now comes near.
+                parts[lane] = unsafe { self.ground.change(place, amount.0[lane]) };
+                if steep.0[lane] != 0 {
+                    self.ground.undercut(self.ground.tile_and_cell(place[0] as i32, place[1] as i32));
+                }
+            }
+        }
+        sums(&parts)
+    }
+}
+
+/// What a law says where eight droplets are.
+struct Local {
+    friction: Lanes,
+    capacity: Lanes,
+    lifting: Lanes,
+    settling: Lanes,
+    evaporation: Lanes,
+}
+
+impl Cured<'_> {
+    /// The law where the droplets are.
+    #[inline(always)]
+    fn local(&self, bundle: &Bundle) -> Local {
+        let all = |value: f32| Lanes([value; LANES]);
+        let (free, under) = (&self.law, &self.under);
+        let Some(mask) = self.mask else {
+            return Local {
+                friction: all(free.friction),
+                capacity: all(free.capacity),
+                lifting: all(free.lifting),
+                settling: all(free.settling),
+                evaporation: all(free.evaporation),
+            };
+        };
+        let mut covered = Lanes::default();
+        for lane in 0..LANES {
+            let (column, row) = (bundle.x.0[lane] as usize, bundle.y.0[lane] as usize);
+            covered.0[lane] = mask.at(column, row);
+        }
+        let between = |free: f32, under: f32| all(free) + all(under - free) * covered;
+        Local {
+            friction: between(free.friction, under.friction),
+            capacity: between(free.capacity, under.capacity),
+            lifting: between(free.lifting, under.lifting),
+            settling: between(free.settling, under.settling),
+            evaporation: between(free.evaporation, under.evaporation),
+        }
+    }
+
+    /// Moves eight droplets by a step. Returns where they were, what they take off there, in metres times cells (what is negative is
+    /// laid down), and which of them dig where it is steep.
+    #[inline(always)]
+    fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes, LaneMask) {
+        let (law, ground) = (&self.law, self.ground);
+        let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
+        let all = |value: f32| Lanes([value; LANES]);
+        let (zero, one) = (all(0.0), all(1.0));
+        // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
+        let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
+        let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
+        let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
+        if law.falls {
+            push = push / bundle.volume;
+        }
+        let (push_x, push_y) = (push * slope_x, push * slope_y);
+        // No farther than a cell: bound the step by the speed now and the speed it may gain.
+        let dt = all(law.dt);
+        let pace = {
+            let (vx, vy) = (bundle.vx + dt * push_x, bundle.vy + dt * push_y);
+            let after = vx * vx + vy * vy;
+            let before = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
+            before.max(after).sqrt() * all(law.cells)
+        };
+        let short = (pace * dt).above(one);
+        let time = short.choose(one / pace, dt);
+        let kept_speed = decay(friction * time);
+        // ∫ e^(−f·t) dt over the step; for small f·τ the quotient would lose its digits.
+        let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
+        bundle.vx = bundle.vx * kept_speed + push_x * gained;
+        bundle.vy = bundle.vy * kept_speed + push_y * gained;
+        let from = [bundle.x, bundle.y];
+        // One that has ended stays where it ended: there its load settles.
+        bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
+        bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
+        let left = bundle.keep_on_map((ground.width as f32, ground.height as f32), self.ground.edge);
+        // One that has left sees nothing any more.
+        (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
+        ground.come_to(bundle.x, bundle.y);
+        // SAFETY: as above.
+        let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
+        ground.expect(bundle.x + bundle.vx * (time * all(law.cells)), bundle.y + bundle.vy * (time * all(law.cells)));
+        let fall = here - ahead;
+        let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
+        let capacity = if law.falls {
+            bundle.volume * bundle.volume * speed * capacity * fall.max(zero) / time
+        } else {
+            capacity * speed * bundle.volume
+        };
+        // SAFETY: droplets are on the map.
+        let (columns, rows) = unsafe { (from[0].truncated(), from[1].truncated()) };
+        let depth = ground.standing_water(columns, rows, here);
+        let swims = depth.above(zero);
+        bundle.capacity = swims.choose(zero, capacity);
+        let lacking = bundle.capacity - bundle.mass;
+        let kept_lacking = decay(lifting * time);
+        let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
+        let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));
+        let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
+        // No land grows out of standing water.
+        // Eight may lay theirs down in one cell.
+        let rise = swims.choose(depth * all(1.0 / LANES as f32), rise);
+        // Where the ground rises ahead water stands, and what it carries sinks.
+        let sinks = if law.falls { zero.above(fall) } else { LaneMask::default() };
+        let lays = sinks.without(swims).choose(-bundle.mass, (one - kept_excess) * lacking);
+        let lays = swims.choose(lays.min(lacking * all(SINKING)), lays);
+        let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-rise));
+        let acts = bundle.runs.without(left);
+        let limited = [short, digs.above(cut), (-rise).above(lays)];
+        for (counts, limited) in bundle.limited.iter_mut().zip(limited) {
+            for lane in 0..LANES {
+                counts[lane] += limited.0[lane] & acts.0[lane] & 1;
+            }
+        }
+        bundle.behind = here;
+        bundle.volume =
+            if law.falls { bundle.volume * decay(evaporation * time) } else { bundle.volume - evaporation * time };
+        let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
+        bundle.lowest = found.choose(ahead, bundle.lowest);
+        let waits = swims.choose(time.max(all(law.patience / SWIMMING)), time);
+        bundle.waited = found.without(swims).choose(zero, bundle.waited + waits);
+        // Water that stands slows it down.
+        (bundle.vx, bundle.vy) =
+            (swims.choose(bundle.vx * all(0.5), bundle.vx), swims.choose(bundle.vy * all(0.5), bundle.vy));
+        let mut ended = left.or(bundle.waited.above(all(law.patience)));
+        for lane in 0..LANES {
+            bundle.steps[lane] += bundle.runs.0[lane] & 1;
+            let spent = bundle.volume.0[lane] <= law.min_volume;
+            let endless = self.ground.edge == Edge::Wrap && bundle.steps[lane] >= law.most_steps;
+            ended.0[lane] |= if spent | endless { u32::MAX } else { 0 };
+        }
+        bundle.left = bundle.left.or(left);
+        bundle.runs = bundle.runs.without(ended);
+        let steep = (slope_x * slope_x + slope_y * slope_y).above(all(law.steep * law.steep)).and(amount.above(zero));
+        (from, acts.choose(amount, zero), steep)
+    }
+}
+
+/// The sum of the numbers of each.
+#[inline(always)]
+fn sums(parts: &[Lanes; LANES]) -> Lanes {
+    let mut sums = Lanes::default();
+    for part in 0..LANES {
+        for lane in 0..LANES {
+            sums.0[lane] += parts[lane].0[part];
+        }
+    }
+    sums
+}
+
+/// e^(−x) for 0 ≤ x ≤ 5 to 2e-5, from plain arithmetic alone: the Taylor polynomial at x/16, squared four times.
+#[inline(always)]
+pub(super) fn decay(x: Lanes) -> Lanes {
+    let all = |value: f32| Lanes([value; LANES]);
+    let (one, part) = (all(1.0), x * all(1.0 / 16.0));
+    let mut power = one - part * (one - part * (all(0.5) - part * (all(1.0 / 6.0) - part * all(1.0 / 24.0))));
+    for _ in 0..4 {
+        power = power * power;
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::ground::Spline, *};
+
+    #[test]
+    fn decay_is_the_exponential_function() {
+        for step in 0..500 {
+            let x = step as f32 * 0.01;
+            assert!((decay(Lanes([x; LANES])).0[0] - (-x).exp()).abs() < 2e-5, "{x}");
+        }
+    }
+
+    #[test]
+    fn the_weights_of_a_change_sum_to_one() {
+        for step in 0..100 {
+            let part = step as f32 * 0.01;
+            let total: f32 = (-1..2).map(|cell| Spline::weight(part - (cell as f32 + 0.5))).sum();
+            assert!((total - 1.0).abs() < 1e-6, "{part}");
+        }
+    }
+}

@@ -1,0 +1,720 @@
+//! What droplets of the default form move on: [copies](super::copies) of the tiles that they come to, shared by all threads.
+
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::copies::{Copies, ERODIBILITY, GroundTile, LAYERS, Row, SAND, STANDING, SURFACE, row_of_tile};
+use crate::{
+    core::{
+        terrain::{Edge, Terrain},
+        tiles::{CELLS, CellSet, SIDE, TileCache, Tiling},
+    },
+    simd::real::{LANES, Lanes, Real, fetch_ahead},
+};
+
+/// Where eight cells lie: the tile of each, and its place there, row by row.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    pub(super) tiles: [u32; LANES],
+    pub(super) cells: [u32; LANES],
+}
+
+impl Places {
+    /// The tile of a lane's cell, and its place there.
+    #[inline(always)]
+    pub(super) fn at(&self, lane: usize) -> (usize, usize) {
+        (self.tiles[lane] as usize, self.cells[lane] as usize)
+    }
+}
+
+/// Heights of a tile's cells and of those around it, row by row.
+pub(super) type Rimmed = [[f32; RIMMED]; RIMMED];
+const RIMMED: usize = SIDE + 2;
+
+/// Numbers of a tile, and of a row with all layers.
+const NUMBERS: i32 = (size_of::<GroundTile>() / size_of::<f32>()) as i32;
+const ROW: i32 = (LAYERS * SIDE) as i32;
+const TILE: i32 = SIDE as i32;
+/// Bytes in a line of a processor's cache.
+const LINE: usize = 64;
+
+/// The ground that droplets see and change.
+pub(super) struct Ground<'a> {
+    pub(super) width: i32,
+    pub(super) height: i32,
+    pub(super) edge: Edge,
+    pub(super) cell_size: f32,
+    wraps: bool,
+    /// Droplets lay nothing down so that it comes to lie higher.
+    ceiling: f32,
+    terrain: &'a Terrain,
+    tiles: &'a TileCache<GroundTile>,
+    changed: &'a [AtomicU64],
+    undercut: &'a [AtomicU64],
+    /// Tiles in a row of tiles, and from one row of tiles to the next, in numbers.
+    across: i32,
+    stride: i32,
+    /// Whether water stands anywhere.
+    wet: bool,
+}
+
+impl<'a> Ground<'a> {
+    /// The ground of a terrain on copies that have [begun](Copies::begin). Nothing is laid above the `highest` ground.
+    pub(super) fn new(terrain: &'a Terrain, copies: &'a Copies, highest: f32) -> Self {
+        let Copies { tiles, changed, undercut, wet, .. } = copies;
+        Self {
+            wet: wet.is_some_and(|(_, wet)| wet),
+            width: terrain.width() as i32,
+            height: terrain.height() as i32,
+            edge: terrain.edge,
+            cell_size: terrain.cell_size,
+            wraps: terrain.edge == Edge::Wrap,
+            // Two digits below it, so that rounding lifts nothing higher.
+            ceiling: highest.next_down().next_down(),
+            terrain,
+            across: tiles.tiling().across() as i32,
+            stride: tiles.tiling().across() as i32 * NUMBERS,
+            tiles,
+            changed,
+            undercut,
+        }
+    }
+
+    /// How the map is cut.
+    pub(super) fn tiling(&self) -> Tiling {
+        self.tiles.tiling()
+    }
+
+    /// Where the layers of a column begin, and of a row; their sum is the place of a cell's bedrock.
+    #[inline(always)]
+    fn of_column(x: i32) -> i32 {
+        (x >> TILE.ilog2()) * NUMBERS + (x & (TILE - 1))
+    }
+
+    #[inline(always)]
+    fn of_row(&self, y: i32) -> i32 {
+        (y >> TILE.ilog2()) * self.stride + (y & (TILE - 1)) * ROW
+    }
+
+    /// The column or row on a side of so many that stands for one which may lie beyond its ends.
+    #[inline(always)]
+    fn on_side(&self, place: i32, side: i32) -> i32 {
+        // No place is farther beyond than the side is long.
+        let (before, after) = if self.wraps { (place + side, place - side) } else { (0, side - 1) };
+        let inside = if place >= side { after } else { place };
+        if place < 0 { before } else { inside }
+    }
+
+    /// Where cells on the map lie.
+    #[inline(always)]
+    pub(super) fn places(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Places {
+        let (mut tiles, mut cells) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            tiles[lane] = ((rows[lane] >> TILE.ilog2()) * self.across + (columns[lane] >> TILE.ilog2())) as u32;
+            cells[lane] = ((rows[lane] & (TILE - 1)) * TILE + (columns[lane] & (TILE - 1))) as u32;
+        }
+        Places { tiles, cells }
+    }
+
+    /// Makes ready what droplets at these places see and change: their tiles and those around them.
+    #[inline(always)]
+    pub(super) fn come_to(&self, x: Lanes, y: Lanes) {
+        // SAFETY: places on the map have small coordinates.
+        let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
+        self.come_to_tiles(self.places(columns, rows).tiles);
+    }
+
+    /// The same for the cells of these tiles.
+    #[inline(always)]
+    pub(super) fn come_to_tiles(&self, tiles: [u32; LANES]) {
+        let mut ready = true;
+        for lane in 0..LANES {
+            ready &= self.tiles.is_surrounded(tiles[lane] as usize);
+        }
+        if !ready {
+            self.surround(tiles);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn surround(&self, tiles: [u32; LANES]) {
+        for tile in tiles.map(|tile| tile as usize).into_iter().filter(|tile| !self.tiles.is_surrounded(*tile)) {
+            let [columns, rows] = self.tiling().cells(tile);
+            let near = |cells: Range<usize>, side: i32| {
+                let (first, last) = (cells.start as i32, cells.end as i32 - 1);
+                [self.on_side(first - 1, side), first, self.on_side(last + 1, side)].map(|place| place as usize)
+            };
+            for y in near(rows, self.height) {
+                near(columns.clone(), self.width).into_iter().for_each(|x| self.fill(self.tiling().of(x, y)));
+            }
+            self.tiles.surround(tile);
+        }
+    }
+
+    /// Makes a tile ready.
+    #[inline]
+    pub(super) fn fill(&self, tile: usize) {
+        if self.tiles.has(tile) {
+            return;
+        }
+        let Terrain { bedrock, sand, softness, .. } = self.terrain;
+        self.tiles.fill(tile, |filled| {
+            let [columns, rows] = self.tiling().cells(tile);
+            let (first, count) = (columns.start, columns.len());
+            for (row, y) in filled.rows.iter_mut().zip(rows) {
+                let cells = y * self.width as usize + first..y * self.width as usize + first + count;
+                let [bedrock, sand, softness] =
+                    [bedrock, sand, softness].map(|layer| row_of_tile(&layer[cells.clone()]));
+                *row = [bedrock, sand, softness + softness, bedrock + sand].map(|Lanes(row)| Row(row));
+            }
+        });
+    }
+
+    /// A tile, which is made ready.
+    pub(super) fn tile(&mut self, tile: usize) -> &mut GroundTile {
+        self.fill(tile);
+        // SAFETY: it is ready, and nobody else has this ground now.
+        unsafe { &mut *self.tiles.pointer().add(tile) }
+    }
+
+    /// Takes the cells where droplets dug under what stands steep into a set, which is to be empty.
+    pub(super) fn take_undercut(&self, undercut: &mut CellSet) {
+        for (tile, cells) in self.undercut.iter().enumerate() {
+            let dug = cells.load(Ordering::Relaxed);
+            if dug != 0 {
+                cells.store(0, Ordering::Relaxed);
+                undercut.insert_in(tile, dug);
+            }
+        }
+    }
+
+    /// Notes that a droplet dug in a cell under what stands steep. Nobody else does so in its tile.
+    #[inline(always)]
+    pub(super) fn undercut(&self, (tile, cell): (usize, usize)) {
+        let old = self.undercut[tile].load(Ordering::Relaxed);
+        self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
+    }
+
+    /// The tile of a cell on the map, and its place there, row by row.
+    #[inline(always)]
+    pub(super) fn tile_and_cell(&self, x: i32, y: i32) -> (usize, usize) {
+        let tile = (y >> TILE.ilog2()) * self.across + (x >> TILE.ilog2());
+        (tile as usize, ((y & (TILE - 1)) * TILE + (x & (TILE - 1))) as usize)
+    }
+
+    /// The number of a cell on the map: those of a tile follow each other, as the tiles do.
+    #[inline(always)]
+    pub(super) fn number(&self, [x, y]: [i32; 2]) -> u32 {
+        let (tile, cell) = self.tile_and_cell(x, y);
+        (tile * CELLS + cell) as u32
+    }
+
+    /// Notes that cells of a tile have changed, which nobody else is changing.
+    #[inline(always)]
+    fn note(&self, tile: usize, cells: u64) {
+        let old = self.changed[tile].load(Ordering::Relaxed);
+        self.changed[tile].store(old | cells, Ordering::Relaxed);
+    }
+
+    fn note_cell(&mut self, cell: [i32; 2]) {
+        let (tile, row, column) = self.place(cell);
+        self.note(tile, 1 << (row * SIDE + column));
+    }
+
+    /// The cell at a place; outside, the one that stands for it, or none.
+    #[inline]
+    pub(super) fn cell(&self, x: isize, y: isize) -> Option<[i32; 2]> {
+        let (width, height) = (self.width as usize, self.height as usize);
+        Some([self.edge.index(x, width)? as i32, self.edge.index(y, height)? as i32])
+    }
+
+    /// Layers of a cell.
+    fn layers(&mut self, [x, y]: [i32; 2]) -> [&mut f32; LAYERS] {
+        let (tile, row, column) = self.place([x, y]);
+        self.tile(tile).rows[row].each_mut().map(|layer| &mut layer.0[column])
+    }
+
+    /// The tile of a cell, and its row and column there.
+    #[inline(always)]
+    fn place(&self, cell: [i32; 2]) -> (usize, usize, usize) {
+        let [x, y] = cell.map(|place| place as usize);
+        (self.tiling().of(x, y), y % SIDE, x % SIDE)
+    }
+
+    /// Height of a cell's ground, in metres.
+    pub(super) fn height_of(&mut self, cell: [i32; 2]) -> f32 {
+        *self.layers(cell)[SURFACE]
+    }
+
+    /// Height of a cell's ground before the wave, in metres.
+    pub(super) fn height_before(&self, [x, y]: [i32; 2]) -> f32 {
+        let cell = (y * self.width + x) as usize;
+        self.terrain.bedrock[cell] + self.terrain.sand[cell]
+    }
+
+    /// Thickness of a cell's sand, in metres.
+    pub(super) fn sand_of(&mut self, cell: [i32; 2]) -> f32 {
+        *self.layers(cell)[SAND]
+    }
+
+    /// Height of a cell's ground and thickness of its sand, in metres, and what a unit of digging takes off its rock. No thread may be
+    /// changing its tile.
+    #[inline(always)]
+    pub(super) fn look(&self, [x, y]: [i32; 2]) -> [f32; 3] {
+        let (tile, cell) = self.tile_and_cell(x, y);
+        self.fill(tile);
+        // SAFETY: the tile is ready, and changed only by blocks of droplets that run.
+        let row = unsafe { &(*self.tiles.pointer().add(tile)).rows[cell / SIDE] };
+        [SURFACE, SAND, ERODIBILITY].map(|layer| row[layer].0[cell % SIDE])
+    }
+
+    /// Whether a cell is kept at its height: the outermost ones of an open map are its base level.
+    pub(super) fn is_held(&self, [x, y]: [i32; 2]) -> bool {
+        self.edge == Edge::Open && (x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1)
+    }
+
+    /// Whether a tile is cut off, or has cells beside it that are not on the map or are kept at their height.
+    #[inline(always)]
+    pub(super) fn is_at_border(&self, tile: usize) -> bool {
+        let [columns, rows] = self.tiling().cells(tile);
+        let near = |cells: Range<usize>, side: i32| cells.start == 0 || cells.start + SIDE + 1 >= side as usize;
+        near(columns, self.width) || near(rows, self.height)
+    }
+
+    /// Finds the surface of a tile's cells with those around it, which are made ready. Beyond the map nothing is high. No thread may be
+    /// changing these tiles.
+    #[inline(always)]
+    pub(super) fn look_around(&self, tile: usize, heights: &mut Rimmed) {
+        if self.is_at_border(tile) {
+            self.look_around_at_border(tile, heights);
+            return;
+        }
+        let across = self.across as usize;
+        for (down, near) in [tile - across, tile, tile + across].into_iter().enumerate() {
+            [near - 1, near, near + 1].into_iter().for_each(|tile| self.fill(tile));
+            // SAFETY: the tiles are ready, and changed only by blocks of droplets that run.
+            let [west, own, east] = [near - 1, near, near + 1].map(|tile| unsafe { &*self.tiles.pointer().add(tile) });
+            let (first, lines) = [(0, SIDE - 1..SIDE), (1, 0..SIDE), (SIDE + 1, 0..1)][down].clone();
+            for (heights, line) in heights[first..].iter_mut().zip(lines) {
+                heights[0] = west.rows[line][SURFACE].0[SIDE - 1];
+                heights[1..=SIDE].copy_from_slice(&own.rows[line][SURFACE].0);
+                heights[SIDE + 1] = east.rows[line][SURFACE].0[0];
+            }
+        }
+    }
+
+    /// As [`Self::look_around`], for tiles at the border.
+    #[cold]
+    #[inline(never)]
+    fn look_around_at_border(&self, tile: usize, heights: &mut Rimmed) {
+        let [columns, rows] = self.tiling().cells(tile);
+        *heights = [[f32::NEG_INFINITY; RIMMED]; RIMMED];
+        for (down, row) in heights.iter_mut().enumerate().take(rows.len() + 2) {
+            for (across, height) in row.iter_mut().enumerate().take(columns.len() + 2) {
+                let place = [columns.start + across, rows.start + down].map(|place| place as isize - 1);
+                if let Some(cell) = self.cell(place[0], place[1]) {
+                    *height = self.look(cell)[0];
+                }
+            }
+        }
+    }
+
+    /// Asks for what [`Self::look_around`] and [`Self::before`] read for a tile. To the west and above it has often just been read.
+    #[inline(always)]
+    pub(super) fn expect_tile(&self, tile: usize) {
+        const SURFACES: usize = size_of::<[Row; SURFACE]>();
+        let ([columns, rows], across) = (self.tiling().cells(tile), self.across as usize);
+        let [own, east, south] = [tile, tile + 1, tile + across].map(|tile| self.tiles.pointer().wrapping_add(tile));
+        for (line, y) in rows.enumerate() {
+            let row = line * size_of::<[Row; LAYERS]>();
+            fetch_ahead(own.wrapping_byte_add(row));
+            fetch_ahead(own.wrapping_byte_add(row + SURFACES));
+            fetch_ahead(east.wrapping_byte_add(row + SURFACES));
+            let first = y * self.width as usize + columns.start;
+            fetch_ahead(self.terrain.bedrock[first..].as_ptr());
+            fetch_ahead(self.terrain.sand[first..].as_ptr());
+        }
+        fetch_ahead(south.wrapping_byte_add(SURFACES));
+    }
+
+    /// Height of the ground of a tile's cells before the wave, in metres, row by row.
+    #[inline(always)]
+    pub(super) fn before(&self, tile: usize) -> [Lanes; SIDE] {
+        let [columns, rows] = self.tiling().cells(tile);
+        let mut heights = [Lanes::default(); SIDE];
+        for (heights, y) in heights.iter_mut().zip(rows) {
+            let first = y * self.width as usize + columns.start;
+            let [bedrock, sand] = [&self.terrain.bedrock, &self.terrain.sand]
+                .map(|layer| row_of_tile(&layer[first..first + columns.len()]));
+            *heights = bedrock + sand;
+        }
+        heights
+    }
+
+    /// Lets a thickness slide from a cell to another, but not so much that the first one comes below its floor: sand first, then rock,
+    /// and it becomes sand. Notes both as [`Self::undercut`]. Returns by how much the sand there really grew.
+    ///
+    /// # Safety
+    /// Their tiles are ready, and no other thread uses them meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn slide(&self, [from, to]: [u32; 2], thickness: f32, floor: f32) -> f64 {
+        // SAFETY: as promised by the caller.
+        let [bedrock, sand, _, surface] = unsafe { self.changing(from) };
+        let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let thickness = thickness.min(*surface - floor).max(0.0);
+        let loose = thickness.min(old_sand);
+        (*sand, *bedrock) = (old_sand - loose, old_bedrock - (thickness - loose));
+        let taken = (old_sand - *sand) + (old_bedrock - *bedrock);
+        *surface = *bedrock + *sand;
+        // SAFETY: as promised by the caller.
+        let [bedrock, sand, _, surface] = unsafe { self.changing(to) };
+        let old = *sand;
+        *sand = (old + taken).max(0.0);
+        *surface = *bedrock + *sand;
+        f64::from(*sand) - f64::from(old)
+    }
+
+    /// Layers of a cell that is to change, which is noted.
+    ///
+    /// # Safety
+    /// Its tile is ready, and no other thread uses it meanwhile.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "threads share the tiles, and promise to keep apart")]
+    unsafe fn changing(&self, place: u32) -> [&mut f32; LAYERS] {
+        let (tile, cell) = (place as usize / CELLS, place as usize % CELLS);
+        self.note(tile, 1 << cell);
+        let old = self.undercut[tile].load(Ordering::Relaxed);
+        self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
+        // SAFETY: as promised by the caller.
+        let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
+        rows[cell / SIDE].each_mut().map(|layer| &mut layer.0[cell % SIDE])
+    }
+
+    /// Puts sand on a cell, or takes it off. Returns by how much the layer really changed.
+    pub(super) fn lay(&mut self, cell: [i32; 2], thickness: f64) -> f64 {
+        let [bedrock, sand, _, surface] = self.layers(cell);
+        let old = *sand;
+        *sand = (old + thickness as f32).max(0.0);
+        *surface = *bedrock + *sand;
+        let laid = f64::from(*sand) - f64::from(old);
+        self.note_cell(cell);
+        laid
+    }
+
+    /// Asks for what lies around these places, to which droplets may come next.
+    #[inline(always)]
+    pub(super) fn expect(&self, x: Lanes, y: Lanes) {
+        let last = |side: i32| Lanes([(side - 1) as f32; LANES]);
+        // What is no number becomes the last.
+        let (x, y) = (Lanes::default().max(x).min(last(self.width)), Lanes::default().max(y).min(last(self.height)));
+        // SAFETY: places on the map have small coordinates.
+        let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
+        let mut places = [[0; LANES]; 3];
+        for lane in 0..LANES {
+            let column = (columns[lane] >> TILE.ilog2()) * NUMBERS;
+            let above = if rows[lane] > 0 { rows[lane] - 1 } else { 0 };
+            let below = if rows[lane] + 1 < self.height { rows[lane] + 1 } else { rows[lane] };
+            places[0][lane] = column + self.of_row(above);
+            places[1][lane] = column + self.of_row(rows[lane]);
+            places[2][lane] = column + self.of_row(below);
+        }
+        for lane in 0..LANES {
+            let [above, row, below] = places.map(|places| self.numbers().wrapping_add(places[lane] as usize));
+            // Of those beside it the surface alone is looked at.
+            fetch_ahead(above.wrapping_byte_add(LINE));
+            fetch_ahead(row);
+            fetch_ahead(row.wrapping_byte_add(LINE));
+            fetch_ahead(below.wrapping_byte_add(LINE));
+        }
+    }
+
+    #[inline(always)]
+    fn numbers(&self) -> *mut f32 {
+        self.tiles.pointer().cast()
+    }
+
+    /// Height and its differences per cell along columns and rows, bilinear between cell centres. Beyond a border that does not wrap
+    /// lies ground as high as the border.
+    ///
+    /// # Safety
+    /// Every place lies on the map, where [`Self::come_to`] has been.
+    #[inline(always)]
+    pub(super) unsafe fn sample(&self, x: Lanes, y: Lanes) -> [Lanes; 3] {
+        let (half, one) = (Lanes::splat(0.5), Lanes::splat(1.0));
+        let (x, y) = (x - half, y - half);
+        // SAFETY: places on the map have small coordinates.
+        let (columns, rows) = unsafe { ((x + one).truncated(), (y + one).truncated()) };
+        let mut corners = [[0; LANES]; 4];
+        let (mut fx, mut fy) = (x, y);
+        for lane in 0..LANES {
+            let (column, row) = (columns[lane] - 1, rows[lane] - 1);
+            fx.0[lane] -= column as f32;
+            fy.0[lane] -= row as f32;
+            let left = Self::of_column(self.on_side(column, self.width));
+            let right = Self::of_column(self.on_side(column + 1, self.width));
+            let top = self.of_row(self.on_side(row, self.height));
+            let bottom = self.of_row(self.on_side(row + 1, self.height));
+            corners[0][lane] = top + left;
+            corners[1][lane] = top + right;
+            corners[2][lane] = bottom + left;
+            corners[3][lane] = bottom + right;
+        }
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let mut heights = [Lanes::default(); 4];
+        for corner in 0..4 {
+            for lane in 0..LANES {
+                // SAFETY: the tiles of all of the four cells are ready, as promised by the caller.
+                heights[corner].0[lane] = unsafe { *surfaces.add(corners[corner][lane] as usize) };
+            }
+        }
+        let [nw, ne, sw, se] = heights;
+        let (north, south) = (nw + fx * (ne - nw), sw + fx * (se - sw));
+        let along_x = (ne - nw) + fy * ((se - sw) - (ne - nw));
+        [north + fy * (south - north), along_x, south - north]
+    }
+
+    /// How high what sinks in these cells may lie above their ground, which is given, where water stands in them; 0 where none does.
+    #[inline(always)]
+    pub(super) fn standing_water(&self, columns: [i32; LANES], rows: [i32; LANES], ground: Lanes) -> Lanes {
+        let mut room = Lanes::default();
+        if self.wet {
+            for lane in 0..LANES {
+                room.0[lane] = (self.still_level([columns[lane], rows[lane]]) - ground.0[lane]).max(0.0);
+            }
+        }
+        room
+    }
+
+    /// The level of the water that stands in a cell, as it was before the wave: that of the lowest water or dry ground among places
+    /// around, as what flows or has been lifted is higher. Less than any ground where there is no water.
+    pub(super) fn still_level(&self, [x, y]: [i32; 2]) -> f32 {
+        let depth = |[x, y]: [i32; 2]| self.terrain.water[(y * self.width + x) as usize];
+        if !self.wet || depth([x, y]) <= STANDING {
+            return f32::NEG_INFINITY;
+        }
+        let mut level = self.height_before([x, y]) + depth([x, y]);
+        for far in [1, 4, 16] {
+            for (dx, dy) in [(-far, 0), (far, 0), (0, -far), (0, far)] {
+                if let Some(cell) = self.cell(x as isize + dx, y as isize + dy) {
+                    level = level.min(self.height_before(cell) + depth(cell));
+                }
+            }
+        }
+        level
+    }
+
+    /// The surface of cells on the map.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there.
+    #[inline(always)]
+    pub(super) unsafe fn heights(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Lanes {
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let mut heights = Lanes::default();
+        for lane in 0..LANES {
+            let place = self.of_row(rows[lane]) + Self::of_column(columns[lane]);
+            // SAFETY: the tile is ready, as promised by the caller.
+            heights.0[lane] = unsafe { *surfaces.add(place as usize) };
+        }
+        heights
+    }
+
+    /// The surface of cells on the map, and of those to the west, east, north and south of each; beyond a border that does not wrap
+    /// that of the border.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there.
+    #[inline(always)]
+    pub(super) unsafe fn around(&self, columns: [i32; LANES], rows: [i32; LANES]) -> [Lanes; 5] {
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let mut places = [[0; LANES]; 5];
+        for lane in 0..LANES {
+            let (x, y) = (columns[lane], rows[lane]);
+            let (column, row) = (Self::of_column(x), self.of_row(y));
+            places[0][lane] = row + column;
+            places[1][lane] = row + Self::of_column(self.on_side(x - 1, self.width));
+            places[2][lane] = row + Self::of_column(self.on_side(x + 1, self.width));
+            places[3][lane] = self.of_row(self.on_side(y - 1, self.height)) + column;
+            places[4][lane] = self.of_row(self.on_side(y + 1, self.height)) + column;
+        }
+        let mut heights = [Lanes::default(); 5];
+        for cell in 0..5 {
+            for lane in 0..LANES {
+                // SAFETY: the tiles of all of the five cells are ready, as promised by the caller.
+                heights[cell].0[lane] = unsafe { *surfaces.add(places[cell][lane] as usize) };
+            }
+        }
+        heights
+    }
+
+    /// Takes an amount off a cell of a tile, or lays it down where it is negative: not below the one height and not above the other.
+    /// Others may have changed the cell since these were found. Returns what was really taken, in metres, and whether less was dug than
+    /// asked for.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there, and no other thread uses this cell or changes its tile meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn take(
+        &self,
+        (tile, cell): (usize, usize),
+        amount: f32,
+        [least, most]: [f32; 2],
+    ) -> (f32, bool) {
+        self.note(tile, 1 << cell);
+        // SAFETY: the tile is ready, and changed by this thread alone.
+        let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
+        let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
+        let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let room = (most.min(self.ceiling) - *surface).max(0.0);
+        // What is no number must not get lost: it goes into the bedrock.
+        let laid = if amount < -room { -room } else { amount };
+        let loose = laid.min(old_sand);
+        let solid = (laid - loose) * *erodibility;
+        let spare = (*surface - least).max(0.0);
+        let held = loose + solid > spare;
+        let loose = if held & (loose > spare) { spare } else { loose };
+        let solid = if held { spare - loose } else { solid };
+        (*bedrock, *sand) = (old_bedrock - solid, old_sand - loose);
+        *surface = *bedrock + *sand;
+        ((old_sand - *sand) + (old_bedrock - *bedrock), held)
+    }
+
+    /// Takes an amount off 3 × 3 cells, or lays it down where it is negative, with the weights of a quadratic B-spline around a
+    /// place. Returns what was really taken, in metres times cells, in eight parts.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there, and no other thread uses these cells or changes their tiles meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn change(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
+        let (column, row) = (x as i32, y as i32);
+        let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
+        if !inner {
+            // SAFETY: as promised by the caller.
+            return unsafe { self.change_at_border([x, y], amount) };
+        }
+        let (first, last) = (Self::tile_column(column - 1), Self::tile_column(column + 1));
+        let part = y - (row as f32 + 0.5);
+        let down = [Spline::weight(part + 1.0), Spline::weight(part), Spline::weight(part - 1.0)];
+        let across = Spline::row_of_tile(x, first);
+        let mut sum = Lanes::default();
+        for line in 0..3 {
+            // SAFETY: as promised by the caller.
+            sum = sum + unsafe { self.change_row(first, row + line - 1, amount * down[line as usize], across) };
+        }
+        if last != first {
+            let across = Spline::row_of_tile(x, last);
+            for line in 0..3 {
+                // SAFETY: as promised by the caller.
+                sum = sum + unsafe { self.change_row(last, row + line - 1, amount * down[line as usize], across) };
+            }
+        }
+        sum
+    }
+
+    #[inline(always)]
+    fn tile_column(x: i32) -> i32 {
+        x & !(TILE - 1)
+    }
+
+    /// Changes a row of a tile whose first column is given. Returns what was taken off its cells.
+    #[inline(always)]
+    unsafe fn change_row(&self, first: i32, y: i32, amount: f32, weights: Lanes) -> Lanes {
+        let tile = (y >> TILE.ilog2()) * self.across + (first >> TILE.ilog2());
+        let line = y & (TILE - 1);
+        let mut bits = 0;
+        for lane in 0..LANES {
+            bits |= u64::from(weights.0[lane] != 0.0) << lane;
+        }
+        self.note(tile as usize, bits << (TILE * line));
+        // SAFETY: the tile is ready, and changed by this thread alone.
+        let tile = unsafe { &mut *self.tiles.pointer().add(tile as usize) };
+        let [bedrock, sand, erodibility, surface] = &mut tile.rows[line as usize & (SIDE - 1)];
+        let (old_bedrock, old_sand) = (Lanes(bedrock.0), Lanes(sand.0));
+        let amount = Lanes([amount; LANES]) * weights;
+        let [new_bedrock, new_sand] =
+            self.taken_off(amount, old_bedrock, old_sand, Lanes(erodibility.0), Lanes(surface.0));
+        (bedrock.0, sand.0, surface.0) = (new_bedrock.0, new_sand.0, (new_bedrock + new_sand).0);
+        (old_sand - new_sand) + (old_bedrock - new_bedrock)
+    }
+
+    /// Bedrock and sand without an amount: sand goes first, what is laid down is sand and does not come above the ceiling.
+    #[inline(always)]
+    fn taken_off<R: Real>(&self, amount: R, bedrock: R, sand: R, erodibility: R, surface: R) -> [R; 2] {
+        let zero = R::splat(0.0);
+        let room = (R::splat(f64::from(self.ceiling)) - surface).max(zero);
+        let loose = (-(-amount).max(-sand)).max(-room);
+        let solid = (amount - loose).max(zero) * erodibility;
+        [bedrock - solid, sand - loose]
+    }
+
+    /// As [`Self::change`], for places at the border.
+    #[cold]
+    #[inline(never)]
+    unsafe fn change_at_border(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
+        let (column, row) = (x as i32, y as i32);
+        let mut taken = 0.0;
+        for cell_y in row - 1..row + 2 {
+            let amount = amount * Spline::weight(y - (cell_y as f32 + 0.5));
+            for cell_x in column - 1..column + 2 {
+                if let Some(cell) = self.cell(cell_x as isize, cell_y as isize) {
+                    // SAFETY: as promised by the caller.
+                    taken += unsafe { self.change_cell(cell, amount * Spline::weight(x - (cell_x as f32 + 0.5))) };
+                }
+            }
+        }
+        let mut parts = Lanes::default();
+        parts.0[0] = taken;
+        parts
+    }
+
+    /// Takes an amount off a cell, or lays it down. Returns what was taken. At an open border it is not cut below its starting
+    /// ground, the base level.
+    unsafe fn change_cell(&self, [x, y]: [i32; 2], amount: f32) -> f32 {
+        let (tile, line, column) = self.place([x, y]);
+        self.note(tile, 1 << (line * SIDE + column));
+        // SAFETY: the tile is ready, and changed by this thread alone.
+        let tile = unsafe { &mut *self.tiles.pointer().add(tile) };
+        let [bedrock, sand, erodibility, surface] = tile.rows[line].each_mut().map(|row| &mut row.0[column]);
+        let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let [new_bedrock, new_sand] = if amount > 0.0 && self.is_held([x, y]) {
+            let spare = (*surface - self.terrain.start[(y * self.width + x) as usize]).max(0.0);
+            let loose = amount.min(old_sand).min(spare);
+            let solid = ((amount - loose) * *erodibility).min(spare - loose);
+            [old_bedrock - solid, old_sand - loose]
+        } else {
+            self.taken_off(amount, old_bedrock, old_sand, *erodibility, *surface)
+        };
+        (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);
+        (old_sand - new_sand) + (old_bedrock - new_bedrock)
+    }
+}
+
+/// A quadratic B-spline: smooth in the place, and over cells its weights sum to one.
+pub(super) struct Spline;
+
+impl Spline {
+    /// The weight of a cell whose middle lies so far away, in cells.
+    #[inline(always)]
+    pub(super) fn weight<R: Real>(distance: R) -> R {
+        let number = |value: f64| R::splat(value);
+        let distance = distance.max(-distance);
+        let wide = (number(1.5) - distance).max(number(0.0));
+        let narrow = (number(0.5) - distance).max(number(0.0));
+        number(0.5) * (wide * wide) - number(1.5) * (narrow * narrow)
+    }
+
+    /// The weights of the cells in a row of a tile whose first column is given.
+    #[inline(always)]
+    fn row_of_tile(x: f32, first: i32) -> Lanes {
+        let mut distance = Lanes([x - (first as f32 + 0.5); LANES]);
+        for lane in 0..LANES {
+            distance.0[lane] -= lane as f32;
+        }
+        Self::weight(distance)
+    }
+}

@@ -1,0 +1,357 @@
+//! Hydraulic erosion by droplets: each runs downhill, digs where it can carry more and lays down where it carries too much.
+//!
+//! Three laws, each as published and improved: streams (`streams.rs`), and the two of [`published`] and `cured.rs`. Droplets run
+//! eight at a time in blocks of the map, and what a wave costs follows its droplets, not the map. The result does not depend on
+//! the number of threads (see [`crate::simd::swarm`]).
+
+mod banks;
+pub mod bundle;
+mod constants;
+mod copies;
+mod cured;
+mod discharge;
+mod explain;
+mod follow;
+mod ground;
+mod params;
+mod peak;
+pub mod plain;
+pub mod published;
+mod rain;
+#[cfg(test)]
+mod rivers;
+mod settling;
+mod streams;
+#[cfg(test)]
+mod tests;
+pub mod tracks;
+mod under_way;
+pub mod wave;
+
+pub use self::params::{DropletLaw, Factors, Params};
+use self::{
+    bundle::Droplet,
+    copies::Copies,
+    discharge::Discharge,
+    ground::Ground,
+    peak::Peak,
+    rain::{Rain, Start, in_waves},
+    tracks::Tracks,
+    under_way::{Runners, UnderWay},
+    wave::DriveTile,
+};
+use super::{Context, Info, Mode, Moment, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
+pub use crate::hydrology::HEAVY_RAIN;
+use crate::{
+    core::{
+        grid::Grid,
+        quantity::Quantity,
+        rng::Stream,
+        terrain::{Layer, Terrain},
+        tiles::{CellSet, TileCache, Tiling},
+    },
+    process::memory::Memories,
+};
+
+const INFO: Info = Info {
+    key: "droplets",
+    masked_key: "droplets-masked",
+    title: "Droplets",
+    about: "Drops of rain run downhill, dig where they can carry more and lay down where they carry too much.",
+    source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
+             UIUC CS 418",
+    heads: &[
+        include_str!("mod.rs"),
+        include_str!("streams.rs"),
+        include_str!("cured.rs"),
+        include_str!("published.rs"),
+    ],
+    bytes_per_cell: 66,
+    bytes_per_cell_and_thread: 0,
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start, Layer::Rain],
+    writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
+    moves_water: false,
+    replaces: &[],
+    stages: &[
+        Stage {
+            name: "rain",
+            about: "Droplets appear, evenly or where the rain map has rain, and at springs if they rise there.",
+        },
+        Stage {
+            name: "run",
+            about: "Droplets run downhill, dig and lay sediment down until each has ended. What they still carry settles. While \
+                Water is on, their water joins it.",
+        },
+    ],
+    guards: &[
+        Guard {
+            name: "steps",
+            about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
+                cut to what is stable.",
+        },
+        Guard {
+            name: "digging",
+            about: "Steps that dug less than the law says: a step may dig no more than a part of the height that the droplet \
+                falls; as published, no more than all of it.",
+        },
+        Guard {
+            name: "laying",
+            about: "Steps that laid down less than the law says: a step may lay down no more than the rise ahead or the step \
+                behind.",
+        },
+        Guard {
+            name: "banks",
+            about: "Times that a cell gave way because it stood too steep above one where a droplet dug.",
+        },
+        Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
+    ],
+    silent: &[("springs", ""), ("water", ""), ("tracks", ""), ("total", ""), ("min_volume", "")],
+    partly_masked: &[],
+    young: &["discharge", "momentum x", "momentum y", "renewals"],
+    calm: &[],
+};
+
+/// The process: parameters, the rain that has not run yet, and counts.
+#[derive(Clone, Default)]
+pub struct Droplets {
+    setup: Setup<Params, Factors>,
+    waiting: Vec<Start>,
+    /// Land that a droplet of this tick stands for, in square metres.
+    land: f32,
+    /// Droplets of a wave of this tick, and of the tick.
+    wave: usize,
+    fallen: usize,
+    /// The one that has begun and not ended.
+    under_way: Option<UnderWay>,
+    copies: Copies,
+    discharge: Discharge,
+    /// Cells where a wave has undercut a bank.
+    undercut: CellSet,
+    published: TileCache<DriveTile>,
+    peak: Peak,
+    tracks: Vec<Track>,
+    watches: bool,
+    /// The way of the only droplet, where one is followed.
+    way: Option<Vec<Moment>>,
+}
+
+impl Process for Droplets {
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+    super::setup_in!(setup);
+
+    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
+        match (self.setup.params.mode, self.setup.params.law) {
+            // Beyond it a droplet at its greatest speed, 1/(ρ·μ), digs deeper than the drop that it came down.
+            (Mode::Published, DropletLaw::MassTransfer) => {
+                let Params { density, friction, deposition_rate, .. } = self.setup.params;
+                self.longest_step().min(density * friction / deposition_rate)
+            }
+            _ => f32::INFINITY,
+        }
+    }
+
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+        let streams = self.setup.params.law == DropletLaw::Streams;
+        if stage == 0 {
+            let mut stream = Stream::new(context.seed, INFO.key, context.tick);
+            let covered = self.setup.covered(context.terrain, self.setup.params.mode);
+            if streams {
+                self.discharge.begin(context.terrain, streams::pace_of(&self.setup.params, context.terrain));
+            } else {
+                self.discharge.clear();
+            }
+            let (params, discharge) = (&self.setup.params, &self.discharge);
+            let Rain { starts, land } =
+                Rain::new(context.terrain, context.tick, params, covered.as_ref(), discharge, &mut stream);
+            (self.waiting, self.land) = (starts, land);
+            self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len());
+            self.fallen = self.waiting.len();
+            // Waves are taken from the end.
+            self.waiting.reverse();
+            self.under_way = None;
+            let cut = self.setup.params.dt > self.longest_step();
+            self.setup.note([u64::from(cut), 0, 0, 0, 0]);
+            if self.setup.params.mode == Mode::Default {
+                // The time in which heavy rain on the droplets' land gives their water.
+                let water = self.fallen as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
+                let land = f64::from(self.land) * f64::from(self.setup.params.per_tick);
+                self.setup.cover(if self.fallen > 0 { water / land / HEAVY_RAIN } else { 0.0 });
+            }
+            self.watches = context.watched;
+            self.tracks.clear();
+            return Progress::Done;
+        }
+        let mut wave = match self.under_way.take() {
+            Some(wave) => wave,
+            None => self.begin_wave(context),
+        };
+        if !wave.go_on(context.terrain, &self.discharge, context.until) {
+            self.under_way = Some(wave);
+            return Progress::Again;
+        }
+        let streams = wave.streams();
+        self.end_wave(context, wave);
+        if !self.waiting.is_empty() {
+            return Progress::Again;
+        }
+        if streams {
+            self.discharge.renew(self.land);
+        }
+        Progress::Done
+    }
+
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        let mut kept = self.setup.counts.memories();
+        kept.extend(self.discharge.memories(terrain));
+        kept
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        explain::explain(self, terrain, place)
+    }
+
+    fn momentum(&self) -> Option<[Grid; 2]> {
+        self.discharge.maps().map(|[_, along, down]| [along, down])
+    }
+
+    fn map(&self, quantity: Quantity) -> Option<Grid> {
+        match quantity {
+            Quantity::StreamDischarge => self.discharge.maps().map(|[water, ..]| water),
+            _ => None,
+        }
+    }
+
+    fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+        Some(self.follow_one(terrain, when, place))
+    }
+}
+
+impl Droplets {
+    /// The longest step that a droplet takes: beyond it, as published, it would exchange more than the difference, turn round
+    /// by its friction or have less than no water.
+    fn longest_step(&self) -> f32 {
+        match (self.setup.params.mode, self.setup.params.law) {
+            (Mode::Published, DropletLaw::MassTransfer) => {
+                let Params { deposition_rate, friction, evaporation_rate, .. } = self.setup.params;
+                1.0 / deposition_rate.max(friction).max(evaporation_rate)
+            }
+            _ => f32::INFINITY,
+        }
+    }
+
+    /// Room for a wave's part of the tick's tracks.
+    fn new_tracks(&self, wave: usize) -> Option<Tracks> {
+        if self.way.is_some() {
+            return Some(Tracks::of_one());
+        }
+        let until = |ran: usize| self.setup.params.tracks as usize * ran / self.fallen.max(1);
+        let ran = self.fallen - self.waiting.len();
+        let part = until(ran) - until(ran - wave);
+        (self.watches && part > 0).then(|| Tracks::new(part))
+    }
+
+    /// Keeps the tracks of a wave.
+    fn keep(&mut self, tracks: Tracks) {
+        match &mut self.way {
+            Some(way) => way.extend(tracks.into_ways().flatten()),
+            None => self.tracks.extend(tracks.into_tracks()),
+        }
+    }
+
+    /// The next wave, at its start.
+    fn begin_wave(&mut self, context: &Context<'_>) -> UnderWay {
+        let terrain = &*context.terrain;
+        let wave = self.wave.min(self.waiting.len());
+        let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        self.setup.counts.particles += starts.len() as u64;
+        let tracks = self.new_tracks(starts.len());
+        let (params, highest) = (&self.setup.params, self.peak.height(terrain));
+        if params.mode == Mode::Published && params.law != DropletLaw::Streams {
+            self.copies = Copies::default();
+            let land = (std::mem::take(&mut self.published), highest);
+            return UnderWay::published(terrain, &starts, (params, self.longest_step()), land, tracks);
+        }
+        if params.law == DropletLaw::Streams {
+            self.discharge.make_ready(terrain);
+        }
+        self.published = TileCache::default();
+        let covered = self.setup.covered(terrain, params.mode);
+        let land = (std::mem::take(&mut self.copies), highest);
+        UnderWay::on_copies(terrain, &starts, (params, self.land), covered, land, tracks)
+    }
+
+    /// Brings what a wave did into the layers, and books it.
+    fn end_wave(&mut self, context: &mut Context<'_>, wave: UnderWay) {
+        let (tiling, area) =
+            (Tiling::new(context.terrain.width(), context.terrain.height()), context.terrain.cell_area());
+        let UnderWay { params, supplied, highest, tracks, runners } = wave;
+        match runners {
+            Runners::OnCopies { mut copies, flock, .. } => {
+                let (terrain, outcome) = (&mut *context.terrain, flock.into_outcome());
+                let mut ground = Ground::new(terrain, &copies, highest);
+                let laid = settling::settle(&mut ground, &outcome.ended, highest);
+                let undercut = &mut self.undercut;
+                undercut.clear(tiling);
+                ground.take_undercut(undercut);
+                if params.law != DropletLaw::Streams {
+                    // These dig in all cells around.
+                    undercut.grow();
+                }
+                let fallen = banks::fail(&mut ground, undercut, params.stands());
+                let changed = copies.write_back(terrain);
+                self.peak.follow(terrain, tiling, &changed);
+                self.copies = copies;
+                let [short, cut, risen] = outcome.limited;
+                self.setup.note([short, cut, risen, fallen.cells, outcome.endless]);
+                self.setup.counts.substeps += outcome.steps;
+                let row = context.ledger.solid.row(INFO.key);
+                row.inflow += supplied * area;
+                row.eroded += (outcome.eroded + fallen.volume) * area;
+                row.deposited += (outcome.deposited + laid + fallen.volume) * area;
+                row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
+                row.outflow += outcome.outflow * area;
+                if context.water_flows && params.mode == Mode::Default {
+                    let poured = pour(terrain, &outcome.ended, params.water / UnderWay::volume(&params));
+                    context.ledger.water.row(INFO.key).inflow += poured * area;
+                }
+            }
+            // The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
+            Runners::Published { tiles, flock, .. } => {
+                let outcome = flock.into_outcome();
+                let (net, visited) = wave::write_back(context.terrain, &tiles);
+                self.peak.follow(context.terrain, tiling, &visited);
+                self.published = tiles;
+                self.setup.counts.substeps += outcome.steps;
+                let row = context.ledger.solid.row(INFO.key);
+                row.moved += outcome.moved * area;
+                row.eroded += 0.5 * (outcome.moved + net) * area;
+                row.deposited += 0.5 * (outcome.moved - net) * area;
+                row.outflow += outcome.outflow * area;
+                row.lost += (net - outcome.outflow) * area;
+            }
+        }
+        if let Some(tracks) = tracks {
+            self.keep(tracks);
+        }
+    }
+}
+
+/// Pours the water of droplets out where they ended, so many metres for each unit of their volume. Returns by how much the layer really
+/// changed, in metres times cells.
+fn pour(terrain: &mut Terrain, ended: &[Droplet], depth: f32) -> f64 {
+    let width = terrain.width();
+    let mut poured = 0.0;
+    for droplet in ended {
+        let water = &mut terrain.water[droplet.y as usize * width + droplet.x as usize];
+        let before = *water;
+        *water += depth * droplet.volume.max(0.0);
+        poured += f64::from(*water) - f64::from(before);
+    }
+    poured
+}

@@ -1,0 +1,86 @@
+//! The highest ground of a map, found without looking at all of it again after each wave.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::{
+    core::{grid::Edition, terrain::Terrain, tiles::Tiling},
+    simd::real::LANES,
+};
+
+/// Where the highest ground is, as long as nobody but droplets has changed the layers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Peak {
+    found: Option<Found>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    layers: [Edition; 2],
+    cell: usize,
+    height: f32,
+}
+
+impl Peak {
+    /// The highest ground, in metres.
+    pub(super) fn height(&mut self, terrain: &Terrain) -> f32 {
+        let layers = layers(terrain);
+        let found = self.found.filter(|found| found.layers == layers).unwrap_or_else(|| {
+            let width = terrain.width();
+            let rows = (0..terrain.height()).into_par_iter().map(|y| highest_of(terrain, y * width..(y + 1) * width));
+            let (row, height) = rows.reduce(|| NONE, higher);
+            let mut cells = row..terrain.bedrock.len();
+            let cell = cells.find(|&cell| terrain.bedrock[cell] + terrain.sand[cell] == height).unwrap_or_default();
+            Found { layers, cell, height }
+        });
+        self.found = Some(found);
+        found.height
+    }
+
+    /// Takes note of a wave that has changed these tiles alone, since [`Self::height`] was asked for.
+    pub(super) fn follow(&mut self, terrain: &Terrain, tiling: Tiling, changed: &[usize]) {
+        let Some(mut found) = self.found.take() else { return };
+        let highest = changed.par_iter().map(|&tile| {
+            let [columns, rows] = tiling.cells(tile);
+            let rows =
+                rows.map(|y| highest_of(terrain, y * tiling.width() + columns.start..y * tiling.width() + columns.end));
+            rows.fold(NONE, higher)
+        });
+        let (cell, height) = highest.reduce(|| NONE, higher);
+        if height >= found.height {
+            (found.cell, found.height) = (cell, height);
+        } else {
+            let place = [found.cell % tiling.width(), found.cell / tiling.width()];
+            if changed.binary_search(&tiling.of(place[0], place[1])).is_ok() {
+                // It was cut down, and what is the highest now is not known.
+                return;
+            }
+        }
+        self.found = Some(Found { layers: layers(terrain), ..found });
+    }
+}
+
+fn layers(terrain: &Terrain) -> [Edition; 2] {
+    [terrain.bedrock.edition(), terrain.sand.edition()]
+}
+
+const NONE: (usize, f32) = (0, f32::NEG_INFINITY);
+
+fn higher(one: (usize, f32), other: (usize, f32)) -> (usize, f32) {
+    if other.1 > one.1 { other } else { one }
+}
+
+/// The highest ground among some cells of a row.
+fn highest_of(terrain: &Terrain, cells: Range<usize>) -> (usize, f32) {
+    let (bedrock, sand) = (&terrain.bedrock[cells.clone()], &terrain.sand[cells.clone()]);
+    // As many side by side as a vector unit takes at once.
+    let mut most = [f32::NEG_INFINITY; LANES];
+    for (bedrock, sand) in bedrock.chunks(LANES).zip(sand.chunks(LANES)) {
+        for ((most, bedrock), sand) in most.iter_mut().zip(bedrock).zip(sand) {
+            let ground = bedrock + sand;
+            *most = if ground > *most { ground } else { *most };
+        }
+    }
+    (cells.start, most.into_iter().fold(f32::NEG_INFINITY, f32::max))
+}

@@ -1,0 +1,187 @@
+//! The default streams as a plain loop: one droplet after the other on one layer, as one would write it first, and banks that fail
+//! cell by cell. The yardstick for speed, and for what waves of droplets side by side do.
+
+use super::{
+    Params,
+    banks::{AROUND, LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
+    rain::CELLS_PER_DROPLET,
+    streams::StreamLaw,
+};
+use crate::core::{grid::Grid, rng::Stream, terrain::Terrain};
+
+/// A ground, and the maps of its streams.
+pub struct PlainStreams {
+    /// Height of the ground, in metres.
+    pub ground: Grid,
+    /// Taken off the ground so far, in metres times cells.
+    pub eroded: f64,
+    /// What fell from banks so far, in metres times cells.
+    pub fallen: f64,
+    /// Steps taken so far.
+    pub steps: u64,
+    /// Water, and water times its direction along columns and rows; and the tracks of the present tick.
+    maps: [Grid; 3],
+    tracks: [Grid; 3],
+    ticks: u64,
+    /// The ground before the wave, and the cells where it is another one by now.
+    before: Grid,
+    changed: Vec<usize>,
+    /// Cells where droplets dug under what stands steep.
+    undercut: Vec<usize>,
+}
+
+impl PlainStreams {
+    /// Those of a terrain on which no droplet has run.
+    pub fn new(terrain: &Terrain) -> Self {
+        let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
+        let (maps, tracks) = ([empty(), empty(), empty()], [empty(), empty(), empty()]);
+        let ground = terrain.ground();
+        let (before, changed, undercut) = (ground.clone(), Vec::new(), Vec::new());
+        Self { ground, eroded: 0.0, fallen: 0.0, steps: 0, maps, tracks, ticks: 0, before, changed, undercut }
+    }
+
+    /// Rains so many droplets, as a tick of the `params`' number does. A map has open edges.
+    pub fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
+        let land = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
+        let law = StreamLaw::new(params, terrain, land as f32);
+        let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
+        for number in 1..=droplets {
+            self.run(&law, [stream.unit() * terrain.width() as f32, stream.unit() * terrain.height() as f32]);
+            if number % wave == 0 || number == droplets {
+                self.fail(params, terrain.cell_size);
+            }
+        }
+        self.ticks += 1;
+        let share = law.pace.of(self.ticks);
+        for (map, track) in self.maps.iter_mut().zip(&mut self.tracks) {
+            for (map, track) in map.iter_mut().zip(track.iter_mut()) {
+                *map += share * (std::mem::take(track) * law.land - *map);
+            }
+        }
+    }
+
+    fn run(&mut self, law: &StreamLaw, [mut x, mut y]: [f32; 2]) {
+        let (width, height) = (self.ground.width(), self.ground.height());
+        let (mut vx, mut vy, mut volume, mut load) = (0.0_f32, 0.0_f32, 1.0_f32, 0.0_f32);
+        let (mut lowest, mut waited, mut behind) = (f32::INFINITY, 0.0, f32::NEG_INFINITY);
+        loop {
+            let (column, row) = (x as usize, y as usize);
+            if column == 0 || row == 0 || column + 1 >= width || row + 1 >= height {
+                return;
+            }
+            let cell = row * width + column;
+            let here = self.ground[cell];
+            let slope_x = (self.ground[cell + 1] - self.ground[cell - 1]) * 0.5 * law.steepness;
+            let slope_y = (self.ground[cell + width] - self.ground[cell - width]) * 0.5 * law.steepness;
+            let square = vx * vx + vy * vy;
+            let longer = if square > 0.0 { square } else { 1.0 };
+            let push = -law.gravity * longer / ((1.0 + slope_x * slope_x + slope_y * slope_y).sqrt() * volume);
+            (vx, vy) = (vx + push * slope_x, vy + push * slope_y);
+            let [water, along, down] = [0, 1, 2].map(|map| self.maps[map][cell]);
+            let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
+            let pull =
+                law.transfer * longer * (along * vx + down * vy) / (size * (law.own * volume + water)).max(1e-20);
+            (vx, vy) = (vx + pull * along, vy + pull * down);
+            let pace = vx.abs().max(vy.abs());
+            self.steps += 1;
+            if pace <= 0.0 {
+                break;
+            }
+            (vx, vy) = (vx / pace, vy / pace);
+            let distance = libm::hypotf(vx, vy);
+            let drawing = if waited < law.circling { volume } else { 0.0 };
+            for (track, amount) in
+                self.tracks.iter_mut().zip([volume, drawing * vx / distance, drawing * vy / distance])
+            {
+                track[cell] += amount;
+            }
+            (x, y) = (x + vx, y + vy);
+            let ahead = self.ground[y as usize * width + x as usize];
+            let fall = here - ahead;
+            let slope = fall.max(0.0) * law.steepness / distance;
+            let land = (water + law.sheet) * 1e-4;
+            let capacity = law.entrainment * volume * libm::powf(land, law.exponent) * slope;
+            let lacking = capacity - load;
+            let wanted = (1.0 - libm::expf(-law.exchange * distance)) * lacking;
+            let rise = if fall < 0.0 { -fall } else { (behind - here).max(0.0) };
+            let amount = if lacking > 0.0 {
+                wanted.min(0.1 * fall.max(0.0))
+            } else {
+                (if fall < 0.0 { -load } else { wanted }).max(-rise)
+            };
+            self.ground[cell] = here - amount;
+            self.changed.push(cell);
+            let beside = [cell - 1, cell + 1, cell - width, cell + width].map(|cell| self.ground[cell]);
+            if amount > 0.0 && beside.into_iter().fold(here, f32::max) - self.ground[cell] > law.steep {
+                self.undercut.push(cell);
+            }
+            self.eroded += f64::from(amount.max(0.0));
+            load += amount;
+            behind = here;
+            volume *= libm::expf(-law.evaporation * distance);
+            if ahead < lowest - 1e-4 / law.steepness {
+                (lowest, waited) = (ahead, 0.0);
+            } else {
+                waited += 1.0;
+            }
+            if volume <= law.min_volume || waited > law.patience {
+                break;
+            }
+        }
+        // What it still carries lies where it ended.
+        let cell = y as usize * width + x as usize;
+        self.ground[cell] += load;
+        self.changed.push(cell);
+    }
+
+    /// Lets banks of rock of a softness of one half fail.
+    fn fail(&mut self, params: &Params, size: f32) {
+        let (width, height, stands) = (self.ground.width(), self.ground.height(), params.stands().rock);
+        let mut dug = std::mem::take(&mut self.undercut);
+        for _ in 0..MOST_ROUNDS {
+            dug.sort_unstable();
+            dug.dedup();
+            let mut slides: Vec<(usize, usize, f32, f32)> = Vec::new();
+            for &cell in &dug {
+                let (x, y, here, first) = (cell % width, cell / width, self.ground[cell], slides.len());
+                if self.before[cell] <= here + LEAST_ROOM * size {
+                    continue;
+                }
+                let (mut wanted, mut most) = (0.0_f32, 0.0_f32);
+                for [across, down] in AROUND {
+                    let (x, y) = (x.wrapping_add_signed(across as isize), y.wrapping_add_signed(down as isize));
+                    // The outermost cells are kept at their height.
+                    if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
+                        continue;
+                    }
+                    let far = size * if across != 0 && down != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
+                    let from = y * width + x;
+                    let excess = self.ground[from] - here - stands * far;
+                    if excess > TOLERANCE * size {
+                        (wanted, most) = (wanted + SHARE * excess, most.max(excess));
+                        slides.push((from, cell, SHARE * excess, self.ground[from] - excess));
+                    }
+                }
+                let room = (self.before[cell] - here).min(most);
+                if wanted > room {
+                    slides[first..].iter_mut().for_each(|slide| slide.2 *= room / wanted);
+                }
+            }
+            dug.clear();
+            for &(from, to, thickness, floor) in &slides {
+                let thickness = thickness.min(self.ground[from] - floor).max(0.0);
+                self.ground[from] -= thickness;
+                self.ground[to] += thickness;
+                self.fallen += f64::from(thickness);
+                dug.extend([from, to]);
+            }
+            self.changed.extend(&dug);
+            if slides.is_empty() {
+                break;
+            }
+        }
+        for cell in self.changed.drain(..) {
+            self.before[cell] = self.ground[cell];
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a droplet still carries when it ends lies down where it ended: level in the hollow, then as a low fan.
+
+use std::collections::HashMap;
+
+use super::{bundle::Droplet, ground::Ground};
+use crate::core::terrain::Edge;
+
+/// Half the side of the window in which a hollow is filled, in cells.
+const REACH: isize = 3;
+/// Greatest half side of a fan, in cells.
+const WIDEST_FAN: isize = 12;
+/// Thickness at the middle of a fan above which a wider one is chosen, in cell sizes.
+const FAN_THICKNESS: f32 = 0.02;
+/// A load that is less than this part of the cell size and of the height, or than a few of the last digits of the sand, is too
+/// little to look for a place for.
+const RESOLVED: f32 = 1e-8;
+const DIGITS: f32 = 64.0 * f32::EPSILON;
+
+/// Lays down what droplets carry at their end, for one cell after the other, none of it above the `highest` ground. What ends in one
+/// cell becomes one fan. Returns what was laid, in metres times cells.
+pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32) -> f64 {
+    // Two digits below it, so that rounding lifts nothing higher.
+    let top = highest.next_down().next_down();
+    let (mut all, mut window) = (0.0, Vec::new());
+    // What even the cell where it ended can't resolve of a load goes with the next one.
+    let mut rest = 0.0;
+    let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
+    for (cell, load) in joined(droplets) {
+        let [x, y] = cell.map(|place| place as isize);
+        // No land grows out of standing water.
+        let level = ground.still_level(cell);
+        let highest = if level > ground.height_of(cell) { level.min(top) } else { top };
+        all += load;
+        let mut load = rest + load;
+        let rim = cells_around(ground, x, y, REACH, &mut window);
+        load -= fill_up(ground, &mut window, rim.min(highest), load);
+        load -= spread(ground, [x, y], load, highest, &fans);
+        // Where walls stand around, a fan has no room: it goes farther away.
+        let (mut reach, longest) = (WIDEST_FAN, ground.width.max(ground.height) as isize);
+        let own = ground.cell(x, y);
+        let sand = own.map_or(0.0, |own| ground.sand_of(own));
+        let resolved = f64::from(RESOLVED * (ground.cell_size + highest.abs()) + DIGITS * sand);
+        while load > resolved && reach < 2 * longest {
+            cells_around(ground, x, y, reach + 1, &mut window);
+            load -= fill_up(ground, &mut window, highest, load);
+            reach *= 2;
+        }
+        load -= own.map_or(0.0, |own| ground.lay(own, load));
+        rest = load;
+    }
+    all - rest
+}
+
+/// The loads of droplets by the cells where they ended, in the order in which the first of each ended, in metres times cells.
+fn joined(droplets: &[Droplet]) -> Vec<([i32; 2], f64)> {
+    let mut loads: Vec<([i32; 2], f64)> = Vec::new();
+    let mut places = HashMap::new();
+    for droplet in droplets.iter().filter(|droplet| droplet.mass != 0.0) {
+        let cell = [droplet.x as i32, droplet.y as i32];
+        let place = *places.entry(cell).or_insert(loads.len());
+        if place == loads.len() {
+            loads.push((cell, 0.0));
+        }
+        loads[place].1 += f64::from(droplet.mass);
+    }
+    loads
+}
+
+/// The height of a cell, and the cell.
+type Found = (f32, [i32; 2]);
+
+/// Finds the cells nearer than `reach` to a place, with their ground. Returns the lowest ground of those as far away.
+fn cells_around(ground: &mut Ground<'_>, x: isize, y: isize, reach: isize, cells: &mut Vec<Found>) -> f32 {
+    cells.clear();
+    let mut rim = f32::INFINITY;
+    // Where the map wraps, no cell comes twice.
+    let range = |side: i32| match ground.edge {
+        Edge::Wrap => reach.min((side as isize - 1) / 2),
+        _ => reach,
+    };
+    let (across, down) = (range(ground.width), range(ground.height));
+    for dy in -down..=down {
+        for dx in -across..=across {
+            let Some(cell) = ground.cell(x + dx, y + dy) else { continue };
+            let height = ground.height_of(cell);
+            if dx.abs().max(dy.abs()) == reach {
+                rim = rim.min(height);
+            } else {
+                cells.push((height, cell));
+            }
+        }
+    }
+    rim
+}
+
+/// Fills the lowest of these cells up to a common level, which is `most` at most. Returns what was laid.
+fn fill_up(ground: &mut Ground<'_>, cells: &mut [Found], most: f32, load: f64) -> f64 {
+    if load <= 0.0 || cells.iter().all(|(height, _)| *height >= most) {
+        return 0.0;
+    }
+    cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then([a.1[1], a.1[0]].cmp(&[b.1[1], b.1[0]])));
+    let (mut level, mut filled) = (cells.first().map_or(most, |lowest| lowest.0), 0.0);
+    for count in 1..=cells.len() {
+        let next = cells.get(count).map_or(most, |cell| cell.0).min(most);
+        let volume = f64::from(next - level) * count as f64;
+        if filled + volume >= load {
+            level += ((load - filled) / count as f64) as f32;
+            break;
+        }
+        filled += volume.max(0.0);
+        level = next.max(level);
+        if level >= most {
+            break;
+        }
+    }
+    cells
+        .iter()
+        .take_while(|(height, _)| *height < level)
+        .map(|&(height, cell)| ground.lay(cell, f64::from(level) - f64::from(height)))
+        .sum()
+}
+
+/// A cone around a cell: where, and how thick in parts of its height at the middle.
+struct Fan {
+    reach: isize,
+    cells: Vec<(isize, isize, f64)>,
+}
+
+impl Fan {
+    fn new(reach: isize) -> Self {
+        let places = (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy)));
+        let cells = places.filter_map(|(dx, dy)| {
+            let weight = 1.0 - ((dx * dx + dy * dy) as f32).sqrt() / (reach + 1) as f32;
+            (weight > 0.0).then_some((dx, dy, f64::from(weight)))
+        });
+        Self { reach, cells: cells.collect() }
+    }
+}
+
+/// Puts sand on a cell, but nothing above the ceiling. Returns by how much the layer really changed.
+fn add_below(ground: &mut Ground<'_>, cell: [i32; 2], thickness: f64, ceiling: f32) -> f64 {
+    let headroom = f64::from(ceiling - ground.height_of(cell));
+    if headroom > 0.0 { ground.lay(cell, thickness.min(headroom)) } else { 0.0 }
+}
+
+/// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.
+fn spread(ground: &mut Ground<'_>, [x, y]: [isize; 2], load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
+    if load <= 0.0 {
+        return 0.0;
+    }
+    let limit = f64::from(FAN_THICKNESS * ground.cell_size);
+    // A cone of weight 1 at the middle and radius r has the volume π/3·r².
+    let low = |fan: &&Fan| load <= limit * 1.047 * ((fan.reach + 1) * (fan.reach + 1)) as f64;
+    let Some(fan) = fans.iter().find(low).or(fans.last()) else { return 0.0 };
+    let place = |&(dx, dy, weight): &(isize, isize, f64)| Some((ground.cell(x + dx, y + dy)?, weight));
+    let cells: Vec<([i32; 2], f64)> = fan.cells.iter().filter_map(place).collect();
+    let total: f64 = cells.iter().map(|(_, weight)| weight).sum();
+    cells.into_iter().map(|(cell, weight)| add_below(ground, cell, load * weight / total, ceiling)).sum()
+}

@@ -1,0 +1,463 @@
+//! Streams: droplets that find each other. Each is drawn along by the water that passed before it, and carries more where more passes.
+//!
+//! As published (McDonald 2020 and 2023), a step in a cell with discharge q and momentum m:
+//!
+//! ```text
+//! v += gravity·n/V      v += transfer·(m̂·v̂)/(V + q)·m      |v| = √2      p += v
+//! C = (1 + entrainment·erf(0.4·q))·max(0, h − h')      s += Kd·(C − s)      V *= 1 − Ke
+//! ```
+//!
+//! By default lengths are metres, and the capacity is that of a river (a steady landscape has
+//! S ∝ A^−θ, so a load that follows A^θ·S is the same all the way down, and the land keeps its shape):
+//!
+//! ```text
+//! C = entrainment·V·(A/ha)^θ·S      s += (1 − e^(−exchange·d/L))·(C − s)      V *= e^(−Ke·d/L)
+//! ```
+//!
+//! A is the land whose rain passes, S the fall over the step's length d, and L the length that the published numbers count as a cell;
+//! gravity and transfer act per L too. A step goes to one of the eight cells around. A droplet digs at most a part of its own fall, and
+//! lays down at most the rise ahead or the step behind: so it makes no pit and no heap. Its momentum carries it over what lies in
+//! its way, which is how a bend cuts its outer bank. Over standing water it swims on for a little and lays down what it carries: a delta.
+//!
+//! All droplets of a tick see the maps as they were before it (see [`super::discharge`]), but the ground as it is.
+
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
+use rayon::prelude::*;
+
+use super::{
+    Params,
+    bundle::{Bundle, Law},
+    cured::decay,
+    discharge::{ALONG, DOWN, Discharge, Pace, TRACKS, WATER},
+    ground::{Ground, Places},
+};
+use crate::{
+    core::terrain::{Edge, Terrain},
+    params::STATED_CELLS,
+    process::{
+        Mode,
+        masked::{Mask, between},
+    },
+    simd::real::{LANES, LaneMask, Lanes, Real, fetch_ahead},
+};
+
+/// Droplets per cell in a tick for which the renewal of the maps is stated.
+const STATED_RAIN: f64 = 1000.0 / STATED_CELLS;
+/// Greatest share of its own fall that a droplet digs in a step: eight that stand in one cell together dig less than all of it.
+const GREATEST_CUT: f32 = 0.1;
+/// Way without lower ground after which a droplet counts as caught in a hollow, and after which it leaves no momentum: in the law's unit of
+/// length, but never fewer than some steps.
+const PATIENCE: f32 = 64.0;
+const CIRCLING: f32 = 8.0;
+const LEAST_STEPS: f32 = 8.0;
+/// Of the land that makes a stream, the share whose rain runs in every cell, as a sheet: how much that is must not depend on the cells.
+const SHEET: f32 = 0.1;
+/// Of its load, what sinks in a step over standing water at least, and the steps for which it swims.
+pub(super) const SINKING: f32 = 0.3;
+pub(super) const SWIMMING: f32 = 16.0;
+/// The land to which the entrainment refers, in square metres.
+pub(super) const HECTARE: f32 = 1e4;
+/// As published, what the discharge is multiplied by before it saturates, and what leaving the map counts as a fall, as a share of
+/// the height above the lowest ground.
+const SATURATION: f32 = 0.4;
+const FALL_AT_EDGE: f32 = 0.01;
+
+/// Numbers of the law on a terrain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamLaw {
+    pub(super) published: bool,
+    /// Per step and unit of slope, for a fresh droplet.
+    pub(super) gravity: f32,
+    pub(super) transfer: f32,
+    /// Water that draws a droplet along half as much as a great river does, in square metres.
+    pub(super) own: f32,
+    pub(super) entrainment: f32,
+    pub(super) exponent: f32,
+    /// Per cell of the way.
+    pub(super) exchange: f32,
+    pub(super) evaporation: f32,
+    pub(super) min_volume: f32,
+    pub(super) patience: f32,
+    pub(super) circling: f32,
+    pub(super) most_steps: u32,
+    pub(super) steepness: f32,
+    /// Rise to a neighbour from which on a bank may fail, in metres.
+    pub(super) steep: f32,
+    /// Land whose rain runs everywhere, as a sheet on the slopes, in square metres.
+    pub(super) sheet: f32,
+    /// Land that a fresh droplet stands for, in square metres.
+    pub(super) land: f32,
+    /// How far the maps follow a tick.
+    pub(super) pace: Pace,
+    /// As published, the height from which a droplet counts how far it falls when it leaves, in metres.
+    pub(super) lowest: f32,
+}
+
+impl StreamLaw {
+    /// The law on a terrain where a fresh droplet stands for so much `land`, in square metres.
+    pub(super) fn new(params: &Params, terrain: &Terrain, land: f32) -> Self {
+        let published = params.mode == Mode::Published;
+        let cells = if published { 1.0 } else { terrain.cell_size / params.length };
+        Self {
+            published,
+            gravity: params.gravity * cells,
+            transfer: params.transfer * cells,
+            own: if published { land } else { params.headwater },
+            entrainment: if published { params.entrainment_factor } else { params.entrainment },
+            exponent: params.concavity,
+            exchange: if published { params.equilibration } else { params.exchange * cells },
+            evaporation: if published { params.evaporation_rate } else { params.evaporation_rate * cells },
+            min_volume: params.min_volume,
+            patience: (PATIENCE / cells).max(LEAST_STEPS),
+            circling: if published { f32::INFINITY } else { (CIRCLING / cells).max(LEAST_STEPS) },
+            most_steps: if published { params.max_age } else { 4 * (terrain.width() + terrain.height()) as u32 },
+            steepness: 1.0 / terrain.cell_size,
+            steep: params.stands().sand * terrain.cell_size,
+            sheet: sheet(params),
+            land,
+            pace: pace_of(params, terrain),
+            lowest: if published { lowest(terrain) } else { 0.0 },
+        }
+    }
+}
+
+/// Land whose rain runs in every cell, as a sheet, in square metres.
+pub(super) fn sheet(params: &Params) -> f32 {
+    SHEET * params.headwater
+}
+
+/// What a fresh droplet can carry down a slope, in metres times cells, in a stream one cell wide that gathers the rain of so much `land`,
+/// in square metres. A steady stream of this load neither digs nor lays down there.
+pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
+    let land = (land + sheet(params)) / HECTARE;
+    params.entrainment * power(Lanes([land; LANES]), params.concavity).0[0] * slope
+}
+
+/// How far the maps follow a tick's droplets: by default as far as they are many.
+pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
+    match params.mode {
+        Mode::Published => Pace::Even(params.renewal),
+        Mode::Default => {
+            let rain = f64::from(params.per_tick) / terrain.bedrock.len() as f64 / STATED_RAIN;
+            Pace::Eager(1.0 - libm::pow(1.0 - f64::from(params.renewal), rain) as f32)
+        }
+    }
+}
+
+/// The lowest ground, in metres.
+fn lowest(terrain: &Terrain) -> f32 {
+    let cells = terrain.bedrock.par_iter().zip(terrain.sand.par_iter());
+    cells.map(|(bedrock, sand)| bedrock + sand).reduce(|| f32::INFINITY, f32::min)
+}
+
+/// The law on a ground.
+pub(super) struct Streams<'a> {
+    ground: &'a Ground<'a>,
+    discharge: &'a Discharge,
+    law: StreamLaw,
+    /// The law under the mask, and the mask, if it makes a difference.
+    under: StreamLaw,
+    mask: Option<&'a Mask>,
+}
+
+impl<'a> Streams<'a> {
+    /// A law on free ground and under the mask.
+    pub(super) fn new(
+        ground: &'a Ground<'a>,
+        discharge: &'a Discharge,
+        [law, under]: [StreamLaw; 2],
+        mask: Option<&'a Mask>,
+    ) -> Self {
+        Self { ground, discharge, law, under, mask }
+    }
+}
+
+impl Law for Streams<'_> {
+    fn ground(&self) -> &Ground<'_> {
+        self.ground
+    }
+
+    fn most_steps(&self) -> Option<u32> {
+        (!self.law.published && self.ground.edge == Edge::Wrap).then_some(self.law.most_steps)
+    }
+
+    #[inline(always)]
+    fn act(&self, bundle: &mut Bundle) -> Lanes {
+        let Step { places, amount, least, most, undercuts } = self.advance(bundle);
+        let mut given = Lanes::default();
+        for lane in 0..LANES {
+            if amount.0[lane] != 0.0 {
+                let (cell, between) = (places.at(lane), [least.0[lane], most.0[lane]]);
+                // SAFETY: the droplet was in this cell, and no other block that runs now comes near.
+                let (taken, held) = unsafe { self.ground.take(cell, amount.0[lane], between) };
+                given.0[lane] = taken;
+                bundle.limited[1][lane] += u32::from(held);
+                if undercuts.0[lane] != 0 {
+                    self.ground.undercut(cell);
+                }
+            }
+        }
+        given
+    }
+}
+
+/// What eight droplets do in a step.
+struct Step {
+    /// The cells that they leave.
+    places: Places,
+    /// What they take off there, in metres; what is negative is laid down.
+    amount: Lanes,
+    /// How deep they dig, and how high they build.
+    least: Lanes,
+    most: Lanes,
+    /// Whether they dig under what stands steep.
+    undercuts: LaneMask,
+}
+
+/// What the law says where eight droplets are.
+struct Local {
+    entrainment: Lanes,
+    exchange: Lanes,
+    evaporation: Lanes,
+}
+
+impl Streams<'_> {
+    #[inline(always)]
+    fn local(&self, columns: &[i32; LANES], rows: &[i32; LANES]) -> Local {
+        let (free, under) = (&self.law, &self.under);
+        let all = |value: f32| Lanes([value; LANES]);
+        let (mut entrainment, mut exchange) = (all(free.entrainment), all(free.exchange));
+        let mut evaporation = all(free.evaporation);
+        if let Some(mask) = self.mask {
+            for lane in 0..LANES {
+                let covered = mask.at(columns[lane] as usize, rows[lane] as usize);
+                entrainment.0[lane] = between([free.entrainment, under.entrainment], covered);
+                exchange.0[lane] = between([free.exchange, under.exchange], covered);
+                evaporation.0[lane] = between([free.evaporation, under.evaporation], covered);
+            }
+        }
+        Local { entrainment, exchange, evaporation }
+    }
+
+    /// Moves eight droplets by a step.
+    #[inline(always)]
+    fn advance(&self, bundle: &mut Bundle) -> Step {
+        let (law, ground) = (&self.law, self.ground);
+        let all = |value: f32| Lanes([value; LANES]);
+        let (zero, one) = (all(0.0), all(1.0));
+        // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
+        let (columns, rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
+        let places = ground.places(columns, rows);
+        self.discharge.come_to(places.tiles);
+        // SAFETY: droplets have come to these cells.
+        let [here, west, east, north, south] = unsafe { ground.around(columns, rows) };
+        let (mut water, mut along, mut down) = (zero, zero, zero);
+        for lane in 0..LANES {
+            // SAFETY: the tile is ready, and nobody writes the maps in it.
+            let cell = unsafe { &*self.discharge.cell(places.at(lane)) };
+            (water.0[lane], along.0[lane], down.0[lane]) = (cell[WATER], cell[ALONG], cell[DOWN]);
+        }
+        let water = water.max(zero);
+        let Local { entrainment, exchange, evaporation } = self.local(&columns, &rows);
+        // Where they are driven to.
+        let half = all(0.5 * law.steepness);
+        let (slope_x, slope_y) = ((east - west) * half, (south - north) * half);
+        let upright = (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
+        // Water that stands carries a droplet on, but does not drive it.
+        let depth = if law.published { zero } else { ground.standing_water(columns, rows, here) };
+        let swims = depth.above(zero);
+        let push = all(-law.gravity) / (upright * bundle.volume.max(all(1e-6)));
+        // A step along a diagonal is longer, and so is what gravity and other water do in it.
+        let square = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
+        let longer = if law.published { one } else { square.above(zero).choose(square, one) };
+        let push = swims.choose(zero, push) * longer;
+        let (mut vx, mut vy) = (bundle.vx + push * slope_x, bundle.vy + push * slope_y);
+        let alike = along * vx + down * vy;
+        let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
+        let pull = all(law.transfer) * longer * alike / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
+        (vx, vy) = (vx + pull * along, vy + pull * down);
+        let (wide, high) = (vx.max(-vx), vy.max(-vy));
+        let pace = if law.published {
+            (vx * vx + vy * vy).sqrt() * all(std::f32::consts::FRAC_1_SQRT_2)
+        } else {
+            wide.max(high)
+        };
+        // A pace that is not finite leads nowhere.
+        let moves = pace.above(zero).without(pace.above(all(1e30)));
+        (vx, vy) = (moves.choose(vx / pace, zero), moves.choose(vy / pace, zero));
+        // Those in the outermost cells of an open map have left it.
+        let mut left = LaneMask::default();
+        if !law.published && ground.edge == Edge::Open {
+            for lane in 0..LANES {
+                let inner = (columns[lane] > 0)
+                    & (rows[lane] > 0)
+                    & (columns[lane] < ground.width - 1)
+                    & (rows[lane] < ground.height - 1);
+                left.0[lane] = if inner { 0 } else { bundle.runs.0[lane] };
+            }
+        }
+        let goes = bundle.runs.without(left);
+        let distance = (vx * vx + vy * vy).sqrt();
+        let per_length = if law.published { one } else { one / distance.max(all(1e-6)) };
+        let (along, down) = (vx * per_length, vy * per_length);
+        for lane in 0..LANES {
+            if goes.0[lane] != 0 {
+                let volume = bundle.volume.0[lane];
+                // SAFETY: as above; no other block that runs now comes near.
+                let cell = unsafe { &mut *self.discharge.cell(places.at(lane)) };
+                cell[TRACKS + WATER] += volume;
+                // One that finds no lower ground draws no other along: they would run in circles.
+                let drawing = if bundle.waited.0[lane] < law.circling { volume } else { 0.0 };
+                cell[TRACKS + ALONG] += drawing * along.0[lane];
+                cell[TRACKS + DOWN] += drawing * down.0[lane];
+            }
+        }
+        let from = [bundle.x, bundle.y];
+        (bundle.vx, bundle.vy) = (vx, vy);
+        bundle.x = goes.choose(bundle.x + vx, bundle.x);
+        bundle.y = goes.choose(bundle.y + vy, bundle.y);
+        let beyond = bundle.keep_on_map((ground.width as f32, ground.height as f32), ground.edge);
+        left = left.or(beyond.and(bundle.runs));
+        (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
+        // SAFETY: as above.
+        let (new_columns, new_rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
+        let new_places = ground.places(new_columns, new_rows);
+        ground.come_to_tiles(new_places.tiles);
+        for lane in 0..LANES {
+            fetch_ahead(self.discharge.cell(new_places.at(lane)));
+        }
+        // SAFETY: droplets have come there.
+        let ahead = unsafe { ground.heights(new_columns, new_rows) };
+        ground.expect(bundle.x + vx, bundle.y + vy);
+        let fall = if law.published {
+            left.choose((here - all(law.lowest)) * all(FALL_AT_EDGE), here - ahead)
+        } else {
+            here - ahead
+        };
+        let downhill = fall.max(zero);
+        let (least, cut) = (here - downhill, downhill * all(GREATEST_CUT));
+        let mut most = all(f32::INFINITY);
+        let amount = if law.published {
+            let saturated = saturation(water * all(SATURATION / law.land));
+            bundle.capacity = (one + entrainment * saturated) * downhill;
+            exchange * (bundle.capacity - bundle.mass)
+        } else {
+            let land = (water + all(law.sheet)) * all(1.0 / HECTARE);
+            let slope = downhill * all(law.steepness) * per_length;
+            let capacity = entrainment * bundle.volume * power(land, law.exponent) * slope;
+            bundle.capacity = swims.choose(zero, capacity);
+            let lacking = bundle.capacity - bundle.mass;
+            let share = one - decay((exchange * distance).min(all(5.0)));
+            let wanted = swims.choose(share.max(all(SINKING)), share) * lacking;
+            let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
+            // No land grows out of the water.
+            let rise = swims.choose(depth, rise);
+            most = here + rise;
+            let limited = [LaneMask::default(), wanted.above(cut), (-rise).above(wanted)];
+            for (counts, limited) in bundle.limited.iter_mut().zip(limited) {
+                for lane in 0..LANES {
+                    counts[lane] += limited.0[lane] & goes.0[lane] & 1;
+                }
+            }
+            let laid = zero.above(fall).without(swims).choose(-bundle.mass, wanted).max(-rise);
+            lacking.above(zero).choose(wanted.min(cut), laid)
+        };
+        // Published droplets that leave dig at the edge; others leave it alone.
+        let acts = if law.published { bundle.runs } else { goes.without(left) };
+        // What is no number must not get lost.
+        let amount = amount + (fall + slope_x + slope_y) * zero;
+        bundle.behind = here;
+        bundle.volume = if law.published {
+            bundle.volume * (one - evaporation)
+        } else {
+            bundle.volume * decay((evaporation * distance).min(all(5.0)))
+        };
+        let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
+        bundle.lowest = found.choose(ahead, bundle.lowest);
+        bundle.waited =
+            found.without(swims).choose(zero, bundle.waited + swims.choose(all(law.patience / SWIMMING), one));
+        let mut ended = left;
+        for lane in 0..LANES {
+            bundle.steps[lane] += bundle.runs.0[lane] & 1;
+            let spent = (bundle.volume.0[lane] <= law.min_volume) | (moves.0[lane] == 0);
+            let caught = !law.published & (bundle.waited.0[lane] > law.patience);
+            let endless = (law.published | (ground.edge == Edge::Wrap)) & (bundle.steps[lane] >= law.most_steps);
+            ended.0[lane] |= if spent | caught | endless { u32::MAX } else { 0 };
+        }
+        bundle.left = bundle.left.or(left);
+        bundle.runs = bundle.runs.without(ended);
+        let highest = west.max(east).max(north.max(south));
+        let undercuts = (highest - here + amount).above(all(law.steep)).and(amount.above(zero));
+        Step { places, amount: acts.choose(amount, zero), least, most, undercuts }
+    }
+}
+
+/// The power of positive numbers to 1e-5, from plain arithmetic alone.
+#[inline(always)]
+fn power(base: Lanes, exponent: f32) -> Lanes {
+    const MANTISSA: u32 = (1 << 23) - 1;
+    const ONE: u32 = 127 << 23;
+    let all = |value: f32| Lanes([value; LANES]);
+    // base = m·2^e with m from √½ to √2.
+    let (mut mantissa, mut whole) = (Lanes::default(), Lanes::default());
+    for lane in 0..LANES {
+        let bits = base.0[lane].to_bits();
+        let large = (bits & MANTISSA) > 0x35_04f3;
+        let shifted = if large { ONE - (1 << 23) } else { ONE };
+        mantissa.0[lane] = f32::from_bits((bits & MANTISSA) | shifted);
+        whole.0[lane] = ((bits >> 23) as i32 - if large { 126 } else { 127 }) as f32;
+    }
+    // log2 m = 2/ln 2·(s + s³/3 + s⁵/5 + s⁷/7), s = (m − 1)/(m + 1)
+    let part = (mantissa - all(1.0)) / (mantissa + all(1.0));
+    let square = part * part;
+    let series = all(1.0) + square * (all(1.0 / 3.0) + square * (all(0.2) + square * all(1.0 / 7.0)));
+    let logarithm = whole + part * series * all(2.0 * std::f32::consts::LOG2_E);
+    let wanted = (logarithm * all(exponent)).min(all(126.0)).max(all(-126.0));
+    // 2^w = 2^n·e^(f·ln 2), f from −½ to ½.
+    let (mut fraction, mut scale) = (Lanes::default(), Lanes::default());
+    for lane in 0..LANES {
+        let shifted = wanted.0[lane] + 127.5;
+        // SAFETY: it lies between 1 and 254.
+        let near: i32 = unsafe { shifted.to_int_unchecked() };
+        fraction.0[lane] = shifted - near as f32 - 0.5;
+        scale.0[lane] = f32::from_bits((near as u32) << 23);
+    }
+    let x = fraction * all(std::f32::consts::LN_2);
+    let series = all(0.5) + x * (all(1.0 / 6.0) + x * (all(1.0 / 24.0) + x * all(1.0 / 120.0)));
+    scale * (all(1.0) + x * (all(1.0) + x * series))
+}
+
+/// The error function of numbers that are not negative to 2e-3, from plain arithmetic alone (Abramowitz & Stegun, 7.1.26).
+#[inline(always)]
+fn saturation(x: Lanes) -> Lanes {
+    let all = |value: f32| Lanes([value; LANES]);
+    let x = x.min(all(2.2));
+    let t = all(1.0) / (all(1.0) + all(0.327_591_1) * x);
+    let series = all(-0.284_496_74) + t * (all(1.421_413_8) + t * (all(-1.453_152) + t * all(1.061_405_4)));
+    all(1.0) - t * (all(0.254_829_6) + t * series) * decay(x * x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_is_the_power() {
+        for exponent in [0.0, 0.2, 0.45, 1.0] {
+            for step in -60..100 {
+                let base = 1.7_f32.powf(0.5 * step as f32);
+                let (found, wanted) =
+                    (power(Lanes([base; LANES]), exponent).0[3], f64::from(base).powf(exponent.into()));
+                assert!((f64::from(found) / wanted - 1.0).abs() < 1e-5, "{base}^{exponent}: {found}, not {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn saturation_is_the_error_function() {
+        for (x, wanted) in [(0.0, 0.0), (0.2, 0.222_703), (0.5, 0.520_500), (1.0, 0.842_701), (2.0, 0.995_322)] {
+            assert!((saturation(Lanes([x; LANES])).0[0] - wanted).abs() < 5e-5, "{x}");
+        }
+    }
+}

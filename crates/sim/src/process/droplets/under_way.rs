@@ -1,0 +1,162 @@
+//! A wave of droplets that is on its way: it may stop among its droplets, so that a frame can be drawn.
+//!
+//! What it changes lies in copies of tiles until all have ended. Its laws are those of its start, whatever happens to the parameters.
+
+use std::time::Instant;
+
+use super::{
+    DropletLaw, Params, Start,
+    bundle::{self, Droplet, Outcome},
+    constants::Constants,
+    copies::Copies,
+    cured::Cured,
+    discharge::Discharge,
+    ground::Ground,
+    published::{CapacityLaw, DropletState, MassTransfer},
+    streams::{StreamLaw, Streams},
+    tracks::Tracks,
+    wave::{self, DriveTile, PublishedDroplet, PublishedOutcome},
+};
+use crate::{
+    core::{terrain::Terrain, tiles::TileCache},
+    process::masked::{Covered, Mask},
+    simd::{real::Lanes, swarm::Flock},
+};
+
+/// A wave on its way.
+#[derive(Clone)]
+pub(super) struct UnderWay {
+    /// Parameters as they were when it began.
+    pub(super) params: Params,
+    /// Sediment that its droplets brought, in metres times cells.
+    pub(super) supplied: f64,
+    /// Nothing is laid above this ground, in metres.
+    pub(super) highest: f32,
+    /// Ways of the droplets that are watched.
+    pub(super) tracks: Option<Tracks>,
+    /// The droplets.
+    pub(super) runners: Runners,
+}
+
+/// Droplets of a wave, and the tiles that they have come to.
+pub(super) enum Runners {
+    /// Streams, and the default form of the other laws, with the mask if it makes a difference.
+    OnCopies { laws: Box<Laws>, mask: Option<Mask>, copies: Copies, flock: Flock<Droplet, Outcome> },
+    /// The published form of the other laws.
+    Published { law: PublishedLaw, tiles: TileCache<DriveTile>, flock: Flock<PublishedDroplet, PublishedOutcome> },
+}
+
+impl Clone for Runners {
+    /// With all tiles: they are not as in the layers.
+    fn clone(&self) -> Self {
+        match self {
+            Self::OnCopies { laws, mask, copies, flock } => {
+                let (laws, mask, copies) = (laws.clone(), mask.clone(), copies.with_tiles());
+                Self::OnCopies { laws, mask, copies, flock: flock.clone() }
+            }
+            Self::Published { law, tiles, flock } => {
+                // SAFETY: only waves write tiles, and a process that runs one is not copied meanwhile.
+                Self::Published { law: *law, tiles: unsafe { tiles.copied() }, flock: flock.clone() }
+            }
+        }
+    }
+}
+
+/// A law on free ground and under the mask.
+#[derive(Clone, Copy)]
+pub(super) enum Laws {
+    Streams([StreamLaw; 2]),
+    Cured([Constants; 2]),
+}
+
+/// A law as published.
+#[derive(Clone, Copy)]
+pub(super) enum PublishedLaw {
+    MassTransfer(MassTransfer<Lanes>),
+    Capacity(CapacityLaw<Lanes>),
+}
+
+impl UnderWay {
+    /// Water of a fresh droplet, in the unit of its law.
+    pub(super) fn volume(params: &Params) -> f32 {
+        if params.law == DropletLaw::Capacity { params.start_water } else { 1.0 }
+    }
+
+    /// A wave that begins on copies, each droplet of which stands for so much `land`, in square metres.
+    pub(super) fn on_copies(
+        terrain: &Terrain,
+        starts: &[Start],
+        (params, land): (&Params, f32),
+        covered: Option<Covered<Params>>,
+        (mut copies, peak): (Copies, f32),
+        tracks: Option<Tracks>,
+    ) -> Self {
+        // What comes from outside may raise the land, by a little in a wave.
+        let supplied: f64 = starts.iter().map(|start| f64::from(start.load)).sum();
+        let highest = peak + if supplied > 0.0 { terrain.cell_size } else { 0.0 };
+        let both = [params, covered.as_ref().map_or(params, |covered| &covered.params)];
+        let laws = match params.law {
+            DropletLaw::Streams => Laws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
+            _ => Laws::Cured(both.map(|params| Constants::new(params, terrain))),
+        };
+        copies.begin(terrain);
+        let droplets = starts.iter().map(|start| start.droplet(Self::volume(params))).collect();
+        let flock = bundle::begin(&Ground::new(terrain, &copies, highest), droplets, tracks.as_ref());
+        let mask = covered.map(|covered| covered.mask);
+        let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, flock };
+        Self { params: params.clone(), supplied, highest, tracks, runners }
+    }
+
+    /// A wave that begins as published, with these tiles.
+    pub(super) fn published(
+        terrain: &Terrain,
+        starts: &[Start],
+        (params, longest): (&Params, f32),
+        (mut tiles, highest): (TileCache<DriveTile>, f32),
+        tracks: Option<Tracks>,
+    ) -> Self {
+        let law = match params.law {
+            DropletLaw::Capacity => PublishedLaw::Capacity(CapacityLaw::new(params, terrain.cell_size)),
+            _ => {
+                let params = Params { dt: params.dt.min(longest), ..params.clone() };
+                PublishedLaw::MassTransfer(MassTransfer::new(&params))
+            }
+        };
+        let (right, bottom) = ((terrain.width() - 1) as f32, (terrain.height() - 1) as f32);
+        // A droplet that starts in the outermost ring has left before its first step.
+        let droplets: Vec<DropletState<f32>> = starts
+            .iter()
+            .map(|Start { place: [x, y], .. }| (x.floor(), y.floor()))
+            .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < right && y < bottom)
+            .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, Self::volume(params)))
+            .collect();
+        let flock = wave::begin(terrain, droplets, &mut tiles, tracks.as_ref());
+        let runners = Runners::Published { law, tiles, flock };
+        Self { params: params.clone(), supplied: 0.0, highest, tracks, runners }
+    }
+
+    /// Whether its droplets are of the streams.
+    pub(super) fn streams(&self) -> bool {
+        self.params.law == DropletLaw::Streams
+    }
+
+    /// Goes on for a while, as [`Flock::go_on`] does. True if all droplets have ended.
+    pub(super) fn go_on(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
+        let (highest, tracks) = (self.highest, self.tracks.as_ref());
+        match &mut self.runners {
+            Runners::OnCopies { laws, mask, copies, flock } => {
+                let (ground, mask) = (Ground::new(terrain, copies, highest), mask.as_ref());
+                match **laws {
+                    Laws::Streams(laws) => {
+                        bundle::go_on(&Streams::new(&ground, discharge, laws, mask), flock, tracks, until)
+                    }
+                    Laws::Cured(laws) => bundle::go_on(&Cured::new(&ground, laws, mask), flock, tracks, until),
+                }
+            }
+            Runners::Published { law, tiles, flock } => match law {
+                PublishedLaw::MassTransfer(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks, until),
+                PublishedLaw::Capacity(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks, until),
+            },
+        }
+    }
+}

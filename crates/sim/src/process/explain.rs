@@ -1,0 +1,193 @@
+//! Why something happens in a cell, or why nothing does: an equation of a process with the numbers of that cell.
+
+use bevy_reflect::structs::Struct;
+
+use super::{Mode, Process, Setup};
+use crate::core::{analysis::steepest_fall, terrain::Terrain};
+
+/// A symbol of an equation, and its value in the cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// As it stands in the equation.
+    pub symbol: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Its unit; empty for a pure number.
+    pub unit: &'static str,
+}
+
+impl Term {
+    pub(super) fn new(symbol: &'static str, about: &'static str, value: impl Into<f64>, unit: &'static str) -> Self {
+        Self { symbol, about, value: value.into(), unit }
+    }
+}
+
+/// What a process does in a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// Its equation, as the law that is chosen has it.
+    pub equation: &'static str,
+    /// The numbers in it.
+    pub terms: Vec<Term>,
+    /// What comes of it, in a sentence or two.
+    pub outcome: String,
+}
+
+/// The place of a cell, and the terrain and the mode of what is explained.
+#[derive(Clone, Copy)]
+pub(super) struct Cell<'a> {
+    pub terrain: &'a Terrain,
+    pub place: [usize; 2],
+    pub mode: Mode,
+}
+
+impl Cell<'_> {
+    /// The value of a layer.
+    pub fn of(&self, layer: &crate::core::grid::Grid) -> f64 {
+        layer.at(self.place[0], self.place[1]).into()
+    }
+
+    /// The steepest fall to one of the eight neighbours, as a slope; 0 in a pit.
+    pub fn slope(&self) -> f64 {
+        let [x, y] = self.place;
+        f64::from(steepest_fall(self.terrain, x, y)) / f64::from(self.terrain.cell_size)
+    }
+
+    /// A number of a process as the mask makes it here.
+    pub fn number<P: Struct + Clone, F: Struct>(&self, setup: &Setup<P, F>, of: impl Fn(&P) -> f32) -> f64 {
+        let (even, [x, y]) = (f64::from(of(&setup.params)), self.place);
+        let masked = setup.covered(self.terrain, self.mode);
+        masked.map_or(even, |covered| even + (f64::from(of(&covered.params)) - even) * f64::from(covered.mask.at(x, y)))
+    }
+}
+
+/// What a process does in a cell, if its law has an equation for one.
+pub fn explain<P: Process>(process: &P, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+    let inside = place[0] < terrain.width() && place[1] < terrain.height();
+    inside.then(|| process.explain(terrain, place)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        core::{
+            grid::Grid,
+            terrain::{Edge, Terrain},
+        },
+        process::explain::Explanation,
+        simulation::Simulation,
+    };
+
+    /// What a process says of a cell after so many ticks alone.
+    fn said(key: &str, set: &[(&str, &str)], terrain: Terrain, ticks: usize, place: [usize; 2]) -> Explanation {
+        let mut run = Simulation::new(terrain, 1);
+        for (path, value) in set {
+            crate::params::set(&mut run.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        run.slot_mut(key).expect("it is in the catalogue").enabled = true;
+        (0..ticks).for_each(|_| run.tick());
+        let slot = run.slots.iter().find(|slot| slot.key() == key).expect("it is there");
+        slot.process.explain(&run.terrain, place).unwrap_or_else(|| panic!("{key} says nothing"))
+    }
+
+    fn term(found: &Explanation, symbol: &str) -> f64 {
+        let term = found.terms.iter().find(|term| term.symbol == symbol);
+        term.unwrap_or_else(|| panic!("there is no {symbol} in {found:?}")).value
+    }
+
+    fn slope(degrees: f32, sand: f32) -> Terrain {
+        let tangent = degrees.to_radians().tan();
+        let mut terrain = Terrain::bare(Grid::from_fn(48, 48, |x, _| 2.0 * tangent * x as f32), 2.0, Edge::Open);
+        terrain.spread_sand(sand);
+        terrain
+    }
+
+    #[test]
+    fn sand_slides_where_it_is_said_to() {
+        for (degrees, slides) in [(30.0, false), (36.0, true)] {
+            let found = said("thermal", &[], slope(degrees, 1.0), 0, [20, 20]);
+            assert!((term(&found, "S") - f64::from(degrees).to_radians().tan()).abs() < 1e-3, "{found:?}");
+            assert!((term(&found, "tan φ") - 33.0_f64.to_radians().tan()).abs() < 1e-5, "{found:?}");
+            assert_eq!(found.outcome.starts_with("Sand slides"), slides, "{found:?}");
+        }
+        let rock = said("thermal", &[], slope(30.0, 0.0), 0, [20, 20]);
+        assert!(rock.outcome.starts_with("Nothing crumbles") && term(&rock, "talus") > 0.6, "{rock:?}");
+    }
+
+    #[test]
+    fn water_that_runs_down_a_plane_steadily_has_the_slope_of_the_plane_as_its_own() {
+        let mut terrain = slope(3.0, 0.0);
+        terrain.water.fill(0.2);
+        let set = [
+            ("water.rain_rate", "0"),
+            ("water.evaporation_rate", "0"),
+            ("water.roughness", "0.1"),
+            ("water.max_erosion_depth", "0"),
+        ];
+        let found = said("water", &set, terrain, 600, [24, 24]);
+        assert!((term(&found, "Sf") / 3.0_f64.to_radians().tan() - 1.0).abs() < 0.03, "{found:?}");
+        assert!(term(&found, "v") > 0.1 && term(&found, "Fr") > 0.0, "{found:?}");
+        let dry = said("water", &[("water.rain_rate", "0")], slope(3.0, 0.0), 2, [24, 24]);
+        assert!(dry.outcome.contains("dry"), "{dry:?}");
+    }
+
+    #[test]
+    fn what_has_not_run_yet_has_no_numbers_and_no_cell_of_any_map_breaks_one() {
+        for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+            let terrain = Terrain { edge, ..slope(20.0, 0.1) };
+            let mut run = Simulation::new(terrain, 1);
+            // What a project or undo restores before any tick has run.
+            let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
+            drop(run.memories(&keys));
+            for ticks in [0, 2] {
+                run.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() != "runoff");
+                (0..ticks).for_each(|_| run.tick());
+                for place in [[0, 0], [47, 0], [0, 47], [47, 47], [20, 20], [48, 0], [0, 99]] {
+                    for slot in &run.slots {
+                        let found = slot.process.explain(&run.terrain, place);
+                        assert!(found.is_none() || place[0].max(place[1]) < 48, "{} beyond the map", slot.key());
+                        let numbers = found.iter().flat_map(|found| &found.terms);
+                        assert!(numbers.clone().all(|term| term.value.is_finite()), "{edge:?} {place:?}: {found:?}");
+                        let early = ticks == 0 && ["wind", "fluvial"].contains(&slot.key());
+                        assert!(!early || found.is_none(), "{} has no tick behind it: {found:?}", slot.key());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_stay_when_a_run_is_saved() {
+        let mut run = Simulation::new(slope(10.0, 1.0), 1);
+        run.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() != "runoff");
+        (0..3).for_each(|_| run.tick());
+        let said = |run: &Simulation| -> Vec<_> {
+            run.slots.iter().map(|slot| slot.process.explain(&run.terrain, [20, 20])).collect()
+        };
+        let before = said(&run);
+        assert!(before.iter().filter(|found| found.is_some()).count() >= 5, "{before:?}");
+        let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
+        drop(run.memories(&keys));
+        assert_eq!(said(&run), before);
+    }
+
+    #[test]
+    fn droplets_rivers_and_wind_give_the_numbers_of_their_laws() {
+        let found = said("droplets", &[], slope(10.0, 0.0), 40, [20, 20]);
+        let [k, area, theta, s] = ["k", "A", "θ", "S"].map(|symbol| term(&found, symbol));
+        assert!((term(&found, "C") / (k * libm::pow(area / 1e4, theta) * s) - 1.0).abs() < 0.02, "{found:?}");
+        let found = said("fluvial", &[], slope(10.0, 0.0), 5, [20, 20]);
+        let [k, area, m, s, n] = ["K", "A", "m", "S", "n"].map(|symbol| term(&found, symbol));
+        assert!((term(&found, "E") / (1e3 * k * libm::pow(area, m) * libm::pow(s, n)) - 1.0).abs() < 1e-6, "{found:?}");
+        let found = said("wind", &[], slope(0.0, 2.0), 5, [20, 20]);
+        assert!((term(&found, "τ") - 1.0).abs() < 0.2 && term(&found, "qs") > 0.0, "{found:?}");
+        assert!(found.outcome.starts_with("The wind"), "{found:?}");
+        let still = said("wind", &[("wind.strength", "0.5")], slope(0.0, 2.0), 5, [20, 20]);
+        assert!(term(&still, "qs") == 0.0 && still.outcome.contains("too weak"), "{still:?}");
+        let found = said("runoff", &[], slope(5.0, 0.0), 1, [20, 20]);
+        let [water, sum, goes] = ["w", "ΣD", "water"].map(|symbol| term(&found, symbol));
+        assert!(water > 0.0 && goes == water.min(sum / (term(&found, "N") + 1.0)), "{found:?}");
+    }
+}

@@ -1,0 +1,213 @@
+//! Hillsides that creep: ∂z/∂t = D·∇²z, solved implicitly along rows and then along columns, which is stable for every λ = D·δt/l²
+//! (one-dimensional splitting; Yanenko 1971).
+//!
+//! Each line is a tridiagonal system, −λ·z_{x−1} + (1 + 2λ)·z_x − λ·z_{x+1} = z_x before, solved by elimination (Thomas). Outlets on
+//! an open border keep their height, and what creeps into them has left the map. At a wall nothing crosses. On a map that goes round
+//! the system is cyclic: the rest of one that is not is spread by the formula of Sherman and Morrison.
+
+use std::{cell::Cell, ops::Range};
+
+use rayon::prelude::*;
+
+use crate::{core::terrain::Edge, simd::stencil::Border};
+
+/// Columns that are solved at once.
+pub(super) const COLUMNS: usize = 64;
+
+/// The eliminated system of a line.
+struct Line {
+    lambda: f64,
+    /// Per cell: what the cell before adds, the inverse of the pivot, and what the cell after adds.
+    steps: Vec<[f64; 3]>,
+    /// On a line that goes round: what one unit of the rest spreads to, and what the ends take of it.
+    round: Option<(Vec<f64>, f64, f64)>,
+    /// Whether both ends keep their height.
+    held: bool,
+}
+
+impl Line {
+    fn new(count: usize, lambda: f64, edge: Edge) -> Self {
+        // Two cells that go round meet on both sides.
+        let lambda = if edge == Edge::Wrap && count == 2 { 2.0 * lambda } else { lambda };
+        let held = edge == Edge::Open && count > 1;
+        let round = edge == Edge::Wrap && count > 2;
+        let mut steps: Vec<[f64; 3]> = Vec::with_capacity(count);
+        let whole = 1.0 + 2.0 * lambda;
+        for place in 0..count {
+            let (first, last) = (place == 0, place + 1 == count);
+            let beside = usize::from(!first) + usize::from(!last);
+            let (before, pivot, after) = if held && (first || last) {
+                (0.0, 1.0, 0.0)
+            } else if round && first {
+                (0.0, 2.0 * whole, lambda)
+            } else if round && last {
+                (lambda, whole + lambda * lambda / whole, 0.0)
+            } else {
+                (if first { 0.0 } else { lambda }, 1.0 + lambda * beside as f64, if last { 0.0 } else { lambda })
+            };
+            let pivot = pivot - before * steps.last().map_or(0.0, |last| last[2]);
+            steps.push([before, 1.0 / pivot, after / pivot]);
+        }
+        let mut line = Self { lambda, steps, round: None, held };
+        if round {
+            let mut spread = vec![0.0; count];
+            (spread[0], spread[count - 1]) = (-whole, -lambda);
+            line.eliminate(&mut spread, 1);
+            let far = lambda / whole;
+            let whole = 1.0 + spread[0] + far * spread[count - 1];
+            line.round = Some((spread, far, whole));
+        }
+        line
+    }
+
+    /// Solves lines that lie side by side, each cell of all of them after the other.
+    fn eliminate(&self, values: &mut [f64], side_by_side: usize) {
+        let mut done: &mut [f64] = &mut [];
+        let mut rest = &mut *values;
+        for &[before, inverse, _] in &self.steps {
+            let (row, others) = std::mem::take(&mut rest).split_at_mut(side_by_side);
+            if done.is_empty() {
+                row.iter_mut().for_each(|value| *value *= inverse);
+            } else {
+                row.iter_mut().zip(done.iter()).for_each(|(value, last)| *value = (*value + before * last) * inverse);
+            }
+            (done, rest) = (row, others);
+        }
+        let mut rest = values;
+        let mut done: &mut [f64] = &mut [];
+        for &[_, _, after] in self.steps.iter().rev() {
+            let middle = rest.len() - side_by_side;
+            let (others, row) = std::mem::take(&mut rest).split_at_mut(middle);
+            if !done.is_empty() {
+                row.iter_mut().zip(done.iter()).for_each(|(value, next)| *value += after * next);
+            }
+            (done, rest) = (row, others);
+        }
+    }
+
+    /// Solves lines, and returns what has crept into ends that are held, in metres.
+    fn solve(&self, values: &mut [f64], side_by_side: usize) -> f64 {
+        self.eliminate(values, side_by_side);
+        let count = self.steps.len();
+        let last = (count - 1) * side_by_side;
+        if let Some((spread, far, whole)) = &self.round {
+            for line in 0..side_by_side {
+                let rest = (values[line] + far * values[last + line]) / whole;
+                for (place, spread) in spread.iter().enumerate() {
+                    values[place * side_by_side + line] -= rest * spread;
+                }
+            }
+        }
+        if !self.held || count < 3 {
+            return 0.0;
+        }
+        let inner = |line: usize| {
+            let (first, final_one) = (side_by_side + line, last - side_by_side + line);
+            (values[first] - values[line]) + (values[final_one] - values[last + line])
+        };
+        (0..side_by_side).map(inner).sum::<f64>() * self.lambda
+    }
+}
+
+/// A map of which every thread changes its own columns.
+struct Columns<'a>(&'a [Cell<f32>]);
+
+// SAFETY: a column is worked on by one thread, so no cell is used by two.
+unsafe impl Sync for Columns<'_> {}
+
+/// Whether a line between outlets creeps: rows of an open border are outlets; a side of one cell is no border.
+fn inner(edge: Edge, place: usize, count: usize) -> bool {
+    edge != Edge::Open || count == 1 || (place > 0 && place + 1 < count)
+}
+
+/// Lets ground creep along these rows that has changed by `change` from `ground` in metres, where λ is D·δt/l². Returns what left
+/// over held ends, in metres times cells.
+pub(super) fn along_rows(border: Border, rows: Range<usize>, ground: &[f32], change: &mut [f32], lambda: f64) -> f64 {
+    let Border { width, height, edge } = border;
+    let (line, cells) = (Line::new(width, lambda, edge), rows.start * width..rows.end * width);
+    let lines = change[cells.clone()].par_chunks_mut(width).zip(ground[cells].par_chunks(width)).enumerate();
+    let left = lines.map_init(Vec::new, |values, (y, (change, ground))| {
+        if !inner(edge, rows.start + y, height) {
+            return 0.0;
+        }
+        values.clear();
+        values.extend(ground.iter().zip(change.iter()).map(|(ground, change)| f64::from(*ground) + f64::from(*change)));
+        let left = line.solve(values, 1);
+        for (change, (value, ground)) in change.iter_mut().zip(values.iter().zip(ground)) {
+            *change = (value - f64::from(*ground)) as f32;
+        }
+        left
+    });
+    let left: Vec<f64> = left.collect();
+    left.into_iter().sum()
+}
+
+/// The same along these columns.
+pub(super) fn along_columns(
+    border: Border,
+    columns: Range<usize>,
+    ground: &[f32],
+    change: &mut [f32],
+    lambda: f64,
+) -> f64 {
+    let Border { width, height, edge } = border;
+    let line = Line::new(height, lambda, edge);
+    let change = Columns(Cell::from_mut(change).as_slice_of_cells());
+    let blocks = columns.clone().into_par_iter().step_by(COLUMNS);
+    let left = blocks.map_init(Vec::new, |values, first| {
+        let change = &change;
+        let mut block = first..(first + COLUMNS).min(columns.end);
+        block.start += usize::from(!inner(edge, block.start, width));
+        block.end -= usize::from(!block.is_empty() && !inner(edge, block.end - 1, width));
+        if block.is_empty() {
+            return 0.0;
+        }
+        let cells = |y: usize| y * width + block.start..y * width + block.end;
+        values.clear();
+        for y in 0..height {
+            let old = ground[cells(y)].iter().zip(&change.0[cells(y)]);
+            values.extend(old.map(|(ground, change)| f64::from(*ground) + f64::from(change.get())));
+        }
+        let left = line.solve(values, block.len());
+        for (y, values) in values.chunks(block.len()).enumerate() {
+            for (change, (value, ground)) in change.0[cells(y)].iter().zip(values.iter().zip(&ground[cells(y)])) {
+                change.set((value - f64::from(*ground)) as f32);
+            }
+        }
+        left
+    });
+    let left: Vec<f64> = left.collect();
+    left.into_iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of a row before, by its definition: λ times the bend of what comes out, added to it.
+    fn before(after: &[f64], lambda: f64, edge: Edge) -> Vec<f64> {
+        let count = after.len();
+        let at = |place: isize| after[edge.nearest(place, count)];
+        let bend = |place: usize| 2.0 * after[place] - at(place as isize - 1) - at(place as isize + 1);
+        let held = |place: usize| edge == Edge::Open && count > 1 && (place == 0 || place + 1 == count);
+        (0..count).map(|place| if held(place) { after[place] } else { after[place] + lambda * bend(place) }).collect()
+    }
+
+    #[test]
+    fn a_line_solves_its_system_at_every_length_edge_and_lambda() {
+        for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+            for count in [1, 2, 3, 4, 17] {
+                for lambda in [0.0, 0.14, 30.0, 1e9] {
+                    let start: Vec<f64> = (0..count).map(|place| ((place * place) as f64 * 0.7).sin()).collect();
+                    let mut values = start.clone();
+                    let left = Line::new(count, lambda, edge).solve(&mut values, 1);
+                    let back = before(&values, lambda, edge);
+                    let near = back.iter().zip(&start).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + lambda));
+                    assert!(near, "{edge:?} {count} {lambda}: {start:?} became {back:?}");
+                    let lost = start.iter().sum::<f64>() - values.iter().sum::<f64>() - left;
+                    assert!(lost.abs() < 1e-6, "{edge:?} {count} {lambda}: {lost} is missing");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a tick makes of the layers.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::core::terrain::Terrain;
+
+/// Cells that a thread takes at once. Sums depend on it.
+pub(super) const CHUNK: usize = 4096;
+
+/// Fills in the height of the ground, in metres.
+pub(super) fn ground(terrain: &Terrain, ground: &mut [f32]) {
+    let layers = terrain.bedrock.par_chunks(CHUNK).zip(terrain.sand.par_chunks(CHUNK));
+    ground.par_chunks_mut(CHUNK).zip(layers).for_each(|(ground, (bedrock, sand))| {
+        for (ground, (bedrock, sand)) in ground.iter_mut().zip(bedrock.iter().zip(sand)) {
+            *ground = bedrock + sand;
+        }
+    });
+}
+
+/// Lifts the rock by so many metres times the map of uplift, except at the outlets. Returns by how much it really rose, in metres
+/// times cells.
+pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let Terrain { bedrock, uplift, .. } = terrain;
+    let kept: Vec<f32> = outlets.iter().map(|&outlet| bedrock[outlet as usize]).collect();
+    let lift = |cell: usize| lift(cell) * uplift.as_ref().map_or(1.0, |uplift| f64::from(uplift[cell]));
+    let bedrock = &mut bedrock[..];
+    let risen = bedrock.par_chunks_mut(CHUNK).enumerate().map(|(chunk, bedrock)| {
+        let mut risen = 0.0;
+        for (place, rock) in bedrock.iter_mut().enumerate() {
+            let before = f64::from(*rock);
+            *rock = (before + lift(chunk * CHUNK + place)) as f32;
+            risen += f64::from(*rock) - before;
+        }
+        risen
+    });
+    let risen: Vec<f64> = risen.collect();
+    let mut risen: f64 = risen.into_iter().sum();
+    for (&outlet, &kept) in outlets.iter().zip(&kept) {
+        let rock = &mut bedrock[outlet as usize];
+        risen -= f64::from(*rock) - f64::from(kept);
+        *rock = kept;
+    }
+    risen
+}
+
+/// Fills in the height of the ground, which in the sea is the sea's, and covers it there with water. `ground` is what it was before
+/// it rose, and `levels` are those of the sea before and now: where the sea has become land, its water is gone. Returns how much water
+/// came and went, in metres times cells.
+pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], levels: [f32; 2]) -> [f64; 2] {
+    let [mut came, mut went] = [0.0; 2];
+    let [was, sea] = levels;
+    let higher = was.max(sea);
+    if !ground.par_iter().any(|&ground| ground < higher) {
+        self::ground(terrain, ground);
+        return [came, went];
+    }
+    let layers = terrain.bedrock.iter().zip(terrain.sand.iter()).zip(&mut terrain.water[..]);
+    for (ground, ((rock, sand), water)) in ground.iter_mut().zip(layers) {
+        let now = rock + sand;
+        if *ground < higher {
+            let depth = (sea - now).max(0.0);
+            let more = f64::from(depth) - f64::from(*water);
+            *water = depth;
+            came += more.max(0.0);
+            went -= more.min(0.0);
+        }
+        *ground = now.max(sea);
+    }
+    [came, went]
+}
+
+/// What was done to the ground, in metres times cells.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Laid {
+    /// Taken off, and laid down.
+    pub eroded: f64,
+    pub deposited: f64,
+    /// What is still to be laid down, or taken off where it is negative: less than the last digit of a height.
+    pub owed: f64,
+}
+
+/// Changes the ground of these cells by so many metres: what is taken off is sand first, then rock; what is laid down is sand. A
+/// height has 24 bits, so that a cell changes by a little more or less than it should. The next cell that changes makes up for it,
+/// and the first one for what is owed from before.
+pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32], owed: f64) -> Laid {
+    let Terrain { bedrock, sand, .. } = terrain;
+    let layers = bedrock[cells.clone()].par_chunks_mut(CHUNK).zip(sand[cells.clone()].par_chunks_mut(CHUNK));
+    let parts = layers.zip(change[cells].par_chunks(CHUNK)).enumerate().map(|(chunk, ((bedrock, sand), change))| {
+        let mut laid = Laid { owed: if chunk == 0 { owed } else { 0.0 }, ..Laid::default() };
+        for ((rock, sand), &change) in bedrock.iter_mut().zip(sand).zip(change) {
+            if change == 0.0 {
+                continue;
+            }
+            let (change, before) = (f64::from(change) + laid.owed, [f64::from(*rock), f64::from(*sand)]);
+            let rests = (before[1] + change).max(0.0) as f32;
+            let from_rock = (before[1] + change).min(0.0);
+            (*rock, *sand) = ((before[0] + from_rock) as f32, rests);
+            let grown = (f64::from(*rock) - before[0]) + (f64::from(*sand) - before[1]);
+            laid.eroded -= grown.min(0.0);
+            laid.deposited += grown.max(0.0);
+            laid.owed = change - grown;
+        }
+        laid
+    });
+    let parts: Vec<Laid> = parts.collect();
+    parts.into_iter().fold(Laid::default(), |sum, part| Laid {
+        eroded: sum.eroded + part.eroded,
+        deposited: sum.deposited + part.deposited,
+        owed: sum.owed + part.owed,
+    })
+}

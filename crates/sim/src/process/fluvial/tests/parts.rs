@@ -1,0 +1,93 @@
+//! A tick is done in parts: so that others have their turn between them, and on any number of threads.
+
+use std::sync::Arc;
+
+use super::{super::plain::PlainRivers, Fluvial, Params, plain};
+use crate::{
+    core::{
+        grid::Grid,
+        rng::Stream,
+        terrain::{Edge, Terrain},
+    },
+    process::{
+        Mode, Process,
+        contract::{alone, bits},
+    },
+    simulation::Simulation,
+};
+
+/// Rough ground, most of whose water gathers in few trees.
+fn rough(width: usize, height: usize, edge: Edge) -> Terrain {
+    let mut stream = Stream::new(5, "rough", 0);
+    let valley = |x: usize| (x as f32 - 0.4 * width as f32).abs();
+    let ground = Grid::from_fn(width, height, |x, y| 2.0 * stream.unit() + 0.5 * valley(x) + 0.3 * y as f32);
+    let mut terrain = Terrain::bare(ground, 30.0, edge);
+    terrain.spread_sand(0.5);
+    terrain
+}
+
+/// Runs the next tick part by part. Returns how many there were.
+fn parts(run: &mut Simulation) -> usize {
+    run.begin_tick();
+    let mut parts = 1;
+    while !run.advance(0) {
+        assert!(!run.can_be_shown(), "the land of a tick that is not over is shown");
+        parts += 1;
+    }
+    assert!(run.end_tick());
+    parts
+}
+
+#[test]
+fn parts_are_as_many_as_the_map_is_large_and_a_tick_of_them_is_a_tick() {
+    for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+        let terrain = rough(768, 640, edge);
+        let mut run = alone(Fluvial::default(), terrain.clone(), 1);
+        let large = parts(&mut run);
+        assert!(bits(&run) == bits(&alone(Fluvial::default(), terrain, 2)), "{edge:?}");
+        let small = parts(&mut alone(Fluvial::default(), rough(96, 64, edge), 1));
+        println!("{edge:?}: {small} parts and {large}");
+        assert!(large > small + 10, "{edge:?}: {small} parts and {large}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_show_in_a_map_of_many_pieces() {
+    for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+        for deposition in [0.0, 0.5] {
+            let run = |threads: usize| {
+                let pool =
+                    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+                let process = Fluvial::with(Params { deposition, ..Params::default() });
+                let mut run =
+                    Simulation::of(vec![Box::new(process)], rough(400, 300, edge), 1).with_pool(Arc::new(pool));
+                run.slots[0].enabled = true;
+                (0..3).for_each(|_| run.tick());
+                run
+            };
+            let one = run(1);
+            for threads in [2, 5, 16] {
+                let other = run(threads);
+                assert!(bits(&one) == bits(&other), "{edge:?}, G = {deposition}: {threads} threads");
+                assert_eq!(one.ledger, other.ledger, "{edge:?}, G = {deposition}: {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plain_loops_make_the_same_land() {
+    for deposition in [0.0, 0.5] {
+        let params = Params { mode: Mode::Published, deposition, ..Params::default() };
+        let start = plain(96);
+        let mut slow = PlainRivers::new(&start);
+        (0..150).for_each(|_| slow.step(&params));
+        let fast = alone(Fluvial::with(params), start, 150).terrain.ground();
+        let slow = slow.ground();
+        let [fast_high, slow_high] = [&fast, &slow].map(|ground| f64::from(ground.min_max().1));
+        let [fast, slow] = [fast.total(), slow.total()];
+        println!("G = {deposition}: {slow_high} m against {fast_high} m, volumes as {}", slow / fast);
+        assert!((slow / fast - 1.0).abs() < 0.02, "G = {deposition}: {slow} against {fast}");
+        assert!((slow_high / fast_high - 1.0).abs() < 0.08, "G = {deposition}: {slow_high} m against {fast_high} m");
+    }
+}

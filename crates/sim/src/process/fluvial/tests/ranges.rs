@@ -1,0 +1,211 @@
+//! Ranges that are grown measure as land does, at every resolution.
+
+use super::{super::params::NO_SEA, *};
+use crate::{
+    generate::{Uplift, uplift_map},
+    measure::Measures,
+    process::{contract::set, memory::Memory},
+    simd::stencil::Border,
+};
+
+fn ground(side: usize, cell_size: f32) -> Terrain {
+    Terrain::bare(Grid::filled(side, side, 0.0), cell_size, Edge::Open)
+}
+
+fn range(terrain: &Terrain, seed: u64) -> Terrain {
+    grow(terrain, &Params::default(), seed, |_| true).expect("nobody says no")
+}
+
+#[test]
+fn a_grown_range_measures_as_real() {
+    for seed in [1, 2] {
+        let found = Measures::of(&range(&ground(256, 30.0), seed));
+        println!("{found:?}");
+        let within = |value: f64, low: f64, high: f64| (low..=high).contains(&value);
+        assert!(found.pits <= 0.004 && found.depressions <= 0.02 && found.uphill <= 0.07, "{found:?}");
+        assert!(found.against_inverted <= 0.25 && within(found.roughness, 0.3, 1.0), "{found:?}");
+        assert!(found.concavity.is_some_and(|fit| within(fit.value, 0.25, 0.65)), "{found:?}");
+        assert!(found.slope_area.is_some_and(|fit| fit.r2 >= 0.7 && within(-fit.value, 0.25, 0.65)), "{found:?}");
+        assert!(found.aspect_harmonics.iter().all(|&part| part <= 0.05), "{found:?}");
+        assert!(found.spectral_exponent.is_some_and(|exponent| within(exponent, 4.6, 6.0)), "{found:?}");
+    }
+}
+
+#[test]
+fn a_turned_map_of_uplift_makes_a_turned_range() {
+    let belt = |x: usize, _: usize| (1.0 - (x as f32 - 64.0).abs() / 50.0).clamp(0.0, 1.0);
+    let mut terrains = [ground(128, 60.0), ground(128, 60.0)];
+    terrains[0].uplift = Some(Grid::from_fn(128, 128, belt));
+    terrains[1].uplift = Some(Grid::from_fn(128, 128, |x, y| belt(y, x)));
+    let [along, across] = terrains.map(|terrain| range(&terrain, 5).ground());
+    let row = |grid: &Grid, place: usize, turned: bool| -> f64 {
+        (0..128).map(|x| f64::from(if turned { grid.at(x, place) } else { grid.at(place, x) })).sum()
+    };
+    for place in [20, 40, 64, 90] {
+        let ratio = row(&along, place, false) / row(&across, place, true);
+        assert!((ratio - 1.0).abs() < 0.15, "{place}: {ratio}");
+    }
+    let volume = along.total() / across.total();
+    assert!((volume - 1.0).abs() < 0.03, "{volume}");
+}
+
+/// To which side of the map the water of each cell runs.
+fn sides(terrain: &Terrain) -> Vec<u8> {
+    let drainage = Drainage::of(terrain);
+    let (width, height) = (terrain.width(), terrain.height());
+    let mut sides = vec![0; drainage.len()];
+    for &outlet in drainage.outlets() {
+        let (x, y) = (outlet as usize % width, outlet as usize / width);
+        let far = [x, y, width - 1 - x, height - 1 - y];
+        sides[outlet as usize] = (0..4).min_by_key(|&side| far[side]).unwrap_or(0) as u8;
+    }
+    for &(cell, receiver) in drainage.order().links() {
+        sides[cell as usize] = sides[receiver as usize];
+    }
+    sides
+}
+
+/// Cells from which the water of a neighbour runs to another side, as shares of the map.
+fn divides(terrain: &Terrain) -> Vec<[f64; 2]> {
+    let (sides, width) = (sides(terrain), terrain.width());
+    let inner = (0..sides.len()).filter(|cell| cell % width + 1 < width && cell + width < sides.len());
+    let on_divide = inner.filter(|&cell| sides[cell] != sides[cell + 1] || sides[cell] != sides[cell + width]);
+    on_divide.map(|cell| [(cell % width) as f64 / width as f64, (cell / width) as f64 / width as f64]).collect()
+}
+
+/// Main divides of a range of one resolution lie where those of another do: mean distance, as a share of the width.
+fn apart(side: usize, seed: u64) -> f64 {
+    let [coarse, fine] =
+        [(side, 30.0), (2 * side, 15.0)].map(|(side, cell)| divides(&range(&ground(side, cell), seed)));
+    let nearest = |place: &[f64; 2]| {
+        let squares = coarse.iter().map(|other| (place[0] - other[0]).powi(2) + (place[1] - other[1]).powi(2));
+        squares.fold(f64::INFINITY, f64::min).sqrt()
+    };
+    fine.iter().map(nearest).sum::<f64>() / fine.len() as f64
+}
+
+#[test]
+fn main_divides_are_the_same_at_twice_the_resolution() {
+    let found = apart(256, 3);
+    println!("main divides of 256² and 512² lie {found} of the width apart");
+    assert!(found < 0.05, "{found}");
+}
+
+#[test]
+#[ignore = "takes a while: the same at the sizes of section 9"]
+fn main_divides_of_large_ranges_are_the_same() {
+    for seed in [1, 2] {
+        let found = apart(512, seed);
+        println!("main divides of 512² and 1024² lie {found} of the width apart");
+        assert!(found < 0.05, "{found}");
+    }
+}
+
+#[test]
+fn growing_tells_how_far_it_is_and_stops_when_told_to() {
+    let mut shares = Vec::new();
+    let mut levels = Vec::new();
+    let whole = grow(&ground(200, 30.0), &Params::default(), 1, |growth| {
+        shares.push(growth.share);
+        levels.push((growth.level, growth.terrain.width()));
+        true
+    });
+    assert!(whole.is_some() && shares.is_sorted() && shares.last() == Some(&1.0), "{:?}", shares.last());
+    levels.dedup();
+    assert_eq!(levels, [(0, 100), (1, 200)]);
+    assert_eq!(grow(&ground(64, 30.0), &Params::default(), 1, |_| false), None);
+}
+
+#[test]
+fn a_range_respects_where_land_rises_and_how_soft_it_is() {
+    let halves = |left: f32, right: f32| Grid::from_fn(160, 160, |x, _| if x < 80 { left } else { right });
+    let mut terrain = ground(160, 30.0);
+    terrain.softness = halves(0.25, 0.75);
+    let hard = range(&terrain, 2);
+    terrain.softness.fill(0.5);
+    terrain.uplift = Some(halves(1.0, 0.2));
+    let risen = range(&terrain, 2);
+    for (range, ratio) in [(hard, 1.5), (risen, 2.0)] {
+        let sum = |from: usize| -> f64 {
+            (0..160 * 160).filter(|cell| cell % 160 / 80 == from).map(|cell| f64::from(range.bedrock[cell])).sum()
+        };
+        assert!(sum(0) > ratio * sum(1), "{} of {}", sum(0), sum(1));
+    }
+}
+
+#[test]
+fn a_range_has_the_same_bits_on_any_number_of_threads() {
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+        pool.install(|| range(&ground(150, 30.0), 7))
+    };
+    let one = on(1);
+    for threads in [2, 5, 16] {
+        assert!(on(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
+    let sea = 30.0;
+    let mut terrain = ground(96, 60.0);
+    terrain.uplift = Some(uplift_map(Uplift::Dome, 96, 96, 1));
+    let params = || Params { sea_level: sea, ..Params::default() };
+    let run = alone(Fluvial::with(params()), terrain, 400);
+    let (ground, terrain) = (run.terrain.ground(), &run.terrain);
+    let wet = ground.iter().filter(|&&ground| ground < sea).count();
+    assert!(wet > 96 * 96 / 10 && ground.at(0, 48) < sea && ground.min_max().1 > 3.0 * sea, "{wet} cells in the sea");
+    for (cell, (&ground, &water)) in ground.iter().zip(terrain.water.iter()).enumerate() {
+        // Of the last tick's uplift the sea has heard, of its rivers it need not.
+        assert!(
+            if ground < sea { water == sea - ground } else { water == 0.0 },
+            "{cell}: {ground} m, {water} m of water"
+        );
+    }
+    let mut drainage = Drainage::new(Border::of(terrain));
+    drainage.set_sea(sea);
+    drainage.find(&ground, crate::hydrology::drainage::Diagonal::Plain);
+    let land = ground.iter().enumerate().filter(|(_, height)| **height > sea);
+    let pits = land.filter(|(cell, _)| !drainage.falls(*cell, &ground)).count();
+    assert!(pits < 5, "{pits} pits");
+    assert!(run.water_residual().abs() <= 1e-5 * run.ledger.water.sum(|row| row.inflow), "{}", run.water_residual());
+    let moved = volumes(&run)[2];
+    assert!(run.solid_residual().abs() <= 1e-5 * moved, "{} of {moved}", run.solid_residual());
+}
+
+#[test]
+fn a_sea_that_falls_leaves_dry_land_also_in_a_run_that_was_read_back() {
+    let mut terrain = ground(64, 60.0);
+    terrain.uplift = Some(uplift_map(Uplift::Dome, 64, 64, 1));
+    let params = |sea_level: f64| Params { sea_level: sea_level as f32, ..Params::default() };
+    let level = |run: &mut Simulation| {
+        let kept = run.memories(&["fluvial"]).into_iter().find(|(name, _)| name == "fluvial/sea");
+        let Some((_, Memory::Number(level))) = kept else { panic!("the level of the sea is kept") };
+        *level
+    };
+    for (lower, read_back) in [(12.0, false), (NO_SEA, false), (12.0, true)] {
+        let mut run = alone(Fluvial::with(params(30.0)), terrain.clone(), 100);
+        let deep = run.terrain.water_volume();
+        assert_eq!(level(&mut run), 30.0);
+        if read_back {
+            let mut fresh = alone(Fluvial::with(params(30.0)), run.terrain.clone(), 0);
+            for (name, memory) in fresh.memories(&["fluvial"]) {
+                if let Memory::Number(number) = memory
+                    && name == "fluvial/sea"
+                {
+                    *number = 30.0;
+                }
+            }
+            run = fresh;
+        }
+        set(&mut run, "fluvial.sea_level", &lower.to_string());
+        run.tick();
+        let ground = run.terrain.ground();
+        for (cell, (&ground, &water)) in ground.iter().zip(run.terrain.water.iter()).enumerate() {
+            let wanted = if lower == NO_SEA { 0.0 } else { (lower as f32 - ground).max(0.0) };
+            assert!((water - wanted).abs() <= 1e-4, "{cell}: {ground} m, {water} m of water at {lower} m");
+        }
+        let residual = run.water_residual();
+        assert!(deep > 0.0 && residual.abs() <= 1e-5 * deep, "{residual} of {deep}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Every guard is seen to act, and to rest where all is well.
+
+use super::contract::{hills, set, simulation};
+use crate::core::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
+
+/// Names and values of parameters.
+type GuardedCase<'a> = &'a [(&'a str, &'a str)];
+
+/// How often a guard acted in a few ticks.
+fn acted(key: &str, guard: &str, terrain: &Terrain, settings: GuardedCase<'_>) -> u64 {
+    let mut run = simulation(terrain, key, 1);
+    for (name, value) in settings {
+        set(&mut run, &format!("{key}.{name}"), value);
+    }
+    (0..5).for_each(|_| run.tick());
+    assert_eq!(run.fault(), None, "{key}");
+    let process = &run.slot_mut(key).expect("it is in the catalogue").process;
+    let guards = process.guards();
+    assert_eq!(guards.iter().map(|(_, acted)| acted.all).sum::<u64>(), process.counts().guards, "{key}");
+    let (_, acted) = guards.into_iter().find(|(known, _)| known.name == guard).expect("it has this guard");
+    assert!(acted.last <= acted.all);
+    acted.all
+}
+
+fn plane() -> Terrain {
+    Terrain::bare(Grid::from_fn(48, 48, |x, _| 100.0 - 0.5 * x as f32), 10.0, Edge::Open)
+}
+
+/// Water of one depth over flat ground.
+fn lake(side: usize, depth: f32) -> Terrain {
+    let mut terrain = Terrain::bare(Grid::filled(side, side, 0.0), 10.0, Edge::Wall);
+    terrain.water.fill(depth);
+    terrain
+}
+
+/// A cliff on small cells, under a little water.
+fn cliff() -> Terrain {
+    let mut terrain = Terrain::bare(Grid::from_fn(256, 256, |x, _| if x < 128 { 40.0 } else { 0.0 }), 1.0, Edge::Wall);
+    terrain.water.fill(0.005);
+    terrain
+}
+
+/// A cliff of sand on small cells.
+fn sand_cliff() -> Terrain {
+    let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Wrap);
+    terrain.sand = Grid::from_fn(64, 64, |x, _| if x < 32 { 40.0 } else { 1.0 });
+    terrain.start = terrain.ground();
+    terrain
+}
+
+#[test]
+fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
+    let (slopes, plane, wraps, lake, sea, cliff, sand) = (
+        hills(64, Edge::Open),
+        plane(),
+        hills(64, Edge::Wrap),
+        lake(48, 1.0),
+        lake(384, 3000.0),
+        cliff(),
+        sand_cliff(),
+    );
+    let mass = ("law", "mass-transfer");
+    let gentle = [mass, ("deposition_rate", "0.01"), ("friction", "0.5")];
+    let published = ("mode", "published");
+    let still = ("rain_rate", "0");
+    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 16] = [
+        ("droplets", "steps", &slopes, &[mass, ("dt", "5")], &slopes, &[mass, ("dt", "0.01")]),
+        (
+            "droplets",
+            "steps",
+            &plane,
+            &[mass, published, ("dt", "5"), ("deposition_rate", "1")],
+            &plane,
+            &[mass, published],
+        ),
+        (
+            "droplets",
+            "digging",
+            &slopes,
+            &[("exchange", "1"), ("entrainment", "100")],
+            &plane,
+            &[("entrainment", "0.1")],
+        ),
+        ("droplets", "banks", &cliff, &[("length", "1")], &plane, &[]),
+        ("droplets", "digging", &slopes, &[mass], &plane, &gentle),
+        ("droplets", "laying", &slopes, &[], &slopes, &[("law", "capacity"), ("settling", "0")]),
+        ("droplets", "banks", &cliff, &[mass], &plane, &gentle),
+        ("droplets", "circling", &wraps, &[mass, ("dt", "0.01")], &wraps, &[mass]),
+        ("runoff", "digging", &slopes, &[("capacity", "2"), ("dissolution", "1")], &slopes, &[("capacity", "0")]),
+        ("water", "steps", &sea, &[], &lake, &[("dt", "0.001")]),
+        ("water", "slow ticks", &sea, &[("dt", "0.05")], &lake, &[]),
+        ("water", "outflow", &cliff, &[("roughness", "0"), ("dt", "0.05")], &lake, &[still]),
+        ("water", "digging", &slopes, &[("sediment_capacity", "3")], &lake, &[still]),
+        ("water", "outflow", &cliff, &[published], &lake, &[published, still]),
+        ("wind", "slow ticks", &sand, &[("capacity", "5"), ("strength", "6")], &plane, &[]),
+        ("thermal", "rate", &slopes, &[("rate", "3"), ("dt", "0.05")], &slopes, &[]),
+    ];
+    for (key, guard, where_it_acts, extreme, where_it_rests, well) in cases {
+        assert!(acted(key, guard, where_it_acts, extreme) > 0, "{key}: {guard} did not act under {extreme:?}");
+        assert_eq!(acted(key, guard, where_it_rests, well), 0, "{key}: {guard} acted under {well:?}");
+    }
+}

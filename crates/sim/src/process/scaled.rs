@@ -1,0 +1,214 @@
+//! What must hold of every parameter that the mask scales.
+
+use super::{
+    AnyProcess, Info, Process, catalogue,
+    contract::{assert_healthy, bits, hills, set, simulation},
+    thermal::Thermal,
+    wind::Wind,
+};
+use crate::{
+    core::{grid::Grid, terrain::Edge},
+    params::{Value, get, walk},
+    simulation::Simulation,
+};
+
+/// What a process says of itself, the path of a parameter of it that the mask can scale, and that of its factor.
+fn scaled_parameters() -> Vec<(&'static Info, String, String)> {
+    let paths = |process: Box<dyn AnyProcess>| {
+        let info = process.info();
+        let [_, factors] = process.settings();
+        let paths = |name| (info, format!("{}.{name}", info.key), format!("{}.{name}", info.masked_key));
+        walk((info.masked_key, factors)).into_iter().map(|factor| paths(factor.name)).collect::<Vec<_>>()
+    };
+    catalogue().into_iter().flat_map(paths).collect()
+}
+
+/// Hills on which both laws of a process run, with everything that the parameters are about: sand, rock, water.
+fn start(info: &Info, path: &str, mask: Option<Grid>) -> Simulation {
+    let mut terrain = hills(64, Edge::Wrap);
+    terrain.sand = Grid::from_fn(64, 64, |x, y| if (x / 8 + y / 8) % 2 == 0 { 2.0 } else { 0.0 });
+    terrain.mask = mask;
+    if info.moves_water {
+        terrain.water.fill(0.5);
+        terrain.suspended.fill(0.05);
+    } else if info.key == Thermal::INFO.key {
+        // Sand lies under water on a part of the slopes.
+        terrain.water = Grid::from_fn(64, 64, |_, y| if y % 16 < 8 { 0.5 } else { 0.0 });
+    } else {
+        // What water keeps from blowing: on cells that are smaller than what the wind remembers, and on gentle ground.
+        terrain.cell_size = 2.0;
+        terrain.bedrock.iter_mut().for_each(|height| *height *= 0.05);
+    }
+    let mut simulation = simulation(&terrain, info.key, 1);
+    let own = walk((info.key, simulation.slot_mut(info.key).expect("it is in the catalogue").process.params()));
+    let parameter = own.iter().find(|parameter| parameter.path == path).expect("it is listed");
+    if let Some((name, values)) = parameter.knob.idle(&own) {
+        set(&mut simulation, &format!("{}.{name}", info.key), values[0]);
+    }
+    // It rains in every tick.
+    if let Some(interval) = own.iter().find(|parameter| parameter.name == "interval") {
+        set(&mut simulation, &interval.path, &interval.knob.min.to_string());
+    }
+    simulation
+}
+
+fn number(simulation: &Simulation, path: &str) -> (f64, f64, f64) {
+    let parameter = get(&simulation.groups(), path).unwrap_or_else(|error| panic!("{error}"));
+    match parameter.value {
+        Value::Number(number) => (number, parameter.knob.min, parameter.knob.max),
+        other => panic!("{path} is {other}"),
+    }
+}
+
+/// By how much the ground, and what is on it, differ between two runs, summed over the cells that are wanted.
+fn difference(one: &Simulation, other: &Simulation, wanted: impl Fn(usize) -> bool) -> f64 {
+    let layers = |simulation: &Simulation| {
+        let terrain = &simulation.terrain;
+        [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended].map(Clone::clone)
+    };
+    let cells = |(one, other): (Grid, Grid)| {
+        let pairs = one.iter().zip(other.iter()).enumerate().filter(|(cell, _)| wanted(cell % 64));
+        pairs.map(|(_, (one, other))| f64::from((one - other).abs())).sum::<f64>()
+    };
+    layers(one).into_iter().zip(layers(other)).map(cells).sum()
+}
+
+#[test]
+fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_changes() {
+    for (info, path, factor) in scaled_parameters() {
+        let even = |mask| Some(Grid::filled(64, 64, mask));
+        let run = |mask: Option<Grid>, settings: &[(&str, f64)]| {
+            let mut simulation = start(info, &path, mask);
+            settings.iter().for_each(|(path, value)| set(&mut simulation, path, &value.to_string()));
+            (0..3).for_each(|_| simulation.tick());
+            // What it did counts, not whether there was a mask.
+            simulation.terrain.mask = None;
+            simulation
+        };
+        let (value, min, max) = number(&start(info, &path, None), &path);
+        let times = if 1.5 * value <= max { 1.5 } else { 0.5 };
+        let product = (times * value).clamp(min, max);
+        let (plain, product) = (run(None, &[]), run(None, &[(&path, product)]));
+        let (free, covered) = (run(even(0.0), &[(&factor, times)]), run(even(1.0), &[(&factor, times)]));
+        assert_healthy(&covered, &path);
+        if path.ends_with("per_tick") {
+            let particles =
+                |simulation: &mut Simulation| simulation.slot_mut(info.key).expect("it is there").process.counts();
+            let [plain, product, free, covered] =
+                [plain, product, free, covered].map(|mut simulation| particles(&mut simulation).particles as f64);
+            assert!((free / plain - 1.0).abs() < 0.05 && (covered / product - 1.0).abs() < 0.05, "{path}");
+            continue;
+        }
+        assert!(bits(&free) == bits(&plain), "{path}: a factor works where nothing is masked");
+        if info.partly_masked.iter().any(|name| path.ends_with(name)) {
+            assert!(difference(&covered, &plain, |_| true) > 0.0);
+            continue;
+        }
+        let all = |_| true;
+        let (apart, wrong) = (difference(&plain, &product, all), difference(&covered, &product, all));
+        assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
+        let unscaled = run(even(1.0), &[]);
+        assert!(bits(&unscaled) == bits(&plain), "{path}: a mask alone changes something");
+    }
+}
+
+#[test]
+fn the_wind_of_2020_is_scaled_too() {
+    for name in ["strength", "abrasion"] {
+        let (path, factor) = (format!("wind.{name}"), format!("wind-masked.{name}"));
+        let run = |mask: f32, settings: &[(&str, f64)]| {
+            let mut simulation = start(&Wind::INFO, &path, Some(Grid::filled(64, 64, mask)));
+            set(&mut simulation, "wind.law", "2020");
+            settings.iter().for_each(|(path, value)| set(&mut simulation, path, &value.to_string()));
+            (0..3).for_each(|_| simulation.tick());
+            simulation
+        };
+        let (value, ..) = number(&run(0.0, &[]), &path);
+        let (plain, free) = (run(0.0, &[]), run(0.0, &[(&factor, 1.5)]));
+        let (product, covered) = (run(0.0, &[(&path, 1.5 * value)]), run(1.0, &[(&factor, 1.5)]));
+        assert!(bits(&free) == bits(&plain), "{path}: a factor works where nothing is masked");
+        let (apart, wrong) = (difference(&plain, &product, |_| true), difference(&covered, &product, |_| true));
+        assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
+    }
+    // Rock wears outside the mask alone, along columns as along rows.
+    for across in [false, true] {
+        let covered = |cell: usize| if across { cell / 64 < 32 } else { cell % 64 < 32 };
+        let mask = Grid::from_fn(64, 64, |x, y| f32::from(u8::from(covered(y * 64 + x))));
+        let mut spared = start(&Wind::INFO, "wind.abrasion", Some(mask));
+        set(&mut spared, "wind.law", "2020");
+        set(&mut spared, "wind-masked.abrasion", "0");
+        let before = spared.terrain.bedrock.clone();
+        (0..3).for_each(|_| spared.tick());
+        let worn: Vec<usize> = (0..before.len()).filter(|&cell| spared.terrain.bedrock[cell] != before[cell]).collect();
+        assert!(worn.len() > 100 && !worn.into_iter().any(covered), "rock wears under the mask");
+    }
+}
+
+#[test]
+fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
+    for (info, path, factor) in scaled_parameters() {
+        let left = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 1.0 } else { 0.0 }));
+        let (mut plain, mut scaled) = (start(info, &path, left.clone()), start(info, &path, left));
+        // At the end of a range a smaller product is the same.
+        let (value, min, _) = number(&plain, &path);
+        set(&mut scaled, &factor, if value > min { "0" } else { "10" });
+        for simulation in [&mut plain, &mut scaled] {
+            (0..2).for_each(|_| simulation.tick());
+        }
+        assert_healthy(&scaled, &path);
+        // Far from the border between both, a few ticks are not enough to carry it over; the droplets and grains of a
+        // scaled number fall elsewhere, and those of all others go their way over the whole map.
+        let far = |from: usize, to: usize| difference(&plain, &scaled, |x| (from..to).contains(&x));
+        let (under, free) = (far(8, 24), far(40, 56));
+        assert!(under > 0.0, "{path} does nothing under the mask");
+        let process = &scaled.slot_mut(info.key).expect("it is there").process;
+        if process.counts().particles == 0 {
+            // The air is found anew for the whole map when the ground has changed anywhere; rivers run all over it in a tick.
+            let most = match (process.wind(), process.years()) {
+                (_, Some(_)) => under,
+                (Some(_), _) => 0.1 * under,
+                _ => 0.0,
+            };
+            assert!(free <= most, "{path} works where nothing is masked: {free} of {under}");
+        }
+        let solid = &scaled.ledger.solid;
+        let (moved, residual) = (solid.sum(|row| row.moved), scaled.solid_residual().abs());
+        assert!(residual <= 1e-5 * moved.max(1.0), "{path}: {residual} of {moved}");
+        let residual = scaled.water_residual().abs();
+        assert!(residual <= 1e-5 * scaled.terrain.water_volume().max(1.0), "{path}: {residual} of the water");
+        assert_eq!(solid.sum(|row| row.lost), 0.0, "{path}");
+    }
+}
+
+#[test]
+fn where_the_mask_stops_time_nothing_slides() {
+    let mut simulation = start(&Thermal::INFO, "thermal.rate", Some(Grid::filled(64, 64, 1.0)));
+    set(&mut simulation, "thermal-masked.rate", "0");
+    let before = simulation.clone();
+    (0..3).for_each(|_| simulation.tick());
+    assert!(bits(&simulation) == bits(&before));
+}
+
+#[test]
+fn a_mirrored_mask_gives_the_mirrored_ground() {
+    for (info, path, factor) in scaled_parameters() {
+        let ramp = Grid::from_fn(64, 64, |x, y| (x + 2 * y) as f32 / 192.0);
+        let run = |mirrored: bool| {
+            let mut simulation = start(info, &path, Some(ramp.clone()));
+            if mirrored {
+                simulation.terrain = super::contract::turned(&simulation.terrain, false);
+            }
+            set(&mut simulation, &factor, "0.3");
+            (0..4).for_each(|_| simulation.tick());
+            simulation
+        };
+        let (mut one, other) = (run(false), run(true));
+        // Particles start, and rivers run, where chance has it, and a wind has a direction.
+        let process = &one.slot_mut(info.key).expect("it is there").process;
+        if process.counts().particles > 0 || process.wind().is_some() || process.years().is_some() {
+            continue;
+        }
+        one.terrain = super::contract::turned(&one.terrain, false);
+        assert!(bits(&one) == bits(&other), "{path}");
+    }
+}

@@ -1,0 +1,207 @@
+//! A step as published (eqs 17 and 18): the ground is one solid.
+
+use super::{
+    Steep,
+    sliding::{BEDROCK, SAND, Slid, talus},
+};
+use crate::{
+    core::{aligned::Aligned, terrain::Edge},
+    simd::{
+        around::{FARTHER, Pair, around, for_border, lowest, neighbour},
+        cells::{Cells, Pass, RowKernel, over_row},
+        stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
+        strip::Strip,
+    },
+};
+
+/// The ground as one solid, and the difference of height at which it stands.
+struct Solid<'a, 'layers> {
+    strip: &'a Strip<'layers, 2>,
+    start: &'a [f32],
+    softness: &'a [f32],
+    steep: Steep,
+}
+
+const GROUND: usize = 0;
+const TALUS: usize = 1;
+
+impl Quantities<2> for Solid<'_, '_> {
+    #[inline(always)]
+    fn row<V: Cells>(&self, y: isize, [ground, talus]: [&mut [f32]; 2]) {
+        let width = ground.len();
+        let [bedrock, sand] = [BEDROCK, SAND].map(|layer| &self.strip.row(layer, y)[..width]);
+        let softness = &self.softness[self.strip.border().on_map(y) * width..][..width];
+        let (ground, talus) = (&mut ground[..width], &mut talus[..width]);
+        over_row::<V>(width, SolidRow { steep: self.steep, bedrock, sand, softness, ground, talus });
+    }
+
+    #[inline(always)]
+    fn beyond(&self, index: usize) -> [f32; 2] {
+        [self.start[index], 0.0]
+    }
+}
+
+struct SolidRow<'a> {
+    steep: Steep,
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    softness: &'a [f32],
+    ground: &'a mut [f32],
+    talus: &'a mut [f32],
+}
+
+impl RowKernel for SolidRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        (V::load(self.bedrock, x) + V::load(self.sand, x)).store(self.ground, x);
+        let (per_hardness, bias) = (V::all(self.steep.per_hardness), V::all(self.steep.bias));
+        talus(V::load(self.softness, x), per_hardness, bias).store(self.talus, x);
+    }
+}
+
+struct TalusRow<'a> {
+    share: f32,
+    ground: Nine<'a>,
+    talus: &'a [f32],
+    softness: &'a [f32],
+    bedrock: &'a mut [f32],
+    sand: &'a mut [f32],
+    /// What a cell gives, per metre that the neighbours which get it lie lower.
+    out: &'a mut [f32],
+    given: &'a mut Tally,
+}
+
+impl Pair<1> for TalusRow<'_> {
+    /// How much lower the neighbour lies, if that is more than the talus allows.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 1] {
+        let fall = V::load(self.ground[1][1], x) - V::load(self.ground[row][column], x);
+        [fall.if_above(V::load(self.talus, x) * V::all(farther), fall, V::all(0.0))]
+    }
+}
+
+impl RowKernel for TalusRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let zero = V::all(0.0);
+        let [all] = around::<V, 1>(self, x);
+        let [beside, across] = lowest::<V>(self.ground, x);
+        let most = V::load(self.ground[1][1], x) - beside.min(across);
+        let gives = V::all(self.share) * V::load(self.softness, x) * most / all.max(V::all(f32::MIN_POSITIVE));
+        let goes = all.if_above(zero, gives * all, zero);
+        // What is given is sand as long as there is some. What the layers really lose goes, to the bit: the last digit of
+        // high rock is larger than what a step may move.
+        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
+        let from_sand = goes.min(old_sand);
+        let (bedrock, sand) = (old_bedrock - (goes - from_sand), old_sand - from_sand);
+        let given = (old_bedrock - bedrock) + (old_sand - sand);
+        bedrock.store(self.bedrock, x);
+        sand.store(self.sand, x);
+        (given / all.max(V::all(f32::MIN_POSITIVE))).store(self.out, x);
+        self.given.add(x, given);
+    }
+}
+
+struct FallRow<'a> {
+    ground: Nine<'a>,
+    talus: Nine<'a>,
+    gives: Nine<'a>,
+    bedrock: &'a mut [f32],
+    got: &'a mut Tally,
+    rounded: &'a mut Tally,
+}
+
+impl Pair<1> for FallRow<'_> {
+    /// What comes.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 1] {
+        let rise = V::load(self.ground[row][column], x) - V::load(self.ground[1][1], x);
+        let stands = V::load(self.talus[row][column], x) * V::all(farther);
+        [rise.if_above(stands, V::load(self.gives[row][column], x) * rise, V::all(0.0))]
+    }
+}
+
+impl RowKernel for FallRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let [comes] = around::<V, 1>(self, x);
+        // What comes is part of the solid, as far as the last digit of high rock holds it.
+        let bedrock = V::load(self.bedrock, x);
+        let new = bedrock + comes;
+        new.store(self.bedrock, x);
+        self.got.add(x, new - bedrock);
+        self.rounded.add(x, comes - (new - bedrock));
+    }
+}
+
+/// Eqs 17 and 18 on a strip of bedrock and sand: what every cell gives, then, gathered, what it takes from those that give
+/// to it.
+pub(super) struct Fall<'a> {
+    pub strip: Strip<'a, 2>,
+    pub start: &'a [f32],
+    pub softness: &'a [f32],
+    pub steep: Steep,
+}
+
+impl Fall<'_> {
+    /// What a cell gives depends on the rows around it, and what it gets on what those give.
+    pub const MARGIN: usize = 2;
+}
+
+impl Pass for Fall<'_> {
+    type Output = Slid;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> Slid {
+        let Self { mut strip, start, softness, steep } = self;
+        let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
+        let Border { width, height, edge } = border;
+        let mut window: Window<2, 4> = Window::over(&strip, 2);
+        let mut giving: Ring<1, 3> = Ring::new(width, near.start);
+        let nothing = Aligned::filled(width + 2, 0.0);
+        let (mut given, mut got, mut rounded) = (Tally::default(), Tally::default(), Tally::default());
+        let mut out = 0.0;
+        for y in own.start - 2..own.end {
+            window.fill_to::<V>(y + 2, &Solid { strip: &strip, start, softness, steep });
+            if near.contains(&(y + 1)) {
+                let next = y + 1;
+                let ground = nine(window.around(GROUND, next), width);
+                let talus = sides(window.row(TALUS, next), width)[1];
+                let softness = &softness[border.on_map(next) * width..][..width];
+                let [gives] = giving.push();
+                let [bedrock, sand] = strip.rows_mut(next).map(|row| &mut row[..width]);
+                let (share, out, given) = (0.5 * steep.share, &mut gives[..width], &mut given);
+                let talus = TalusRow { share, ground, talus, softness, bedrock, sand, out, given: &mut *given };
+                over_row::<V>(width, talus);
+                given.end_row(own.contains(&next));
+                giving.close(edge, [[0.0]; 2]);
+            }
+            if !own.contains(&y) {
+                continue;
+            }
+            let (ground, talus) = (window.around(GROUND, y), window.around(TALUS, y));
+            let gives = giving.within(0, y, border, &nothing);
+            let [bedrock, _] = strip.rows_mut(y);
+            let fall = FallRow {
+                ground: nine(ground, width),
+                talus: nine(talus, width),
+                gives: nine(gives, width),
+                bedrock: &mut bedrock[..width],
+                got: &mut got,
+                rounded: &mut rounded,
+            };
+            over_row::<V>(width, fall);
+            got.end_row(true);
+            rounded.end_row(true);
+            if edge == Edge::Open {
+                for_border(y as usize, (width, height), |x, kind, side| {
+                    let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
+                    if fall > talus[1][x + 1] * FARTHER[kind] {
+                        out += f64::from(gives[1][x + 1] * fall);
+                    }
+                });
+            }
+        }
+        Slid { given: given.total(), got: got.total(), rounded: rounded.total(), out, crumbled: 0.0 }
+    }
+}

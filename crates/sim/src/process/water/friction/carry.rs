@@ -1,0 +1,366 @@
+//! What the fluxes move, and what the bed gives and takes.
+
+use super::{
+    CAPACITY, DEPOSITION, DRAG, DRY, Flow, STAYS, SUSPENSION, X, Y,
+    fluid::{CONCENTRATION, Fluid, LIMIT},
+};
+use crate::{
+    core::{aligned::Aligned, terrain::Edge},
+    process::{
+        masked::{Number, Numbers},
+        water::{FILM_SQUARE, Fallen, Params, Rain, WaterSums, WaterTallies, surface::GROUND},
+    },
+    simd::{
+        cells::{Cells, RowKernel, laid_on, over_row},
+        stencil::{Border, Tally, Window, across, row_sum, sides},
+        strip::Strip,
+    },
+};
+
+/// Greatest share of the water that sediment makes up.
+pub(in crate::process::water) const MOST_LOAD: f32 = 0.5;
+/// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
+const POOL: f32 = 0.02;
+const DEEP: f32 = 1.0;
+
+/// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
+struct LimitRow<'a> {
+    next: &'a [f32],
+    limits: [&'a [f32]; 2],
+    concentrations: [&'a [f32]; 2],
+    out: &'a mut [f32],
+    load: &'a mut [f32],
+}
+
+impl RowKernel for LimitRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let next = V::load(self.next, x);
+        let zero = V::all(0.0);
+        let limit = next.if_above(zero, V::load(self.limits[0], x), V::load(self.limits[1], x));
+        let load = next.if_above(zero, V::load(self.concentrations[0], x), V::load(self.concentrations[1], x));
+        let flux = next * limit;
+        flux.store(self.out, x);
+        (flux * load).store(self.load, x);
+    }
+}
+
+/// What the bed and the air do in a step.
+#[derive(Clone, Copy)]
+pub(super) struct Bed {
+    /// One over g·Δt.
+    pub per_push: f32,
+    /// One over the depth from which on nothing is eroded; 0 without a limit.
+    pub per_depth: f32,
+    /// Side of a cell.
+    pub size: f32,
+    /// Length of the step, in seconds: water that would pass a cell in less is not believed.
+    pub dt: f32,
+}
+
+impl Bed {
+    pub fn new(params: &Params, size: f32, dt: f32) -> Self {
+        let deepest = params.max_erosion_depth;
+        let per_depth = if params.depth_limit && deepest > 0.0 { 1.0 / deepest } else { 0.0 };
+        let push = params.gravity * dt;
+        Self { per_push: if push > 0.0 { 1.0 / push } else { 0.0 }, per_depth, size, dt }
+    }
+}
+
+/// What the mask scales: capacity, both rates times Δt, and the share of the water that stays.
+pub(super) fn rates(params: &Params, dt: f32) -> [f32; 4] {
+    let erodes = params.max_erosion_depth > 0.0 || !params.depth_limit;
+    let capacity = if erodes { params.sediment_capacity } else { 0.0 };
+    let stays = 1.0 / (1.0 + params.evaporation_rate * dt);
+    [capacity, params.suspension_rate * dt, params.deposition_rate * dt, stays]
+}
+
+/// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.
+struct MoveRow<'a> {
+    dt_over_l: f32,
+    /// Square of the speed with which water passes a cell in a step; no more is believed.
+    fastest: f32,
+    /// Depth of the water; rain of this step; sediment in the water.
+    water: &'a [f32],
+    rain: Fallen<'a>,
+    suspended: &'a [f32],
+    /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
+    fluxes: [&'a [f32]; 4],
+    loads: [&'a [f32]; 4],
+    /// Water and sediment after that, and the square of the speed.
+    out: [&'a mut [f32]; 3],
+    /// What the water really gained by the rain.
+    rained: &'a mut Tally,
+}
+
+impl RowKernel for MoveRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (flux_left, flux_right, flux_above, flux_below) = (
+            V::load(self.fluxes[0], x),
+            V::load(self.fluxes[1], x),
+            V::load(self.fluxes[2], x),
+            V::load(self.fluxes[3], x),
+        );
+        let (load_left, load_right, load_above, load_below) = (
+            V::load(self.loads[0], x),
+            V::load(self.loads[1], x),
+            V::load(self.loads[2], x),
+            V::load(self.loads[3], x),
+        );
+        let (half, dt_over_l) = (V::all(0.5), V::all(self.dt_over_l));
+        // What comes in, from both sides and then from above and below: a turned map gives the same sum.
+        let inflow = (flux_left - flux_right) + (flux_above - flux_below);
+        let load_in = (load_left - load_right) + (load_above - load_below);
+        let water = V::load(self.water, x);
+        let wet = water + self.rain.at::<V>(x);
+        self.rained.add(x, wet - water);
+        let suspended = V::load(self.suspended, x);
+        let s = (suspended + dt_over_l * load_in).positive();
+        let d = (wet + dt_over_l * (inflow - load_in)).positive();
+        // Velocity, by the mean of the depths before and after; that of films is not known.
+        let mean = half * ((wet + suspended) + (d + s));
+        let scale = half * (mean / (mean * mean + V::all(FILM_SQUARE)));
+        let (u, v) = ((flux_left + flux_right) * scale, (flux_above + flux_below) * scale);
+        let [water_out, suspended_out, speed_out] = &mut self.out;
+        d.store(water_out, x);
+        s.store(suspended_out, x);
+        (u * u + v * v).min(V::all(self.fastest)).store(speed_out, x);
+    }
+}
+
+/// A row of cells: what their beds give and take.
+struct BedRow<'a, N> {
+    bed: Bed,
+    /// Capacity, rates of suspension and deposition times Δt, share of the water that stays, g·Δt·n².
+    rates: [N; 5],
+    softness: &'a [f32],
+    /// Water and sediment after the flow, and the square of the speed.
+    moved: [&'a [f32]; 3],
+    /// Ground here, to the left, right, above and below.
+    ground: [&'a [f32]; 5],
+    /// Bedrock, sand, water, suspended.
+    layers: [&'a mut [f32]; 4],
+    tallies: &'a mut WaterTallies,
+}
+
+impl<N: Number> RowKernel for BedRow<'_, N> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let Bed { per_depth, per_push, .. } = self.bed;
+        let drag: V = self.rates[4].at::<V>(x) * V::all(per_push);
+        let (capacity, suspension): (V, V) = (self.rates[0].at(x), self.rates[1].at(x));
+        let (deposition, stays): (V, V) = (self.rates[2].at(x), self.rates[3].at(x));
+        let (here, left, right, above, below) = (
+            V::load(self.ground[0], x),
+            V::load(self.ground[1], x),
+            V::load(self.ground[2], x),
+            V::load(self.ground[3], x),
+            V::load(self.ground[4], x),
+        );
+        let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
+        let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
+        // The slope down which the flow spends its energy, n²·v²/h^(4/3): on a steady slope that of the bed, in a pool next to none.
+        let third = d.max(V::all(DRY)).inverse_cube_root();
+        let square = V::load(self.moved[2], x);
+        let slope = drag * square * ((third * third) * (third * third));
+        let power = slope * slope / (one + slope * slope) * square;
+        let concentration = capacity * power.sqrt() * (one - d * V::all(per_depth)).positive();
+        let deficit = concentration.min(V::all(MOST_LOAD)) * d - s;
+        // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
+        // and no pit is left when the water has gone.
+        let lowest = left.min(right).min(above.min(below));
+        let above_lowest = ((here - lowest) + V::all(POOL) * d.min(V::all(DEEP))).positive();
+        let want = deficit.positive();
+        let wanted = want * (suspension / (one + suspension));
+        let loose = wanted.min(above_lowest);
+        let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
+        let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
+        let from_sand = loose.min(old_sand);
+        let hard = suspension * V::all(2.0) * V::load(self.softness, x);
+        let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
+        let from_rock = (want * (rest * hard)).min(above_lowest - from_sand);
+        // Bed load falls into a pool until it is level with the bed around; a cell that dries drops all that it carries.
+        let share = deposition / (one + deposition);
+        let falls = (lowest - here).positive().min(s * share);
+        let settles = d.if_above(V::all(DRY), ((-deficit).positive() * share).max(falls), s);
+        // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
+        // can't take up without getting more than there is stays in the water.
+        let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
+        let taken = (old_bedrock - bedrock) + (old_sand - left);
+        let sand = laid_on(left, settles);
+        let settled = sand - left;
+        let remains = d * stays;
+        bedrock.store(bedrock_row, x);
+        sand.store(sand_row, x);
+        remains.store(water_row, x);
+        ((s - settled) + taken).store(suspended_row, x);
+        self.tallies.eroded.add(x, taken);
+        self.tallies.laid.add(x, settled);
+        self.tallies.spared.add(x, wanted.if_above(above_lowest, one, V::all(0.0)));
+        self.tallies.dried.add(x, d - remains);
+    }
+}
+
+/// What the fluxes move, row after row of a strip.
+pub(super) struct Carry {
+    border: Border,
+    bed: Bed,
+    /// Fluxes of fluid across the faces above the row and below it, as they are limited; and the sediment that goes along.
+    flux_above: Aligned,
+    flux_below: Aligned,
+    load_above: Aligned,
+    load_below: Aligned,
+    load_x: Aligned,
+    rain: Aligned,
+    /// Water and sediment after the flow, and the square of the speed.
+    moved: [Aligned; 3],
+    tallies: WaterTallies,
+    water_out: f64,
+    solid_out: f64,
+}
+
+impl Carry {
+    pub fn new(border: Border, bed: Bed) -> Self {
+        let row = || Aligned::filled(border.width, 0.0);
+        Self {
+            border,
+            bed,
+            flux_above: row(),
+            flux_below: row(),
+            load_above: row(),
+            load_below: row(),
+            load_x: Aligned::filled(border.width + 1, 0.0),
+            rain: row(),
+            moved: [row(), row(), row()],
+            tallies: WaterTallies::default(),
+            water_out: 0.0,
+            solid_out: 0.0,
+        }
+    }
+
+    /// What the rows moved.
+    pub fn sums(&self) -> WaterSums {
+        WaterSums { water_out: self.water_out, solid_out: self.solid_out, ..self.tallies.sums() }
+    }
+
+    /// Limits the fluxes between row `y` and the one above it, and finds their sediment: for the row that is worked on, or for
+    /// the one `below` it, which may be beyond the border.
+    #[inline(always)]
+    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow, below: bool) {
+        let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
+        let width = self.border.width;
+        let both = |quantity: usize| {
+            let around = fluid.around(quantity, middle);
+            [sides(around[rows[0]], width)[1], sides(around[rows[1]], width)[1]]
+        };
+        let (limits, concentrations) = (both(LIMIT), both(CONCENTRATION));
+        let (out, load) = if below {
+            (&mut self.flux_below, &mut self.load_below)
+        } else {
+            (&mut self.flux_above, &mut self.load_above)
+        };
+        let (next, out, load) = (&flow.y(y)[..width], &mut out[..width], &mut load[..width]);
+        over_row::<V>(width, LimitRow { next, limits, concentrations, out, load });
+    }
+
+    /// Limits the fluxes around row `y`, and finds their sediment. Rows come from the `first` to the `last`.
+    #[inline(always)]
+    fn limit<V: Cells>(
+        &mut self,
+        y: isize,
+        fluid: &Fluid,
+        flow: &Flow,
+        (first, last): (isize, bool),
+        faces: &mut Strip<'_, 2>,
+    ) {
+        let width = self.border.width;
+        // What the row above found between itself and this one is at hand.
+        if y == first {
+            self.limit_above::<V>(y, fluid, flow, false);
+        } else {
+            std::mem::swap(&mut self.flux_above, &mut self.flux_below);
+            std::mem::swap(&mut self.load_above, &mut self.load_below);
+        }
+        self.limit_above::<V>(y + 1, fluid, flow, true);
+        if last {
+            faces.rows_mut(y + 1)[Y].copy_from_slice(&self.flux_below);
+        }
+        let [x_out, y_out] = faces.rows_mut(y);
+        y_out.copy_from_slice(&self.flux_above);
+        let (limit, load) = (fluid.around(LIMIT, y)[1], fluid.around(CONCENTRATION, y)[1]);
+        let faces = width + 1;
+        let (limits, concentrations) = (across(limit, faces), across(load, faces));
+        let (next, out, load) = (&flow.x(y)[..faces], &mut x_out[..faces], &mut self.load_x[..faces]);
+        over_row::<V>(faces, LimitRow { next, limits, concentrations, out, load });
+    }
+
+    /// Works on row `y`.
+    #[inline(always)]
+    pub fn row<V: Cells>(
+        &mut self,
+        y: isize,
+        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 5>, &impl Numbers),
+        (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
+        softness: &[f32],
+        rain: &Rain<'_>,
+    ) {
+        let Border { width, height, edge } = self.border;
+        let (first, last) = (y == 0, y + 1 == height as isize);
+        self.limit::<V>(y, fluid, flow, (layers.rows().start, last), faces);
+        let x_out = faces.row(X, y);
+        let fluxes = [&x_out[..width], &x_out[1..][..width], &self.flux_above[..width], &self.flux_below[..width]];
+        let load_x = &self.load_x;
+        let loads = [&load_x[..width], &load_x[1..][..width], &self.load_above[..width], &self.load_below[..width]];
+        let [above, ground, below] = surface.around(GROUND, y);
+        let [left, here, right] = sides(ground, width);
+        let ground = [here, left, right, sides(above, width)[1], sides(below, width)[1]];
+        let (bed, tallies) = (self.bed, &mut self.tallies);
+        let (dt_over_l, fastest) = (bed.dt / bed.size, bed.size / bed.dt.max(f32::MIN_POSITIVE));
+        let [bedrock, sand, water, suspended] = layers.rows_mut(y);
+        let (water, suspended) = (&mut water[..width], &mut suspended[..width]);
+        let [moved_water, moved_sediment, speed] = &mut self.moved;
+        let moves = MoveRow {
+            dt_over_l,
+            fastest: fastest * fastest,
+            water,
+            rain: rain.fall(self.border.on_map(y), &mut self.rain),
+            suspended,
+            fluxes,
+            loads,
+            out: [&mut moved_water[..width], &mut moved_sediment[..width], &mut speed[..width]],
+            rained: &mut tallies.rained,
+        };
+        over_row::<V>(width, moves);
+        let rate = |number: usize| numbers.row(number, y).cut(1, width);
+        let beds = BedRow {
+            bed,
+            rates: [CAPACITY, SUSPENSION, DEPOSITION, STAYS, DRAG].map(rate),
+            softness: &softness[..width],
+            moved: [&moved_water[..width], &moved_sediment[..width], &speed[..width]],
+            ground,
+            layers: [&mut bedrock[..width], &mut sand[..width], water, suspended],
+            tallies,
+        };
+        over_row::<V>(width, beds);
+        tallies.end_row(true);
+        if edge == Edge::Open {
+            let dt_over_l = f64::from(dt_over_l);
+            let out = f64::from(x_out[width]) - f64::from(x_out[0]);
+            let load = f64::from(self.load_x[width]) - f64::from(self.load_x[0]);
+            self.water_out += dt_over_l * (out - load);
+            self.solid_out += dt_over_l * load;
+            let mut cross = |fluxes: &[f32], loads: &[f32], sign: f64| {
+                let load = row_sum::<V>(loads);
+                self.water_out += sign * dt_over_l * (row_sum::<V>(fluxes) - load);
+                self.solid_out += sign * dt_over_l * load;
+            };
+            if first {
+                cross(&self.flux_above, &self.load_above, -1.0);
+            }
+            if last {
+                cross(&self.flux_below, &self.load_below, 1.0);
+            }
+        }
+    }
+}

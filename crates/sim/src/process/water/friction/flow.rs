@@ -1,0 +1,271 @@
+//! The fluxes that the slope of the fluid's surface and its own momentum drive.
+
+use std::ops::Range;
+
+use super::{DRAG, DRY, X, Y};
+use crate::{
+    core::terrain::Edge,
+    process::{
+        masked::{Number, Numbers},
+        water::surface::{GROUND, LEVEL},
+    },
+    simd::{
+        cells::{Cells, RowKernel, over_row},
+        stencil::{Border, Ring, Window, across, sides},
+        strip::Strip,
+    },
+};
+
+/// Weight of the deeper side in the depth that a velocity goes by.
+pub(in super::super) const DEEPER: f32 = 0.75;
+/// Square, in m², of the depth below which a film carries little momentum.
+pub(in super::super) const CARRIES: f32 = 2e-5;
+
+/// What a step of the flow is computed with.
+#[derive(Clone, Copy)]
+pub(super) struct Drive {
+    /// g·Δt/l.
+    pub push: f32,
+    /// Δt/l.
+    pub dt_over_l: f32,
+}
+
+/// Quantities of faces.
+const FLUX: usize = 0;
+const SPEED: usize = 1;
+
+/// Ground and level of the cells on both sides of a row of faces.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'a> {
+    pub ground: [&'a [f32]; 2],
+    pub level: [&'a [f32]; 2],
+}
+
+impl Sides<'_> {
+    /// Depth of the fluid at the faces from `x` on, and its velocity there where it carries this flux.
+    #[inline(always)]
+    pub fn depth_and_speed<V: Cells>(&self, x: usize, flux: V) -> (V, V) {
+        let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
+        let (level, level_after) = (V::load(self.level[0], x), V::load(self.level[1], x));
+        let depth = level.max(level_after) - ground.max(ground_after);
+        let least = (level - ground).min(level_after - ground_after).min(depth);
+        let seen = V::all(DEEPER) * depth + V::all(1.0 - DEEPER) * least;
+        let speed = flux * (seen / (seen * seen + V::all(CARRIES)));
+        (depth, depth.if_above(V::all(DRY), speed, V::all(0.0)))
+    }
+}
+
+/// Velocities of a row of faces, from their fluxes and the cells on both sides.
+struct SpeedRow<'a> {
+    /// No water passes a cell faster in a step.
+    fastest: f32,
+    flux: &'a [f32],
+    sides: Sides<'a>,
+    out: [&'a mut [f32]; 2],
+}
+
+impl RowKernel for SpeedRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (flux, fastest) = (V::load(self.flux, x), V::all(self.fastest));
+        let (_, speed) = self.sides.depth_and_speed(x, flux);
+        let [flux_out, speed_out] = &mut self.out;
+        flux.store(flux_out, x);
+        speed.min(fastest).max(-fastest).store(speed_out, x);
+    }
+}
+
+/// A row of faces: their old fluxes and velocities, those around them, the cells on both sides.
+struct FaceRow<'a, N> {
+    drive: Drive,
+    /// g·Δt·n² on both sides.
+    drag: [N; 2],
+    /// Along the flux: the face before, this one, the one after.
+    fluxes: [&'a [f32]; 3],
+    speeds: [&'a [f32]; 3],
+    /// Velocities of the faces beside it.
+    beside: [&'a [f32]; 2],
+    /// Fluxes across it, on the one side and on the other.
+    crossing: [[&'a [f32]; 2]; 2],
+    ground: [&'a [f32]; 2],
+    level: [&'a [f32]; 2],
+    out: &'a mut [f32],
+}
+
+impl<N: Number> RowKernel for FaceRow<'_, N> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (before, own, after) = (V::load(self.fluxes[0], x), V::load(self.fluxes[1], x), V::load(self.fluxes[2], x));
+        let (speed_before, speed, speed_after) =
+            (V::load(self.speeds[0], x), V::load(self.speeds[1], x), V::load(self.speeds[2], x));
+        let (half, one, dry) = (V::all(0.5), V::all(1.0), V::all(DRY));
+        // Each flux takes the momentum of the face that it comes from.
+        let forth = own.positive() * speed;
+        let back = -(-own).positive() * speed;
+        let along = (before.positive() * speed_before + back) - (forth - (-after).positive() * speed_after);
+        let crossing = |side: usize| {
+            let [one, other] = self.crossing[side];
+            half * (V::load(one, x) + V::load(other, x))
+        };
+        let (near, far) = (crossing(0), crossing(1));
+        let carried = |flux: V, from: V, to: V| flux.positive() * from - (-flux).positive() * to;
+        let aside = carried(near, V::load(self.beside[0], x), speed) - carried(far, speed, V::load(self.beside[1], x));
+        let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
+        let (level, level_after) = (V::load(self.level[0], x), V::load(self.level[1], x));
+        let depth = level.max(level_after) - ground.max(ground_after);
+        // A dry face is given a depth with which all stays finite, and no flux.
+        let safe = depth.max(dry);
+        let driven = (own + V::all(self.drive.dt_over_l) * (along + aside))
+            - V::all(self.drive.push) * safe * (level_after - level);
+        // The bed holds back the whole flow, not each of its components by itself.
+        let sideways = half * (near + far);
+        let whole = (own * own + sideways * sideways).sqrt();
+        let third = safe.inverse_cube_root();
+        let square = third * third;
+        let drag = half * (self.drag[0].at::<V>(x) + self.drag[1].at::<V>(x));
+        let flux = driven / (one + drag * whole * (square * square * square * third));
+        depth.if_above(dry, flux, V::all(0.0)).store(self.out, x);
+    }
+}
+
+/// The fluxes of the next step, row after row, before they are limited to what is there.
+pub(super) struct Flow {
+    border: Border,
+    drive: Drive,
+    /// Rows of cells of which the faces to the left are found, and the last one's to the right.
+    rows: Range<isize>,
+    /// Fluxes and velocities before the step.
+    old_x: Ring<2, 3>,
+    old_y: Ring<2, 3>,
+    x: Ring<1, 2>,
+    y: Ring<1, 3>,
+}
+
+impl Flow {
+    /// Fluxes of these rows.
+    pub fn new(border: Border, drive: Drive, rows: Range<isize>) -> Self {
+        let (width, first) = (border.width, rows.start);
+        Self {
+            border,
+            drive,
+            rows,
+            old_x: Ring::new(width + 1, first - 1),
+            old_y: Ring::new(width, first - 1),
+            x: Ring::new(width + 1, first),
+            y: Ring::new(width, first),
+        }
+    }
+
+    /// Fluxes across the faces left of the cells of row `y`, and right of the last.
+    #[inline(always)]
+    pub fn x(&self, y: isize) -> &[f32] {
+        &self.x.row(0, y)[1..self.border.width + 2]
+    }
+
+    /// Fluxes across the faces above the cells of row `y`.
+    #[inline(always)]
+    pub fn y(&self, y: isize) -> &[f32] {
+        &self.y.row(0, y)[1..self.border.width + 1]
+    }
+
+    /// Of so many rows, the one that a row is or, beyond a border that does not wrap, stands for.
+    fn nearest(&self, y: isize, rows: usize) -> isize {
+        if self.border.edge == Edge::Wrap { y } else { self.border.edge.nearest(y, rows) as isize }
+    }
+
+    /// Looks at what flowed before along row `y` of the cells and across the faces above row `y + 1`. Rows come one after the other; the
+    /// surface is known down to row `y + 1`.
+    #[inline(always)]
+    pub fn look<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, old: &Strip<'_, 2>) {
+        let Border { width, height, edge } = self.border;
+        let fastest = 1.0 / self.drive.dt_over_l.max(f32::MIN_POSITIVE);
+        if y == self.old_x.last() + 1 {
+            let row = self.nearest(y, height);
+            let faces = width + 1;
+            let (ground, level) = (across(surface.row(GROUND, row), faces), across(surface.row(LEVEL, row), faces));
+            let flux = &old.row(X, row)[..faces];
+            let [flux_out, speed_out] = self.old_x.push();
+            let out = [&mut flux_out[..faces], &mut speed_out[..faces]];
+            over_row::<V>(faces, SpeedRow { fastest, flux, sides: Sides { ground, level }, out });
+            self.old_x.close_faces(edge);
+        }
+        if y + 1 == self.old_y.last() + 1 {
+            // There is a row of faces more than of cells.
+            let row = self.nearest(y + 1, height + 1);
+            let both = |quantity: usize| {
+                [sides(surface.row(quantity, row - 1), width)[1], sides(surface.row(quantity, row), width)[1]]
+            };
+            let (ground, level) = (both(GROUND), both(LEVEL));
+            let flux = &old.row(Y, row)[..width];
+            let [flux_out, speed_out] = self.old_y.push();
+            let out = [&mut flux_out[..width], &mut speed_out[..width]];
+            over_row::<V>(width, SpeedRow { fastest, flux, sides: Sides { ground, level }, out });
+            self.old_y.close(if edge == Edge::Wrap { edge } else { Edge::Wall }, [[0.0; 2]; 2]);
+        }
+    }
+
+    /// Finds the fluxes along row `y`, if it is among those asked for.
+    #[inline(always)]
+    pub fn along_row<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers) {
+        if !self.rows.contains(&y) {
+            return;
+        }
+        let Border { width, edge, .. } = self.border;
+        let faces = width + 1;
+        let (ground, level) = (across(surface.row(GROUND, y), faces), across(surface.row(LEVEL, y), faces));
+        let fluxes = sides(self.old_x.row(FLUX, y), faces);
+        let speeds = sides(self.old_x.row(SPEED, y), faces);
+        let beside = [y - 1, y + 1].map(|y| sides(self.old_x.row(SPEED, y), faces)[1]);
+        let crossing = [y, y + 1].map(|y| across(self.old_y.row(FLUX, y), faces));
+        let drag = numbers.row(DRAG, y);
+        let drag = [drag.cut(0, faces), drag.cut(1, faces)];
+        let [out] = self.x.push();
+        let out = &mut out[..faces];
+        let drive = self.drive;
+        over_row::<V>(faces, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
+        match edge {
+            Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
+            Edge::Wrap => out[width] = out[0],
+            Edge::Open => {}
+        }
+    }
+
+    /// Finds the fluxes from the row above row `y` into it, if they are among those asked for.
+    #[inline(always)]
+    pub fn across_rows<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers) {
+        if y < self.rows.start || y > self.rows.end {
+            return;
+        }
+        let Border { width, height, edge } = self.border;
+        let closes = edge != Edge::Wrap && (y == 0 || y == height as isize);
+        let [out] = self.y.push();
+        if closes && edge == Edge::Wall {
+            out.fill(0.0);
+            return;
+        }
+        let here = |quantity: usize, y: isize| sides(self.old_y.row(quantity, y), width);
+        let fluxes = [y - 1, y, y + 1].map(|y| here(FLUX, y)[1]);
+        let speeds = [y - 1, y, y + 1].map(|y| here(SPEED, y)[1]);
+        let [left, _, right] = here(SPEED, y);
+        let [above, below] = [y - 1, y].map(|y| sides(self.old_x.row(FLUX, y), width));
+        let crossing = [[above[1], below[1]], [above[2], below[2]]];
+        let both = |quantity: usize| {
+            [sides(surface.row(quantity, y - 1), width)[1], sides(surface.row(quantity, y), width)[1]]
+        };
+        let (ground, level) = (both(GROUND), both(LEVEL));
+        let drag = [numbers.row(DRAG, y - 1).cut(1, width), numbers.row(DRAG, y).cut(1, width)];
+        let out = &mut out[..width];
+        let (drive, beside) = (self.drive, [left, right]);
+        over_row::<V>(width, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
+    }
+
+    /// Puts the fluxes of row `y` where they can be looked at.
+    pub fn show(&self, y: isize, faces: &mut Strip<'_, 2>) {
+        let [x, above] = faces.rows_mut(y);
+        x.copy_from_slice(self.x(y));
+        above.copy_from_slice(self.y(y));
+        if y + 1 == self.border.height as isize {
+            faces.rows_mut(y + 1)[Y].copy_from_slice(self.y(y + 1));
+        }
+    }
+}

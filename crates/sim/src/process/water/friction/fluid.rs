@@ -1,0 +1,102 @@
+//! What of the fluid is sediment, and how much of its outflow a cell can give.
+
+use super::Flow;
+use crate::{
+    core::aligned::Aligned,
+    process::water::{
+        Fallen, Rain,
+        surface::{SUSPENDED, WATER},
+    },
+    simd::{
+        cells::{Cells, RowKernel, over_row},
+        stencil::{Border, Ring, Tally},
+        strip::Strip,
+    },
+};
+
+/// Concentration of sediment, and the share of its outflow that a cell can give, row after row.
+pub(super) struct Fluid {
+    border: Border,
+    /// Δt/l.
+    dt_over_l: f32,
+    rain: Aligned,
+    rows: Ring<2, 3>,
+    /// Both beyond an open border.
+    beyond: [Aligned; 2],
+    /// Cells that can't give as much.
+    pub held: Tally,
+}
+
+pub(super) const CONCENTRATION: usize = 0;
+pub(super) const LIMIT: usize = 1;
+/// Both beyond an open border.
+const BEYOND: [f32; 2] = [0.0, 1.0];
+
+impl Fluid {
+    /// Rows from `first` on; `dt_over_l` is Δt/l.
+    pub fn new(border: Border, first: isize, dt_over_l: f32) -> Self {
+        let beyond = BEYOND.map(|value| Aligned::filled(border.width + 2, value));
+        Self {
+            border,
+            dt_over_l,
+            rain: Aligned::filled(border.width, 0.0),
+            rows: Ring::new(border.width, first),
+            beyond,
+            held: Tally::default(),
+        }
+    }
+
+    /// The next row, which is row `y`; what is limited is counted if the row `counts`.
+    #[inline(always)]
+    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow, counts: bool) {
+        let width = self.border.width;
+        let [concentration, limit] = self.rows.push();
+        let rain = rain.fall(self.border.on_map(y), &mut self.rain);
+        let layers = [WATER, SUSPENDED].map(|layer| &layers.row(layer, y)[..width]);
+        let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
+        let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
+        let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
+        let held = &mut self.held;
+        over_row::<V>(width, FluidRow { dt_over_l: self.dt_over_l, layers, rain, faces, concentration, limit, held });
+        self.held.end_row(counts);
+        self.rows.close(self.border.edge, [BEYOND; 2]);
+    }
+
+    /// A quantity in the rows above, here and below.
+    #[inline(always)]
+    pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        self.rows.within(quantity, y, self.border, &self.beyond[quantity])
+    }
+}
+
+struct FluidRow<'a> {
+    dt_over_l: f32,
+    /// Water and sediment.
+    layers: [&'a [f32]; 2],
+    rain: Fallen<'a>,
+    /// Fluxes to the left of the cells, right, above and below.
+    faces: [&'a [f32]; 4],
+    concentration: &'a mut [f32],
+    limit: &'a mut [f32],
+    held: &'a mut Tally,
+}
+
+impl RowKernel for FluidRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (water, suspended) = (V::load(self.layers[0], x), V::load(self.layers[1], x));
+        let (left, right, above, below) = (
+            V::load(self.faces[0], x),
+            V::load(self.faces[1], x),
+            V::load(self.faces[2], x),
+            V::load(self.faces[3], x),
+        );
+        let fluid = (water + self.rain.at::<V>(x)) + suspended;
+        let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
+        let wanted = out * V::all(self.dt_over_l);
+        let one = V::all(1.0);
+        (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
+        wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
+        self.held.add(x, wanted.if_above(fluid, one, V::all(0.0)));
+    }
+}

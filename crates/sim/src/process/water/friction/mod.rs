@@ -1,0 +1,341 @@
+//! The default water: the shallow-water equations with one signed flux per face.
+//!
+//! ```text
+//! H = ground + water + suspended                       surface of the fluid
+//! h = max(H₁, H₂) − max(ground₁, ground₂)              depth at a face
+//! u = q/h                                              velocity there; of thin films it counts as less
+//! q ← (q + Δt/l·(momentum that comes − that goes) − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
+//! K = min(1, fluid·l / (Δt·Σ outflow))                 no cell gives more than is there
+//! ```
+//!
+//! Fluxes and levels lie side by side, as in Stelling & Duinmeijer 2003: each flux takes along the momentum of the face that it comes
+//! from, which neither makes nor loses any. |q| is the whole flow, of both components, so no direction is favoured.
+//!
+//! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved, and
+//! erosion and deposition change neither the surface nor the ledger.
+
+mod carry;
+mod flow;
+mod fluid;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+pub(super) use self::{
+    carry::MOST_LOAD,
+    flow::{CARRIES, DEEPER},
+};
+use self::{
+    carry::{Bed, Carry},
+    flow::{Drive, Flow, Sides},
+    fluid::Fluid,
+};
+use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Surface};
+use crate::{
+    core::{
+        aligned::Aligned,
+        grid::Grid,
+        terrain::{Edge, Terrain},
+    },
+    process::{
+        masked::{Covered, Numbers, Rows, Scaled},
+        memory::{Memories, Memory},
+    },
+    simd::{
+        cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
+        stencil::{Border, Window},
+        strip::{Strip, for_strips},
+    },
+};
+
+/// Cells that a wave on the flow passes in a step at most.
+pub(super) const COURANT: f32 = 0.5;
+/// Depths up to this, in metres, do not flow.
+const DRY: f32 = 1e-5;
+
+/// Fluxes across the faces between cells, in square metres per second: positive along columns and rows.
+#[derive(Clone)]
+pub(super) struct Faces {
+    size: (usize, usize),
+    /// Left of every cell, and right of the last: `width + 1` in a row.
+    x: Aligned,
+    /// Above every cell, and below the last row.
+    y: Aligned,
+    /// Those that the surface drives next, before they are limited to what is there, if they are shown.
+    seen: Option<[Aligned; 2]>,
+}
+
+/// What a cell gives depends on a row farther, so do the limits of its neighbours, and a face on the ones around it.
+const MARGIN: usize = 3;
+
+impl Faces {
+    pub(super) fn memories(&mut self) -> Memories<'_> {
+        vec![("flow x", Memory::Cells(&mut self.x)), ("flow y", Memory::Cells(&mut self.y))]
+    }
+
+    pub(super) fn still(terrain: &Terrain) -> Self {
+        let (width, height) = (terrain.width(), terrain.height());
+        let (x, y) = (Aligned::filled((width + 1) * height, 0.0), Aligned::filled(width * (height + 1), 0.0));
+        Self { size: (width, height), x, y, seen: None }
+    }
+
+    pub(super) fn fit(&self, terrain: &Terrain) -> bool {
+        self.size == (terrain.width(), terrain.height())
+    }
+
+    /// Lets a flux, in square metres per second, leave a cell across one of its faces: left, right, above, below.
+    pub(super) fn run(&mut self, [x, y]: [usize; 2], face: usize, flux: f32) {
+        let width = self.size.0;
+        match face {
+            0 => self.x[y * (width + 1) + x] -= flux,
+            1 => self.x[y * (width + 1) + x + 1] += flux,
+            2 => self.y[y * width + x] -= flux,
+            _ => self.y[(y + 1) * width + x] += flux,
+        }
+    }
+
+    /// Makes the first and the last faces of a map that goes round one.
+    pub(super) fn close(&mut self, edge: Edge) {
+        let (width, height) = self.size;
+        if edge == Edge::Wrap {
+            let join = |faces: &mut Aligned, first: usize, last: usize| {
+                let flux = faces[first] + faces[last];
+                (faces[first], faces[last]) = (flux, flux);
+            };
+            (0..height).for_each(|y| join(&mut self.x, y * (width + 1), y * (width + 1) + width));
+            (0..width).for_each(|x| join(&mut self.y, x, height * width + x));
+        }
+    }
+
+    /// Velocity of the fluid along columns and rows, in metres per second; films that hardly flow have none.
+    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
+        let (width, height) = self.size;
+        let along = |x: usize, y: usize, first: f32, second: f32| {
+            let index = y * width + x;
+            let depth = terrain.water[index] + terrain.suspended[index];
+            0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
+        };
+        let (faces_x, faces_y) = match &self.seen {
+            Some([x, y]) => (x, y),
+            None => (&self.x, &self.y),
+        };
+        let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
+        let [u, v] = &mut velocity;
+        u.par_chunks_mut(width).zip(v.par_chunks_mut(width)).enumerate().for_each(|(y, (u, v))| {
+            for x in 0..width {
+                let (beside, above) = (y * (width + 1) + x, y * width + x);
+                u[x] = along(x, y, faces_x[beside], faces_x[beside + 1]);
+                v[x] = along(x, y, faces_y[above], faces_y[above + width]);
+            }
+        });
+        velocity
+    }
+
+    /// Speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
+    pub(super) fn fastest_wave(&self, terrain: &Terrain, gravity: f32) -> f32 {
+        const ROWS: usize = 32;
+        let height = self.size.1;
+        let waves = |part: usize| {
+            let rows = part * ROWS..((part + 1) * ROWS).min(height);
+            with_vector_unit(Waves { terrain, faces: self, gravity, rows })
+        };
+        (0..height.div_ceil(ROWS)).into_par_iter().map(waves).reduce(|| 0.0, f32::max)
+    }
+
+    /// Forgets the fluxes that were kept to be shown.
+    pub(super) fn look_away(&mut self) {
+        self.seen = None;
+    }
+
+    /// Finds the fluxes that the surface drives, moves water and sediment along them, and exchanges sediment with the bed;
+    /// or finds the fluxes alone, to be seen.
+    pub(super) fn step(
+        &mut self,
+        terrain: &mut Terrain,
+        params: &Params,
+        covered: Option<&Covered<Params>>,
+        dt: f32,
+        work: Work,
+    ) -> WaterSums {
+        let (border, size) = (Border::of(terrain), terrain.cell_size);
+        let width = border.width;
+        let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
+        let rain = Rain::new(rain.as_deref(), params, covered, dt);
+        let beyond = Shore { start, sea_level: params.sea_level };
+        let numbers = Scaled::new(params, covered, |params| {
+            let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
+            [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
+        });
+        let drive = Drive { push: params.gravity * dt / size, dt_over_l: dt / size };
+        let bed = Bed::new(params, size, dt);
+        self.seen = (work == Work::Flow).then(|| [self.x.clone(), self.y.clone()]);
+        let [faces_x, faces_y] = match &mut self.seen {
+            Some(seen) => seen.each_mut(),
+            None => [&mut self.x, &mut self.y],
+        };
+        let [bedrock, sand, water, suspended] = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
+        let layers = [bedrock, sand, water, suspended, (&mut faces_x[..], width + 1), (&mut faces_y[..], width)];
+        let bands = for_strips(border, layers, MARGIN, |strip| {
+            let (layers, faces) = strip.split();
+            let softness = &softness[..];
+            with_vector_unit(FrictionSweep { layers, faces, softness, rain, beyond, drive, bed, numbers, work })
+        });
+        bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
+            sums += band;
+            sums
+        })
+    }
+}
+
+/// A row of faces: how fast waves run over the flow.
+struct WaveRow<'a> {
+    gravity: f32,
+    flux: &'a [f32],
+    sides: Sides<'a>,
+    most: &'a mut [f32; MOST],
+}
+
+impl RowKernel for WaveRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (depth, speed) = self.sides.depth_and_speed(x, V::load(self.flux, x));
+        let celerity = (V::all(self.gravity) * depth.max(V::all(FILM))).sqrt();
+        V::load(self.most, 0).max(speed.max(-speed) + celerity).store(self.most, 0);
+    }
+}
+
+/// Ground and level of a row of cells.
+struct LevelRow<'a> {
+    layers: [&'a [f32]; 4],
+    out: [&'a mut [f32]; 2],
+}
+
+impl RowKernel for LevelRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let [bedrock, sand, water, suspended] = self.layers.map(|layer| V::load(layer, x));
+        let [ground, level] = &mut self.out;
+        (bedrock + sand).store(ground, x);
+        (bedrock + sand + (water + suspended)).store(level, x);
+    }
+}
+
+/// The fastest wave across the faces between the cells of some rows, and between these and the next row.
+struct Waves<'a> {
+    terrain: &'a Terrain,
+    faces: &'a Faces,
+    gravity: f32,
+    rows: Range<usize>,
+}
+
+impl Pass for Waves<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> f32 {
+        let Self { terrain, faces, gravity, rows } = self;
+        let (width, height) = faces.size;
+        let mut lines = [0; 2].map(|_| [0; 2].map(|_| vec![0.0; width]));
+        let mut most = [0.0; MOST];
+        for y in rows.start..(rows.end + 1).min(height) {
+            lines.swap(0, 1);
+            let cells = y * width..(y + 1) * width;
+            let Terrain { bedrock, sand, water, suspended, .. } = terrain;
+            let layers = [bedrock, sand, water, suspended].map(|layer| &layer[cells.clone()]);
+            let [ground, level] = &mut lines[1];
+            over_row::<V>(width, LevelRow { layers, out: [ground, level] });
+            let [[ground_above, level_above], [ground, level]] = &lines;
+            if y > rows.start {
+                let flux = &faces.y[cells];
+                let sides = Sides { ground: [ground_above, ground], level: [level_above, level] };
+                over_row::<V>(width, WaveRow { gravity, flux, sides, most: &mut most });
+            }
+            if y < rows.end && width > 1 {
+                let flux = &faces.x[y * (width + 1) + 1..][..width - 1];
+                let sides = Sides { ground: [ground, &ground[1..]], level: [level, &level[1..]] };
+                over_row::<V>(width - 1, WaveRow { gravity, flux, sides, most: &mut most });
+            }
+        }
+        most.into_iter().fold((gravity * FILM).sqrt(), f32::max)
+    }
+}
+
+/// The fluxes of a strip, across the faces left of the cells and above them.
+const X: usize = 0;
+const Y: usize = 1;
+
+/// A step on a strip.
+struct FrictionSweep<'a> {
+    /// Bedrock, sand, water, suspended.
+    layers: Strip<'a, 4>,
+    faces: Strip<'a, 2>,
+    softness: &'a [f32],
+    rain: Rain<'a>,
+    beyond: Shore<'a>,
+    drive: Drive,
+    bed: Bed,
+    numbers: Scaled<'a, 5>,
+    work: Work,
+}
+
+/// What the mask scales, in the order of its numbers: g·Δt·n²; capacity; rates times Δt; share of the water that stays.
+const DRAG: usize = 0;
+const CAPACITY: usize = 1;
+const SUSPENSION: usize = 2;
+const DEPOSITION: usize = 3;
+const STAYS: usize = 4;
+
+impl Pass for FrictionSweep<'_> {
+    type Output = WaterSums;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> WaterSums {
+        match self.numbers.rows(self.layers.border(), self.layers.rows().start - 2) {
+            Rows::Even(even) => self.run_with::<V>(even),
+            Rows::Masked(rows) => self.run_with::<V>(rows),
+        }
+    }
+}
+
+impl FrictionSweep<'_> {
+    #[inline(always)]
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> WaterSums {
+        let Self { mut layers, mut faces, softness, rain, beyond, drive, bed, work, .. } = self;
+        let (border, own) = (layers.border(), layers.rows());
+        let width = border.width;
+        let mut surface: Window<2, 5> = Window::over(&layers, 3);
+        let near = layers.reach(1);
+        numbers.next(own.start - 2);
+        let mut flow = Flow::new(border, drive, near.clone());
+        let mut fluid = Fluid::new(border, near.start, bed.dt / bed.size);
+        let mut carry = Carry::new(border, bed);
+        surface.fill_to::<V>(own.start, &Surface { strip: &layers, rain, beyond, muddy: true });
+        for y in own.start - 3..own.start - 1 {
+            flow.look::<V>(y, &surface, &faces);
+        }
+        // Each stage is a row ahead of the one that needs it.
+        for y in own.start - 3..own.end {
+            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: true });
+            numbers.next(y + 2);
+            flow.look::<V>(y + 2, &surface, &faces);
+            flow.along_row::<V>(y + 1, &surface, &numbers);
+            flow.across_rows::<V>(y + 2, &surface, &numbers);
+            if work == Work::Whole && near.contains(&(y + 1)) {
+                fluid.row::<V>(y + 1, &layers, &rain, &flow, own.contains(&(y + 1)));
+            }
+            if own.contains(&y) {
+                match work {
+                    Work::Flow => flow.show(y, &mut faces),
+                    Work::Whole => {
+                        let softness = &softness[y as usize * width..][..width];
+                        let found = (&fluid, &flow, &surface, &numbers);
+                        let changed = (&mut layers, &mut faces);
+                        carry.row::<V>(y, found, changed, softness, &rain);
+                    }
+                }
+            }
+        }
+        WaterSums { held: fluid.held.total() as u64, ..carry.sums() }
+    }
+}

@@ -1,0 +1,430 @@
+//! Water that flows from cell to cell, cuts its bed, carries what it took and drops it where it slows.
+//!
+//! [`friction`] is the default: the shallow-water equations with one signed flux per face, slowed by the bed's roughness, with sediment
+//! in flux form. [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. These carry no momentum
+//! along: there are no hydraulic jumps, and a dam-break front on dry ground is too slow.
+
+mod balance;
+#[cfg(test)]
+mod directions;
+mod explain;
+pub mod friction;
+mod params;
+pub mod pipes;
+pub mod plain;
+mod sources;
+mod surface;
+#[cfg(test)]
+mod tests;
+
+use self::sources::run_sources;
+pub use self::{
+    balance::BYTES_PER_CELL as BYTES_TO_FILL,
+    params::{Capacity, Factors, Params},
+};
+use super::{
+    Balanced, Context, Counts, GoOn, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard,
+};
+use crate::{
+    core::{
+        grid::Grid,
+        ledger::Ledger,
+        terrain::{Layer, Terrain},
+    },
+    process::{
+        masked::{Covered, Mask, between},
+        memory::Memories,
+    },
+    simd::{cells::Cells, stencil::Tally},
+};
+
+const INFO: Info = Info {
+    key: "water",
+    masked_key: "water-masked",
+    title: "Water",
+    about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
+    source: "Stelling & Duinmeijer 2003 (shallow water) with friction as in Bates et al. 2010; Jákó & Tóth 2011 (virtual pipes)",
+    heads: &[include_str!("mod.rs"), include_str!("friction/mod.rs"), include_str!("pipes/mod.rs")],
+    bytes_per_cell: 28,
+    bytes_per_cell_and_thread: 0,
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
+    writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
+    moves_water: true,
+    replaces: &["runoff"],
+    stages: &[
+        Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
+        Stage {
+            name: "flow",
+            about: "Water flows from cell to cell, driven by the slope of its surface, with the rain on it, and by its own \
+                momentum: the flow arrows show it.",
+        },
+        Stage {
+            name: "erosion",
+            about: "Rain falls and depths follow the fluxes; the water takes up ground or drops it, carries it on, and a share evaporates.",
+        },
+    ],
+    guards: &[
+        Guard {
+            name: "steps",
+            about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
+        },
+        Guard {
+            name: "slow ticks",
+            about: "Ticks that cover less time than they should, because the steps would be too many.",
+        },
+        Guard {
+            name: "outflow",
+            about: "Cells that gave less water than the slope of their surface asks for, because they held no more.",
+        },
+        Guard {
+            name: "digging",
+            about: "Cells that dug less than the law says, so that none comes to lie far below its lowest neighbour.",
+        },
+    ],
+    silent: &[("sea_level", "")],
+    partly_masked: &[],
+    young: &[],
+    calm: &[],
+};
+
+/// A tick takes at most so many steps; where that is too few, it covers less time.
+const MOST_STEPS: u32 = 16;
+/// Films thinner than this, in metres, do not shorten the time step.
+const FILM: f32 = 0.01;
+/// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
+const FILM_SQUARE: f32 = 1e-6;
+
+/// The process: parameters, fluxes, counts.
+#[derive(Clone, Default)]
+pub struct Water {
+    setup: Setup<Params, Factors>,
+    flow: Scheme,
+    /// Length of a step of this tick, in seconds, and how many are still to be taken.
+    dt: f32,
+    steps_left: u32,
+}
+
+/// What the two modes remember from step to step.
+#[derive(Clone, Default)]
+enum Scheme {
+    /// Nothing has flowed yet.
+    #[default]
+    Still,
+    /// Signed fluxes across faces.
+    Friction(friction::Faces),
+    /// Fluxes of four pipes per cell.
+    Pipes(pipes::Pipes),
+}
+
+impl Scheme {
+    /// The fluxes of the cured mode; nothing flows yet if there are none for this terrain.
+    fn faces(&mut self, terrain: &Terrain) -> &mut friction::Faces {
+        if !matches!(self, Self::Friction(faces) if faces.fit(terrain)) {
+            *self = Self::Friction(friction::Faces::still(terrain));
+        }
+        match self {
+            Self::Friction(faces) => faces,
+            _ => unreachable!("it was just made"),
+        }
+    }
+
+    /// The fluxes of the published mode, likewise.
+    fn pipes(&mut self, terrain: &Terrain) -> &mut pipes::Pipes {
+        if !matches!(self, Self::Pipes(pipes) if pipes.fit(terrain)) {
+            *self = Self::Pipes(pipes::Pipes::still(terrain));
+        }
+        match self {
+            Self::Pipes(pipes) => pipes,
+            _ => unreachable!("it was just made"),
+        }
+    }
+}
+
+/// What is to be done of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// Find the fluxes, to be shown: nothing else changes.
+    Flow,
+    /// Find them and follow them, in one go.
+    Whole,
+}
+
+/// What a step moved, in metres times cells.
+#[derive(Clone, Copy, Debug, Default)]
+struct WaterSums {
+    eroded: f64,
+    deposited: f64,
+    rained: f64,
+    evaporated: f64,
+    /// Water and sediment that crossed the border outwards; what came in is negative.
+    water_out: f64,
+    solid_out: f64,
+    /// Of the published mode alone: what its transport loses, or makes.
+    water_lost: f64,
+    solid_lost: f64,
+    /// Cells whose outflow or digging was limited.
+    held: u64,
+    spared: u64,
+}
+
+impl std::ops::AddAssign for WaterSums {
+    fn add_assign(&mut self, other: Self) {
+        self.eroded += other.eroded;
+        self.deposited += other.deposited;
+        self.rained += other.rained;
+        self.evaporated += other.evaporated;
+        self.water_out += other.water_out;
+        self.solid_out += other.solid_out;
+        self.water_lost += other.water_lost;
+        self.solid_lost += other.solid_lost;
+        self.held += other.held;
+        self.spared += other.spared;
+    }
+}
+
+/// What the rows of a strip take up, lay down, gain as rain and lose to the air, and in how many of their cells a guard acted.
+#[derive(Default)]
+struct WaterTallies {
+    eroded: Tally,
+    laid: Tally,
+    rained: Tally,
+    dried: Tally,
+    held: Tally,
+    spared: Tally,
+}
+
+impl WaterTallies {
+    /// Ends a row, which counts or is forgotten.
+    #[inline(always)]
+    fn end_row(&mut self, counts: bool) {
+        let Self { eroded, laid, rained, dried, held, spared } = self;
+        for tally in [eroded, laid, rained, dried, held, spared] {
+            tally.end_row(counts);
+        }
+    }
+
+    /// The sums of the rows that count.
+    fn sums(&self) -> WaterSums {
+        WaterSums {
+            eroded: self.eroded.total(),
+            deposited: self.laid.total(),
+            rained: self.rained.total(),
+            evaporated: self.dried.total(),
+            held: self.held.total() as u64,
+            spared: self.spared.total() as u64,
+            ..WaterSums::default()
+        }
+    }
+}
+
+impl Process for Water {
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+    super::setup_in!(setup);
+
+    fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
+        let Params { gravity, pipe_area, .. } = self.setup.params;
+        let size = terrain.cell_size;
+        match self.setup.params.mode {
+            Mode::Default => {
+                let wave = match &self.flow {
+                    Scheme::Friction(faces) if faces.fit(terrain) => faces.fastest_wave(terrain, gravity),
+                    _ => friction::Faces::still(terrain).fastest_wave(terrain, gravity),
+                };
+                friction::COURANT * size / wave
+            }
+            // Half of what the linear theory allows, c = √(g·A/l).
+            Mode::Published => pipes::COURANT * size / (gravity * pipe_area / size).sqrt(),
+        }
+    }
+
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+        let terrain = &mut *context.terrain;
+        match stage {
+            0 => {
+                if self.setup.params.filled && self.setup.counts == Counts::default() {
+                    // Where that cannot be, it begins with the water that there is.
+                    if let Some(Ok((water, depths))) = self.balance(terrain, context.tick, &|_| true) {
+                        let before = terrain.water_volume();
+                        (*self, terrain.water) = (water, depths);
+                        context.ledger.water.came(INFO.key, terrain.water_volume() - before);
+                    }
+                }
+                match &mut self.flow {
+                    Scheme::Still => {}
+                    Scheme::Friction(faces) => faces.look_away(),
+                    Scheme::Pipes(pipes) => pipes.look_away(),
+                }
+                let whole = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
+                let stable = self.largest_stable_dt(terrain) * (1.0 + self.setup.overstep);
+                let wanted = (whole / stable).ceil().max(1.0);
+                self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
+                let slow = u64::from(wanted > MOST_STEPS as f32);
+                self.setup.note([u64::from(self.steps_left - 1), slow, 0, 0]);
+                self.dt = (whole / self.steps_left as f32).min(stable);
+                let seconds = self.dt * self.steps_left as f32;
+                self.setup.cover(f64::from(seconds));
+                context.covered.get_or_insert(f64::from(seconds));
+                let (given, taken) = run_sources(terrain, context.tick, seconds);
+                let row = context.ledger.water.row(INFO.key);
+                row.inflow += given;
+                row.outflow += taken;
+            }
+            // What is found here is found again in the next stage, where the rows are at hand.
+            1 if context.stepwise => {
+                self.work(terrain, Work::Flow);
+            }
+            1 => {}
+            _ => {
+                let sums = self.work(terrain, Work::Whole);
+                book(context.ledger, sums, terrain.cell_area());
+                self.setup.note([0, 0, sums.held, sums.spared]);
+                self.setup.counts.substeps += 1;
+                self.steps_left -= 1;
+                if self.steps_left > 0 {
+                    return Progress::From(1);
+                }
+            }
+        }
+        Progress::Done
+    }
+
+    fn bytes_to_begin(&self) -> usize {
+        if self.setup.params.filled { BYTES_TO_FILL } else { 0 }
+    }
+
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Option<Balanced<Self>> {
+        let params = &self.setup.params;
+        let covered = self.setup.covered(terrain, params.mode);
+        let balance = balance::find(terrain, tick, params, covered.as_ref(), go_on);
+        Some(balance.map(|(faces, water)| {
+            let flow = if params.mode == Mode::Default { Scheme::Friction(faces) } else { Scheme::Still };
+            (Self { setup: self.setup.clone(), flow, ..*self }, water)
+        }))
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        Some(explain::explain(self, terrain, place))
+    }
+
+    fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
+        match &self.flow {
+            Scheme::Still => None,
+            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
+            Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
+        }
+    }
+
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        let mut kept = self.setup.counts.memories();
+        kept.extend(match self.setup.params.mode {
+            Mode::Default => self.flow.faces(terrain).memories(),
+            Mode::Published => self.flow.pipes(terrain).memories(),
+        });
+        kept
+    }
+}
+
+impl Water {
+    fn work(&mut self, terrain: &mut Terrain, work: Work) -> WaterSums {
+        match self.setup.params.mode {
+            Mode::Default => {
+                let covered = self.setup.covered(terrain, self.setup.params.mode);
+                self.flow.faces(terrain).step(terrain, &self.setup.params, covered.as_ref(), self.dt, work)
+            }
+            Mode::Published => self.flow.pipes(terrain).step(terrain, &self.setup.params, self.dt, work),
+        }
+    }
+}
+
+/// What lies beyond an open border: the starting ground, under a sea or dry.
+#[derive(Clone, Copy)]
+struct Shore<'a> {
+    start: &'a [f32],
+    sea_level: f32,
+}
+
+impl Shore<'_> {
+    /// Ground and depth of water beyond the cell of this index.
+    #[inline(always)]
+    fn at(&self, index: usize) -> (f32, f32) {
+        let ground = self.start[index];
+        (ground, (self.sea_level - ground).max(0.0))
+    }
+}
+
+/// Rain on every cell in a step, in metres: one number, or the rain map's share of it; where the mask scales it, as much more
+/// or less.
+#[derive(Clone, Copy)]
+struct Rain<'a> {
+    amount: f32,
+    map: Option<&'a [f32]>,
+    /// The mask, and the rain under it.
+    covered: Option<(&'a Mask, f32)>,
+}
+
+impl<'a> Rain<'a> {
+    fn new(map: Option<&'a [f32]>, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
+        let covered = covered.filter(|covered| covered.params.rain_rate != params.rain_rate);
+        Self {
+            amount: params.rain_rate * dt,
+            map,
+            covered: covered.map(|covered| (&covered.mask, covered.params.rain_rate * dt)),
+        }
+    }
+
+    /// The rain on row `y`, which is written to `row` unless it is the same everywhere.
+    #[inline(always)]
+    fn fall<'row>(&self, y: usize, row: &'row mut [f32]) -> Fallen<'row> {
+        let amount = self.amount;
+        if self.map.is_none() && self.covered.is_none() {
+            return Fallen { amount, row: None };
+        }
+        row.fill(amount);
+        if let Some((mask, under)) = self.covered {
+            for (cell, mask) in row.iter_mut().zip(mask.row(y as isize)) {
+                *cell = between([amount, under], *mask);
+            }
+        }
+        if let Some(map) = self.map {
+            let width = row.len();
+            for (cell, share) in row.iter_mut().zip(&map[y * width..]) {
+                *cell *= share;
+            }
+        }
+        Fallen { amount, row: Some(row) }
+    }
+}
+
+/// The rain on a row of cells in a step: on each as much, or what the row says.
+#[derive(Clone, Copy)]
+struct Fallen<'a> {
+    amount: f32,
+    row: Option<&'a [f32]>,
+}
+
+impl Fallen<'_> {
+    /// The rain on the cells from `x` on.
+    #[inline(always)]
+    fn at<V: Cells>(&self, x: usize) -> V {
+        match self.row {
+            Some(row) => V::load(row, x),
+            None => V::all(self.amount),
+        }
+    }
+}
+
+fn book(ledger: &mut Ledger, sums: WaterSums, area: f64) {
+    let water = ledger.water.row(INFO.key);
+    water.inflow += (sums.rained + (-sums.water_out).max(0.0)) * area;
+    water.outflow += sums.water_out.max(0.0) * area;
+    water.evaporated += sums.evaporated * area;
+    water.lost += sums.water_lost * area;
+    let solid = ledger.solid.row(INFO.key);
+    solid.eroded += sums.eroded * area;
+    solid.deposited += sums.deposited * area;
+    solid.moved += (sums.eroded + sums.deposited) * area;
+    solid.outflow += sums.solid_out * area;
+    solid.lost += sums.solid_lost * area;
+}

@@ -1,0 +1,207 @@
+//! The paper's water: four one-way pipes per cell of constant cross-section (eqs 1–16), with its misprints mended.
+//!
+//! ```text
+//! f_i ← max(0, f_i + Δt·A·g·ΔH_i/l),  f ← min(1, d·l²/(Δt·Σf))·f                        eqs 2–5
+//! d ← d + Δt·(Σ in − Σ out)/l²,  u = ½·(what passes left + what passes right)/(l·d̄)      eqs 6–8
+//! C = Kc·max(sin α, least)·|v|·max(0, 1 − d/Kdmax),  or with −N·V instead of sin α       eqs 9–11
+//! below C: dissolve Δt·R·Ks·(C − s);  above: settle Δt·Kd·(s − C), soften the ground     eqs 12–14
+//! s(x) ← s(x − v·Δt),  d ← d·(1 − Ke·Δt)                                                 eqs 15, 16
+//! ```
+//!
+//! The ground is one solid; its two layers are only kept in step. Eq. 15 does not conserve sediment: what it makes or
+//! destroys is booked as lost, and so is water that sediment displaces.
+
+mod erode;
+mod flow;
+mod transport;
+
+use self::{
+    erode::{Erosion, PipeBed},
+    flow::FlowRow,
+    transport::SedimentTransport,
+};
+use super::{
+    FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,
+    surface::{LEVEL, SUSPENDED, Surface, WATER},
+};
+use crate::{
+    core::{aligned::Aligned, grid::Grid, terrain::Terrain},
+    process::memory::{Memories, Memory},
+    simd::{
+        cells::{Cells, Pass, over_row, with_vector_unit},
+        stencil::{Border, Tally, Window, sides},
+        strip::{Strip, for_strips},
+    },
+};
+
+/// Part of the stability limit c·Δt/l ≤ 0.499 that is used.
+pub(super) const COURANT: f32 = 0.35;
+
+/// Out-fluxes in cubic metres per second.
+#[derive(Clone)]
+pub(super) struct Pipes {
+    size: (usize, usize),
+    /// To the left, right, above and below.
+    flux: [Aligned; 4],
+    /// Those of the next step, if they are shown.
+    seen: Option<[Aligned; 4]>,
+    /// Speed with which water passed a cell in the last step; no more is shown.
+    fastest: f32,
+}
+
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
+const ABOVE: usize = 2;
+const BELOW: usize = 3;
+
+/// Fluxes of a cell depend on what lies a row farther, and so do erosion and transport, each on the one before.
+const MARGIN: usize = 3;
+
+impl Pipes {
+    pub(super) fn memories(&mut self) -> Memories<'_> {
+        let names = ["flux left", "flux right", "flux above", "flux below"];
+        names.into_iter().zip(&mut self.flux).map(|(name, flux)| (name, Memory::Cells(flux))).collect()
+    }
+
+    pub(super) fn still(terrain: &Terrain) -> Self {
+        let size = (terrain.width(), terrain.height());
+        Self {
+            size,
+            flux: std::array::from_fn(|_| Aligned::filled(size.0 * size.1, 0.0)),
+            seen: None,
+            fastest: f32::INFINITY,
+        }
+    }
+
+    pub(super) fn fit(&self, terrain: &Terrain) -> bool {
+        self.size == (terrain.width(), terrain.height())
+    }
+
+    /// Forgets the fluxes that were kept to be shown.
+    pub(super) fn look_away(&mut self) {
+        self.seen = None;
+    }
+
+    /// Velocity along columns and rows, in metres per second: as eq. 8, but by the present depth, and without what a sea
+    /// drives over the border. Films that hardly flow have none.
+    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
+        let (width, height) = self.size;
+        let flux = self.seen.as_ref().unwrap_or(&self.flux);
+        let at = |side: usize, x: isize, y: isize| {
+            let place = terrain.edge.index(x, width).zip(terrain.edge.index(y, height));
+            place.map_or(0.0, |(x, y)| flux[side][y * width + x])
+        };
+        let along = |x: usize, y: usize, [back, ahead]: [usize; 2], (dx, dy): (isize, isize)| {
+            let depth = terrain.water.at(x, y);
+            let per_flux = 0.5 / terrain.cell_size * depth / (depth * depth + FILM_SQUARE);
+            let (x, y) = (x as isize, y as isize);
+            let came = at(ahead, x - dx, y - dy) - at(back, x + dx, y + dy);
+            let goes = at(ahead, x, y) - at(back, x, y);
+            ((came + goes) * per_flux).clamp(-self.fastest, self.fastest)
+        };
+        [
+            Grid::from_fn(width, height, |x, y| along(x, y, [LEFT, RIGHT], (1, 0))),
+            Grid::from_fn(width, height, |x, y| along(x, y, [ABOVE, BELOW], (0, 1))),
+        ]
+    }
+
+    /// Finds the fluxes that the surface drives, limited to what is there; moves the water, exchanges sediment with the bed,
+    /// carries sediment on, and lets water evaporate; or finds the fluxes alone, to be seen.
+    pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> WaterSums {
+        let border = Border::of(terrain);
+        let (width, size) = (border.width, terrain.cell_size);
+        let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
+        let rain = Rain::new(rain.as_deref(), params, None, dt);
+        let beyond = Shore { start, sea_level: params.sea_level };
+        let laws = Laws {
+            push: params.gravity * params.pipe_area * dt / size,
+            area_over_dt: size * size / dt.max(f32::MIN_POSITIVE),
+            bed: PipeBed::new(params, size, dt),
+            shift: dt / size,
+        };
+        self.fastest = laws.bed.fastest;
+        self.seen = (work == Work::Flow).then(|| self.flux.clone());
+        let flux = self.seen.as_mut().unwrap_or(&mut self.flux);
+        let [left, right, above, below] = flux.each_mut().map(|flux| (&mut flux[..], width));
+        let [bedrock, sand, water, suspended, softness] =
+            [bedrock, sand, water, suspended, softness].map(|layer| (&mut layer[..], width));
+        let layers = [bedrock, sand, water, suspended, softness, left, right, above, below];
+        let bands = for_strips(border, layers, MARGIN, |strip| {
+            let (layers, flux) = strip.split();
+            with_vector_unit(PipeSweep { layers, flux, rain, beyond, laws, work })
+        });
+        bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
+            sums += band;
+            sums
+        })
+    }
+}
+
+/// The numbers of a step.
+#[derive(Clone, Copy)]
+struct Laws {
+    /// What a metre of difference adds to the flux of a pipe, in square metres per second: A·g·Δt/l.
+    push: f32,
+    /// What a metre of water would give as a flux if all of it left: l²/Δt.
+    area_over_dt: f32,
+    bed: PipeBed,
+    /// Δt/l.
+    shift: f32,
+}
+
+/// A step on a strip.
+struct PipeSweep<'a> {
+    /// Bedrock, sand, water, suspended, softness.
+    layers: Strip<'a, 5>,
+    flux: Strip<'a, 4>,
+    rain: Rain<'a>,
+    beyond: Shore<'a>,
+    laws: Laws,
+    work: Work,
+}
+
+impl Pass for PipeSweep<'_> {
+    type Output = WaterSums;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> WaterSums {
+        let Self { mut layers, mut flux, rain, beyond, laws, work } = self;
+        let (border, own) = (layers.border(), layers.rows());
+        let width = border.width;
+        let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
+        let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
+        let mut transport = SedimentTransport::new(border, laws.shift);
+        let (mut rained, mut held) = (Aligned::filled(width, 0.0), Tally::default());
+        let (flows, erodes, carries) = match work {
+            Work::Flow => (own.clone(), 0..0, 0..0),
+            Work::Whole => (layers.reach(2), layers.reach(1), own.clone()),
+        };
+        // Each stage is a row ahead of the one that needs it.
+        for y in own.start - 2 * MARGIN as isize..own.end {
+            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: false });
+            if flows.contains(&(y + 2)) {
+                let y = y + 2;
+                let rained = rain.fall(border.on_map(y), &mut rained);
+                let [over, level, under] = surface.around(LEVEL, y);
+                let water = &layers.row(WATER, y)[..width];
+                let [left, here, right] = sides(level, width);
+                let levels = [here, left, right, sides(over, width)[1], sides(under, width)[1]];
+                let [to_left, to_right, to_above, to_below] = flux.rows_mut(y);
+                let flux =
+                    [&mut to_left[..width], &mut to_right[..width], &mut to_above[..width], &mut to_below[..width]];
+                let (push, area_over_dt, held) = (laws.push, laws.area_over_dt, &mut held);
+                over_row::<V>(width, FlowRow { push, area_over_dt, levels, water, rained, flux, held: &mut *held });
+                held.end_row(own.contains(&y));
+            }
+            if erodes.contains(&(y + 1)) {
+                let rained = rain.fall(border.on_map(y + 1), &mut rained);
+                erosion.row::<V>(y + 1, &surface, &flux, &mut layers, rained, own.contains(&(y + 1)));
+            }
+            if carries.contains(&y) {
+                let suspended = &mut layers.rows_mut(y)[SUSPENDED][..width];
+                transport.row::<V>(y, &erosion.moved, suspended);
+            }
+        }
+        WaterSums { solid_lost: transport.lost(), held: held.total() as u64, ..erosion.sums() }
+    }
+}

@@ -1,0 +1,72 @@
+//! Ground and surface of the fluid, row by row, with the rain of a step.
+
+use super::{Rain, Shore};
+use crate::simd::{
+    cells::{Cells, RowKernel, over_row},
+    stencil::Quantities,
+    strip::Strip,
+};
+
+/// The layers of a strip of water, from the first on.
+pub(super) const BEDROCK: usize = 0;
+pub(super) const SAND: usize = 1;
+pub(super) const WATER: usize = 2;
+pub(super) const SUSPENDED: usize = 3;
+
+/// What drives the flow, as [`Quantities`] [`GROUND`] and [`LEVEL`].
+pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
+    pub strip: &'a Strip<'layers, LAYERS>,
+    pub rain: Rain<'a>,
+    pub beyond: Shore<'a>,
+    /// Whether the fluid is water and sediment, or water alone.
+    pub muddy: bool,
+}
+
+pub(super) const GROUND: usize = 0;
+pub(super) const LEVEL: usize = 1;
+
+impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
+    #[inline(always)]
+    fn row<V: Cells>(&self, y: isize, [ground, level]: [&mut [f32]; 2]) {
+        let width = ground.len();
+        // Where the rain differs from cell to cell, it stands where the level will.
+        let uneven = self.rain.fall(self.strip.border().on_map(y), level).row.is_some();
+        let rain = (!uneven).then_some(self.rain.amount);
+        let [bedrock, sand, water, suspended] =
+            [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &self.strip.row(layer, y)[..width]);
+        let suspended = self.muddy.then_some(suspended);
+        let (ground, level) = (&mut ground[..width], &mut level[..width]);
+        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, rain, ground, level });
+    }
+
+    #[inline(always)]
+    fn beyond(&self, index: usize) -> [f32; 2] {
+        let (ground, depth) = self.beyond.at(index);
+        [ground, ground + depth]
+    }
+}
+
+struct SurfaceRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    water: &'a [f32],
+    suspended: Option<&'a [f32]>,
+    /// The rain of this step, unless `level` holds it before.
+    rain: Option<f32>,
+    ground: &'a mut [f32],
+    level: &'a mut [f32],
+}
+
+impl RowKernel for SurfaceRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
+        let rain = self.rain.map_or_else(|| V::load(self.level, x), V::all);
+        let mut fluid = V::load(self.water, x) + rain;
+        if let Some(suspended) = self.suspended {
+            fluid = fluid + V::load(suspended, x);
+        }
+        ground.store(self.ground, x);
+        (ground + fluid).store(self.level, x);
+    }
+}

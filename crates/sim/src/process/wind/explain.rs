@@ -1,0 +1,57 @@
+//! Why the wind lifts sand in a cell, or why it does not.
+
+use super::{
+    super::{
+        Mode, Process,
+        explain::{Cell, Explanation, Term},
+    },
+    Wind, WindLaw, steps,
+    wetness::{SATURATED, SHELTERS},
+};
+use crate::core::terrain::Terrain;
+
+/// What the wind does in a cell; none under laws that are about single grains, and before the first tick.
+pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+    let (setup, params) = (wind.setup(), &wind.setup().params);
+    let maps = wind.spare.as_ref().filter(|maps| maps.fit(terrain))?;
+    if params.mode != Mode::Default || params.law != WindLaw::BoundaryLayer {
+        return None;
+    }
+    let cell = Cell { terrain, place, mode: params.mode };
+    let strength = cell.number(setup, |params| params.strength);
+    let over_plain = f64::from(steps::shear(strength as f32));
+    let times = wind.air.shear_at(&maps.seen, place[0], place[1])?;
+    let (shear, wet) = (over_plain * f64::from(times), cell.of(&maps.wet));
+    let dry = f64::from(params.threshold);
+    let bound = 1.21 * libm::pow(f64::from(SATURATED) * wet, 2.0 / 3.0);
+    let threshold = dry * (1.0 + bound);
+    let excess = (shear - threshold).max(0.0);
+    let capacity = cell.number(setup, |params| params.capacity);
+    let carries = capacity * shear.sqrt() * excess / (1.0 - dry).max(1e-3);
+    let (sand, water) = (cell.of(&terrain.sand), cell.of(&terrain.water));
+    let outcome = if water > f64::from(SHELTERS) {
+        "Water covers the ground and shelters it: what the wind carries falls into it."
+    } else if excess == 0.0 && times == 0.0 {
+        "The air is still here, behind a sharp crest: all sand that comes falls."
+    } else if excess == 0.0 && shear > dry {
+        "Water binds the grains: the wind is too weak for sand that is so wet."
+    } else if excess == 0.0 {
+        "The wind is too weak here: its shear is below the threshold, and nothing is lifted."
+    } else if sand < 1e-4 {
+        "The wind could carry sand, but there is none to lift: it goes on with what it brings."
+    } else {
+        "The wind takes up sand until it carries qs; where qs falls along its way, sand is laid down."
+    };
+    let terms = vec![
+        Term::new("τ", "shear of the wind here, without gusts; 1 over a plain at the usual strength", shear, ""),
+        Term::new("τ/τ₀", "how many times as large as over a plain the land makes it", times, ""),
+        Term::new("w", "wetness of the sand", wet, ""),
+        Term::new("τ_dry", "shear below which no dry sand moves", dry, ""),
+        Term::new("τt", "shear below which this sand does not move", threshold, ""),
+        Term::new("Q", "capacity", capacity, "m²/tick"),
+        Term::new("sand", "depth of the sand", sand, "m"),
+        Term::new("qs", "sand that the wind can carry", carries, "m²/tick"),
+    ];
+    let equation = "qs = Q·√τ·max(0, τ − τt)/(1 − τ_dry),   τt = τ_dry·(1 + 1.21·w^(2/3))";
+    Some(Explanation { equation, terms, outcome: outcome.to_owned() })
+}

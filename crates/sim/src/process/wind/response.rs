@@ -1,0 +1,253 @@
+//! What the wind close to the ground answers to the shape of the ground, by Fourier transform.
+//!
+//! Heights are real, so two columns go through a transform as one, and half of the waves tell all. Columns are transformed in blocks
+//! (`sim/fourier.rs`), then rows, each block of which is multiplied and transformed back at once; both answers come back through the
+//! columns together, one as the real part and the other as the imaginary one.
+
+use rayon::prelude::*;
+
+use super::air::Airflow;
+use crate::simd::{
+    cells::{Cells, MOST, Pass, with_vector_unit},
+    fourier::{Columns, Complexes, Transform, product, smooth},
+};
+
+/// Beyond a border that does not wrap, so many cells lead from one side to the other: an eighth of the map, but not fewer than these.
+const PADDING: usize = 8;
+
+/// Transforms of a map, and what they leave.
+#[derive(Clone, Default)]
+pub(super) struct Response {
+    /// Of rows and of columns.
+    transforms: Option<[Transform; 2]>,
+    /// Blocks of sixteen columns, each row by row: waves along columns, and in the end what was found.
+    blocks: Vec<Complexes>,
+    /// Rows of a block.
+    tall: usize,
+    /// Sixteen waves along columns after the other, each with both answers column by column.
+    answers: Vec<Complexes>,
+}
+
+/// The map whose answer is sought.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'a> {
+    /// Heights, in metres.
+    pub heights: &'a [f32],
+    pub size: [usize; 2],
+    pub cell_size: f32,
+    /// Whether it goes round.
+    pub periodic: bool,
+    /// What is taken off all heights, so that fewer digits are lost.
+    pub middle: f32,
+}
+
+impl Response {
+    /// Finds δτ and δτ_y of the formulas of `air.rs`, and puts what `finish` makes of them into the blocks. That is called with the
+    /// number of each block and with its rows: δτ is the imaginary part of each, δτ_y the real one.
+    pub fn find(&mut self, shape: Shape<'_>, wind: Airflow, finish: impl Fn(usize, &mut [Complexes]) + Sync) {
+        let [width, height] = shape.size;
+        let sides = shape.size.map(|side| if shape.periodic { side } else { smooth(side + (side / 8).max(PADDING)) });
+        let transforms = self.transforms.take().filter(|plans| plans.each_ref().map(Transform::side) == sides);
+        let transforms = &*self.transforms.insert(transforms.unwrap_or_else(|| sides.map(Transform::new)));
+        let [columns, rows] = sides;
+        let (half, pairs) = (rows / 2 + 1, columns.div_ceil(2 * MOST));
+        self.tall = half.max(height);
+        let tall = self.tall;
+        self.blocks.resize(2 * pairs * tall, Complexes::default());
+        self.answers.resize(half.div_ceil(MOST) * columns * 2, Complexes::default());
+        let pairs = self.blocks.par_chunks_mut(2 * tall).enumerate();
+        pairs.for_each_init(Columns::default, |room, (pair, out)| {
+            room.rows.resize(rows, Complexes::default());
+            for (y, row) in room.rows.iter_mut().enumerate() {
+                shape.gather(2 * pair * MOST, y, sides, &mut row.re);
+                shape.gather((2 * pair + 1) * MOST, y, sides, &mut row.im);
+            }
+            with_vector_unit(Down { transform: &transforms[1], room, out: out.split_at_mut(tall).into() });
+        });
+        let answer = Answer::new(wind, sides, shape.cell_size);
+        let blocks = &self.blocks[..];
+        let waves = self.answers.par_chunks_mut(2 * columns).enumerate();
+        waves.for_each_init(Default::default, |room: &mut [Columns; 2], (block, out)| {
+            let first = block * MOST;
+            for (block, rows) in room[0].cleared(columns).chunks_mut(MOST).enumerate() {
+                let waves = blocks[block * tall..][first..half.min(first + MOST)].iter();
+                for (lane, wave) in waves.enumerate() {
+                    for (column, row) in rows.iter_mut().enumerate() {
+                        (row.re[lane], row.im[lane]) = (wave.re[column], wave.im[column]);
+                    }
+                }
+            }
+            let down = &answer.down[first..];
+            with_vector_unit(Across { transform: &transforms[0], answer: &answer, down, room, out });
+        });
+        let answers = &self.answers[..];
+        let blocks = self.blocks.par_chunks_mut(tall).take(width.div_ceil(MOST)).enumerate();
+        blocks.for_each_init(Columns::default, |room, (block, out)| {
+            room.rows.resize(rows, Complexes::default());
+            let first = block * MOST;
+            for (waves, answers) in answers.chunks(2 * columns).enumerate() {
+                for (column, both) in answers[2 * first..].chunks_exact(2).take(MOST).enumerate() {
+                    back(both, &mut room.rows, waves * MOST, column);
+                }
+            }
+            with_vector_unit(Back { transform: &transforms[1], room });
+            out[..height].copy_from_slice(&room.rows[..height]);
+            finish(block, &mut out[..height]);
+        });
+    }
+
+    /// What was found for sixteen columns in a row.
+    #[inline]
+    pub fn found(&self, block: usize, y: usize) -> &Complexes {
+        &self.blocks[block * self.tall + y]
+    }
+}
+
+/// Puts both answers for a column, from wave `first` on, together as one spectrum: the second one times i. Real and imaginary parts
+/// come exchanged, and stay so.
+#[inline]
+fn back(both: &[Complexes], rows: &mut [Complexes], first: usize, column: usize) {
+    let (side, half) = (rows.len(), rows.len() / 2 + 1);
+    let [own, other] = [&both[0], &both[1]];
+    for (lane, wave) in (first..half.min(first + MOST)).enumerate() {
+        let ([a, b], [c, d]) = ([own.im[lane], own.re[lane]], [other.im[lane], other.re[lane]]);
+        // The opposite wave first, where both are the same.
+        let opposite = &mut rows[(side - wave) % side];
+        (opposite.im[column], opposite.re[column]) = (a + d, c - b);
+        (rows[wave].im[column], rows[wave].re[column]) = (a - d, c + b);
+    }
+}
+
+impl Shape<'_> {
+    /// The heights of the columns from `first` on in a row. Beyond a border that does not wrap, the way leads from the last row to the
+    /// first one, and so with columns.
+    fn gather(&self, first: usize, y: usize, [columns, rows]: [usize; 2], out: &mut [f32; MOST]) {
+        let [width, height] = self.size;
+        let row = |y: usize| &self.heights[y * width..][..width];
+        let (own, other, part) = (row(y.min(height - 1)), row(0), between_sides(y, height, rows));
+        let at = |own: f32, other: f32| own + part * (other - own) - self.middle;
+        let inside = width.saturating_sub(first).min(MOST);
+        let (inner, outer) = out.split_at_mut(inside);
+        if inside > 0 {
+            let rows = own[first..][..inside].iter().zip(&other[first..][..inside]);
+            inner.iter_mut().zip(rows).for_each(|(out, (&own, &other))| *out = at(own, other));
+        }
+        for (out, x) in outer.iter_mut().zip(first + inside..) {
+            let [last, first] = [width - 1, 0].map(|x| at(own[x], other[x]));
+            *out = if x < columns { last + between_sides(x, width, columns) * (first - last) } else { 0.0 };
+        }
+    }
+}
+
+/// How far a place beyond the border lies on the way from the last one before it back to the first one.
+fn between_sides(place: usize, side: usize, padded: usize) -> f32 {
+    if place < side { 0.0 } else { (place + 1 - side) as f32 / (padded + 1 - side) as f32 }
+}
+
+/// Two blocks of columns, as real and as imaginary parts: their waves, times two.
+struct Down<'a> {
+    transform: &'a Transform,
+    room: &'a mut Columns,
+    out: [&'a mut [Complexes]; 2],
+}
+
+impl Pass for Down<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Cells>(self) {
+        let Self { transform, room, out: [one, other] } = self;
+        transform.run(room);
+        let side = room.rows.len();
+        for wave in 0..=side / 2 {
+            for lane in (0..MOST).step_by(V::COUNT) {
+                let [a, b] = room.rows[wave].load::<V>(lane);
+                let [c, d] = room.rows[(side - wave) % side].load::<V>(lane);
+                one[wave].store(lane, [a + c, b - d]);
+                other[wave].store(lane, [b + d, c - a]);
+            }
+        }
+    }
+}
+
+/// By what waves are multiplied.
+struct Answer {
+    wind: Airflow,
+    per_wave: f32,
+    /// Wave numbers along rows and along columns, in 1/m, and how much is left of such a wave.
+    across: Vec<[f32; 2]>,
+    down: Vec<[f32; 2]>,
+}
+
+impl Answer {
+    fn new(wind: Airflow, sides: [usize; 2], cell_size: f32) -> Self {
+        let [across, down] = sides.map(|side| {
+            let number = |index: usize| if 2 * index > side { index as f32 - side as f32 } else { index as f32 };
+            let wave = |index| number(index) * (std::f32::consts::TAU / (side as f32 * cell_size));
+            let left = |wave: f32| libm::expf(-0.5 * (wind.blur * wave) * (wind.blur * wave));
+            // As many as blocks have.
+            (0..side.next_multiple_of(MOST)).map(|index| [wave(index), left(wave(index))]).collect()
+        });
+        Self { wind, per_wave: 0.5 * wind.speed_up / (sides[0] * sides[1]) as f32, across, down }
+    }
+}
+
+/// Sixteen waves along columns: their transforms along rows, multiplied, back again.
+struct Across<'a> {
+    transform: &'a Transform,
+    answer: &'a Answer,
+    down: &'a [[f32; 2]],
+    room: &'a mut [Columns; 2],
+    out: &'a mut [Complexes],
+}
+
+impl Pass for Across<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Cells>(self) {
+        let Self { transform, answer: &Answer { wind, per_wave, ref across, .. }, down, room: [one, other], out } =
+            self;
+        transform.run(one);
+        let lanes: [[f32; MOST]; 2] =
+            [0, 1].map(|part| std::array::from_fn(|lane| down.get(lane).map_or(0.0, |wave| wave[part])));
+        let [cos, sin] = wind.heading.map(V::all);
+        other.rows.clear();
+        for (row, &[kx, left]) in one.rows.iter_mut().zip(across) {
+            let mut aside_row = Complexes::default();
+            for lane in (0..MOST).step_by(V::COUNT) {
+                let (kx, ky) = (V::all(kx), V::load(&lanes[0], lane));
+                let left = V::all(per_wave * left) * V::load(&lanes[1], lane);
+                let gain = left / (kx * kx + ky * ky).max(V::all(f32::MIN_POSITIVE)).sqrt();
+                let (along, aside) = (kx * cos + ky * sin, ky * cos - kx * sin);
+                let size = along.max(-along);
+                let wave = row.load::<V>(lane);
+                let [re, im] = product(wave, [along * along * gain, V::all(wind.lead) * along * size * gain]);
+                let turns = along * aside * gain;
+                // Exchanged, for the way back.
+                row.store(lane, [im, re]);
+                aside_row.store(lane, [wave[1] * turns, wave[0] * turns]);
+            }
+            other.rows.push(aside_row);
+        }
+        transform.run(one);
+        transform.run(other);
+        for (out, (one, other)) in out.chunks_exact_mut(2).zip(one.rows.iter().zip(&other.rows)) {
+            (out[0], out[1]) = (*one, *other);
+        }
+    }
+}
+
+struct Back<'a> {
+    transform: &'a Transform,
+    room: &'a mut Columns,
+}
+
+impl Pass for Back<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Cells>(self) {
+        self.transform.run(self.room);
+    }
+}

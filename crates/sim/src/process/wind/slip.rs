@@ -1,0 +1,280 @@
+//! Slip faces: sand slides down the steepest way until it lies at its angle of repose, whichever way that is.
+//!
+//! Between two cells beside each other
+//!
+//! ```text
+//! s = |∇h|, of the difference between both and of those across it       slides: k·Δh·max(0, 1 − tan φ/s)
+//! ```
+//!
+//! so what counts is the true slope, not that along rows, columns and diagonals: those would let sand lie at 35° between them where it
+//! lies at 33° along them. No cell gives more than a quarter of its sand to another. Over an open border the wind alone carries sand.
+//!
+//! The map is cut into tiles. After a round, only those are looked at again where sand slid, and those beside them: elsewhere
+//! nothing has changed, and nothing slid before.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::settle::closed;
+use crate::{
+    core::terrain::Terrain,
+    process::masked::{Number, Scaled},
+    simd::{
+        cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
+        stencil::{Border, Tally},
+    },
+};
+
+/// Share k of what is too steep that slides in a round: up to 1/4 nothing swings.
+const SHARE: f32 = 0.24;
+/// Side of a tile, in cells.
+const SIDE: usize = MOST;
+/// The same with a cell more at either end.
+const WIDE: usize = SIDE + 2;
+
+/// Lets sand slide in so many rounds at most, fewer if it lies before. `lies` is the difference of height between cells at which it
+/// rests, and is the same everywhere if `even`. Returns what slid and by how much the sand really grew, in metres times cells.
+pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, rounds: u32) -> [f64; 2] {
+    let border = closed(terrain);
+    let Terrain { bedrock, sand, .. } = terrain;
+    let tiles = Tiles::of(border);
+    let mut looked_at: Vec<usize> = (0..tiles.across * tiles.down).collect();
+    let mut sums = [0.0, 0.0];
+    for _ in 0..rounds {
+        let ground = Ground { bedrock, sand, border, lies, even };
+        let slid: Vec<Slid> = looked_at.par_iter().filter_map(|&tile| ground.slide(tile, tiles)).collect();
+        if slid.is_empty() {
+            break;
+        }
+        sand.par_chunks_mut(SIDE * border.width).enumerate().for_each(|(band, rows)| {
+            let [first, last] =
+                [band, band + 1].map(|band| slid.partition_point(|slid| slid.tile < band * tiles.across));
+            for Slid { tile, sand, .. } in &slid[first..last] {
+                let columns = tiles.columns(*tile);
+                for (row, sand) in rows.chunks_mut(border.width).zip(&**sand) {
+                    row[columns.clone()].copy_from_slice(&sand[..columns.len()]);
+                }
+            }
+        });
+        sums = slid.iter().fold(sums, |[all, grown], slid| [all + slid.sum, grown + slid.grown]);
+        looked_at = tiles.around(slid.iter().map(|slid| slid.tile));
+    }
+    sums
+}
+
+/// How the map is cut. Tiles are numbered row by row.
+#[derive(Clone, Copy)]
+struct Tiles {
+    border: Border,
+    across: usize,
+    down: usize,
+}
+
+impl Tiles {
+    fn of(border: Border) -> Self {
+        Self { border, across: border.width.div_ceil(SIDE), down: border.height.div_ceil(SIDE) }
+    }
+
+    fn columns(&self, tile: usize) -> Range<usize> {
+        let first = tile % self.across * SIDE;
+        first..(first + SIDE).min(self.border.width)
+    }
+
+    fn rows(&self, tile: usize) -> Range<usize> {
+        let first = tile / self.across * SIDE;
+        first..(first + SIDE).min(self.border.height)
+    }
+
+    /// These tiles and those around each, in order.
+    fn around(&self, tiles: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut near = vec![false; self.across * self.down];
+        let beside =
+            |place: usize, count: usize| [-1, 0, 1].map(|step| self.border.edge.nearest(place as isize + step, count));
+        for tile in tiles {
+            for row in beside(tile / self.across, self.down) {
+                beside(tile % self.across, self.across)
+                    .iter()
+                    .for_each(|column| near[row * self.across + column] = true);
+            }
+        }
+        (0..near.len()).filter(|&tile| near[tile]).collect()
+    }
+}
+
+/// What slid in a tile.
+struct Slid {
+    tile: usize,
+    /// Its sand afterwards.
+    sand: Box<[[f32; SIDE]; SIDE]>,
+    sum: f64,
+    grown: f64,
+}
+
+/// What slides, and where it rests.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    border: Border,
+    lies: Scaled<'a, 1>,
+    even: bool,
+}
+
+impl Ground<'_> {
+    /// What slides in a tile, if anything does.
+    fn slide(&self, tile: usize, tiles: Tiles) -> Option<Slid> {
+        let Border { width, height, edge } = self.border;
+        let (columns, rows) = (tiles.columns(tile), tiles.rows(tile));
+        let place = Places { columns: columns.len(), rows: rows.len() };
+        let [mut ground, mut sand, mut lies] = [[[0.0; WIDE]; WIDE]; 3];
+        for (line, y) in (rows.start as isize - 1..=rows.end as isize).enumerate() {
+            let y = edge.nearest(y, height);
+            let row = y * width..(y + 1) * width;
+            let (bedrock, layer) = (&self.bedrock[row.clone()], &self.sand[row]);
+            let (ground, sand) = (&mut ground[line], &mut sand[line]);
+            if columns.start > 0 && columns.start + SIDE < width {
+                let near = columns.start - 1..columns.start - 1 + WIDE;
+                sand.copy_from_slice(&layer[near.clone()]);
+                let rock = bedrock[near].iter().zip(&*sand);
+                ground.iter_mut().zip(rock).for_each(|(ground, (rock, sand))| *ground = rock + sand);
+            } else {
+                let cells = ground.iter_mut().zip(sand).take(columns.len() + 2);
+                for (column, (ground, sand)) in cells.enumerate() {
+                    let x = edge.nearest((columns.start + column) as isize - 1, width);
+                    (*ground, *sand) = (bedrock[x] + layer[x], layer[x]);
+                }
+            }
+            if !self.even {
+                for (column, lies) in lies[line][..columns.len() + 2].iter_mut().enumerate() {
+                    let x = edge.nearest((columns.start + column) as isize - 1, width);
+                    [*lies] = self.lies.at(x, y);
+                }
+            }
+        }
+        let [even] = self.lies.at(0, 0);
+        let slid = if self.even {
+            with_vector_unit(Slip { place, ground: &ground, sand: &sand, lies: [even; WIDE] })
+        } else {
+            with_vector_unit(Slip { place, ground: &ground, sand: &sand, lies: lies.each_ref().map(|row| &row[..]) })
+        };
+        slid.map(|(sand, [sum, grown])| Slid { tile, sand, sum, grown })
+    }
+}
+
+/// Columns and rows of a tile.
+#[derive(Clone, Copy)]
+struct Places {
+    columns: usize,
+    rows: usize,
+}
+
+/// A round in a tile. All has a cell more around the tile.
+struct Slip<'a, N> {
+    place: Places,
+    ground: &'a [[f32; WIDE]; WIDE],
+    sand: &'a [[f32; WIDE]; WIDE],
+    lies: [N; WIDE],
+}
+
+impl<N: Number> Pass for Slip<'_, N> {
+    type Output = Option<(Box<[[f32; SIDE]; SIDE]>, [f64; 2])>;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> Self::Output {
+        let Self { place: Places { columns, rows }, ground, sand, lies } = self;
+        let mut out = [[0.0; SIDE]; SIDE];
+        let (mut slid, mut slides) = (Tally::default(), false);
+        for (y, out) in out.iter_mut().enumerate().take(rows) {
+            let lies = [lies[y], lies[y + 1], lies[y + 2]];
+            let [ground, sand] = [ground, sand].map(|layer| [&layer[y][..], &layer[y + 1][..], &layer[y + 2][..]]);
+            let row = SlipRow { lies, ground, sand, out, slid: &mut slid, slides: &mut slides };
+            over_row::<V>(columns, row);
+            slid.end_row(slides);
+        }
+        if !slides {
+            return None;
+        }
+        // It may only come from other tiles.
+        let (mut grown, mut changes) = ([0.0; SIDE], false);
+        for (new, old) in out.iter().zip(&sand[1..]).take(rows) {
+            for (grown, (&new, &old)) in grown.iter_mut().zip(new.iter().zip(&old[1..])).take(columns) {
+                *grown += f64::from(new) - f64::from(old);
+                changes |= new != old;
+            }
+        }
+        let grown = grown.iter().sum();
+        changes.then(|| (Box::new(out), [slid.total(), grown]))
+    }
+}
+
+struct SlipRow<'a, N> {
+    /// Above, here and below, as all that follows.
+    lies: [N; 3],
+    ground: [&'a [f32]; 3],
+    sand: [&'a [f32]; 3],
+    out: &'a mut [f32],
+    slid: &'a mut Tally,
+    /// Whether anything slides in the row.
+    slides: &'a mut bool,
+}
+
+impl<N: Number> SlipRow<'_, N> {
+    /// How much lower one cell around lies than another.
+    #[inline(always)]
+    fn falls<V: Cells>(&self, from: [usize; 2], to: [usize; 2], x: usize) -> V {
+        V::load(self.ground[from[0]], x + from[1]) - V::load(self.ground[to[0]], x + to[1])
+    }
+
+    /// How much lower a cell beside this one is, and the square of the slope between them, as a difference of height between cells.
+    #[inline(always)]
+    fn slope<V: Cells>(&self, [row, column]: [usize; 2], x: usize) -> [V; 2] {
+        let falls = self.falls::<V>([1, 1], [row, column], x);
+        let (across, own) = if row == 1 {
+            (self.falls::<V>([0, column], [2, column], x), self.falls::<V>([0, 1], [2, 1], x))
+        } else {
+            (self.falls::<V>([row, 0], [row, 2], x), self.falls::<V>([1, 0], [1, 2], x))
+        };
+        // The mean of squares, as of two slopes beside each other the steeper one slides.
+        [falls, falls * falls + V::all(0.125) * (across * across + own * own)]
+    }
+}
+
+const BESIDE: [[usize; 2]; 4] = [[1, 0], [1, 2], [0, 1], [2, 1]];
+
+impl<N: Number> RowKernel for SlipRow<'_, N> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (zero, one) = (V::all(0.0), V::all(1.0));
+        let own: V = self.lies[1].at(x + 1);
+        let mut slopes = [[zero; 2]; 4];
+        let mut steepest = zero;
+        let mut gentlest = own;
+        for (slope, place) in slopes.iter_mut().zip(BESIDE) {
+            *slope = self.slope(place, x);
+            steepest = steepest.max(slope[1]);
+            gentlest = gentlest.min(self.lies[place[0]].at(x + place[1]));
+        }
+        let sand = V::load(self.sand[1], x + 1);
+        if !steepest.any_above(gentlest * gentlest) {
+            sand.store(self.out, x);
+            return;
+        }
+        *self.slides = true;
+        let mut change = [zero; 4];
+        for ((change, place), [falls, square]) in change.iter_mut().zip(BESIDE).zip(slopes) {
+            // As the cell lets it that gives.
+            let other: V = self.lies[place[0]].at(x + place[1]);
+            let giver = V::load(self.sand[place[0]], x + place[1]);
+            let (lies, most) = (falls.if_above(zero, own, other), falls.if_above(zero, sand, giver));
+            let steeper = one - lies / square.sqrt().max(V::all(f32::MIN_POSITIVE));
+            let slides = V::all(SHARE) * (falls.max(-falls) * steeper.positive()).min(most);
+            *change = falls.if_above(zero, -slides, slides);
+        }
+        // Each beside its opposite.
+        let comes = (change[0] + change[1]) + (change[2] + change[3]);
+        (sand + comes).positive().store(self.out, x);
+        let goes = (change[0].min(zero) + change[1].min(zero)) + (change[2].min(zero) + change[3].min(zero));
+        self.slid.add(x, -goes);
+    }
+}

@@ -1,0 +1,305 @@
+//! A tick of the default law: steps in each of which the air is found, sand goes on by a cell, and lees slide.
+
+use rayon::prelude::*;
+
+use super::{
+    INFO, Maps, Params, Wind,
+    air::Airflow,
+    boundary::decay,
+    drift::{self, Beyond, Drift, Drifted, Exchange},
+    settle, slip,
+    waves::{DUST, stronger},
+    weather::Weather,
+    wetness::{SHELTERS, soak, surface},
+};
+use crate::{
+    core::{
+        grid::Grid,
+        rng::Stream,
+        terrain::{Edge, Terrain},
+    },
+    process::{
+        Context, Track,
+        masked::{Covered, Scaled},
+    },
+    simd::around::at_repose,
+};
+
+/// The wind for which the sand that it carries is stated.
+const STATED: f32 = 2.0;
+/// The saturation length is at least so many cells.
+const SHORTEST: f32 = 0.4;
+/// What is shorter than a few of these, in cells or saturation lengths, the air does not feel.
+const BLUR: f32 = 1.5;
+/// Sand that crosses a cell in a step over a plain, at most, as a share of the cell's volume up to its own size.
+const CROSSES: f32 = 0.1;
+/// In a tick sand in the air goes on by so many metres at least: far compared with what dunes do.
+const FARTHER: f32 = 1.0;
+/// Most steps of a tick.
+const MOST_STEPS: f32 = 16.0;
+/// Rounds of sliding for the greatest share of a cell that crosses it in a step.
+const ROUNDS: f32 = 24.0;
+/// Sand in the air, as a share of the cell size, is at most this.
+const FULL: f32 = 0.25;
+/// How much of the turbulence is felt close to the ground.
+const UNEVEN: f32 = 0.1;
+/// How far sand in the air drifts down a slope to the side of the wind, as a share of its way along the wind and of the slope (Hersen
+/// 2004). Without it furrows along the wind neither grow nor vanish, and every sheet of sand is full of them.
+const PULLS: f32 = 0.15;
+/// Cells over which a streak is drawn.
+const STREAK: usize = 128;
+/// Share by which sand that flies over a plain wears rock, of what it does where it hits it.
+const GRAZES: f32 = 0.02;
+
+/// Shear of a wind over a plain.
+pub(super) fn shear(strength: f32) -> f32 {
+    (strength / STATED) * (strength / STATED)
+}
+
+/// Sand that a strong breeze carries over each metre of a plain, in m²/s: 1.5·(ρ/g)·u*³ (Bagnold 1941) for a shear velocity u* of
+/// 0.5 m/s, over a bulk density of 1600 kg/m³. It tells for how long a tick stands.
+const STRONG_BREEZE: f64 = 1.5e-5;
+
+/// Sand that crosses a metre of a plain in a tick, in m².
+fn carried(params: &Params, strength: f32) -> f32 {
+    let shear = shear(strength);
+    params.capacity * shear.sqrt() * (shear - params.threshold).max(0.0) / (1.0 - params.threshold)
+}
+
+/// Distance over which the wind takes up its load, in metres.
+fn length(params: &Params, cell_size: f32) -> f32 {
+    params.saturation_length.max(SHORTEST * cell_size)
+}
+
+impl Wind {
+    /// Dries or wets the sand, in the time that the tick covers.
+    pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut Maps) {
+        let own = f64::from(self.setup.params.capacity) / STRONG_BREEZE;
+        self.setup.cover(own);
+        let seconds = context.covered.unwrap_or(own);
+        soak(&mut maps.wet, context.terrain, seconds as f32 / self.setup.params.drying);
+    }
+
+    /// Finds how many steps a tick has in a wind of this strength.
+    pub(super) fn count_steps(&mut self, terrain: &Terrain, strength: f32) {
+        let params = &self.setup.params;
+        let crosses = carried(params, strength) / (terrain.cell_size * terrain.cell_size);
+        let steps = (crosses / CROSSES).max(FARTHER / terrain.cell_size).ceil();
+        if crosses > CROSSES * MOST_STEPS {
+            self.setup.note([0, 1]);
+        }
+        self.steps = steps.clamp(1.0, MOST_STEPS) as u32;
+        self.slows = (CROSSES * MOST_STEPS / crosses).min(1.0);
+        self.rounds = (ROUNDS * self.slows * crosses / (CROSSES * self.steps as f32)).ceil().clamp(2.0, ROUNDS) as u32;
+        self.left = self.steps;
+    }
+
+    /// Puts sand in the air down where it is: the law has changed.
+    pub(super) fn land(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
+        let terrain = &mut *context.terrain;
+        let aloft = drift::sum(&maps.aloft);
+        if aloft == 0.0 {
+            return;
+        }
+        let before = drift::sum(&terrain.sand);
+        terrain.sand.iter_mut().zip(maps.aloft.iter()).for_each(|(sand, aloft)| *sand += aloft);
+        maps.aloft.fill(0.0);
+        self.owed += before + aloft - drift::sum(&terrain.sand);
+        let row = context.ledger.solid.row(INFO.key);
+        row.deposited += aloft * terrain.cell_area();
+        row.moved += aloft * terrain.cell_area();
+        row.carried = 0.0;
+    }
+
+    /// Finds the wind over the ground, if that has changed enough.
+    pub(super) fn meet(&mut self, terrain: &Terrain, maps: &mut Maps) {
+        let Some(Weather { heading, .. }) = self.weather else { return };
+        let params = &self.setup.params;
+        let Params { speed_up, lead, .. } = *params;
+        let blur = BLUR * params.saturation_length.max(terrain.cell_size);
+        let wind = Airflow { heading, speed_up, lead, blur };
+        let covered = self.setup.covered(terrain, params.mode);
+        let under = covered.as_ref().map_or(speed_up, |covered| covered.params.speed_up);
+        look(terrain, &mut maps.seen, wind.news(speed_up.max(under)));
+        let more = covered.as_ref().filter(|_| under != speed_up).map(|covered| {
+            let under = under / speed_up.max(f32::MIN_POSITIVE);
+            let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
+            Grid::from_fn(terrain.width(), terrain.height(), at)
+        });
+        self.air.find(&maps.seen, terrain, wind, more.as_ref());
+    }
+
+    /// A step of the sand in the air.
+    pub(super) fn carry(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
+        let terrain = &mut *context.terrain;
+        let Some(weather) = self.weather else { return };
+        let params = &self.setup.params;
+        let Params { threshold, turbulence, .. } = *params;
+        let heading = weather.heading;
+        let covered = self.setup.covered(terrain, params.mode);
+        if context.watched && self.left == self.steps {
+            self.tracks =
+                self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
+        }
+        let goes = [0, 1].map(|axis| {
+            let way = self.way[axis] + f64::from(heading[axis]);
+            self.way[axis] = way - way.round();
+            way.round() as isize
+        });
+        let beyond = match terrain.edge {
+            Edge::Wall => Beyond::Stops,
+            _ if self.returns(terrain) => Beyond::Returns,
+            _ => Beyond::Leaves,
+        };
+        let cell_size = terrain.cell_size;
+        let exchange = Exchange::new(params, covered.as_ref(), |own| {
+            let per_shear = self.slows * own.capacity / ((1.0 - own.threshold) * self.steps as f32 * cell_size);
+            let over_plain = shear(weather.strength * stronger(params, own));
+            [per_shear, over_plain, 1.0 - decay(cell_size / length(own, cell_size))]
+        });
+        let table = &*self.table.0;
+        let step = Drift {
+            air: &self.air,
+            goes,
+            beyond,
+            heading,
+            exchange,
+            threshold,
+            wet: &maps.wet,
+            most: FULL * cell_size,
+            uneven: UNEVEN * turbulence,
+            table,
+            pulls: PULLS / cell_size,
+            periodic: terrain.edge == Edge::Wrap,
+        };
+        let Drifted { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
+        let [worn, grown] = self.wear(terrain, maps, heading, covered.as_ref());
+        self.owed += missing + worn - grown;
+        self.left -= 1;
+        self.setup.counts.substeps += 1;
+        let area = terrain.cell_area();
+        let row = context.ledger.solid.row(INFO.key);
+        row.eroded += lifted * area;
+        row.deposited += (dropped + stopped) * area;
+        row.moved += (lifted + dropped + stopped + 2.0 * worn) * area;
+        row.outflow += left * area;
+        row.carried = aloft * area;
+    }
+
+    /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was and by how much
+    /// the sand really grew, in metres times cells.
+    fn wear(
+        &self,
+        terrain: &mut Terrain,
+        maps: &mut Maps,
+        [cos, sin]: [f32; 2],
+        covered: Option<&Covered<Params>>,
+    ) -> [f64; 2] {
+        let abrasion = Scaled::new(&self.setup.params, covered, |own| [own.abrasion]);
+        if abrasion.at(0, 0) == [0.0] && covered.is_none() {
+            return [0.0, 0.0];
+        }
+        let (width, height, cell_size, edge) = (terrain.width(), terrain.height(), terrain.cell_size, terrain.edge);
+        let Terrain { bedrock, sand, water, softness, .. } = terrain;
+        let (seen, aloft, air) = (&maps.seen, &maps.aloft, &self.air);
+        let layers = bedrock.par_chunks_mut(width).zip(sand.par_chunks_mut(width));
+        let layers = layers.zip(maps.abraded.par_chunks_mut(width)).enumerate();
+        let worn: Vec<[f64; 2]> = layers
+            .map(|(y, ((bedrock, sand), abraded))| {
+                let mut sums = [0.0, 0.0];
+                if !sand.iter().fold(false, |bare, &sand| bare | (sand < DUST * cell_size)) {
+                    return sums;
+                }
+                for x in 0..width {
+                    let cell = y * width + x;
+                    if sand[x] >= DUST * cell_size || aloft[cell] <= 0.0 || water[cell] > SHELTERS {
+                        continue;
+                    }
+                    let at = |x: isize, y: isize| seen[edge.nearest(y, height) * width + edge.nearest(x, width)];
+                    let (column, row) = (x as isize, y as isize);
+                    let rises = (at(column + 1, row) - at(column - 1, row)) * cos;
+                    let rises = (rises + (at(column, row + 1) - at(column, row - 1)) * sin) * (0.5 / cell_size);
+                    let [abrasion] = abrasion.at(x, y);
+                    let [shear, _] = air.at(x, y);
+                    let hits = 2.0 * softness[cell] * (rises.max(0.0) + GRAZES) * shear;
+                    let old = bedrock[x];
+                    bedrock[x] = old - abrasion * aloft[cell] * hits;
+                    let worn = old - bedrock[x];
+                    let before = sand[x];
+                    sand[x] += worn;
+                    abraded[x] += worn;
+                    sums[0] += f64::from(worn);
+                    sums[1] += f64::from(sand[x]) - f64::from(before);
+                }
+                sums
+            })
+            .collect();
+        worn.iter().fold([0.0, 0.0], |[worn, grown], row| [worn + row[0], grown + row[1]])
+    }
+
+    /// Lets sand slide that lies too steep.
+    pub(super) fn slip(&mut self, context: &mut Context<'_>) {
+        let terrain = &mut *context.terrain;
+        let params = &self.setup.params;
+        let covered = self.setup.covered(terrain, params.mode);
+        let lies = Scaled::new(params, covered.as_ref(), |own| {
+            let [beside, _] = at_repose(own.repose_angle, terrain.cell_size);
+            [beside]
+        });
+        let area = terrain.cell_area();
+        let row = context.ledger.solid.row(INFO.key);
+        let [slid, grown] = slip::slip(terrain, lies, covered.is_none(), self.rounds);
+        row.moved += 2.0 * slid * area;
+        row.eroded += slid * area;
+        row.deposited += slid * area;
+        self.owed -= grown;
+        self.owed = settle::repay(&mut terrain.sand, self.owed, context.tick, |_, sand| sand > 0.0);
+    }
+
+    /// The ways of some of the sand in the air.
+    fn streaks(&self, terrain: &Terrain, [cos, sin]: [f32; 2], aloft: &Grid, mut stream: Stream) -> Vec<Track> {
+        let (width, height) = (terrain.width(), terrain.height());
+        let returns = self.returns(terrain);
+        let mut starts: Vec<[f32; 2]> = Vec::new();
+        // Where nothing flies no streak begins.
+        for _ in 0..4 * self.setup.params.tracks {
+            let start = [stream.unit() * width as f32, stream.unit() * height as f32];
+            if starts.len() < self.setup.params.tracks as usize && aloft.at(start[0] as usize, start[1] as usize) > 0.0
+            {
+                starts.push(start);
+            }
+        }
+        let way = |[mut x, mut y]: [f32; 2]| {
+            let mut track = vec![[x, y]];
+            while track.len() < STREAK {
+                let [shear, lean] = self.air.at(x as usize, y as usize);
+                if shear == 0.0 {
+                    break;
+                }
+                (x, y) = (x + cos - lean * sin, y + sin + lean * cos);
+                if returns {
+                    (x, y) = (x.rem_euclid(width as f32), y.rem_euclid(height as f32));
+                }
+                if !(0.0..width as f32).contains(&x) || !(0.0..height as f32).contains(&y) {
+                    break;
+                }
+                track.push([x, y]);
+            }
+            track
+        };
+        starts.into_iter().map(way).filter(|track| track.len() > 2).collect()
+    }
+}
+
+/// Looks at the ground, unless no cell has changed by more than `news` since it was last seen.
+fn look(terrain: &Terrain, seen: &mut Grid, news: f32) {
+    let width = terrain.width();
+    let new = |(y, seen): (usize, &[f32])| {
+        let change = |(x, seen): (usize, &f32)| (surface(terrain, y * width + x) - seen).abs();
+        seen.iter().enumerate().map(change).fold(false, |any, change| any | (change > news))
+    };
+    let changed = seen.par_chunks(width).enumerate().any(new);
+    if changed {
+        seen.par_iter_mut().enumerate().with_min_len(4096).for_each(|(cell, seen)| *seen = surface(terrain, cell));
+    }
+}

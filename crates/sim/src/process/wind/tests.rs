@@ -1,0 +1,426 @@
+//! The checks of the wind: against published results, and what the default form promises.
+
+use std::fs;
+
+use super::{law2020::Constants2020, *};
+use crate::{
+    process::{contract::alone, water},
+    simd::real::Real,
+    simulation::Simulation,
+};
+
+fn data(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn reference(name: &str) -> Vec<f64> {
+    let values = data(name);
+    values.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+}
+
+/// The wind of the published program.
+const PUBLISHED: [f64; 2] = [std::f64::consts::SQRT_2; 2];
+
+/// Bedrock and sand after the reference's first grains, run one after the other, and the steps of each.
+fn run_reference<R>(count: usize) -> (Vec<f64>, Vec<f64>, Vec<u64>)
+where
+    R: Real + PartialOrd + Into<f64>,
+{
+    let params = Params::default();
+    let constants = Constants2020::<R>::new(&params, PUBLISHED, false);
+    let layer = |name: &str| reference(name).into_iter().map(R::splat).collect::<Vec<R>>();
+    let (mut bedrock, mut sand) = (layer("wind_bedrock0.f32"), layer("wind_sand0.f32"));
+    let list = String::from_utf8(data("wind_particles.txt")).expect("it is text");
+    let rows = list.lines().filter(|line| !line.starts_with('#')).take(count);
+    let steps = rows.map(|line| {
+        let fields: Vec<f64> = line.split_whitespace().map(|field| field.parse().expect("a number")).collect();
+        let (_, _, steps) =
+            law2020::run_alone([&mut bedrock, &mut sand], 64, 2, &constants, &params, [fields[2], fields[1]]);
+        if size_of::<R>() == 8 {
+            assert_eq!(steps, fields[3] as u64, "steps of grain {}", fields[0]);
+        }
+        steps
+    });
+    let steps = steps.collect();
+    let numbers = |layer: Vec<R>| layer.into_iter().map(Into::into).collect();
+    (numbers(bedrock), numbers(sand), steps)
+}
+
+fn worst(ours: &[f64], theirs: &[f64]) -> f64 {
+    ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn published_grains_in_f64_leave_what_the_reference_left() {
+    for count in [1, 10, 200] {
+        let (bedrock, sand, _) = run_reference::<f64>(count);
+        // Half a unit in the last place of the files' numbers.
+        assert!(worst(&sand, &reference(&format!("wind_sand_after{count}.f32"))) < 4e-9, "sand after {count}");
+        assert!(worst(&bedrock, &reference(&format!("wind_bedrock_after{count}.f32"))) < 4e-8, "rock after {count}");
+    }
+}
+
+#[test]
+fn published_grains_in_f32_stay_near_the_reference() {
+    let start = reference("wind_sand0.f32");
+    let theirs = reference("wind_sand_after10.f32");
+    let (_, sand, _) = run_reference::<f32>(10);
+    assert!(worst(&sand, &theirs) <= 2e-3 * worst(&start, &theirs));
+    let theirs = reference("wind_sand_after200.f32");
+    let (_, sand, _) = run_reference::<f32>(200);
+    let squares = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+    assert!(squares(&sand, &theirs) <= 0.03 * squares(&start, &theirs));
+    let total = |sand: &[f64]| sand.iter().sum::<f64>();
+    assert!((total(&sand) / total(&theirs) - 1.0).abs() <= 1e-5);
+}
+
+fn blow(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
+    alone(Wind::with(params), terrain, ticks)
+}
+
+fn flat(side: usize, cell_size: f32, edge: Edge) -> Terrain {
+    Terrain::bare(Grid::filled(side, side, 0.0), cell_size, edge)
+}
+
+/// A paraboloid of sand.
+fn heap(terrain: &mut Terrain, [x, y]: [f32; 2], radius: f32, height: f32) {
+    let width = terrain.width();
+    for (index, sand) in terrain.sand.iter_mut().enumerate() {
+        let (dx, dy) = ((index % width) as f32 - x, (index / width) as f32 - y);
+        *sand += height * (1.0 - (dx * dx + dy * dy) / (radius * radius)).max(0.0);
+    }
+    terrain.start = terrain.ground();
+}
+
+/// A pyramid of rock.
+fn pyramid(terrain: &mut Terrain, half: f32, height: f32) {
+    let (width, middle) = (terrain.width(), 0.5 * terrain.width() as f32);
+    for (index, bedrock) in terrain.bedrock.iter_mut().enumerate() {
+        let (dx, dy) = ((index % width) as f32 + 0.5 - middle, (index / width) as f32 + 0.5 - middle);
+        *bedrock = height * (1.0 - dx.abs().max(dy.abs()) / half).max(0.0);
+    }
+    terrain.start = terrain.ground();
+}
+
+#[test]
+fn a_wave_of_the_published_law_does_what_grains_do_one_by_one() {
+    let side = 128;
+    let mut terrain = flat(side, 10.0, Edge::Open);
+    for (index, sand) in terrain.sand.iter_mut().enumerate() {
+        let (x, y) = ((index % side) as f32, (index / side) as f32);
+        *sand = 120.0 + 40.0 * (0.11 * x + 0.03 * y).sin() + 40.0 * (0.09 * y - 0.05 * x).cos();
+    }
+    terrain.start = terrain.ground();
+    let params = Params { mode: Mode::Published, law: WindLaw::_2020, per_tick: 250, ..Params::default() };
+    let waves = blow(terrain.clone(), params.clone(), 8);
+    let constants = Constants2020::<f32>::new(&params, PUBLISHED, false);
+    let unit = 1.0 / (TALL as f32 * terrain.cell_size);
+    let layer = |grid: &Grid| grid.iter().map(|value| value * unit).collect::<Vec<f32>>();
+    let (mut bedrock, mut sand) = (layer(&terrain.bedrock), layer(&terrain.sand));
+    let before = sand.clone();
+    let mut stream = Stream::new(99, "alone", 0);
+    let mut steps = 0;
+    for _ in 0..2000 {
+        let [x, y] = place(&terrain, Some(Weather::mean(&params).heading), MARGIN, &mut stream).map(f32::floor);
+        let start = [f64::from(x), f64::from(y)];
+        steps += law2020::run_alone([&mut bedrock, &mut sand], side, MARGIN, &constants, &params, start).2;
+    }
+    let counted = waves.slots.iter().map(|slot| slot.process.counts().substeps).sum::<u64>();
+    assert!((counted as f64 / steps as f64 - 1.0).abs() < 0.05, "{counted} steps, {steps} one by one");
+    let change = |after: &mut dyn Iterator<Item = f32>| -> f64 {
+        after.zip(&before).map(|(after, before)| f64::from((after - before).abs())).sum()
+    };
+    let (ours, theirs) =
+        (change(&mut waves.terrain.sand.iter().map(|sand| sand * unit)), change(&mut sand.iter().copied()));
+    assert!((ours / theirs - 1.0).abs() < 0.1, "change of sand differs by a factor of {}", ours / theirs);
+}
+
+#[test]
+fn a_small_heap_vanishes_and_a_large_one_stays() {
+    let height_after = |radius: f32, height: f32| {
+        let mut terrain = flat(96, 2.0, Edge::Wrap);
+        heap(&mut terrain, [48.0, 48.0], radius, height);
+        let params = Params { direction: 0.0, capacity: 0.25, ..Params::default() };
+        blow(terrain, params, 600).terrain.sand.min_max().1
+    };
+    let (small, large) = (height_after(5.0, 1.0), height_after(18.0, 9.0));
+    assert!(small < 0.3, "a heap of 1 m is still {small} m high");
+    assert!(large > 6.0, "a heap of 9 m is only {large} m high");
+}
+
+#[test]
+fn a_flat_sheet_grows_dunes_unaided() {
+    let mut terrain = flat(96, 10.0, Edge::Open);
+    terrain.spread_sand(8.0);
+    let simulation = blow(terrain, Params { capacity: 4.0, ..Params::default() }, 2500);
+    let (low, high) = simulation.terrain.sand.min_max();
+    assert!(high - low > 15.0, "sand from {low} m to {high} m");
+}
+
+#[test]
+fn nothing_is_lost_with_wrap_or_refeeding_and_an_open_map_loses_what_it_books() {
+    for (edge, refeed) in [(Edge::Wrap, false), (Edge::Open, true), (Edge::Open, false), (Edge::Wall, false)] {
+        for law in [WindLaw::_2020, WindLaw::BoundaryLayer] {
+            let mut terrain = flat(64, 5.0, edge);
+            terrain.spread_sand(2.0);
+            heap(&mut terrain, [20.0, 30.0], 14.0, 9.0);
+            let params = Params { law, refeed, per_tick: 128, abrasion: 0.0, ..Params::default() };
+            let simulation = blow(terrain.clone(), params, 60);
+            let row = simulation.ledger.solid.rows[INFO.key];
+            let total = simulation.terrain.sand.total() * simulation.terrain.cell_area();
+            let kept = total + row.outflow + row.carried;
+            let start = terrain.sand.total() * terrain.cell_area();
+            assert!((kept / start - 1.0).abs() < 1e-6, "{edge:?} {refeed} {law:?}: {kept} of {start}");
+            assert_eq!(row.lost, 0.0);
+            assert_eq!(row.outflow > 0.0, edge == Edge::Open && !refeed, "{edge:?} {refeed} {law:?}: {}", row.outflow);
+            assert_eq!(row.carried > 0.0, law == WindLaw::BoundaryLayer, "grains come to rest within the tick");
+            let moved = simulation.ledger.solid.sum(|row| row.moved);
+            assert!(simulation.solid_residual().abs() < 1e-6 * moved, "{edge:?} {refeed} {law:?}");
+        }
+    }
+}
+
+/// Grains see the ground before their wave: where they crowd over thin sand, each would find all of it.
+#[test]
+fn grains_of_a_wave_take_no_more_sand_than_there_is() {
+    let beaten = Params { gravity: 1.0, suspension: 0.0228, per_tick: 64, ..Params::default() };
+    let crowded = Params { max_age: 4096, per_tick: 64, direction: 0.0, ..Params::default() };
+    let cases = [(0.02, WindLaw::BoundaryLayer, crowded), (0.5, WindLaw::_2020, beaten)];
+    for (thickness, law, params) in cases {
+        for mode in [Mode::Default, Mode::Published] {
+            let mut terrain = flat(64, 5.0, Edge::Wrap);
+            pyramid(&mut terrain, 20.0, 60.0);
+            terrain.spread_sand(thickness);
+            let run = blow(terrain.clone(), Params { mode, law, abrasion: 0.0, ..params.clone() }, 30);
+            let row = run.ledger.solid.rows[INFO.key];
+            let gone = row.outflow + row.lost + row.carried;
+            let kept = run.terrain.sand.total() + gone / terrain.cell_area();
+            assert!((kept / terrain.sand.total() - 1.0).abs() < 1e-7, "{mode:?} {law:?}: {kept}");
+            assert!(row.lost >= 0.0 && (mode == Mode::Published || row.lost == 0.0), "{mode:?} {law:?}: {}", row.lost);
+            let guards: u64 = run.slots.iter().map(|slot| slot.process.counts().guards).sum();
+            assert!(guards > 0 || law == WindLaw::BoundaryLayer, "{mode:?} {law:?}: no cell was crowded");
+        }
+    }
+}
+
+#[test]
+fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
+    let mut terrain = flat(96, 2.0, Edge::Wrap);
+    pyramid(&mut terrain, 16.0, 26.0);
+    terrain.spread_sand(0.5);
+    let params = Params { direction: 0.0, abrasion: 0.1, ..Params::default() };
+    let simulation = blow(terrain, params, 400);
+    let sand = &simulation.terrain.sand;
+    let mean = |columns: std::ops::Range<usize>| {
+        let cells = columns.flat_map(|x| (40..56).map(move |y| sand.at(x, y)));
+        cells.clone().sum::<f32>() / cells.count() as f32
+    };
+    let lee = mean(64..74);
+    assert!(lee > 1.3 * 0.5, "{lee} m in the lee, 0.5 m at the start");
+    // Its edges run along the diagonals and its tip; its face towards the wind lies between them.
+    let wind = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("it is in the catalogue");
+    let worn = wind.process.map(Quantity::Abrasion).expect("the wind keeps it");
+    let of = |cells: Vec<(usize, usize)>| cells.iter().map(|&(x, y)| worn.at(x, y)).sum::<f32>() / cells.len() as f32;
+    let tip = of((44..49).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
+    let face = of((34..42).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
+    let lee = of((52..62).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
+    assert!(tip > 1.2 * face && face > 1.5 * lee, "worn: tip {tip}, face {face}, lee {lee}");
+}
+
+#[test]
+fn turning_the_wind_turns_the_result() {
+    let mut terrain = flat(96, 2.0, Edge::Wrap);
+    heap(&mut terrain, [48.0, 48.0], 20.0, 7.0);
+    let run = |direction: f32| {
+        let params = Params { direction, ..Params::default() };
+        blow(terrain.clone(), params, 150).terrain.sand
+    };
+    let (along, across) = (run(0.0), run(90.0));
+    // (x, y) goes to (y, x): a mirror image, which a wind along the other axis makes as well.
+    let turned = Grid::from_fn(96, 96, |x, y| across.at(y, x));
+    let squares = |a: &Grid, b: &Grid| a.iter().zip(b.iter()).map(|(a, b)| f64::from((a - b) * (a - b))).sum::<f64>();
+    let (difference, change) = (squares(&along, &turned), squares(&along, &terrain.sand));
+    assert!(difference < 0.02 * change, "{difference} of {change}");
+}
+
+#[test]
+fn wet_sand_does_not_blow() {
+    for law in [WindLaw::_2020, WindLaw::BoundaryLayer] {
+        let mut terrain = flat(64, 5.0, Edge::Wrap);
+        heap(&mut terrain, [32.0, 32.0], 20.0, 8.0);
+        let dry = terrain.clone();
+        terrain.water.fill(0.5);
+        let params = Params { law, per_tick: 64, ..Params::default() };
+        let moved = |terrain: &Terrain| blow(terrain.clone(), params.clone(), 20).ledger.solid.rows[INFO.key].eroded;
+        let (wet, dry) = (moved(&terrain), moved(&dry));
+        // What stood too steep still slides.
+        assert!(wet < 0.05 * dry, "{law:?}: {wet} m³ wet, {dry} m³ dry");
+    }
+}
+
+/// Sand that the wind lifts in the next ticks, in m³.
+fn lifts(run: &mut Simulation, ticks: usize) -> f64 {
+    let lifted = |run: &Simulation| run.ledger.solid.rows.get(INFO.key).map_or(0.0, |row| row.eroded);
+    let before = lifted(run);
+    (0..ticks).for_each(|_| run.tick());
+    lifted(run) - before
+}
+
+#[test]
+fn sand_that_was_rained_on_blows_again_as_it_dries() {
+    let mut terrain = flat(64, 5.0, Edge::Wrap);
+    heap(&mut terrain, [32.0, 32.0], 20.0, 8.0);
+    let run = |water: f32| {
+        let mut run = blow(terrain.clone(), Params { drying: 40.0 / 1.5e-5, ..Params::default() }, 0);
+        run.terrain.water.fill(water);
+        run.tick();
+        // It has run off.
+        run.terrain.water.fill(0.0);
+        run
+    };
+    let (mut dry, mut film, mut wet) = (run(0.0), run(0.0003), run(0.02));
+    let [at_first, under_a_film, soaked] = [&mut dry, &mut film, &mut wet].map(|run| lifts(run, 10));
+    assert!(soaked < 0.02 * at_first, "soaked sand gives {soaked} m³, dry sand {at_first} m³");
+    // A third of a millimetre binds sand where the wind is weak.
+    assert!(under_a_film < 0.7 * at_first && under_a_film > 2.0 * soaked, "{under_a_film} m³ of {at_first} m³");
+    lifts(&mut wet, 400);
+    let later = lifts(&mut wet, 10);
+    assert!(later > 0.5 * at_first, "ten drying times later it gives {later} m³ of {at_first} m³");
+}
+
+#[test]
+fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
+    // Half of the map is a lake, level with a beach of sand; hills may stand on its floor.
+    let lake = |hills: f32| {
+        let mut terrain = flat(64, 5.0, Edge::Wrap);
+        terrain.spread_sand(1.0);
+        for (index, (rock, water)) in terrain.bedrock.iter_mut().zip(terrain.water.iter_mut()).enumerate() {
+            if index % 64 < 32 {
+                *rock = -20.0 - hills * ((index / 64) as f32 * 0.4).sin();
+                *water = -*rock;
+            }
+        }
+        terrain.start = terrain.ground();
+        terrain
+    };
+    let (calm, hilly) = (lake(0.0), lake(15.0));
+    let after = |terrain: &Terrain| blow(terrain.clone(), Params { direction: 0.0, ..Params::default() }, 5).terrain;
+    let (plain, other, mut empty) = (after(&calm), after(&hilly), hilly.clone());
+    empty.water.fill(0.0);
+    let empty = after(&empty);
+    let change = |one: &Terrain, other: &Terrain| -> f64 {
+        // Away from the shore, where sand slides in.
+        let beach = (0..64 * 64).filter(|cell| (44..=52).contains(&(cell % 64)));
+        beach.map(|cell| f64::from((one.sand[cell] - other.sand[cell]).abs())).sum()
+    };
+    let (moved, by_floor, by_basin) = (change(&plain, &calm), change(&plain, &other), change(&plain, &empty));
+    assert!(
+        by_floor < 0.05 * moved && by_basin > 10.0 * by_floor,
+        "{moved} m, {by_floor} m by the floor, {by_basin} m dry"
+    );
+    // Sand falls into the lake, and none is lifted there.
+    let in_lake = |terrain: &Terrain| -> f64 {
+        (0..64 * 64).filter(|cell| cell % 64 < 32).map(|cell| f64::from(terrain.sand[cell])).sum()
+    };
+    assert!(in_lake(&other) > in_lake(&hilly), "{} m³ of {} m³ are left", in_lake(&other), in_lake(&hilly));
+}
+
+#[test]
+fn wind_water_slumping_and_droplets_on_one_sand_keep_the_ledger() {
+    let params = crate::generate::TerrainParams { width: 128, height: 128, sand: 3.0, ..Default::default() };
+    for edge in [Edge::Open, Edge::Wrap] {
+        let params = crate::generate::TerrainParams { edge, ..params.clone() };
+        let mut simulation = Simulation::new(crate::generate::generate(&params, 4), 4);
+        for slot in &mut simulation.slots {
+            slot.enabled = slot.key() != "runoff";
+            if slot.key() == "water" {
+                let rain = water::Params { rain_rate: 1e-4, ..water::Params::default() };
+                slot.process = Box::new(water::Water::with(rain));
+            }
+        }
+        (0..400).for_each(|_| simulation.tick());
+        let (solid, water) = (&simulation.ledger.solid, &simulation.ledger.water);
+        let moved = solid.sum(|row| row.moved);
+        assert!(solid.rows[INFO.key].moved > 0.0);
+        assert!(
+            simulation.solid_residual().abs() <= 1e-5 * moved,
+            "{edge:?}: {} of {moved}",
+            simulation.solid_residual()
+        );
+        let came = water.sum(|row| row.inflow);
+        assert!(
+            simulation.water_residual().abs() <= 1e-5 * came,
+            "{edge:?}: {} of {came}",
+            simulation.water_residual()
+        );
+    }
+}
+
+#[test]
+fn sixteen_thousand_grains_a_tick_are_run_in_waves() {
+    let mut terrain = flat(64, 10.0, Edge::Wrap);
+    terrain.spread_sand(5.0);
+    let params = Params { mode: Mode::Published, per_tick: 16_384, max_age: 32, ..Params::default() };
+    let simulation = blow(terrain, params, 1);
+    let counts = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("listed").process.counts();
+    assert_eq!(counts.particles, 16_384);
+    assert!(counts.substeps > 16_384);
+}
+
+#[test]
+fn maps_of_any_size_can_be_blown_over() {
+    for (width, height) in [(1, 1), (1, 7), (5, 1), (3, 4), (17, 2)] {
+        for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+            for (mode, law) in [Mode::Default, Mode::Published]
+                .into_iter()
+                .flat_map(|mode| [WindLaw::_2020, WindLaw::BoundaryLayer].map(|law| (mode, law)))
+            {
+                let mut terrain = Terrain::bare(Grid::filled(width, height, 3.0), 2.0, edge);
+                terrain.spread_sand(1.0);
+                let params = Params { mode, law, per_tick: 40, direction: 30.0, ..Params::default() };
+                let simulation = blow(terrain, params, 3);
+                assert!(simulation.terrain.sand.iter().all(|sand| sand.is_finite() && *sand >= 0.0));
+                assert!(simulation.solid_residual().abs() < 1e-6 * simulation.ledger.solid.start, "{law:?} {edge:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_watched_wind_leaves_tracks_and_blows_as_it_would_unwatched() {
+    for (mode, law) in
+        [(Mode::Published, WindLaw::_2020), (Mode::Default, WindLaw::_2020), (Mode::Default, WindLaw::BoundaryLayer)]
+    {
+        let mut terrain = flat(48, 5.0, Edge::Wrap);
+        terrain.spread_sand(2.0);
+        heap(&mut terrain, [20.0, 20.0], 12.0, 8.0);
+        let params = Params { mode, law, per_tick: 200, tracks: 12, ..Params::default() };
+        let unwatched = blow(terrain.clone(), params.clone(), 2);
+        let mut watched = blow(terrain, params, 0);
+        watched.watched = true;
+        (0..2).for_each(|_| watched.tick());
+        let tracks = |simulation: &Simulation| -> usize {
+            simulation.slots.iter().map(|slot| slot.process.tracks().len()).sum()
+        };
+        assert!((6..=12).contains(&tracks(&watched)), "{law:?}: {} tracks", tracks(&watched));
+        assert_eq!(tracks(&unwatched), 0);
+        assert!(watched.terrain == unwatched.terrain, "{law:?}: watching changes the sand");
+    }
+}
+
+#[test]
+fn a_grain_that_is_followed_goes_with_the_wind_and_only_a_law_with_grains_has_one() {
+    let terrain = crate::generate::generate(&crate::generate::TerrainParams::default(), 2);
+    for mode in [Mode::Default, Mode::Published] {
+        let params = Params { mode, law: WindLaw::_2020, swing: 0.0, ..Params::default() };
+        let heading = Weather::mean(&params).heading;
+        let (width, height) = (terrain.width() as f32, terrain.height() as f32);
+        let way = Wind::with(params).follow_one(&terrain, (3, 1), [0.5 * width, 0.5 * height]).unwrap_or_default();
+        assert!(way.len() > 3, "{mode:?}: {} steps", way.len());
+        let came = [0, 1].map(|axis| way[way.len().min(8) - 1].place[axis] - 0.5 * [width, height][axis]);
+        assert!(came[0] * heading[0] + came[1] * heading[1] > 0.0, "{mode:?}: {came:?} against {heading:?}");
+        assert!(way.iter().all(|moment| moment.load >= 0.0 && moment.water.is_none()));
+    }
+    assert_eq!(Wind::default().follow_one(&terrain, (3, 1), [40.0, 40.0]), None);
+}

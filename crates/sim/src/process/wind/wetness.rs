@@ -1,0 +1,39 @@
+//! How wet the sand is: a map that remembers water after it has run off.
+//!
+//! Water wets the sand that it stands on, the more the deeper it is. Sand dries by itself, in proportion to how wet it is.
+
+use rayon::prelude::*;
+
+use super::boundary::decay;
+use crate::core::{grid::Grid, terrain::Terrain};
+
+/// Water in sand that can hold no more, in percent of the mass.
+pub(super) const SATURATED: f32 = 20.0;
+/// Depth of water that wets the sand through, in metres.
+const SOAKS: f32 = 0.01;
+/// Water deeper than this, in metres, shelters its bed, and the wind blows over its surface.
+pub(super) const SHELTERS: f32 = 0.03;
+
+/// Lets sand get wet where water stands, and dry elsewhere, as far as it does in a tick that covers so many
+/// drying times.
+pub(super) fn soak(wet: &mut Grid, terrain: &Terrain, times: f32) {
+    let is_wet = |map: &Grid| map.par_iter().any(|&value| value > 0.0);
+    if !is_wet(&terrain.water) && !is_wet(wet) {
+        return;
+    }
+    let keeps = decay(times.min(5.0));
+    wet.par_iter_mut().zip(terrain.water.par_iter()).for_each(|(wet, water)| {
+        *wet = (*wet * keeps).max((water * (1.0 / SOAKS)).min(1.0));
+        // What is left at last is less than any effect.
+        if *wet < 1e-4 {
+            *wet = 0.0;
+        }
+    });
+}
+
+/// Height of what the wind blows over: the ground, or the water on it where that is deep.
+#[inline(always)]
+pub(super) fn surface(terrain: &Terrain, cell: usize) -> f32 {
+    let water = terrain.water[cell];
+    terrain.bedrock[cell] + terrain.sand[cell] + if water > SHELTERS { water } else { 0.0 }
+}

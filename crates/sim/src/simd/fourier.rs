@@ -1,0 +1,237 @@
+//! Fourier transforms of sixteen columns.
+//!
+//! ```text
+//! X_k = Σ_n x_n·exp(−2πi·n·k/N)
+//! ```
+//!
+//! `rustfft` does them for any kind of number. Here a number stands for those of four columns, so that a transform moves four columns side
+//! by side. Every machine gets the bits that one column alone would get.
+
+use std::{
+    ops::{Add, Div, Mul, Neg, Rem, Sub},
+    sync::Arc,
+};
+
+use bytemuck::{Pod, Zeroable};
+use glam::Vec4;
+use rustfft::{
+    Fft, FftPlannerScalar,
+    num_complex::Complex,
+    num_traits::{FromPrimitive, Num, One, Signed, Zero},
+};
+
+use super::cells::{Cells, MOST};
+
+/// Columns whose numbers go side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// A number of each of four columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Four(Vec4);
+
+macro_rules! each {
+    ($($operator:ident $name:ident),*) => {$(
+        impl $operator for Four {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Self(self.0.$name(other.0))
+            }
+        }
+    )*};
+}
+
+each!(Add add, Sub sub, Mul mul, Div div, Rem rem);
+
+impl Neg for Four {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Zero for Four {
+    fn zero() -> Self {
+        Self(Vec4::ZERO)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.0 == Vec4::ZERO
+    }
+}
+
+impl One for Four {
+    fn one() -> Self {
+        Self(Vec4::ONE)
+    }
+}
+
+impl Num for Four {
+    type FromStrRadixErr = <f32 as Num>::FromStrRadixErr;
+
+    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
+        <f32 as Num>::from_str_radix(text, radix).map(|number| Self(Vec4::splat(number)))
+    }
+}
+
+impl Signed for Four {
+    fn abs(&self) -> Self {
+        Self(self.0.abs())
+    }
+
+    fn abs_sub(&self, other: &Self) -> Self {
+        Self((self.0 - other.0).max(Vec4::ZERO))
+    }
+
+    fn signum(&self) -> Self {
+        Self(self.0.signum())
+    }
+
+    fn is_positive(&self) -> bool {
+        self.0.cmpgt(Vec4::ZERO).all()
+    }
+
+    fn is_negative(&self) -> bool {
+        self.0.cmplt(Vec4::ZERO).all()
+    }
+}
+
+impl FromPrimitive for Four {
+    fn from_i64(number: i64) -> Option<Self> {
+        Some(Self(Vec4::splat(number as f32)))
+    }
+
+    fn from_u64(number: u64) -> Option<Self> {
+        Some(Self(Vec4::splat(number as f32)))
+    }
+
+    fn from_f64(number: f64) -> Option<Self> {
+        Some(Self(Vec4::splat(number as f32)))
+    }
+}
+
+/// A complex number of each of the sixteen columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Complexes {
+    /// Real parts.
+    pub re: [f32; MOST],
+    /// Imaginary parts.
+    pub im: [f32; MOST],
+}
+
+impl Complexes {
+    /// The numbers of the columns from `lane` on, as real and imaginary parts.
+    #[inline(always)]
+    pub fn load<V: Cells>(&self, lane: usize) -> [V; 2] {
+        [V::load(&self.re, lane), V::load(&self.im, lane)]
+    }
+
+    /// Writes them.
+    #[inline(always)]
+    pub fn store<V: Cells>(&mut self, lane: usize, [re, im]: [V; 2]) {
+        re.store(&mut self.re, lane);
+        im.store(&mut self.im, lane);
+    }
+}
+
+/// Product of complex numbers.
+#[inline(always)]
+pub fn product<V: Cells>([a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
+    [a * c - b * d, a * d + b * c]
+}
+
+/// Columns to be transformed, and room to do it.
+#[derive(Clone, Default)]
+pub struct Columns {
+    /// The numbers, row by row.
+    pub rows: Vec<Complexes>,
+    /// Four of them, and what a transform needs beside them.
+    four: Vec<Complex<Four>>,
+    scratch: Vec<Complex<Four>>,
+}
+
+impl Columns {
+    /// As many rows, all of them 0.
+    pub fn cleared(&mut self, rows: usize) -> &mut [Complexes] {
+        self.rows.clear();
+        self.rows.resize(rows, Complexes::default());
+        &mut self.rows
+    }
+}
+
+/// How columns of a length are transformed.
+#[derive(Clone)]
+pub struct Transform(Arc<dyn Fft<Four>>);
+
+impl Transform {
+    /// Of columns of so many numbers.
+    pub fn new(side: usize) -> Self {
+        Self(FftPlannerScalar::new().plan_fft_forward(side))
+    }
+
+    /// Numbers of a column.
+    pub fn side(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Transforms columns, of which there are as many numbers. For the way back, exchange real and imaginary parts before and after,
+    /// and divide by the number.
+    pub fn run(&self, Columns { rows, four, scratch }: &mut Columns) {
+        scratch.resize(self.0.get_inplace_scratch_len(), Complex::default());
+        for first in (0..MOST).step_by(SIDE_BY_SIDE) {
+            let columns = first..first + SIDE_BY_SIDE;
+            let number = |part: &[f32; MOST]| Four(Vec4::from_slice(&part[columns.clone()]));
+            four.clear();
+            four.extend(rows.iter().map(|row| Complex::new(number(&row.re), number(&row.im))));
+            self.0.process_with_scratch(four, scratch);
+            for (row, number) in rows.iter_mut().zip(&*four) {
+                number.re.0.write_to_slice(&mut row.re[columns.clone()]);
+                number.im.0.write_to_slice(&mut row.im[columns.clone()]);
+            }
+        }
+    }
+}
+
+/// The next number that has no factors but 2, 3 and 5, of which transforms are quick.
+pub fn smooth(side: usize) -> usize {
+    let rest = |mut number: usize| {
+        for factor in [2, 3, 5] {
+            while number.is_multiple_of(factor) {
+                number /= factor;
+            }
+        }
+        number
+    };
+    (side.max(1)..).find(|&number| rest(number) == 1).unwrap_or(side)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::rng::Stream;
+
+    #[test]
+    fn columns_of_any_length_become_the_sums_of_the_formula() {
+        let mut stream = Stream::new(5, "fourier", 0);
+        for side in [1, 2, 15, 23, 128, 150, 257] {
+            let mut draw = || [(); MOST].map(|()| 2.0 * stream.unit() - 1.0);
+            let rows: Vec<Complexes> = (0..side).map(|_| Complexes { re: draw(), im: draw() }).collect();
+            let mut found = Columns { rows: rows.clone(), ..Columns::default() };
+            Transform::new(side).run(&mut found);
+            for (k, found) in found.rows.iter().enumerate() {
+                let mut right = [0.0, 0.0];
+                for (n, row) in rows.iter().enumerate() {
+                    let (sin, cos) = (-std::f64::consts::TAU * (n * k % side) as f64 / side as f64).sin_cos();
+                    let (re, im) = (f64::from(row.re[9]), f64::from(row.im[9]));
+                    right = [right[0] + re * cos - im * sin, right[1] + re * sin + im * cos];
+                }
+                let off = (f64::from(found.re[9]) - right[0]).hypot(f64::from(found.im[9]) - right[1]);
+                assert!(off < 4e-7 * side as f64, "{side} numbers: {off} in the {k}th");
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Arithmetic that is the same for one number and for eight at once.
+//!
+//! A published step is written once over [`Real`] and runs in f64 (against reference results), in f32 (as the plain
+//! yardstick) and in [`Lanes`] (eight particles in lock-step). Every operation is one IEEE operation per lane, without
+//! fused multiply-add, so a vector unit and plain code give the same bits.
+
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::{Level, Simd};
+
+#[cfg(target_arch = "x86_64")]
+use super::vector_unit::VectorUnit;
+
+/// A number, or a fixed bundle of independent numbers.
+pub trait Real:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The same number in every lane.
+    fn splat(value: f64) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// The larger of two numbers, lane by lane.
+    fn max(self, other: Self) -> Self;
+    /// `inside` where this number is at least zero, else `below`, lane by lane.
+    fn if_positive(self, inside: Self, below: Self) -> Self;
+}
+
+macro_rules! real {
+    ($($float:ty),*) => {$(
+        impl Real for $float {
+            #[inline(always)]
+            fn splat(value: f64) -> Self {
+                value as $float
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$float>::sqrt(self)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn if_positive(self, inside: Self, below: Self) -> Self {
+                if self >= 0.0 { inside } else { below }
+            }
+        }
+    )*};
+}
+real!(f32, f64);
+
+/// Number of particles that move in lock-step.
+pub const LANES: usize = 8;
+
+/// Eight f32 numbers. Compiled to vector instructions inside a function that enables them, see [`with_eight_lanes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+pub struct Lanes(pub [f32; LANES]);
+
+macro_rules! lanes_operator {
+    ($($trait:ident $method:ident),*) => {$(
+        impl $trait for Lanes {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                let mut out = self;
+                for lane in 0..LANES {
+                    out.0[lane] = self.0[lane].$method(other.0[lane]);
+                }
+                out
+            }
+        }
+    )*};
+}
+lanes_operator!(Add add, Sub sub, Mul mul, Div div);
+
+impl Neg for Lanes {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|value| -value))
+    }
+}
+
+impl Real for Lanes {
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        Self([value as f32; LANES])
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.map(f32::sqrt))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] > other.0[lane] { self.0[lane] } else { other.0[lane] };
+        }
+        out
+    }
+    #[inline(always)]
+    fn if_positive(self, inside: Self, below: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] >= 0.0 { inside.0[lane] } else { below.0[lane] };
+        }
+        out
+    }
+}
+
+impl Lanes {
+    /// The smaller of two numbers, lane by lane.
+    #[inline(always)]
+    pub fn min(self, other: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] };
+        }
+        out
+    }
+
+    /// Where this number is larger than the other.
+    #[inline(always)]
+    pub fn above(self, other: Self) -> LaneMask {
+        let mut out = LaneMask::default();
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] > other.0[lane] { u32::MAX } else { 0 };
+        }
+        out
+    }
+
+    /// The whole part of numbers.
+    ///
+    /// # Safety
+    /// Every number lies in the range of `i32`.
+    #[inline(always)]
+    pub unsafe fn truncated(self) -> [i32; LANES] {
+        let mut out = [0; LANES];
+        for lane in 0..LANES {
+            // SAFETY: as promised by the caller.
+            out[lane] = unsafe { self.0[lane].to_int_unchecked() };
+        }
+        out
+    }
+}
+
+/// Yes or no in every lane: all ones or all zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(32))]
+pub struct LaneMask(pub [u32; LANES]);
+
+impl LaneMask {
+    /// `yes` where it is set, else `no`.
+    #[inline(always)]
+    pub fn choose(self, yes: Lanes, no: Lanes) -> Lanes {
+        let mut out = no;
+        for lane in 0..LANES {
+            let (yes, no) = (yes.0[lane].to_bits(), no.0[lane].to_bits());
+            out.0[lane] = f32::from_bits((yes & self.0[lane]) | (no & !self.0[lane]));
+        }
+        out
+    }
+
+    /// Where both are set.
+    #[inline(always)]
+    pub fn and(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] &= other.0[lane];
+        }
+        self
+    }
+
+    /// Where one of them is set.
+    #[inline(always)]
+    pub fn or(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] |= other.0[lane];
+        }
+        self
+    }
+
+    /// Where this one is set and the other is not.
+    #[inline(always)]
+    pub fn without(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] &= !other.0[lane];
+        }
+        self
+    }
+
+    /// A bit for each lane, the first one the lowest.
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        let mut bits = 0;
+        for lane in 0..LANES {
+            bits |= u64::from(self.0[lane] & 1) << lane;
+        }
+        bits
+    }
+
+    /// Whether any lane is set.
+    #[inline(always)]
+    pub fn any(self) -> bool {
+        self.0.iter().fold(0, |all, lane| all | lane) != 0
+    }
+}
+
+/// Reads one place of `memory` in every lane.
+///
+/// Plain loads: the vector unit's gather instruction was no faster where it was measured.
+///
+/// # Safety
+/// Every index lies inside `memory`.
+#[inline(always)]
+pub unsafe fn gather<T: Copy>(memory: &[T], index: [i32; LANES]) -> [T; LANES] {
+    // SAFETY: as promised by the caller.
+    index.map(|index| unsafe { *memory.get_unchecked(index as usize) })
+}
+
+/// Asks for memory that is read soon, and doesn't wait for it. What another core has just written comes slowly, but many
+/// lines of it come at once.
+#[inline(always)]
+pub fn fetch_ahead<T>(memory: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which reads nothing and cannot fault; every x86-64 machine has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(memory.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = memory;
+}
+
+/// Work that is compiled twice, for the widest vector unit that this program knows and for any machine.
+pub trait Kernel {
+    /// What the work returns.
+    type Output;
+    /// Does the work.
+    ///
+    /// It must be `#[inline(always)]`, so that it becomes part of the function that has the vector unit enabled.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a kernel with the vector unit that works. The bits don't depend on which one it is.
+#[inline]
+pub fn with_eight_lanes<K: Kernel>(kernel: K) -> K::Output {
+    // A machine with AVX-512 has AVX2 too; other architectures need no function of their own for eight lanes.
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = VectorUnit::working().level().and_then(Level::as_avx2) {
+        return avx2.vectorize(
+            #[inline(always)]
+            || kernel.run(),
+        );
+    }
+    kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All operations of the trait on one input.
+    #[inline(always)]
+    fn all<R: Real>(a: R, b: R) -> [R; 8] {
+        [a + b, a - b, a * b, a / b, -a, (a * a).sqrt(), a.max(b), a.if_positive(b, a)]
+    }
+
+    struct All(Lanes, Lanes);
+
+    impl Kernel for All {
+        type Output = [Lanes; 8];
+        #[inline(always)]
+        fn run(self) -> [Lanes; 8] {
+            all(self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn lanes_give_the_bits_of_single_numbers_with_and_without_a_vector_unit() {
+        let mut stream = crate::core::rng::Stream::new(3, "lanes", 0);
+        for _ in 0..1000 {
+            let mut draw = || Lanes([(); LANES].map(|()| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)));
+            let (a, b) = (draw(), draw());
+            let (plain, vector) = (All(a, b).run(), with_eight_lanes(All(a, b)));
+            for (operation, (plain, vector)) in plain.iter().zip(&vector).enumerate() {
+                for lane in 0..LANES {
+                    let single = all(a.0[lane], b.0[lane])[operation];
+                    assert_eq!(plain.0[lane].to_bits(), single.to_bits());
+                    assert_eq!(vector.0[lane].to_bits(), single.to_bits());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Passes over the map in which a cell looks at its neighbours: windows of padded rows over a strip.
+
+use super::{
+    cells::{Cells, MOST},
+    strip::Strip,
+};
+use crate::core::{
+    aligned::Aligned,
+    terrain::{Edge, Terrain},
+};
+
+/// The border of a map, as the windows see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Border {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// What lies beyond.
+    pub edge: Edge,
+}
+
+impl Border {
+    /// The row of the map that a row beyond a border that wraps is.
+    #[inline(always)]
+    pub fn on_map(&self, y: isize) -> usize {
+        Edge::Wrap.nearest(y, self.height)
+    }
+
+    /// The cell so many columns to the right of a cell and so many rows below it, if it is on the map.
+    pub fn moved(&self, cell: usize, [right, down]: [isize; 2]) -> Option<usize> {
+        let column = self.edge.index((cell % self.width) as isize + right, self.width)?;
+        let row = self.edge.index((cell / self.width) as isize + down, self.height)?;
+        Some(row * self.width + column)
+    }
+
+    /// The border of a terrain.
+    pub fn of(terrain: &Terrain) -> Self {
+        Self { width: terrain.width(), height: terrain.height(), edge: terrain.edge }
+    }
+}
+
+/// Quantities of the cells of a map, computed row by row. The methods are inlined into the pass, so that they use its vector
+/// unit.
+pub trait Quantities<const Q: usize> {
+    /// Computes a row of the map, each quantity into a slice as long as the row. In a window over a strip the rows beyond a
+    /// border that wraps have numbers of their own, below 0 or from the height on.
+    fn row<V: Cells>(&self, y: isize, out: [&mut [f32]; Q]);
+
+    /// What lies beyond an open border beside the cell of this index.
+    fn beyond(&self, index: usize) -> [f32; Q];
+}
+
+/// What lies unused before the cell beyond the border, so that the first cell of a row stands where a vector begins.
+const PAD: usize = MOST - 1;
+
+/// Several quantities of the last few rows, with a cell beyond either end: cell x stands at x + 1.
+pub struct Ring<const Q: usize, const ROWS: usize> {
+    rows: [[Aligned; Q]; ROWS],
+    width: usize,
+    /// The row that came last.
+    last: isize,
+}
+
+impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
+    /// A ring whose first row will be `first`.
+    pub fn new(width: usize, first: isize) -> Self {
+        let empty = || std::array::from_fn(|_| Aligned::filled(PAD + width + 2, 0.0));
+        Self { rows: std::array::from_fn(|_| empty()), width, last: first - 1 }
+    }
+
+    /// Gives up the oldest row for a new one, whose cells are to be written.
+    #[inline(always)]
+    pub fn push(&mut self) -> [&mut [f32]; Q] {
+        self.last += 1;
+        self.rows.rotate_left(1);
+        // The compiler inlines no `map` of arrays here, and a row of a small map is short.
+        let mut cells: [&mut [f32]; Q] = std::array::from_fn(|_| Default::default());
+        for (cells, row) in cells.iter_mut().zip(&mut self.rows[ROWS - 1]) {
+            *cells = row.part_mut(PAD + 1, self.width);
+        }
+        cells
+    }
+
+    /// Sets what lies beyond the ends of the newest row. At an open border that is `ends`.
+    #[inline(always)]
+    pub fn close(&mut self, edge: Edge, ends: [[f32; Q]; 2]) {
+        let (width, last) = (self.width, self.width + 1);
+        for (quantity, row) in self.rows[ROWS - 1].iter_mut().enumerate() {
+            let row = row.part_mut(PAD, width + 2);
+            (row[0], row[last]) = match edge {
+                Edge::Open => (ends[0][quantity], ends[1][quantity]),
+                _ => (row[1 + edge.nearest(-1, width)], row[1 + edge.nearest(width as isize, width)]),
+            };
+        }
+    }
+
+    /// The same for a row of the faces between cells, of which there is one more than of cells. A border that wraps has the same face
+    /// at both ends; beyond others lies the last face again.
+    #[inline(always)]
+    pub fn close_faces(&mut self, edge: Edge) {
+        let faces = self.width;
+        for row in &mut self.rows[ROWS - 1] {
+            let row = row.part_mut(PAD, faces + 2);
+            (row[0], row[faces + 1]) = if edge == Edge::Wrap { (row[faces - 1], row[2]) } else { (row[1], row[faces]) };
+        }
+    }
+
+    /// The row that came last.
+    #[inline(always)]
+    pub fn last(&self) -> isize {
+        self.last
+    }
+
+    /// One quantity of a row that is still kept, one cell longer at both ends.
+    #[inline(always)]
+    pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
+        self.rows[(ROWS as isize - 1 - (self.last - y)) as usize][quantity].part(PAD, self.width + 2)
+    }
+
+    /// One quantity of the rows above, here and below.
+    #[inline(always)]
+    pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        [self.row(quantity, y - 1), self.row(quantity, y), self.row(quantity, y + 1)]
+    }
+
+    /// The same where only rows of the map are kept: beyond a wall lies what lies before it, beyond an open border `beyond`.
+    #[inline(always)]
+    pub fn within<'a>(&'a self, quantity: usize, y: isize, border: Border, beyond: &'a [f32]) -> [&'a [f32]; 3] {
+        [y - 1, y, y + 1].map(|near| match border.edge {
+            Edge::Wrap => self.row(quantity, near),
+            _ if (0..border.height as isize).contains(&near) => self.row(quantity, near),
+            Edge::Wall => self.row(quantity, y),
+            Edge::Open => beyond,
+        })
+    }
+}
+
+/// Quantities of the last few rows, computed as they are asked for: also of those beyond the border.
+pub struct Window<const Q: usize, const ROWS: usize = 3> {
+    ring: Ring<Q, ROWS>,
+    border: Border,
+}
+
+impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
+    /// A window over a strip that begins so many rows above it, or with the row beyond the border.
+    pub fn over<const LAYERS: usize>(strip: &Strip<'_, LAYERS>, above: isize) -> Self {
+        let border = strip.border();
+        let first = strip.rows().start - above;
+        let first = if border.edge == Edge::Wrap { first } else { first.max(-1) };
+        Self { ring: Ring::new(border.width, first), border }
+    }
+
+    /// Goes down until the newest row is `y`, or the one beyond the border.
+    #[inline(always)]
+    pub fn fill_to<V: Cells>(&mut self, y: isize, quantities: &impl Quantities<Q>) {
+        let Border { width, height, edge } = self.border;
+        let last = if edge == Edge::Wrap { y } else { y.min(height as isize) };
+        while self.ring.last < last {
+            let y = self.ring.last + 1;
+            let mut row = self.ring.push();
+            let inside = edge == Edge::Wrap || (0..height as isize).contains(&y);
+            if edge == Edge::Open && !inside {
+                let nearest = if y < 0 { 0 } else { height - 1 } * width;
+                for x in 0..width {
+                    for (quantity, value) in row.iter_mut().zip(quantities.beyond(nearest + x)) {
+                        quantity[x] = value;
+                    }
+                }
+                // Beyond a corner lies what lies beyond the last cell.
+                self.ring.close(Edge::Wall, [[0.0; Q]; 2]);
+                continue;
+            }
+            let y = if inside { y } else { edge.nearest(y, height) as isize };
+            quantities.row::<V>(y, row);
+            let ends = match edge {
+                Edge::Open => {
+                    let first = y as usize * width;
+                    [quantities.beyond(first), quantities.beyond(first + width - 1)]
+                }
+                _ => [[0.0; Q]; 2],
+            };
+            self.ring.close(edge, ends);
+        }
+    }
+
+    /// One quantity of a row that is still kept.
+    #[inline(always)]
+    pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
+        self.ring.row(quantity, y)
+    }
+
+    /// One quantity of the rows above, here and below.
+    #[inline(always)]
+    pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        self.ring.around(quantity, y)
+    }
+}
+
+/// A row of cells and the rows beside it, each as wide as the map: those to the left, here and to the right.
+#[inline(always)]
+pub fn sides(padded: &[f32], width: usize) -> [&[f32]; 3] {
+    [&padded[..width], &padded[1..][..width], &padded[2..][..width]]
+}
+
+/// What lies on both sides of as many faces as are asked for, from the left end of a padded row on.
+#[inline(always)]
+pub fn across(padded: &[f32], faces: usize) -> [&[f32]; 2] {
+    [&padded[..faces], &padded[1..][..faces]]
+}
+
+/// The rows above, here and below, each as its [`sides`].
+pub type Nine<'a> = [[&'a [f32]; 3]; 3];
+
+/// The neighbours of the cells of a row in the rows above, here and below.
+#[inline(always)]
+pub fn nine<'a>([above, here, below]: [&'a [f32]; 3], width: usize) -> Nine<'a> {
+    [sides(above, width), sides(here, width), sides(below, width)]
+}
+
+/// Sums of the values of rows, thirty-two side by side, so that every machine adds them in the same order: of a row in single
+/// precision, of the rows in double.
+#[derive(Clone)]
+#[repr(align(64))]
+pub struct Tally {
+    row: [f32; SUMS],
+    rows: [f64; SUMS],
+}
+
+const SUMS: usize = 32;
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { row: [0.0; SUMS], rows: [0.0; SUMS] }
+    }
+}
+
+impl Tally {
+    /// Adds the values of the cells from `x` on, which is a multiple of their number.
+    #[inline(always)]
+    pub fn add<V: Cells>(&mut self, x: usize, values: V) {
+        let at = x & (SUMS - V::COUNT);
+        (V::load(&self.row, at) + values).store(&mut self.row, at);
+    }
+
+    /// Ends a row, which counts or is forgotten.
+    #[inline(always)]
+    pub fn end_row(&mut self, counts: bool) {
+        if counts {
+            for (rows, row) in self.rows.iter_mut().zip(self.row) {
+                *rows += f64::from(row);
+            }
+        }
+        self.row = [0.0; SUMS];
+    }
+
+    /// The sum of all rows that count.
+    pub fn total(&self) -> f64 {
+        let mut lanes = self.rows;
+        for half in [16, 8, 4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        lanes[0]
+    }
+}
+
+/// The sum of a row's values, in the same order on every machine.
+#[inline(always)]
+pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
+    let mut sums = [V::all(0.0); SUMS];
+    let whole = values.len() / SUMS * SUMS;
+    for first in (0..whole).step_by(SUMS) {
+        for (part, sum) in sums.iter_mut().take(SUMS / V::COUNT).enumerate() {
+            *sum = *sum + V::load(values, first + part * V::COUNT);
+        }
+    }
+    let mut tally = Tally::default();
+    for (part, sum) in sums.into_iter().take(SUMS / V::COUNT).enumerate() {
+        tally.add(part * V::COUNT, sum);
+    }
+    tally.end_row(true);
+    tally.total() + values[whole..].iter().map(|&value| f64::from(value)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::strip::for_strips;
+
+    struct Numbered;
+
+    impl Quantities<1> for Numbered {
+        fn row<V: Cells>(&self, y: isize, [row]: [&mut [f32]; 1]) {
+            for (x, value) in row.iter_mut().enumerate() {
+                *value = (10 * y.rem_euclid(2) + x as isize) as f32;
+            }
+        }
+
+        fn beyond(&self, index: usize) -> [f32; 1] {
+            [100.0 + index as f32]
+        }
+    }
+
+    fn window_at(y: isize, edge: Edge) -> [Vec<f32>; 3] {
+        let border = Border { width: 3, height: 2, edge };
+        let windows = for_strips(border, [(&mut [0.0; 6], 3)], 1, |strip| {
+            let mut window: Window<1> = Window::over(&strip, 1);
+            window.fill_to::<f32>(y + 1, &Numbered);
+            window.around(0, y).map(<[f32]>::to_vec)
+        });
+        windows.into_iter().next().expect("there is a strip")
+    }
+
+    #[test]
+    fn beyond_the_border_lies_what_the_edge_says() {
+        assert_eq!(window_at(0, Edge::Wall)[0], [0.0, 0.0, 1.0, 2.0, 2.0]);
+        assert_eq!(window_at(0, Edge::Wrap)[0], [12.0, 10.0, 11.0, 12.0, 10.0]);
+        assert_eq!(window_at(0, Edge::Open)[0], [100.0, 100.0, 101.0, 102.0, 102.0]);
+        assert_eq!(window_at(1, Edge::Open)[1], [103.0, 10.0, 11.0, 12.0, 105.0]);
+        assert_eq!(window_at(1, Edge::Wrap)[2], [2.0, 0.0, 1.0, 2.0, 0.0]);
+    }
+}

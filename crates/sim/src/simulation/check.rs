@@ -1,0 +1,345 @@
+//! Checks of the simulation against what is known exactly, run here and now: on another machine they give the same numbers.
+//!
+//! | check | known from |
+//! |---|---|
+//! | lake at rest | hydrostatics |
+//! | basin that swings | T = 2·L/√(g·h), Merian 1828 |
+//! | sheet of water on a plane | h = (q·n/√S)^(3/5), Manning 1891 |
+//! | dam break | Ritter 1892 |
+//! | heap of sand | its angle of repose |
+//! | rivers in balance | S = (U/K)^(1/n)·A^(−m/n), Whipple & Tucker 1999 |
+//! | dunes, and all at once | what leaves a place arrives at another |
+//! | threads | the same bits for any number of them |
+
+use std::sync::Arc;
+
+use super::Simulation;
+use crate::{
+    core::{
+        grid::Grid,
+        rng::Stream,
+        terrain::{Edge, Source, Terrain},
+    },
+    measure::Channels,
+    params::STATED_SIDE,
+    process::{
+        Mode, Process,
+        droplets::{self, Droplets},
+        fluvial::{self, Fluvial},
+        thermal::{self, Thermal},
+        water::{self, Water},
+        wind::Wind,
+    },
+};
+
+const GRAVITY: f64 = 9.81;
+
+/// A check, and how to make it.
+pub struct Check {
+    /// What is checked.
+    pub title: &'static str,
+    /// What is measured, and from where the expected value is known.
+    pub about: &'static str,
+    /// What would be exact.
+    pub expected: f64,
+    /// How far off it may be.
+    pub within: f64,
+    measure: fn() -> f64,
+}
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Checked {
+    /// What is checked.
+    pub title: &'static str,
+    /// What is measured.
+    pub about: &'static str,
+    /// What was measured.
+    pub measured: f64,
+    /// What would be exact.
+    pub expected: f64,
+    /// How far off it may be.
+    pub within: f64,
+}
+
+impl Checked {
+    /// Whether it is near enough.
+    pub fn holds(&self) -> bool {
+        (self.measured - self.expected).abs() <= self.within
+    }
+}
+
+impl Check {
+    /// Makes the check; takes up to some seconds.
+    pub fn run(&self) -> Checked {
+        let Self { title, about, expected, within, measure } = *self;
+        Checked { title, about, measured: measure(), expected, within }
+    }
+}
+
+/// All checks.
+pub const CHECKS: [Check; 9] = [
+    Check {
+        title: "Lake at rest",
+        about: "Largest change of depth in a lake with islands after 1000 ticks, over the depth of the lake. Still water stays still.",
+        expected: 0.0,
+        within: 4e-6,
+        measure: lake,
+    },
+    Check {
+        title: "Basin that swings",
+        about: "Period of a wave in a closed channel over 2·L/√(g·h) (Merian 1828).",
+        expected: 1.0,
+        within: 0.01,
+        measure: seiche,
+    },
+    Check {
+        title: "Water on a plane",
+        about: "Depth of a steady flow over (q·n/√S)^(3/5) (Manning 1891).",
+        expected: 1.0,
+        within: 0.01,
+        measure: plane,
+    },
+    Check {
+        title: "Dam break",
+        about: "Mean error of the depth 12 s after a dam of 1 m broke on dry ground, in metres (Ritter 1892).",
+        expected: 0.0,
+        within: 0.02,
+        measure: dam,
+    },
+    Check {
+        title: "Heap of sand",
+        about: "Slope of the flank of a heap that has slid to rest, over that of the angle of repose.",
+        expected: 1.0,
+        within: 0.02,
+        measure: heap,
+    },
+    Check {
+        title: "Rivers in balance",
+        about: "Exponent of slope over drained area where rivers keep up with the uplift: −m/n (Whipple & Tucker 1999).",
+        expected: -0.4,
+        within: 0.03,
+        measure: rivers,
+    },
+    Check {
+        title: "Ledger of dunes",
+        about: "What the ledger cannot explain after 300 ticks of wind over sand, over what was moved.",
+        expected: 0.0,
+        within: 1e-6,
+        measure: dunes,
+    },
+    Check {
+        title: "Ledger of all at once",
+        about: "The same after 100 ticks of droplets, water, slumping and wind on one land.",
+        expected: 0.0,
+        within: 1e-5,
+        measure: together,
+    },
+    Check {
+        title: "Same bits",
+        about: "Cells in which a run on one thread differs from the same run on all threads.",
+        expected: 0.0,
+        within: 0.0,
+        measure: threads,
+    },
+];
+
+/// A run of these processes alone.
+fn run(processes: Vec<Box<dyn crate::process::AnyProcess>>, terrain: Terrain) -> Simulation {
+    let mut run = Simulation::of(processes, terrain, 1);
+    run.slots.iter_mut().for_each(|slot| slot.enabled = true);
+    run
+}
+
+/// Water alone, without rain, evaporation and erosion. A tick covers so many seconds, however few cells there are.
+fn still_water(terrain: Terrain, seconds: f32, roughness: f32) -> Simulation {
+    let params = water::Params {
+        mode: Mode::Default,
+        dt: seconds * STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32,
+        roughness,
+        rain_rate: 0.0,
+        evaporation_rate: 0.0,
+        max_erosion_depth: 0.0,
+        ..water::Params::default()
+    };
+    run(vec![Box::new(Water::with(params))], terrain)
+}
+
+/// Ground from a function of place in cells, with water up to a level.
+fn filled(size: [usize; 2], ground: impl Fn(f64, f64) -> f64, level: impl Fn(f64) -> f64) -> Terrain {
+    let at = |x: usize, y: usize| ground(x as f64, y as f64);
+    let mut terrain = Terrain::bare(Grid::from_fn(size[0], size[1], |x, y| at(x, y) as f32), 1.0, Edge::Wall);
+    terrain.water = Grid::from_fn(size[0], size[1], |x, y| (level(x as f64) - at(x, y)).max(0.0) as f32);
+    terrain
+}
+
+/// Gentle hills.
+fn bumps(x: f64, y: f64) -> f64 {
+    0.6 * (libm::sin(0.31 * x) + libm::cos(0.23 * y)) + 0.2 * libm::sin(0.9 * x + 0.7 * y)
+}
+
+fn lake() -> f64 {
+    let terrain = filled([96, 80], bumps, |_| 0.5);
+    let (before, deepest) = (terrain.water.clone(), f64::from(terrain.water.min_max().1));
+    let mut run = still_water(terrain, 0.02, 0.0);
+    (0..1000).for_each(|_| run.tick());
+    let after = run.terrain.water.iter().zip(before.iter());
+    after.map(|(now, before)| f64::from((now - before).abs())).fold(0.0, f64::max) / deepest
+}
+
+fn seiche() -> f64 {
+    let (length, depth, step) = (64, 1.0, 0.02_f32);
+    let wave = |x: f64| depth + 1e-3 * libm::cos((x + 0.5) * std::f64::consts::PI / length as f64);
+    let mut run = still_water(filled([length, 1], |_, _| 0.0, wave), step, 0.0);
+    let (mut crossings, mut before) = (Vec::new(), 1e-3_f64);
+    for tick in 1..5000 {
+        run.tick();
+        let now = f64::from(run.terrain.water[0]) - depth;
+        if (before < 0.0) != (now < 0.0) {
+            crossings.push(f64::from(step) * (f64::from(tick) - now.abs() / (now.abs() + before.abs())));
+        }
+        before = now;
+    }
+    let (Some(first), Some(last)) = (crossings.first(), crossings.last()) else { return f64::NAN };
+    let period = 2.0 * (last - first) / (crossings.len() - 1) as f64;
+    period / (2.0 * length as f64 / (GRAVITY * depth).sqrt())
+}
+
+fn plane() -> f64 {
+    let (slope, roughness, rate, step) = (0.01, 0.05_f32, 0.02, 0.04_f32);
+    let mut terrain = filled([80, 6], |x, _| 10.0 - slope * x, |_| 0.0);
+    // Walls beside the flow, which leaves over the far edge.
+    terrain.edge = Edge::Open;
+    for (x, y) in (0..6).flat_map(|y| (0..80).map(move |x| (x, y))).filter(|&(x, y)| y == 0 || y == 5 || x == 0) {
+        terrain.bedrock[y * 80 + x] += 5.0;
+        terrain.start[y * 80 + x] += 5.0;
+    }
+    terrain.sources.push(Source { place: [4.5 / 80.0, 0.5], radius: 1.6, rate: rate * 4.0, ticks: None });
+    let mut run = still_water(terrain, step, roughness);
+    (0..15_000).for_each(|_| run.tick());
+    let depth = (1..5).map(|y| f64::from(run.terrain.water.at(50, y))).sum::<f64>() / 4.0;
+    depth / libm::pow(f64::from(rate) * f64::from(roughness) / slope.sqrt(), 0.6)
+}
+
+fn dam() -> f64 {
+    let (seconds, step) = (12.0, 0.02_f32);
+    let mut run = still_water(filled([200, 1], |_, _| 0.0, |x| f64::from(x < 100.0)), step, 0.0);
+    (0..600).for_each(|_| run.tick());
+    let wave = GRAVITY.sqrt();
+    let exact = |cell: usize| match (cell as f64 - 99.5) / seconds {
+        speed if speed <= -wave => 1.0,
+        speed if speed >= 2.0 * wave => 0.0,
+        speed => (2.0 * wave - speed) * (2.0 * wave - speed) / (9.0 * GRAVITY),
+    };
+    let cells = run.terrain.water.iter().enumerate();
+    cells.map(|(cell, &depth)| (f64::from(depth) - exact(cell)).abs()).sum::<f64>() / 200.0
+}
+
+fn heap() -> f64 {
+    let (side, middle) = (65, 32);
+    let mut terrain = Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Wall);
+    terrain.sand = Grid::from_fn(side, side, |x, y| {
+        let away = [x, y].map(|place| place.abs_diff(middle) as f32);
+        if away[0] * away[0] + away[1] * away[1] <= 25.0 { 35.0 } else { 0.0 }
+    });
+    let mut params = thermal::Params { mode: Mode::Default, ..thermal::Params::default() };
+    params.dt *= STATED_SIDE as f32 / side as f32;
+    let talus = libm::tan(f64::from(params.repose_angle).to_radians());
+    let mut run = run(vec![Box::new(Thermal::with(params))], terrain);
+    (0..6000).for_each(|_| run.tick());
+    let ground = run.terrain.ground();
+    let foot = (f64::from(ground.at(middle, middle)) / talus) as usize;
+    let (from, to) = (foot / 5, foot * 4 / 5);
+    let fall = f64::from(ground.at(middle + from, middle) - ground.at(middle + to, middle));
+    fall / (to - from) as f64 / talus
+}
+
+fn rivers() -> f64 {
+    let (side, mut stream) = (64, Stream::new(4, "plain", 0));
+    let ground = Grid::from_fn(side, side, |x, y| {
+        let height = stream.unit();
+        if x.min(y) == 0 || x.max(y) + 1 == side { 0.0 } else { height }
+    });
+    let params = fluvial::Params {
+        mode: Mode::Published,
+        deposition: 0.0,
+        diffusivity: 0.0,
+        critical_slope: 2.0,
+        ..fluvial::Params::default()
+    };
+    let mut run = run(vec![Box::new(Fluvial::with(params))], Terrain::bare(ground, 30.0, Edge::Open));
+    (0..600).for_each(|_| run.tick());
+    Channels::of(&run.terrain, 1.0).slope_area().map_or(f64::NAN, |fit| fit.value)
+}
+
+/// What the ledger of solids cannot explain, over what was moved.
+fn unexplained(run: &Simulation) -> f64 {
+    run.solid_residual().abs() / run.ledger.solid.sum(|row| row.moved)
+}
+
+fn dunes() -> f64 {
+    let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Wrap);
+    terrain.spread_sand(2.0);
+    let mut run = run(vec![Box::new(Wind::default())], terrain);
+    (0..300).for_each(|_| run.tick());
+    unexplained(&run)
+}
+
+/// A land on which droplets, water, slumping and wind are at work.
+fn busy() -> Simulation {
+    let mut terrain = filled([64, 64], |x, y| 30.0 + 0.3 * (x - 32.0).abs() + 0.15 * y + bumps(x, y), |_| 0.0);
+    terrain.edge = Edge::Open;
+    terrain.spread_sand(0.5);
+    let droplets = droplets::Params { per_tick: 200, ..droplets::Params::default() };
+    let processes: Vec<Box<dyn crate::process::AnyProcess>> = vec![
+        Box::new(Droplets::with(droplets)),
+        Box::new(Water::default()),
+        Box::new(Thermal::default()),
+        Box::new(Wind::default()),
+    ];
+    run(processes, terrain)
+}
+
+fn together() -> f64 {
+    let mut run = busy();
+    (0..100).for_each(|_| run.tick());
+    unexplained(&run)
+}
+
+fn threads() -> f64 {
+    let Ok(one) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return f64::NAN };
+    let [mut alone, mut all] = [busy().with_pool(Arc::new(one)), busy()];
+    for _ in 0..30 {
+        alone.tick();
+        all.tick();
+    }
+    let layers = alone.terrain.layers().zip(all.terrain.layers());
+    let differ = |one: &Grid, other: &Grid| {
+        one.iter().zip(other.iter()).filter(|(one, other)| one.to_bits() != other.to_bits()).count()
+    };
+    layers.map(|((_, one), (_, other))| differ(one, other)).sum::<usize>() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_holds_here_and_a_number_that_is_off_does_not() {
+        for check in CHECKS {
+            let begun = std::time::Instant::now();
+            let found = check.run();
+            println!(
+                "{}: {:e} for {} ± {}, {:?}",
+                found.title,
+                found.measured,
+                found.expected,
+                found.within,
+                begun.elapsed()
+            );
+            assert!(found.holds(), "{}: {:e} for {} ± {}", found.title, found.measured, found.expected, found.within);
+            assert!(!Checked { measured: f64::NAN, ..found }.holds());
+            assert!(!Checked { measured: found.expected + found.within * 1.01 + 1e-9, ..found }.holds());
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A range that grows from coarse to fine: to maturity on a small map, then on ever larger ones, each of which begins with what the
+//! last one left. So the large forms are those of the smallest map, whatever the size of the largest.
+
+use crate::{
+    core::{
+        bounds::Unfit,
+        grid::Grid,
+        rng::Stream,
+        terrain::{Edge, Layer, Terrain},
+    },
+    process::{
+        Process,
+        fluvial::{Fluvial, Params},
+    },
+    simulation::Simulation,
+};
+
+/// Cells of the longer side of the smallest map, at most.
+const COARSEST: usize = 128;
+/// A range is mature when so much of what rises leaves again, over as many ticks as are looked at together.
+const MATURE: f64 = 0.98;
+const TOGETHER: usize = 20;
+/// Ticks on the smallest map, at most, and on each of the others.
+const MOST_TICKS: usize = 800;
+const FINER_TICKS: usize = 40;
+/// Ticks that a change of the outlet takes to reach the divides.
+const TICKS_OF_A_RESPONSE: f64 = 40.0;
+/// Height of the noise on the plain from which the range rises, in metres.
+const NOISE: f32 = 1.0;
+
+/// How far the growing has come.
+pub struct Growth<'a> {
+    /// Which of how many maps grows, from 0.
+    pub level: usize,
+    /// How many maps there are.
+    pub levels: usize,
+    /// Share of the work that is done, from 0 to 1.
+    pub share: f32,
+    /// The map as it is.
+    pub terrain: &'a Terrain,
+}
+
+/// Sizes of the maps, the smallest first.
+fn sizes(width: usize, height: usize) -> Vec<(usize, usize)> {
+    let halvings = (0..).find(|&times| width.max(height).div_ceil(1 << times) <= COARSEST).unwrap_or(0);
+    (0..=halvings).rev().map(|times| (width.div_ceil(1 << times), height.div_ceil(1 << times))).collect()
+}
+
+/// Years that a tick of the growing covers: a share of the time in which a change at the outlet reaches the divides, ∫dx/(Kd·A^m)
+/// along a river that drains the square of its length.
+fn years_per_tick(params: &Params, length: f64) -> f32 {
+    let m = f64::from(params.area_exponent);
+    let response = length / (f64::from(params.erodibility) * libm::pow(length * length, m)) / (1.2 - m);
+    (response / TICKS_OF_A_RESPONSE).clamp(1.0, 1e6) as f32
+}
+
+/// A mature range in the place of a terrain's ground. Its layers of uplift, rain and softness say where it rises and what it is made
+/// of; size, edge and springs stay, and the ground's heights do not matter. The lowest outlet lies at 0 m; what the rivers have laid
+/// down is sand, and it is dry. Where nothing rises, the land is level.
+///
+/// `show` is told how far it has come, after every few ticks; it says whether to go on. Returns nothing if it has said no.
+pub fn grow(
+    terrain: &Terrain,
+    params: &Params,
+    seed: u64,
+    mut show: impl FnMut(Growth<'_>) -> bool,
+) -> Option<Terrain> {
+    let size = (terrain.width(), terrain.height());
+    if terrain.bedrock.is_empty() {
+        return Some(terrain.clone());
+    }
+    let sizes = sizes(size.0, size.1);
+    let length = 0.5 * size.0.max(size.1) as f64 * f64::from(terrain.cell_size);
+    let params = Params { years_per_tick: years_per_tick(params, length), ..params.clone() };
+    let mut grown: Option<[Grid; 2]> = None;
+    let most: f64 = sizes.iter().map(|(width, height)| (width * height) as f64).sum();
+    let mut done = 0.0;
+    for (level, &size) in sizes.iter().enumerate() {
+        let [bedrock, sand] = match grown.take() {
+            Some(layers) => layers.map(|layer| layer.resampled(size.0, size.1)),
+            None => [plain(size, seed, terrain.edge), Grid::filled(size.0, size.1, 0.0)],
+        };
+        let mut run = Simulation::of(
+            vec![Box::new(Fluvial::with(params.clone()))],
+            at_size(terrain, bedrock, sand),
+            seed.wrapping_add(level as u64),
+        );
+        run.slots[0].enabled = true;
+        let mut before = [0.0; 2];
+        for tick in 1..=if level == 0 { MOST_TICKS } else { FINER_TICKS } {
+            run.tick();
+            let mature = level == 0 && tick.is_multiple_of(TOGETHER) && {
+                let now = [run.ledger.solid.sum(|row| row.inflow), run.ledger.solid.sum(|row| row.outflow)];
+                let [risen, left] = [now[0] - before[0], now[1] - before[1]];
+                before = now;
+                left >= MATURE * risen
+            };
+            let cells = (size.0 * size.1) as f64;
+            let part = if level == 0 { 0.0 } else { tick as f64 / FINER_TICKS as f64 };
+            let growth = Growth {
+                level,
+                levels: sizes.len(),
+                share: ((done + part * cells) / most) as f32,
+                terrain: &run.terrain,
+            };
+            if tick.is_multiple_of(5) && !show(growth) {
+                return None;
+            }
+            if mature {
+                break;
+            }
+        }
+        done += (size.0 * size.1) as f64;
+        let Terrain { bedrock, sand, .. } = run.terrain;
+        grown = Some([bedrock, sand]);
+    }
+    let [bedrock, sand] = grown?;
+    let mut range = terrain.clone();
+    (range.bedrock, range.sand) = (bedrock, sand);
+    for layer in [Layer::Water, Layer::Suspended] {
+        range.set_layer(layer, None);
+    }
+    range.start = range.ground();
+    Some(range)
+}
+
+impl Simulation {
+    /// Starts again from a mature range on the terrain's maps of uplift, rain and softness, with the parameters of uplift and
+    /// rivers; see [`grow`]. `show` is told how far it has come. Returns false, with nothing changed, if it says not to go on.
+    ///
+    /// # Errors
+    /// Nothing rises.
+    pub fn grow_range(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
+        let slot = self.slots.iter().find(|slot| slot.key() == Fluvial::INFO.key);
+        let params = slot.and_then(|slot| slot.process.params().as_partial_reflect().try_downcast_ref::<Params>());
+        let params = params.cloned().unwrap_or_default();
+        let uplift = self.terrain.uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1);
+        if params.uplift_rate * uplift <= 0.0 {
+            let right = "set fluvial.uplift_rate above 0 and let the map of uplift rise above 0 somewhere";
+            return Err(Unfit { wrong: "no range can grow where nothing rises".into(), right: right.into() });
+        }
+        let grown = self.on_its_threads(|run| grow(&run.terrain, &params, run.seed(), show));
+        let Some(range) = grown else { return Ok(false) };
+        self.restart(range, self.seed());
+        Ok(true)
+    }
+}
+
+/// Almost level ground, with outlets at 0 m.
+fn plain((width, height): (usize, usize), seed: u64, edge: Edge) -> Grid {
+    let mut stream = Stream::new(seed, "range", 0);
+    Grid::from_fn(width, height, |x, y| {
+        let noise = NOISE * stream.unit();
+        let border = (width > 1 && (x == 0 || x + 1 == width)) || (height > 1 && (y == 0 || y + 1 == height));
+        if edge == Edge::Open && border { 0.0 } else { noise }
+    })
+}
+
+/// The terrain on which a map of this size grows.
+fn at_size(terrain: &Terrain, bedrock: Grid, sand: Grid) -> Terrain {
+    let size = (bedrock.width(), bedrock.height());
+    let cell_size = terrain.cell_size * terrain.width().max(terrain.height()) as f32 / size.0.max(size.1) as f32;
+    let mut fit = Terrain::of(size, (cell_size, terrain.edge), |layer| match layer {
+        Layer::Softness | Layer::Uplift | Layer::Rain => {
+            terrain.layer(layer).map(|grid| grid.resampled(size.0, size.1))
+        }
+        _ => None,
+    });
+    (fit.bedrock, fit.sand) = (bedrock, sand);
+    fit
+}

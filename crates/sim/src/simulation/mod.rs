@@ -1,0 +1,451 @@
+//! The simulation core: terrain, processes, clock and ledger as one value.
+//!
+//! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
+//! in a benchmark; several can live side by side.
+//!
+//! Every machine gets the same bits. So sines, powers and logarithms come from `libm`; clippy refuses the system's.
+
+pub mod check;
+mod edits;
+pub mod fault;
+pub mod gauge;
+pub mod grow;
+pub mod quantities;
+pub mod staged;
+pub mod water;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
+
+use rayon::ThreadPool;
+
+use self::{
+    fault::{Cause, Fault},
+    staged::{Before, Staged},
+};
+use crate::{
+    core::{
+        grid::Grid,
+        ledger::Ledger,
+        terrain::{Layer, Terrain},
+    },
+    edit,
+    params::{Group, GroupMut, Value, walk},
+    process::{AnyProcess, Context, Counts, Progress, catalogue, memory::Memory},
+};
+
+/// A process with its switch and the time it has taken.
+pub struct Slot {
+    /// The process.
+    pub process: Box<dyn AnyProcess>,
+    /// Whether ticks run it. Switched off in the middle of its part of a tick, it finishes that.
+    pub enabled: bool,
+    /// Whether it leaves alone what the mask covers.
+    pub limited: bool,
+    /// Wall time spent in it since the start, in seconds.
+    pub seconds: f64,
+    /// What it must leave alone under the mask, before its part of the present tick, if it is limited.
+    before: Option<Vec<(Layer, Grid)>>,
+    /// Whether it has begun its part of the present tick and not finished it.
+    begun: bool,
+}
+
+impl Slot {
+    fn new(process: Box<dyn AnyProcess>) -> Self {
+        Self { process, enabled: false, limited: false, seconds: 0.0, before: None, begun: false }
+    }
+
+    /// Whether a tick works on it.
+    fn runs(&self) -> bool {
+        self.enabled || self.begun
+    }
+
+    /// The process's key.
+    pub fn key(&self) -> &'static str {
+        self.process.info().key
+    }
+
+    /// Particles that have run, and the total that is chosen for a finished map; `None` without such a total.
+    pub fn particles(&self) -> Option<(u64, u64)> {
+        let parameters = walk((self.key(), self.process.params()));
+        match parameters.into_iter().find(|parameter| parameter.name == "total")?.value {
+            Value::Number(total) => Some((self.process.counts().particles, total as u64)),
+            _ => None,
+        }
+    }
+}
+
+impl Clone for Slot {
+    fn clone(&self) -> Self {
+        let before = self.before.clone();
+        Self { process: self.process.boxed_clone(), before, ..*self }
+    }
+}
+
+/// Where in a tick the simulation stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cursor {
+    process: usize,
+    stage: usize,
+}
+
+/// Terrain, processes, clock and ledger.
+#[derive(Clone)]
+pub struct Simulation {
+    /// The shared terrain.
+    pub terrain: Terrain,
+    /// All processes, in the order in which a tick runs them.
+    pub slots: Vec<Slot>,
+    /// Where every cubic metre went.
+    pub ledger: Ledger,
+    /// Whether the particles are shown: only then they leave tracks. The terrain does not depend on it.
+    pub watched: bool,
+    /// Whether the run stops between the stages of a process. The result does not depend on it.
+    stepwise: bool,
+    /// What the last stage has changed, if it was run alone.
+    staged: Option<Arc<Staged>>,
+    seed: u64,
+    tick: u64,
+    /// Simulated time of the finished ticks, and what the present one covers, in seconds.
+    seconds: f64,
+    covered: Option<f64>,
+    cursor: Option<Cursor>,
+    /// Whether the stage at the cursor has stopped only so that a frame can be drawn.
+    pauses: bool,
+    fault: Option<Fault>,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+impl Simulation {
+    /// A run at its start, with every process of the catalogue at its defaults and off.
+    pub fn new(terrain: Terrain, seed: u64) -> Self {
+        Self::of(catalogue(), terrain, seed)
+    }
+
+    /// A run of these processes at its start, all of them off. Each has a key of its own.
+    pub fn of(processes: Vec<Box<dyn AnyProcess>>, terrain: Terrain, seed: u64) -> Self {
+        let slots = processes.into_iter().map(Slot::new).collect();
+        let mut ledger = Ledger::default();
+        ledger.solid.start = terrain.solid_volume();
+        ledger.water.start = terrain.water_volume();
+        Self {
+            terrain,
+            slots,
+            ledger,
+            watched: false,
+            stepwise: false,
+            staged: None,
+            seed,
+            tick: 0,
+            seconds: 0.0,
+            covered: None,
+            cursor: None,
+            pauses: false,
+            fault: None,
+            pool: None,
+        }
+    }
+
+    /// Starts again from another terrain and seed; processes, their parameters and switches stay.
+    pub fn restart(&mut self, terrain: Terrain, seed: u64) {
+        let mut fresh = Self::of(self.slots.iter().map(|slot| slot.process.fresh()).collect(), terrain, seed);
+        fresh.take_over(self);
+        fresh.pool = self.pool.take();
+        fresh.watched = self.watched;
+        *self = fresh;
+    }
+
+    /// Takes over the parameters and switches of another run's processes.
+    pub fn take_over(&mut self, other: &Self) {
+        for (slot, other) in self.slots.iter_mut().zip(&other.slots) {
+            for (own, other) in slot.process.settings_mut().into_iter().zip(other.process.settings()) {
+                own.apply(other.as_partial_reflect());
+            }
+            (slot.enabled, slot.limited) = (other.enabled, other.limited);
+        }
+    }
+
+    /// Runs on these threads instead of rayon's global pool. Results don't depend on it.
+    pub fn with_pool(mut self, pool: Arc<ThreadPool>) -> Self {
+        self.pool = Some(pool);
+        self
+    }
+
+    /// Does something on the threads that it runs on.
+    pub(crate) fn on_its_threads<T: Send>(&self, work: impl FnOnce(&Self) -> T + Send) -> T {
+        match &self.pool {
+            Some(pool) => pool.install(|| work(self)),
+            None => work(self),
+        }
+    }
+
+    /// Threads that it runs on.
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
+    }
+
+    /// Keys of the processes that are on or have run: the others keep nothing.
+    pub fn with_memories(&self) -> Vec<&'static str> {
+        let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        kept.map(Slot::key).collect()
+    }
+
+    /// Everything that these processes keep from tick to tick besides their parameters, by process and name.
+    pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, Memory<'_>)> {
+        let mut all = Vec::new();
+        for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
+            let key = slot.key();
+            let kept = slot.process.memories(&self.terrain).into_iter();
+            all.extend(kept.map(|(name, memory)| (format!("{key}/{name}"), memory)));
+        }
+        all
+    }
+
+    /// Whether projects of earlier versions don't have what this name in [`Self::memories`] stands for.
+    pub fn is_young(&self, name: &str) -> bool {
+        self.slots.iter().any(|slot| {
+            let own = name.strip_prefix(slot.key()).and_then(|rest| rest.strip_prefix('/'));
+            own.is_some_and(|name| slot.process.info().young.contains(&name))
+        })
+    }
+
+    /// Sets the clock, as part of taking up a run that was written down. Without a time it is that of the process that has covered
+    /// the most.
+    pub fn set_clock(&mut self, ticks: u64, seconds: Option<f64>) {
+        self.tick = ticks;
+        let most = || self.slots.iter().map(|slot| slot.process.counts().seconds).fold(0.0, f64::max);
+        self.seconds = seconds.unwrap_or_else(most);
+    }
+
+    /// Seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Number of finished ticks.
+    pub fn ticks(&self) -> u64 {
+        self.tick
+    }
+
+    /// True between ticks: then the terrain is what the last tick left.
+    pub fn between_ticks(&self) -> bool {
+        self.cursor.is_none()
+    }
+
+    /// True between ticks, and where a stage pauses so that a frame can be drawn: the layers can be shown as they are.
+    pub fn can_be_shown(&self) -> bool {
+        self.cursor.is_none() || self.pauses
+    }
+
+    /// The slot of the process with that key.
+    pub fn slot_mut(&mut self, key: &str) -> Option<&mut Slot> {
+        self.slots.iter_mut().find(|slot| slot.key() == key)
+    }
+
+    /// The parameters of all processes, as groups named by their keys, and the factors by which the mask scales them.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let slots = self.slots.iter().map(|slot| (slot.process.info(), slot.process.settings()));
+        slots.flat_map(|(info, [params, factors])| [(info.key, params), (info.masked_key, factors)]).collect()
+    }
+
+    /// The same, to be changed.
+    pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
+        let slots = self.slots.iter_mut().map(|slot| (slot.process.info(), slot.process.settings_mut()));
+        slots.flat_map(|(info, [params, factors])| [(info.key, params), (info.masked_key, factors)]).collect()
+    }
+
+    /// Finishes the present tick, or runs a whole one.
+    pub fn tick(&mut self) {
+        self.begin_tick();
+        for process in 0..self.slots.len() {
+            while !self.advance(process) {}
+        }
+        self.end_tick();
+    }
+
+    /// Runs the whole of the next stage of a tick, to show what each stage does. The first stage begins the tick and the last
+    /// ends it. Returns the process and the stage; `None` if no process is on.
+    pub fn stage(&mut self) -> Option<(&'static str, &'static str)> {
+        self.begin_tick();
+        self.skip_idle();
+        let ran = self.next_stage();
+        let before = Before::of(self);
+        self.stepwise = true;
+        if let Some(cursor) = self.cursor {
+            // It may stop so that a frame can be drawn.
+            while ran.is_some() && self.cursor == Some(cursor) {
+                self.advance(cursor.process);
+            }
+        }
+        self.stepwise = false;
+        self.staged = ran.map(|ran| Arc::new(before.since(self, ran)));
+        self.skip_idle();
+        self.end_tick();
+        ran
+    }
+
+    /// What the last stage has changed, if it was run alone by [`Self::stage`].
+    pub fn staged(&self) -> Option<&Staged> {
+        self.staged.as_deref()
+    }
+
+    /// Goes on to the next process that is on.
+    fn skip_idle(&mut self) {
+        while let Some(cursor) = self.cursor
+            && self.slots.get(cursor.process).is_some_and(|slot| !slot.runs())
+        {
+            self.advance(cursor.process);
+        }
+    }
+
+    /// Where the run broke, if it did: then no tick runs any more, and what the layers hold is of no use.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Starts a tick unless one has begun.
+    pub fn begin_tick(&mut self) {
+        if self.cursor.is_none() && self.fault.is_none() {
+            self.cursor = Some(Cursor::default());
+            self.covered = None;
+            self.staged = None;
+            for slot in &mut self.slots {
+                slot.begun = false;
+                slot.process.begin_tick();
+            }
+        }
+    }
+
+    /// Works on the present tick's part of one process, until its stage pauses or ends. True when the process has
+    /// finished its part, is not its turn's, or is off.
+    ///
+    /// Calling it for every process in turn, each until it returns true, then [`Self::end_tick`], is a tick.
+    pub fn advance(&mut self, process: usize) -> bool {
+        self.advance_until(process, None)
+    }
+
+    /// The same, where a frame waits from a moment on: a stage that can pause then does so as soon as it can.
+    pub fn advance_until(&mut self, process: usize, until: Option<Instant>) -> bool {
+        let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
+        self.pauses = false;
+        let water_flows = self.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
+        let slot = &mut self.slots[process];
+        if !slot.runs() {
+            self.cursor = Some(Cursor { process: process + 1, stage: 0 });
+            return true;
+        }
+        if !self.stepwise {
+            self.staged = None;
+        }
+        let started = Instant::now();
+        slot.begun = true;
+        if slot.limited && slot.before.is_none() && self.terrain.mask.is_some() {
+            slot.before = Some(edit::masked(&self.terrain));
+        }
+        let mut context = Context {
+            terrain: &mut self.terrain,
+            ledger: &mut self.ledger,
+            seed: self.seed,
+            tick: self.tick + 1,
+            watched: self.watched,
+            stepwise: self.stepwise,
+            water_flows,
+            covered: &mut self.covered,
+            until,
+        };
+        // What a panic leaves half done is not used: a run that broke goes on from another state, with new processes.
+        let mut step = || slot.process.step(cursor.stage, &mut context);
+        let outcome = catch_unwind(AssertUnwindSafe(|| match &self.pool {
+            Some(pool) => pool.install(step),
+            None => step(),
+        }));
+        slot.seconds += started.elapsed().as_secs_f64();
+        let outcome = match outcome {
+            // Every process books what the layers really changed by, so that a cell that is no number makes the sum none.
+            Ok(_) if !self.ledger.is_finite(slot.key()) => Err(Cause::not_finite(&self.terrain)),
+            outcome => outcome.map_err(|payload| Cause::panic(&*payload)),
+        };
+        match outcome {
+            Ok(Progress::Done) => {}
+            Ok(Progress::Again) => {
+                // What the mask holds back is not put back yet.
+                self.pauses = slot.before.is_none();
+                return false;
+            }
+            Ok(Progress::From(stage)) => {
+                self.cursor = Some(Cursor { process, stage });
+                return false;
+            }
+            Err(cause) => {
+                self.fault = Some(Fault { process: slot.process.info().title, tick: self.tick + 1, cause });
+                self.cursor = None;
+                return true;
+            }
+        }
+        let finished = cursor.stage + 1 == slot.process.info().stages.len();
+        slot.begun = !finished;
+        if finished && let Some(before) = slot.before.take() {
+            // What the mask holds back is no work of nature: it is booked like one of the hand.
+            self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
+        }
+        self.cursor = Some(if finished {
+            Cursor { process: process + 1, stage: 0 }
+        } else {
+            Cursor { process, stage: cursor.stage + 1 }
+        });
+        finished
+    }
+
+    /// Ends the tick if every process has done its part. True if it did.
+    pub fn end_tick(&mut self) -> bool {
+        let finished = self.cursor.is_some_and(|cursor| cursor.process == self.slots.len());
+        if finished {
+            self.cursor = None;
+            self.tick += 1;
+            let mut stated = self.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.covered());
+            self.seconds += self.covered.or_else(|| stated.find(|&seconds| seconds > 0.0)).unwrap_or_default();
+        }
+        finished
+    }
+
+    /// Whether there is any water on the map.
+    pub fn has_water(&self) -> bool {
+        self.terrain.water.iter().any(|&depth| depth > 0.0)
+    }
+
+    /// The process and stage that will run next; `None` between ticks.
+    pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
+        let cursor = self.cursor?;
+        let mut slots = self.slots.iter().enumerate().skip(cursor.process).filter(|(_, slot)| slot.runs());
+        let (process, slot) = slots.next()?;
+        let (info, stage) = (slot.process.info(), if process == cursor.process { cursor.stage } else { 0 });
+        Some((info.title, info.stages.get(stage)?.name))
+    }
+
+    /// Simulated time since the start, in seconds.
+    ///
+    /// A tick covers what the water covers in it; without water what slumping covers; without both what the first process that is on
+    /// says that a tick of it stands for.
+    pub fn simulated_seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Years that have passed since the start by the clock of geology, if a process that keeps one is on or has run.
+    pub fn years(&self) -> Option<f64> {
+        let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        kept.find_map(|slot| slot.process.years())
+    }
+
+    /// What the solid account cannot explain, in cubic metres.
+    pub fn solid_residual(&self) -> f64 {
+        self.ledger.solid.residual(self.terrain.solid_volume())
+    }
+
+    /// What the water account cannot explain, in cubic metres.
+    pub fn water_residual(&self) -> f64 {
+        self.ledger.water.residual(self.terrain.water_volume())
+    }
+}

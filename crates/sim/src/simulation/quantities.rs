@@ -1,0 +1,152 @@
+//! Quantities of a simulation as it is now: layers, and what is found from them.
+
+use super::Simulation;
+use crate::{
+    core::{analysis::steepest_fall, grid::Grid, quantity::Quantity},
+    hydrology::drainage::Drainage,
+    measure::{Channels, basins},
+    process::wind::Weather,
+};
+
+/// Colours of classes; the largest basins differ in theirs.
+const CLASSES: u32 = 9;
+
+/// How much the ground of two runs differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Mean of the differences, in metres.
+    pub mean: f64,
+    /// Root mean square, in metres.
+    pub size: f64,
+    /// Least and largest, in metres.
+    pub range: (f32, f32),
+    /// Correlation of the changes since the start of both; none if one has not changed.
+    pub alike: Option<f64>,
+}
+
+impl Simulation {
+    /// How much higher the ground lies than in another run, in each cell, and in numbers; nothing if their maps differ in size.
+    pub fn difference_to(&self, other: &Self) -> Option<(Grid, Difference)> {
+        let (ground, before) = (self.terrain.ground(), other.terrain.ground());
+        if (ground.width(), ground.height()) != (before.width(), before.height()) {
+            return None;
+        }
+        let cells = ground.iter().zip(before.iter()).map(|(now, other)| now - other);
+        let difference = Grid::from_values(ground.width(), ground.height(), cells);
+        let count = difference.len().max(1) as f64;
+        let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>();
+        let size = (squares(&mut difference.iter().copied().map(f64::from)) / count).sqrt();
+        // Changes since the start, as sums of squares and products.
+        let [mut own, mut others, mut both] = [0.0_f64; 3];
+        let starts = self.terrain.start.iter().zip(other.terrain.start.iter());
+        for ((now, then), (start, first)) in ground.iter().zip(before.iter()).zip(starts) {
+            let [own_change, other_change] = [now - start, then - first].map(f64::from);
+            own += own_change * own_change;
+            others += other_change * other_change;
+            both += own_change * other_change;
+        }
+        let alike = (own > 0.0 && others > 0.0).then(|| both / (own * others).sqrt());
+        let numbers = Difference { mean: difference.total() / count, size, range: difference.min_max(), alike };
+        Some((difference, numbers))
+    }
+
+    /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
+    pub fn wetness(&self) -> Option<&Grid> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wetness())
+    }
+
+    /// Velocity of the water along columns and rows, in metres per second, if a process that is on moves water.
+    pub fn velocity(&self) -> Option<[Grid; 2]> {
+        let mut on = self.slots.iter().filter(|slot| slot.enabled);
+        on.find_map(|slot| slot.process.velocity(&self.terrain))
+    }
+
+    /// Discharge of the droplets times its direction along columns and rows, in square metres, if a process that is on keeps it.
+    pub fn momentum(&self) -> Option<[Grid; 2]> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.momentum())
+    }
+
+    /// The wind, if a process that is on lets one blow.
+    pub fn wind(&self) -> Option<Weather> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wind())
+    }
+
+    /// A quantity as it is now, in every cell.
+    pub fn quantity(&self, quantity: Quantity) -> Grid {
+        let terrain = &self.terrain;
+        let (width, height) = (terrain.width(), terrain.height());
+        let speed = || {
+            let velocity = self.velocity().unwrap_or_else(|| [(); 2].map(|()| Grid::filled(width, height, 0.0)));
+            let [u, v] = velocity;
+            u.iter().zip(v.iter()).map(|(u, v)| libm::hypotf(*u, *v)).collect::<Vec<f32>>()
+        };
+        let cells = match quantity {
+            Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
+            Quantity::DrainageArea => {
+                let kept = self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(quantity));
+                let found = || {
+                    let areas = Drainage::of(terrain).areas(|_| terrain.cell_area());
+                    Grid::from_cells(width, height, areas.into_iter().map(|area| area as f32).collect::<Vec<f32>>())
+                };
+                return kept.unwrap_or_else(found);
+            }
+            Quantity::Basin => {
+                let (_, numbers) = basins(&Channels::of(terrain, 1.0));
+                let classes = numbers.into_iter().map(|number| (number % CLASSES) as f32).collect::<Vec<f32>>();
+                return Grid::from_cells(width, height, classes);
+            }
+            Quantity::StreamDischarge
+            | Quantity::WindPath
+            | Quantity::WindFlux
+            | Quantity::Abrasion
+            | Quantity::Wetness => {
+                let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
+                return kept.unwrap_or_else(|| Grid::filled(width, height, 0.0));
+            }
+            Quantity::Speed => speed(),
+            Quantity::Discharge => {
+                speed().iter().zip(terrain.water.iter()).map(|(speed, depth)| speed * depth).collect()
+            }
+            Quantity::Change => {
+                terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect()
+            }
+            Quantity::StageChange => {
+                return self.staged().map_or_else(|| Grid::filled(width, height, 0.0), |staged| staged.change.clone());
+            }
+            Quantity::Difference => return Grid::filled(width, height, 0.0),
+            Quantity::Steepness => {
+                let talus = self.slots.iter().find_map(|slot| slot.process.talus(terrain));
+                let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);
+                let cells = (0..width * height).map(|index| {
+                    let (x, y) = (index % width, index / width);
+                    steepest_fall(terrain, x, y) / (terrain.cell_size * stands(index))
+                });
+                cells.collect()
+            }
+        };
+        Grid::from_cells(width, height, cells)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::terrain::{Edge, Terrain};
+
+    #[test]
+    fn a_slope_at_the_talus_angle_has_steepness_one_and_running_water_its_speed() {
+        let slope = 33.0_f32.to_radians().tan();
+        let ground = Grid::from_fn(32, 32, |x, _| slope * 2.0 * x as f32);
+        let mut terrain = Terrain::bare(ground, 2.0, Edge::Open);
+        terrain.spread_sand(1.0);
+        let mut simulation = Simulation::new(terrain, 1);
+        assert!((simulation.quantity(Quantity::Steepness).at(16, 16) - 1.0).abs() < 1e-3);
+        assert!(simulation.quantity(Quantity::Speed).iter().all(|&speed| speed == 0.0));
+        assert!(simulation.quantity(Quantity::Change).iter().all(|&change| change == 0.0));
+        simulation.slot_mut("water").expect("it is in the catalogue").enabled = true;
+        (0..400).for_each(|_| simulation.tick());
+        let [u, v] = simulation.velocity().expect("water flows");
+        assert!(u.at(16, 16) < -0.05 && v.at(16, 16).abs() < 1e-6, "downhill is towards the first column");
+        assert_eq!(simulation.quantity(Quantity::Speed).at(16, 16), -u.at(16, 16));
+    }
+}

@@ -1,0 +1,125 @@
+//! What a stage of a tick has changed: to be seen by a person who goes through a tick stage by stage.
+
+use super::Simulation;
+use crate::core::{
+    grid::Grid,
+    ledger::{Account, Ledger, Row},
+    terrain::Terrain,
+};
+
+/// A volume in a row of the ledger.
+type Column = fn(&Row) -> f64;
+
+/// Columns of the ledger, as a person calls them.
+const COLUMNS: [(&str, Column); 7] = [
+    ("eroded", |row| -row.eroded),
+    ("deposited", |row| row.deposited),
+    ("over the border", |row| -row.outflow),
+    ("from outside", |row| row.inflow),
+    ("evaporated", |row| -row.evaporated),
+    ("lost", |row| -row.lost),
+    ("on its way", |row| row.carried),
+];
+
+/// A layer that a person sees change, and how it lies there.
+type Seen = (&'static str, fn(&Terrain) -> Grid);
+
+const SEEN: [Seen; 3] = [
+    ("ground", Terrain::ground),
+    ("water", |terrain| terrain.water.clone()),
+    ("sediment in the water", |terrain| terrain.suspended.clone()),
+];
+
+/// The state before a stage.
+pub(crate) struct Before {
+    layers: [Grid; SEEN.len()],
+    ledger: Ledger,
+}
+
+/// What a stage has changed.
+#[derive(Clone, Debug)]
+pub struct Staged {
+    /// Title of the process and name of the stage.
+    pub stage: (&'static str, &'static str),
+    /// The first of ground, water and sediment that it has changed.
+    pub layer: Option<&'static str>,
+    /// How much higher that lies in each cell, in metres.
+    pub change: Grid,
+    /// Cells in which it is not as before.
+    pub cells: usize,
+    /// What it has booked, of solids and of water: what is called so, and cubic metres.
+    pub booked: [Vec<(&'static str, f64)>; 2],
+}
+
+impl Before {
+    pub(crate) fn of(simulation: &Simulation) -> Self {
+        Self { layers: SEEN.map(|(_, layer)| layer(&simulation.terrain)), ledger: simulation.ledger.clone() }
+    }
+
+    /// What has changed since.
+    pub(crate) fn since(self, simulation: &Simulation, stage: (&'static str, &'static str)) -> Staged {
+        let changes = SEEN.iter().zip(&self.layers).map(|((name, layer), before)| {
+            let now = layer(&simulation.terrain);
+            let cells = now.iter().zip(before.iter()).map(|(now, before)| now - before);
+            let change = Grid::from_values(now.width(), now.height(), cells);
+            (*name, change.iter().filter(|change| **change != 0.0).count(), change)
+        });
+        let found = changes.into_iter().find(|(_, cells, _)| *cells > 0);
+        let (width, height) = (self.layers[0].width(), self.layers[0].height());
+        let nothing = || (None, 0, Grid::filled(width, height, 0.0));
+        let (layer, cells, change) = found.map_or_else(nothing, |(name, cells, change)| (Some(name), cells, change));
+        let booked = |now: &Account, before: &Account| {
+            let columns = COLUMNS.iter().map(|(name, column)| (*name, now.sum(column) - before.sum(column)));
+            columns.filter(|(_, volume)| *volume != 0.0).collect()
+        };
+        let (now, before) = (&simulation.ledger, &self.ledger);
+        let booked = [booked(&now.solid, &before.solid), booked(&now.water, &before.water)];
+        Staged { stage, layer, change, cells, booked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{quantity::Quantity, terrain::Edge};
+
+    #[test]
+    fn the_stages_of_a_tick_together_change_and_book_what_the_tick_does() {
+        let ground = Grid::from_fn(32, 32, |x, y| 0.4 * x as f32 + 2.0 * ((x * 7 + y * 5) % 4) as f32);
+        let terrain = Terrain::bare(ground, 2.0, Edge::Open);
+        let mut run = Simulation::new(terrain, 1);
+        for key in ["water", "thermal"] {
+            run.slot_mut(key).expect("it is in the catalogue").enabled = true;
+        }
+        (0..30).for_each(|_| run.tick());
+        assert!(run.staged().is_none() && run.quantity(Quantity::StageChange).iter().all(|change| *change == 0.0));
+        let (before, ledger) = (run.terrain.ground(), run.ledger.clone());
+        let (mut stages, mut ground, mut rained, mut slid) = (Vec::new(), Grid::filled(32, 32, 0.0), 0.0, 0.0);
+        while let Some(stage) = run.stage() {
+            let staged = run.staged().expect("a stage has just run");
+            assert_eq!(staged.stage, stage);
+            let volume =
+                |of: usize, name: &str| staged.booked[of].iter().find(|(own, _)| *own == name).map_or(0.0, |row| row.1);
+            rained += volume(1, "from outside");
+            slid += volume(0, "deposited");
+            if staged.layer == Some("ground") {
+                ground.iter_mut().zip(staged.change.iter()).for_each(|(sum, change)| *sum += change);
+                assert!(run.quantity(Quantity::StageChange) == staged.change);
+            }
+            stages.push(stage.1);
+            if run.between_ticks() {
+                break;
+            }
+        }
+        assert!(stages.len() >= 3 && rained > 0.0 && slid > 0.0, "{stages:?}: {rained}, {slid}");
+        let all = run.ledger.water.sum(|row| row.inflow) - ledger.water.sum(|row| row.inflow);
+        assert!((rained / all - 1.0).abs() < 1e-9, "{rained} of {all}");
+        for (sum, (now, before)) in ground.iter().zip(run.terrain.ground().iter().zip(before.iter())) {
+            assert!((sum - (now - before)).abs() < 1e-4, "{sum} instead of {}", now - before);
+        }
+        run.stage();
+        assert!(run.staged().is_some());
+        run.tick();
+        assert!(run.staged().is_none(), "the rest of a tick, and a whole one, have no stage to show");
+    }
+}
