@@ -1,4 +1,4 @@
-//! A process of one's own, and slumping: the map rises over what lies around it, and slides down at its edges.
+//! A process of one's own beside thermal erosion: the map rises above its surroundings, and its edges collapse.
 //!
 //! `cargo run --release --example own_process`
 
@@ -7,7 +7,7 @@ use thalweg_sim::{
     core::terrain::Layer,
     generate::{TerrainParams, generate},
     params::knob,
-    process::{Context, Info, Process, Progress, Setup, masked::NoFactors, thermal::Thermal},
+    process::{AnySetup, Context, Info, Process, Progress, Setup, thermal::Thermal},
     simulation::Simulation,
 };
 
@@ -19,13 +19,18 @@ struct Params {
 }
 
 #[derive(Clone, Default)]
-struct Uplift(Setup<Params, NoFactors>);
+struct Uplift(Setup<Params>);
 
 impl Process for Uplift {
-    type Params = Params;
-    type Factors = NoFactors;
-    const INFO: Info = Info { key: "uplift", masked_key: "uplift-masked", writes: &[Layer::Bedrock], ..Info::BARE };
-    thalweg_sim::setup_in!(0);
+    fn info(&self) -> &'static Info {
+        &Info { key: "uplift", writes: &[Layer::Bedrock], ..Info::BARE }
+    }
+    fn setup(&self) -> &dyn AnySetup {
+        &self.0
+    }
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.0
+    }
     fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> Progress {
         let before = terrain.solid_volume();
         terrain.bedrock.iter_mut().for_each(|rock| *rock += self.0.params.uplift);
@@ -35,10 +40,11 @@ impl Process for Uplift {
 }
 
 fn main() {
-    let uplift = Uplift::with(Params { uplift: 0.5 });
+    let uplift = Uplift(Setup::with(Params { uplift: 0.5 }));
     let terrain = generate(&TerrainParams::default(), 1);
-    let mut run = Simulation::of(vec![Box::new(uplift), Box::new(Thermal::default())], terrain, 1);
-    run.slots.iter_mut().for_each(|slot| slot.enabled = true);
-    (0..200).for_each(|_| run.tick());
-    println!("{} ticks: {:.1e} m³ rose and slid", run.ticks(), run.ledger.solid.sum(|row| row.inflow + row.moved));
+    let mut simulation = Simulation::of(vec![Box::new(uplift), Box::new(Thermal::default())], terrain, 1);
+    simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
+    (0..200).for_each(|_| simulation.tick());
+    let moved = simulation.ledger.solid.sum(|row| row.inflow + row.moved);
+    println!("{} ticks: {moved:.1e} m³ rose and slid", simulation.ticks());
 }

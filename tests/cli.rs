@@ -440,7 +440,7 @@ fn the_documents_name_every_process_and_every_scene() {
         let laws = walk((info.key, process.params())).into_iter().find(|parameter| parameter.name == "law");
         let laws: Vec<String> = laws.into_iter().flat_map(|law| law.choices).map(|law| format!("`{law}`")).collect();
         let (about, laws) = (info.about, laws.join(", "));
-        table += &format!("| `{}` | {} | {about} | {laws} | {} |\n", info.key, info.title, info.source);
+        table += &format!("| `{}` | {} | {about} | {laws} | {} |\n", info.key, info.title, info.reference.source);
     }
     assert!(document("docs/processes.md").contains(&table), "docs/processes.md needs this table:\n{table}");
     let gallery = document("docs/gallery.md");

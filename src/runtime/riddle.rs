@@ -134,8 +134,7 @@ fn candidates(session: &Session) -> Vec<Parameter> {
     let all = slots.flat_map(|slot| {
         let declared = walk((slot.key(), slot.process.params()));
         let acts = |parameter: &Parameter| {
-            let silent = slot.process.info().silent.iter().any(|(name, _)| *name == parameter.name);
-            parameter.knob.main && !silent && parameter.knob.idle(&declared).is_none()
+            parameter.knob.main && !parameter.knob.indirect && parameter.knob.idle(&declared).is_none()
         };
         declared.iter().filter(|parameter| acts(parameter)).cloned().collect::<Vec<_>>()
     });

@@ -55,7 +55,7 @@ fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
                 let comes = next == Some((info.title, stage.name));
                 ui.label(if comes { text.strong().color(style::ACCENT) } else { text });
             }
-            ui.label(RichText::new(info.source).weak().small());
+            ui.label(RichText::new(info.reference.source).weak().small());
         }
         if let Some(staged) = state.live.chosen().simulation.staged() {
             staged_ui(ui, staged);

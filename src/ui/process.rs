@@ -12,7 +12,7 @@ use super::{
 use crate::runtime::{Command, EditCommand, Workspace};
 use thalweg_sim::{
     params::{self, Parameter, Value, walk},
-    process::AnyProcess,
+    process::{Process, masked::masked_key},
     simulation::Slot,
 };
 
@@ -35,7 +35,7 @@ fn process_ui(
     ui: &mut Ui,
     scene: &str,
     slot: &Slot,
-    fresh: &dyn AnyProcess,
+    fresh: &dyn Process,
     (main_only, masked): (bool, bool),
     commands: &mut Vec<Command>,
 ) {
@@ -49,7 +49,7 @@ fn process_ui(
         .show_header(ui, |ui| {
             let mut on = slot.enabled;
             let text = RichText::new(info.title).heading();
-            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.source)).changed() {
+            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.reference.source)).changed() {
                 commands.push(EditCommand::Enable(info.key, on).into());
             }
         })
@@ -69,8 +69,8 @@ fn process_ui(
                 }
             }
             if slot.enabled {
-                if slot.process.covered() > 0.0 {
-                    let text = format!("A tick stands for {}", duration(slot.process.covered()));
+                if slot.process.setup().elapsed() > 0.0 {
+                    let text = format!("A tick stands for {}", duration(slot.process.setup().elapsed()));
                     let help = "How much time this process covered in the last tick. The clock of the run is the water's; without \
                                 water it is that of slumping, and without both that of the first process that is on.";
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
@@ -80,7 +80,7 @@ fn process_ui(
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(set(info.key, changes));
             if masked && !main_only {
-                commands.extend(set(info.masked_key, factors_ui(ui, slot, fresh)));
+                commands.extend(set(masked_key(info.key), factors_ui(ui, slot, fresh)));
             }
             if !main_only {
                 let help = "Sets values that belong together: those of a source, or for a kind of land";
@@ -93,7 +93,7 @@ fn process_ui(
 }
 
 /// What the guards of a process did in the last tick, and so far.
-fn guards_ui(ui: &mut Ui, process: &dyn AnyProcess) {
+fn guards_ui(ui: &mut Ui, process: &dyn Process) {
     let guards = process.guards();
     let acted: Vec<String> = guards
         .iter()
@@ -113,7 +113,7 @@ fn guards_ui(ui: &mut Ui, process: &dyn AnyProcess) {
 }
 
 /// By what the mask multiplies a process's parameters.
-fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn AnyProcess) -> Changes {
+fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Changes {
     let info = slot.process.info();
     let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
     let declared = walk((info.key, params));
@@ -123,13 +123,13 @@ fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn AnyProcess) -> Changes {
     let idle = |factor: &Parameter| {
         declared.iter().find(|parameter| parameter.name == factor.name).and_then(|found| found.knob.idle(&declared))
     };
-    let header = egui::CollapsingHeader::new("Under the mask").id_salt(info.masked_key);
+    let header = egui::CollapsingHeader::new("Under the mask").id_salt(masked_key(info.key));
     let drawn = header.show(ui, |ui| {
         if published {
             ui.label(RichText::new("As published, a parameter is the same everywhere.").small().weak());
         }
         ui.add_enabled_ui(!published, |ui| {
-            all_of_group_ui(ui, (info.masked_key, factors), (info.masked_key, untouched), idle)
+            all_of_group_ui(ui, (masked_key(info.key), factors), (masked_key(info.key), untouched), idle)
         })
         .inner
     });

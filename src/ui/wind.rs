@@ -42,7 +42,9 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
 pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turned: f32) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut slots = state.live.chosen().simulation.slots.iter();
-    let Some(slot) = slots.find(|slot| slot.enabled && slot.process.wind().is_some()) else { return commands };
+    let Some(slot) = slots.find(|slot| slot.enabled && slot.process.abilities().weather.is_some()) else {
+        return commands;
+    };
     let parameters = walk((slot.key(), slot.process.params()));
     let (Some(direction), Some(strength)) = (number(&parameters, "direction"), number(&parameters, "strength")) else {
         return commands;

@@ -138,7 +138,7 @@ fn draw(
         .zip(&blocks.numbers)
         .flat_map(|(session, numbers)| {
             let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
-            let sign = |slot: &Slot| if slot.process.wind().is_some() { -1.0 } else { 1.0 };
+            let sign = |slot: &Slot| if slot.process.abilities().weather.is_some() { -1.0 } else { 1.0 };
             slots.flat_map(move |slot| {
                 slot.process.tracks().iter().map(move |track| (session, numbers, track, sign(slot)))
             })

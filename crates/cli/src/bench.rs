@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use self::{fluvial::rivers, grids::GRIDS, wind::grains};
 use super::{Failure, print};
 use thalweg_sim::{
-    core::{rng::Stream, terrain::Terrain},
+    core::{bounds::SIDES, rng::Stream, terrain::Terrain},
     generate::{TerrainParams, generate},
     params::{STATED_CELLS, follow},
     process::{
-        AnyProcess, Mode, Process,
+        Mode, Process,
         droplets::{
             DropletLaw, Droplets, Params,
             plain::PlainStreams,
@@ -41,7 +41,7 @@ const LONGEST: f64 = 3.0;
 #[derive(Args)]
 pub(super) struct Bench {
     /// Cells on a side
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(32..=4096))]
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(*SIDES.start() as i64..=*SIDES.end() as i64))]
     size: u32,
     /// Threads to use; all of the machine's without it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -142,7 +142,7 @@ fn table(report: &Value) -> String {
 }
 
 /// A run of nothing but these processes.
-fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn AnyProcess>>) -> Simulation {
+fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn Process>>) -> Simulation {
     let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
     for process in processes {
         if let Some(slot) = simulation.slot_mut(process.info().key) {

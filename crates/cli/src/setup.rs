@@ -17,7 +17,10 @@ use thalweg_scene::{
     },
     model::{origin::Options, session::Session},
 };
-use thalweg_sim::{core::terrain::Layer, params::listed};
+use thalweg_sim::{
+    core::{bounds::SIDES, terrain::Layer},
+    params::listed,
+};
 
 /// What to start from and with which parameters.
 #[derive(Args, Default)]
@@ -101,9 +104,9 @@ impl Reading {
             let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
             return Err(Failure::bad_input(sentence));
         }
-        let sides = 32..=4096;
-        if size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
-            return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
+        if size.is_some_and(|(width, height)| !SIDES.contains(&width) || !SIDES.contains(&height)) {
+            let (least, most) = (SIDES.start(), SIDES.end());
+            return Err(Failure::bad_input(format!("--size is out of range: each side has {least} to {most} cells")));
         }
         Ok(options)
     }

@@ -12,7 +12,11 @@ use std::{fmt, ops::RangeInclusive};
 
 pub use self::declared::assert_declared;
 
-use bevy_reflect::{PartialReflect, Reflect, ReflectMut, ReflectRef, TypeInfo, enums::DynamicEnum, structs::Struct};
+use bevy_reflect::{
+    PartialReflect, Reflect, ReflectMut, ReflectRef, TypeInfo,
+    enums::{DynamicEnum, VariantInfo},
+    structs::Struct,
+};
 
 /// What a number is called besides itself.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +82,22 @@ pub struct Knob {
     pub grows: bool,
     /// What the number is called besides itself.
     pub reading: Reading,
+    /// `true` if it need not change a layer within a few ticks: it is for the eye, acts at the border or after long, or waits for another
+    /// parameter.
+    pub indirect: bool,
+}
+
+/// Name of a variant in files and on the command line, where it is not the variant's own in kebab case. Stands at the variant.
+#[derive(Reflect, Clone, Copy, Debug)]
+pub struct Choice(pub &'static str);
+
+/// Name of a variant of a choice.
+fn choice_name(variant: &VariantInfo) -> String {
+    let named = match variant {
+        VariantInfo::Unit(unit) => unit.get_attribute::<Choice>(),
+        _ => None,
+    };
+    named.map_or_else(|| kebab(variant.name()), |choice| choice.0.to_owned())
 }
 
 /// Side of the map, in cells, for which defaults are stated that depend on its number of cells.
@@ -100,6 +120,7 @@ pub const fn knob(range: RangeInclusive<f64>) -> Knob {
         only: "",
         grows: false,
         reading: Reading::None,
+        indirect: false,
     }
 }
 
@@ -112,6 +133,12 @@ impl Knob {
     /// Sets what panels call it.
     pub const fn title(mut self, title: &'static str) -> Self {
         self.title = title;
+        self
+    }
+
+    /// Marks a parameter that need not change a layer within a few ticks.
+    pub const fn indirect(mut self) -> Self {
+        self.indirect = true;
         self
     }
 
@@ -315,8 +342,8 @@ pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
     let Some(field) = fields.field_mut(name) else { return false };
     if let (Value::Choice(chosen), ReflectMut::Enum(_)) = (value, field.reflect_mut()) {
         let Some(TypeInfo::Enum(info)) = field.get_represented_type_info() else { return false };
-        let Some(variant) = info.variant_names().iter().find(|variant| kebab(variant) == *chosen) else { return false };
-        return field.try_apply(&DynamicEnum::new(*variant, ())).is_ok();
+        let Some(variant) = info.iter().find(|variant| choice_name(variant) == *chosen) else { return false };
+        return field.try_apply(&DynamicEnum::new(variant.name(), ())).is_ok();
     }
     macro_rules! assign {
         ($value:expr, $($kind:ty),*) => {
@@ -448,8 +475,7 @@ pub fn capital(text: &str) -> String {
 /// What panels call a value of a choice.
 pub fn choice_title(name: &str) -> String {
     match name {
-        "default" => "Improved".to_owned(),
-        "published" => "As published".to_owned(),
+        "default" => "Corrected".to_owned(),
         other => title(other),
     }
 }
@@ -458,8 +484,8 @@ pub fn choice_title(name: &str) -> String {
 fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
     if let ReflectRef::Enum(value) = field.reflect_ref() {
         let info = value.get_represented_enum_info()?;
-        let choices = info.variant_names().iter().map(|name| kebab(name)).collect();
-        return Some((Value::Choice(kebab(value.variant_name())), choices, false));
+        let choices = info.iter().map(choice_name).collect();
+        return Some((Value::Choice(choice_name(info.variant(value.variant_name())?)), choices, false));
     }
     let on = field.try_downcast_ref::<bool>().map(|on| Value::Switch(*on));
     let color = || field.try_downcast_ref::<[f32; 3]>().map(|color| Value::Color(*color));

@@ -34,6 +34,11 @@ impl History {
         self.works.insert(live.work(), live.without_layers());
     }
 
+    /// `true` while a thread packs a state.
+    pub(in crate::runtime) fn is_packing(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))))
+    }
+
     /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
     pub(super) fn take(&mut self, live: &mut Live) {
         let id = match self.here.filter(|_| self.is_at_node(live)) {
@@ -160,7 +165,7 @@ pub(in crate::runtime) fn follow(preferences: Res<Preferences>, mut live: ResMut
         |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(handle, _)) if handle.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
     history.work = live.work();
-    let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))));
+    let is_packing = history.is_packing();
     let budget = preferences.settings.undo_bytes();
     let grown = (history.next, history.changes, budget);
     if history.open.is_none() && !is_packing && history.trimmed != grown {
@@ -173,7 +178,8 @@ pub(in crate::runtime) fn follow(preferences: Res<Preferences>, mut live: ResMut
     let last = history.way(history.here).take_while(|node| node.work == history.work).find(|node| node.state.is_some());
     let due =
         last.is_none_or(|last| live.ticks() >= last.tick + history.interval.max(INTERVAL) || last.tick > live.ticks());
-    if due && (last.is_none() || history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost)) {
+    let affordable = history.unthrottled || history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost);
+    if due && (last.is_none() || affordable) {
         history.take(live.bypass_change_detection());
     }
 }

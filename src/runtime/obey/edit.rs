@@ -164,7 +164,7 @@ impl Runtime<'_> {
         let info = slots.iter().find(|slot| slot.key() == key).map(|slot| slot.process.info());
         let replaced: Vec<_> = slots
             .iter()
-            .filter(|slot| on && slot.enabled && info.is_some_and(|info| info.replaces.contains(&slot.key())))
+            .filter(|slot| on && slot.enabled && info.is_some_and(|info| info.replaces(slot.process.info())))
             .map(|slot| slot.process.info())
             .collect();
         let label = Label::Switch(self.title(key), on);

@@ -35,7 +35,7 @@ pub(super) fn rivers(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> Value 
         (0..BEFORE).for_each(|_| run.tick());
         run
     };
-    let (mut published, mut default) = (run(Mode::Published), run(Mode::Default));
+    let (mut published, mut default) = (run(Mode::Published), run(Mode::Corrected));
     let mut plain = PlainRivers::new(&default.terrain);
     let (mut runs, mut stages) = ([const { Vec::new() }; 3], Vec::new());
     for _ in 0..REPETITIONS {

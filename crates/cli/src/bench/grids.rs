@@ -8,7 +8,7 @@ use super::{REPETITIONS, simulation};
 use thalweg_sim::{
     core::terrain::Terrain,
     process::{
-        AnyProcess, Mode, Process, runoff, thermal,
+        Mode, Process, runoff, thermal,
         water::{self, plain::PlainWater},
     },
 };
@@ -45,7 +45,7 @@ impl GridBench {
             runs[runs.len() / 2] * 1e9 / cells
         };
         let fast = |mode: Mode| {
-            let mut processes: Vec<Box<dyn AnyProcess>> = vec![
+            let mut processes: Vec<Box<dyn Process>> = vec![
                 Box::new(water::Water::with(water::Params { mode, ..Default::default() })),
                 Box::new(thermal::Thermal::with(thermal::Params { mode, ..Default::default() })),
                 Box::new(runoff::Runoff::with(runoff::Params { mode, ..Default::default() })),
@@ -83,7 +83,7 @@ impl GridBench {
             });
             median(runs.collect())
         };
-        let ((published, steps), (default, default_steps)) = (fast(Mode::Published), fast(Mode::Default));
+        let ((published, steps), (default, default_steps)) = (fast(Mode::Published), fast(Mode::Corrected));
         let plain = slow();
         let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
         json!({

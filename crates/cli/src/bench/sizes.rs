@@ -10,7 +10,7 @@ use thalweg_sim::{
     generate::{TerrainParams, generate},
     params::{self, STATED_CELLS, follow, walk},
     process::{
-        AnyProcess, Mode, Process,
+        Mode, Process,
         droplets::{self, DropletLaw},
         fluvial, runoff, thermal, water, wind,
     },
@@ -39,27 +39,27 @@ struct Subject {
     of: Of,
     /// Whether it runs on a map of nothing but sand.
     loose: bool,
-    process: fn() -> Box<dyn AnyProcess>,
+    process: fn() -> Box<dyn Process>,
 }
 
-const fn subject(name: &'static str, of: Of, loose: bool, process: fn() -> Box<dyn AnyProcess>) -> Subject {
+const fn subject(name: &'static str, of: Of, loose: bool, process: fn() -> Box<dyn Process>) -> Subject {
     Subject { name, of, loose, process }
 }
 
-fn droplets(mode: Mode, law: DropletLaw) -> Box<dyn AnyProcess> {
+fn droplets(mode: Mode, law: DropletLaw) -> Box<dyn Process> {
     Box::new(droplets::Droplets::with(droplets::Params { mode, law, ..Default::default() }))
 }
 
-fn published_wind() -> Box<dyn AnyProcess> {
+fn published_wind() -> Box<dyn Process> {
     let (mode, law) = (Mode::Published, wind::WindLaw::_2020);
     Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
 }
 
 const SUBJECTS: [Subject; 12] = [
-    subject("streams, 1000", Of::Particles, false, || droplets(Mode::Default, DropletLaw::Streams)),
-    subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default, DropletLaw::Streams)),
+    subject("streams, 1000", Of::Particles, false, || droplets(Mode::Corrected, DropletLaw::Streams)),
+    subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Corrected, DropletLaw::Streams)),
     subject("mass transfer, per cell", Of::ParticlesPerCell, false, || {
-        droplets(Mode::Default, DropletLaw::MassTransfer)
+        droplets(Mode::Corrected, DropletLaw::MassTransfer)
     }),
     subject("published, 1000", Of::Particles, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
     subject("published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),

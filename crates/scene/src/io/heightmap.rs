@@ -17,14 +17,12 @@ use crate::model::{
     session::Session,
 };
 use thalweg_sim::core::{
-    bounds::{Bounds, CELL_SIZE, HEIGHT},
+    bounds::{Bounds, CELL_SIZE, HEIGHT, SIDES},
     grid::Grid,
     resample::cells_within,
     terrain::Layer,
 };
 
-/// Shortest and longest side of a terrain, in cells.
-pub const SIDES: (usize, usize) = (32, 4096);
 /// Side of a cell where it is not stated, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Relief of an integer format where it is not stated, as a share of the shorter side: that of the published terrain.
@@ -147,16 +145,22 @@ impl Session {
 }
 
 fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result<Expected, Error> {
-    Ok(Expected { sidecar: Sidecar::of(path)?, size, sides: SIDES, bounds, budget: Budget::present() })
+    Ok(Expected {
+        sidecar: Sidecar::of(path)?,
+        size,
+        sides: (*SIDES.start(), *SIDES.end()),
+        bounds,
+        budget: Budget::present(),
+    })
 }
 
 /// Whether a map can have so many columns and rows.
 pub fn fits(width: usize, height: usize) -> bool {
-    [width, height].iter().all(|side| (SIDES.0..=SIDES.1).contains(side))
+    [width, height].iter().all(|side| SIDES.contains(side))
 }
 
 fn check(options: &Options, path: &Path) -> Result<(), Error> {
-    let (shortest, longest) = SIDES;
+    let (shortest, longest) = (SIDES.start(), SIDES.end());
     if let Some((width, height)) = options.size
         && !fits(width, height)
     {

@@ -81,9 +81,9 @@ impl NewLand {
     /// Lets a process run on it, and none that it stands for; or lets it rest.
     pub fn switch(&mut self, key: &'static str, on: bool) {
         let all = catalogue();
-        let replaced =
-            all.iter().find(|process| process.info().key == key).map_or(&[][..], |found| found.info().replaces);
-        self.processes.retain(|other| *other != key && !(on && replaced.contains(other)));
+        let info = |key: &str| all.iter().map(|process| process.info()).find(|info| info.key == key);
+        let replaces = |other: &str| info(key).zip(info(other)).is_some_and(|(own, other)| own.replaces(other));
+        self.processes.retain(|other| *other != key && !(on && replaces(other)));
         self.processes.extend(on.then_some(key));
     }
 }

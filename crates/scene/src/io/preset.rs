@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, heightmap, input, output};
 use crate::model::session::Session;
+use thalweg_sim::core::bounds::SIDES;
 
 /// Ending of their names.
 pub const ENDING: &str = "ron";
@@ -80,7 +81,7 @@ impl Preset {
     pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
         if let Some((width, height)) = self.size.filter(|&(width, height)| !heightmap::fits(width, height)) {
             let wrong = format!("it says that it is from a map of {width} × {height} cells");
-            let (shortest, longest) = heightmap::SIDES;
+            let (shortest, longest) = (SIDES.start(), SIDES.end());
             let right = format!("a map has {shortest} to {longest} cells on each side; nothing was changed");
             return Err(Error::input(path, wrong, right));
         }

@@ -228,7 +228,8 @@ impl Place<'_> {
 impl Expected {
     /// Heights of any size, as they are.
     pub(super) fn anything() -> Self {
-        let (sidecar, bounds, budget) = (Sidecar::default(), thalweg_sim::core::bounds::HEIGHT, Budget::present());
-        Self { sidecar, size: None, sides: (1, 4096), bounds, budget }
+        use thalweg_sim::core::bounds;
+        let (sidecar, bounds, budget) = (Sidecar::default(), bounds::HEIGHT, Budget::present());
+        Self { sidecar, size: None, sides: (1, *bounds::SIDES.end()), bounds, budget }
     }
 }

@@ -17,7 +17,7 @@ use thalweg_sim::{
     core::quantity::Quantity,
     edit::{Brush, Selection},
     params::{Group, Parameter, Value, title, walk},
-    process::{Info, catalogue},
+    process::{Info, catalogue, masked::masked_key},
 };
 
 /// The name of the page in its folder.
@@ -90,7 +90,7 @@ pub fn page(settings: Group<'_>) -> String {
     });
     for (group, fields) in groups {
         let info = infos.iter().find(|info| info.key == group);
-        if infos.iter().any(|info| info.masked_key == group) {
+        if infos.iter().any(|info| masked_key(info.key) == group) {
             continue;
         }
         let text = info.map_or(String::new(), |info| process(info)) + &parameters(&walk((group, fields)));
@@ -110,12 +110,13 @@ pub fn page(settings: Group<'_>) -> String {
 
 /// What a process does, stage by stage, its equations, and its limits.
 fn process(info: &Info) -> String {
-    let mut text = format!("<p>{} <span class=\"of\">{}</span></p>\n<ol>", escaped(info.about), escaped(info.source));
+    let mut text =
+        format!("<p>{} <span class=\"of\">{}</span></p>\n<ol>", escaped(info.about), escaped(info.reference.source));
     for stage in info.stages {
         let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(stage.name)), escaped(stage.about));
     }
     text.push_str("</ol>\n");
-    info.heads.iter().for_each(|head| text += &markup(&stated(head)));
+    info.reference.equations.iter().for_each(|head| text += &markup(&stated(head)));
     if !info.guards.is_empty() {
         text.push_str("<h3>Limits</h3>\n<ul>");
         for guard in info.guards {
@@ -225,7 +226,7 @@ mod tests {
         for process in catalogue() {
             let info = process.info();
             assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
-            let stated: String = info.heads.iter().map(|head| stated(head)).collect();
+            let stated: String = info.reference.equations.iter().map(|head| stated(head)).collect();
             assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
             assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
         }

@@ -16,7 +16,7 @@ use thalweg_sim::{
     generate::{TerrainParams, Uplift, generate},
     hydrology::network::RiverParams,
     params::{self, Group, GroupMut, ParamError, Value},
-    process::{AnyProcess, water::BYTES_TO_FILL},
+    process::{Process, water::BYTES_TO_FILL},
     simulation::{Simulation, grow::Growth},
 };
 
@@ -244,7 +244,10 @@ impl Session {
     pub fn bytes(&self) -> u64 {
         let (width, height) = self.size();
         let running = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| &*slot.process);
-        let of = |process: &dyn AnyProcess| process.info().bytes(self.simulation.threads()) + process.bytes_to_begin();
+        let of = |process: &dyn Process| {
+            let to_begin = process.abilities().steady.map_or(0, |water| water.bytes_to_begin());
+            process.info().footprint.bytes_per_cell(self.simulation.threads()) + to_begin
+        };
         let bytes = BYTES_PER_CELL + running.map(of).sum::<usize>();
         let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
         let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };

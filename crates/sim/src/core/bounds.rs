@@ -3,7 +3,7 @@
 //! Numbers of 32 bits have 24 of them for the value: at a million metres the smallest step is 6 cm, and beyond it what a
 //! process moves in a tick is rounded away. Squares and products of what lies within these bounds stay finite.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 /// From where to where a number of some kind may lie, both included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +40,12 @@ pub const VOLUME: Bounds = Bounds { what: "a volume", min: -1e30, max: 1e30, uni
 pub const KEPT: Bounds = Bounds { what: "what a process keeps", min: -1e30, max: 1e30, unit: "" };
 /// Number of a tick.
 pub const TICK: Bounds = Bounds { what: "a tick", min: 0.0, max: (1_u64 << 48) as f64, unit: "" };
+
+/// Sides of a terrain that a user makes or opens, in cells.
+pub const SIDES: RangeInclusive<usize> = 32..=4096;
+/// Most cells of a terrain: offsets into tiles are `i32` and drainage areas in cells are `f32`, which are exact up to it.
+pub const MOST_CELLS: usize = 1 << 24;
+const _: () = assert!(MOST_CELLS == *SIDES.end() * *SIDES.end());
 
 /// A number that cannot be carried: what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,7 @@ use crate::{
         terrain::{Edge, Terrain},
     },
     params::{Value, write},
-    process::{AnyProcess, Context, Progress},
+    process::{Context, Process},
 };
 
 /// Droplets for each cell under the brush that a pass at full strength releases.
@@ -22,7 +22,7 @@ const RIM: f32 = 0.4;
 /// Returns by how much the ground grew, in metres times cells.
 pub(crate) fn apply(
     terrain: &mut Terrain,
-    droplets: &dyn AnyProcess,
+    droplets: &dyn Process,
     seed: u64,
     brush: &Brush,
     dab: Dab,
@@ -68,7 +68,7 @@ fn distance([x, y]: [f32; 2]) -> f32 {
 }
 
 /// A fresh process with the parameters of another one of its kind.
-fn with_parameters_of(own: &dyn AnyProcess) -> Box<dyn AnyProcess> {
+fn with_parameters_of(own: &dyn Process) -> Box<dyn Process> {
     let mut fresh = own.fresh();
     for (fresh, own) in fresh.settings_mut().into_iter().zip(own.settings()) {
         fresh.apply(own.as_partial_reflect());
@@ -86,28 +86,18 @@ fn around(terrain: &Terrain, area: &Area, rain: impl Fn([f32; 2]) -> f32) -> Ter
     land
 }
 
-/// A tick of a process alone.
-fn run(process: &mut dyn AnyProcess, mut terrain: Terrain, (seed, tick): (u64, u64)) -> Terrain {
-    let (mut ledger, mut covered) = (Ledger::default(), None);
-    let mut stage = 0;
-    process.begin_tick();
-    while stage < process.info().stages.len() {
-        let mut context = Context {
-            terrain: &mut terrain,
-            ledger: &mut ledger,
-            seed,
-            tick,
-            watched: false,
-            stepwise: false,
-            water_flows: false,
-            covered: &mut covered,
-            until: None,
-        };
-        match process.step(stage, &mut context) {
-            Progress::Done => stage += 1,
-            Progress::Again => {}
-            Progress::From(next) => stage = next,
-        }
-    }
+/// Runs a tick of a process alone.
+fn run(process: &mut dyn Process, mut terrain: Terrain, (seed, tick): (u64, u64)) -> Terrain {
+    process.tick(&mut Context {
+        terrain: &mut terrain,
+        ledger: &mut Ledger::default(),
+        seed,
+        tick,
+        watched: false,
+        stepwise: false,
+        water_flows: false,
+        elapsed: &mut None,
+        until: None,
+    });
     terrain
 }

@@ -16,10 +16,13 @@ mod softness;
 mod uplift;
 mod valley;
 
+use std::ops::RangeInclusive;
+
 use bevy_reflect::Reflect;
 
 use crate::{
     core::{
+        bounds::SIDES,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
@@ -117,6 +120,9 @@ pub enum Softness {
     Strata,
 }
 
+/// [`SIDES`] as the range of a parameter.
+const SIDE_RANGE: RangeInclusive<f64> = *SIDES.start() as f64..=*SIDES.end() as f64;
+
 /// What the starting terrain looks like.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct TerrainParams {
@@ -124,10 +130,10 @@ pub struct TerrainParams {
     #[reflect(@choice().source("McDonald 2020; Jákó & Tóth 2011; UIUC CS 418; ours").main())]
     pub generator: Generator,
     /// Number of columns. More show finer detail of the same mountains; time and memory grow in proportion.
-    #[reflect(@knob(32.0..=4096.0).unit("cells").source(P1).log())]
+    #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
     pub width: u32,
     /// Number of rows. More show finer detail of the same mountains; time and memory grow in proportion.
-    #[reflect(@knob(32.0..=4096.0).unit("cells").source(P1).log())]
+    #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
     pub height: u32,
     /// Side of a cell. Larger cells make the same relief gentler; too small, and every slope is a cliff.
     #[reflect(@knob(0.01..=1000.0).unit("m").symbol("l").source("ours").log())]
@@ -206,7 +212,8 @@ impl TerrainParams {
     /// Another number of cells along the shorter side; the map keeps its extent and its proportions.
     pub fn resize(&mut self, side: u32) {
         let scale = side as f32 / self.width.min(self.height) as f32;
-        let scaled = |cells: u32| ((cells as f32 * scale).round() as u32).clamp(32, 4096);
+        let scaled =
+            |cells: u32| ((cells as f32 * scale).round() as u32).clamp(*SIDES.start() as u32, *SIDES.end() as u32);
         (self.width, self.height) = (scaled(self.width), scaled(self.height));
         self.cell_size /= scale;
     }

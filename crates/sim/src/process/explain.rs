@@ -56,15 +56,15 @@ impl Cell<'_> {
     }
 
     /// A number of a process as the mask makes it here.
-    pub fn number<P: Struct + Clone, F: Struct>(&self, setup: &Setup<P, F>, of: impl Fn(&P) -> f32) -> f64 {
+    pub fn number<P: Struct + Clone, F: Struct + Default>(&self, setup: &Setup<P, F>, of: impl Fn(&P) -> f32) -> f64 {
         let (even, [x, y]) = (f64::from(of(&setup.params)), self.place);
-        let masked = setup.covered(self.terrain, self.mode);
-        masked.map_or(even, |covered| even + (f64::from(of(&covered.params)) - even) * f64::from(covered.mask.at(x, y)))
+        let masked = setup.masked(self.terrain, self.mode);
+        masked.map_or(even, |masked| even + (f64::from(of(&masked.params)) - even) * f64::from(masked.mask.at(x, y)))
     }
 }
 
 /// What a process does in a cell, if its law has an equation for one.
-pub fn explain<P: Process>(process: &P, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+pub fn explain(process: &dyn Process, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
     let inside = place[0] < terrain.width() && place[1] < terrain.height();
     inside.then(|| process.explain(terrain, place)).flatten()
 }
@@ -89,7 +89,7 @@ mod tests {
         run.slot_mut(key).expect("it is in the catalogue").enabled = true;
         (0..ticks).for_each(|_| run.tick());
         let slot = run.slots.iter().find(|slot| slot.key() == key).expect("it is there");
-        slot.process.explain(&run.terrain, place).unwrap_or_else(|| panic!("{key} says nothing"))
+        super::explain(&*slot.process, &run.terrain, place).unwrap_or_else(|| panic!("{key} says nothing"))
     }
 
     fn term(found: &Explanation, symbol: &str) -> f64 {
@@ -146,7 +146,7 @@ mod tests {
                 (0..ticks).for_each(|_| run.tick());
                 for place in [[0, 0], [47, 0], [0, 47], [47, 47], [20, 20], [48, 0], [0, 99]] {
                     for slot in &run.slots {
-                        let found = slot.process.explain(&run.terrain, place);
+                        let found = super::explain(&*slot.process, &run.terrain, place);
                         assert!(found.is_none() || place[0].max(place[1]) < 48, "{} beyond the map", slot.key());
                         let numbers = found.iter().flat_map(|found| &found.terms);
                         assert!(numbers.clone().all(|term| term.value.is_finite()), "{edge:?} {place:?}: {found:?}");
@@ -164,7 +164,7 @@ mod tests {
         run.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() != "runoff");
         (0..3).for_each(|_| run.tick());
         let said = |run: &Simulation| -> Vec<_> {
-            run.slots.iter().map(|slot| slot.process.explain(&run.terrain, [20, 20])).collect()
+            run.slots.iter().map(|slot| super::explain(&*slot.process, &run.terrain, [20, 20])).collect()
         };
         let before = said(&run);
         assert!(before.iter().filter(|found| found.is_some()).count() >= 5, "{before:?}");

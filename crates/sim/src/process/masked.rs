@@ -2,8 +2,13 @@
 //! proportion to the mask.
 //!
 //! A process that has such parameters names them with `factors!`, keeps the struct that comes of it, and asks
-//! [`Covered::of`] at every step: nothing comes back unless there are a mask and a factor that is not 1. What a kernel needs
+//! [`Masked::of`] at every step: nothing comes back unless there are a mask and a factor that is not 1. What a kernel needs
 //! of the parameters are [`Numbers`]: the same everywhere, or rows that the mask has scaled.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use bevy_reflect::structs::Struct;
 
@@ -43,13 +48,21 @@ macro_rules! factors {
 }
 pub(crate) use factors;
 
+/// Returns the name of the group of factors of a process.
+pub fn masked_key(key: &'static str) -> &'static str {
+    static NAMES: Mutex<BTreeMap<&str, &str>> = Mutex::new(BTreeMap::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Names of groups live as long as the program, and there are as many as processes.
+    names.entry(key).or_insert_with(|| format!("{key}-masked").leak())
+}
+
 /// For a process of which the mask scales nothing.
 #[derive(bevy_reflect::Reflect, Clone, Debug, Default, PartialEq)]
 pub struct NoFactors {}
 
 /// The mask, and the parameters where it covers the ground whole.
 #[derive(Clone)]
-pub struct Covered<P> {
+pub struct Masked<P> {
     /// Parameters under the mask.
     pub params: P,
     /// The mask.
@@ -63,11 +76,11 @@ pub struct Mask {
     edge: Edge,
 }
 
-impl<P: Struct + Clone> Covered<P> {
+impl<P: Struct + Clone> Masked<P> {
     /// What the mask of a terrain makes of parameters; `None` if it changes nothing, and as published, where a parameter is
     /// the same everywhere.
     pub fn of(terrain: &Terrain, mode: Mode, params: &P, factors: &dyn Struct) -> Option<Self> {
-        let mask = terrain.mask.as_ref().filter(|_| mode == Mode::Default)?;
+        let mask = terrain.mask.as_ref().filter(|_| mode == Mode::Corrected)?;
         if walk(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
             return None;
         }
@@ -166,7 +179,7 @@ pub struct Scaled<'a, const N: usize> {
 
 impl<'a, const N: usize> Scaled<'a, N> {
     /// The numbers that `of` finds for parameters, and for those under the mask.
-    pub fn new<P>(params: &P, covered: Option<&'a Covered<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
+    pub fn new<P>(params: &P, covered: Option<&'a Masked<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
         Self { free: of(params), masked: covered.map(|covered| (of(&covered.params), &covered.mask)) }
     }
 

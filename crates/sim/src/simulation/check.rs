@@ -145,7 +145,7 @@ pub const CHECKS: [Check; 9] = [
 ];
 
 /// A run of these processes alone.
-fn run(processes: Vec<Box<dyn crate::process::AnyProcess>>, terrain: Terrain) -> Simulation {
+fn run(processes: Vec<Box<dyn Process>>, terrain: Terrain) -> Simulation {
     let mut run = Simulation::of(processes, terrain, 1);
     run.slots.iter_mut().for_each(|slot| slot.enabled = true);
     run
@@ -154,7 +154,7 @@ fn run(processes: Vec<Box<dyn crate::process::AnyProcess>>, terrain: Terrain) ->
 /// Water alone, without rain, evaporation and erosion. A tick covers so many seconds, however few cells there are.
 fn still_water(terrain: Terrain, seconds: f32, roughness: f32) -> Simulation {
     let params = water::Params {
-        mode: Mode::Default,
+        mode: Mode::Corrected,
         dt: seconds * STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32,
         roughness,
         rain_rate: 0.0,
@@ -242,7 +242,7 @@ fn heap() -> f64 {
         let away = [x, y].map(|place| place.abs_diff(middle) as f32);
         if away[0] * away[0] + away[1] * away[1] <= 25.0 { 35.0 } else { 0.0 }
     });
-    let mut params = thermal::Params { mode: Mode::Default, ..thermal::Params::default() };
+    let mut params = thermal::Params { mode: Mode::Corrected, ..thermal::Params::default() };
     params.dt *= STATED_SIDE as f32 / side as f32;
     let talus = libm::tan(f64::from(params.repose_angle).to_radians());
     let mut run = run(vec![Box::new(Thermal::with(params))], terrain);
@@ -291,7 +291,7 @@ fn busy() -> Simulation {
     terrain.edge = Edge::Open;
     terrain.spread_sand(0.5);
     let droplets = droplets::Params { per_tick: 200, ..droplets::Params::default() };
-    let processes: Vec<Box<dyn crate::process::AnyProcess>> = vec![
+    let processes: Vec<Box<dyn Process>> = vec![
         Box::new(Droplets::with(droplets)),
         Box::new(Water::default()),
         Box::new(Thermal::default()),

@@ -8,10 +8,7 @@ use crate::{
         rng::Stream,
         terrain::{Edge, Layer, Terrain},
     },
-    process::{
-        Process,
-        fluvial::{Fluvial, Params},
-    },
+    process::fluvial::{Fluvial, INFO, Params},
     simulation::Simulation,
 };
 
@@ -131,7 +128,7 @@ impl Simulation {
     /// # Errors
     /// Nothing rises.
     pub fn grow_range(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
-        let slot = self.slots.iter().find(|slot| slot.key() == Fluvial::INFO.key);
+        let slot = self.slots.iter().find(|slot| slot.key() == INFO.key);
         let params = slot.and_then(|slot| slot.process.params().as_partial_reflect().try_downcast_ref::<Params>());
         let params = params.cloned().unwrap_or_default();
         let uplift = self.terrain.uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1);

@@ -34,13 +34,13 @@ use crate::{
     },
     edit,
     params::{Group, GroupMut, Value, walk},
-    process::{AnyProcess, Context, Counts, Progress, catalogue, memory::Memory},
+    process::{Context, Counts, Process, Progress, catalogue, masked::masked_key, memory::Memory},
 };
 
 /// A process with its switch and the time it has taken.
 pub struct Slot {
     /// The process.
-    pub process: Box<dyn AnyProcess>,
+    pub process: Box<dyn Process>,
     /// Whether ticks run it. Switched off in the middle of its part of a tick, it finishes that.
     pub enabled: bool,
     /// Whether it leaves alone what the mask covers.
@@ -54,7 +54,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    fn new(process: Box<dyn AnyProcess>) -> Self {
+    fn new(process: Box<dyn Process>) -> Self {
         Self { process, enabled: false, limited: false, seconds: 0.0, before: None, begun: false }
     }
 
@@ -80,8 +80,7 @@ impl Slot {
 
 impl Clone for Slot {
     fn clone(&self) -> Self {
-        let before = self.before.clone();
-        Self { process: self.process.boxed_clone(), before, ..*self }
+        Self { process: self.process.clone(), before: self.before.clone(), ..*self }
     }
 }
 
@@ -111,7 +110,7 @@ pub struct Simulation {
     tick: u64,
     /// Simulated time of the finished ticks, and what the present one covers, in seconds.
     seconds: f64,
-    covered: Option<f64>,
+    elapsed: Option<f64>,
     cursor: Option<Cursor>,
     /// Whether the stage at the cursor has stopped only so that a frame can be drawn.
     pauses: bool,
@@ -126,7 +125,7 @@ impl Simulation {
     }
 
     /// A run of these processes at its start, all of them off. Each has a key of its own.
-    pub fn of(processes: Vec<Box<dyn AnyProcess>>, terrain: Terrain, seed: u64) -> Self {
+    pub fn of(processes: Vec<Box<dyn Process>>, terrain: Terrain, seed: u64) -> Self {
         let slots = processes.into_iter().map(Slot::new).collect();
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
@@ -141,7 +140,7 @@ impl Simulation {
             seed,
             tick: 0,
             seconds: 0.0,
-            covered: None,
+            elapsed: None,
             cursor: None,
             pauses: false,
             fault: None,
@@ -204,14 +203,6 @@ impl Simulation {
         all
     }
 
-    /// Whether projects of earlier versions don't have what this name in [`Self::memories`] stands for.
-    pub fn is_young(&self, name: &str) -> bool {
-        self.slots.iter().any(|slot| {
-            let own = name.strip_prefix(slot.key()).and_then(|rest| rest.strip_prefix('/'));
-            own.is_some_and(|name| slot.process.info().young.contains(&name))
-        })
-    }
-
     /// Sets the clock, as part of taking up a run that was written down. Without a time it is that of the process that has covered
     /// the most.
     pub fn set_clock(&mut self, ticks: u64, seconds: Option<f64>) {
@@ -248,13 +239,13 @@ impl Simulation {
     /// The parameters of all processes, as groups named by their keys, and the factors by which the mask scales them.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let slots = self.slots.iter().map(|slot| (slot.process.info(), slot.process.settings()));
-        slots.flat_map(|(info, [params, factors])| [(info.key, params), (info.masked_key, factors)]).collect()
+        slots.flat_map(|(info, [params, factors])| [(info.key, params), (masked_key(info.key), factors)]).collect()
     }
 
     /// The same, to be changed.
     pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
         let slots = self.slots.iter_mut().map(|slot| (slot.process.info(), slot.process.settings_mut()));
-        slots.flat_map(|(info, [params, factors])| [(info.key, params), (info.masked_key, factors)]).collect()
+        slots.flat_map(|(info, [params, factors])| [(info.key, params), (masked_key(info.key), factors)]).collect()
     }
 
     /// Finishes the present tick, or runs a whole one.
@@ -310,11 +301,11 @@ impl Simulation {
     pub fn begin_tick(&mut self) {
         if self.cursor.is_none() && self.fault.is_none() {
             self.cursor = Some(Cursor::default());
-            self.covered = None;
+            self.elapsed = None;
             self.staged = None;
             for slot in &mut self.slots {
                 slot.begun = false;
-                slot.process.begin_tick();
+                slot.process.setup_mut().begin_tick();
             }
         }
     }
@@ -353,7 +344,7 @@ impl Simulation {
             watched: self.watched,
             stepwise: self.stepwise,
             water_flows,
-            covered: &mut self.covered,
+            elapsed: &mut self.elapsed,
             until,
         };
         // What a panic leaves half done is not used: a run that broke goes on from another state, with new processes.
@@ -368,35 +359,29 @@ impl Simulation {
             Ok(_) if !self.ledger.is_finite(slot.key()) => Err(Cause::not_finite(&self.terrain)),
             outcome => outcome.map_err(|payload| Cause::panic(&*payload)),
         };
-        match outcome {
-            Ok(Progress::Done) => {}
-            Ok(Progress::Again) => {
-                // What the mask holds back is not put back yet.
-                self.pauses = slot.before.is_none();
-                return false;
-            }
-            Ok(Progress::From(stage)) => {
-                self.cursor = Some(Cursor { process, stage });
-                return false;
-            }
+        let progress = match outcome {
+            Ok(progress) => progress,
             Err(cause) => {
                 self.fault = Some(Fault { process: slot.process.info().title, tick: self.tick + 1, cause });
                 self.cursor = None;
                 return true;
             }
-        }
-        let finished = cursor.stage + 1 == slot.process.info().stages.len();
-        slot.begun = !finished;
-        if finished && let Some(before) = slot.before.take() {
-            // What the mask holds back is no work of nature: it is booked like one of the hand.
+        };
+        // Under the mask the layers cannot be shown before the end, when what it covers is put back.
+        self.pauses = progress == Progress::Again && slot.before.is_none();
+        let next = progress.next_stage(cursor.stage, slot.process.info().stages.len());
+        slot.begun = next.is_some();
+        if next.is_none()
+            && let Some(before) = slot.before.take()
+        {
+            // What the mask holds back is no work of nature: it is booked as an edit.
             self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
         }
-        self.cursor = Some(if finished {
-            Cursor { process: process + 1, stage: 0 }
-        } else {
-            Cursor { process, stage: cursor.stage + 1 }
+        self.cursor = Some(match next {
+            Some(stage) => Cursor { process, stage },
+            None => Cursor { process: process + 1, stage: 0 },
         });
-        finished
+        next.is_none()
     }
 
     /// Ends the tick if every process has done its part. True if it did.
@@ -405,8 +390,8 @@ impl Simulation {
         if finished {
             self.cursor = None;
             self.tick += 1;
-            let mut stated = self.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.covered());
-            self.seconds += self.covered.or_else(|| stated.find(|&seconds| seconds > 0.0)).unwrap_or_default();
+            let mut stated = self.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.setup().elapsed());
+            self.seconds += self.elapsed.or_else(|| stated.find(|&seconds| seconds > 0.0)).unwrap_or_default();
         }
         finished
     }
@@ -436,7 +421,7 @@ impl Simulation {
     /// Years that have passed since the start by the clock of geology, if a process that keeps one is on or has run.
     pub fn years(&self) -> Option<f64> {
         let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
-        kept.find_map(|slot| slot.process.years())
+        kept.find_map(|slot| slot.process.abilities().years)
     }
 
     /// What the solid account cannot explain, in cubic metres.

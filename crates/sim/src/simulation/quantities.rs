@@ -1,11 +1,13 @@
 //! Quantities of a simulation as it is now: layers, and what is found from them.
 
+use std::borrow::Cow;
+
 use super::Simulation;
 use crate::{
     core::{analysis::steepest_fall, grid::Grid, quantity::Quantity},
     hydrology::drainage::Drainage,
     measure::{Channels, basins},
-    process::wind::Weather,
+    process::{Map, wind::Weather},
 };
 
 /// Colours of classes; the largest basins differ in theirs.
@@ -51,24 +53,30 @@ impl Simulation {
     }
 
     /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
-    pub fn wetness(&self) -> Option<&Grid> {
-        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wetness())
+    pub fn wetness(&self) -> Option<Cow<'_, Grid>> {
+        self.enabled_map(Map::Quantity(Quantity::Wetness))
+    }
+
+    /// A map of the first process that is on and has it.
+    fn enabled_map(&self, map: Map) -> Option<Cow<'_, Grid>> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(map, &self.terrain))
     }
 
     /// Velocity of the water along columns and rows, in metres per second, if a process that is on moves water.
     pub fn velocity(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
-        on.find_map(|slot| slot.process.velocity(&self.terrain))
+        on.find_map(|slot| slot.process.vectors(Map::Velocity, &self.terrain))
     }
 
     /// Discharge of the droplets times its direction along columns and rows, in square metres, if a process that is on keeps it.
     pub fn momentum(&self) -> Option<[Grid; 2]> {
-        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.momentum())
+        let mut on = self.slots.iter().filter(|slot| slot.enabled);
+        on.find_map(|slot| slot.process.vectors(Map::Momentum, &self.terrain))
     }
 
     /// The wind, if a process that is on lets one blow.
     pub fn wind(&self) -> Option<Weather> {
-        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wind())
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.abilities().weather)
     }
 
     /// A quantity as it is now, in every cell.
@@ -83,7 +91,7 @@ impl Simulation {
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::DrainageArea => {
-                let kept = self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(quantity));
+                let kept = self.enabled_map(Map::Quantity(quantity)).map(Cow::into_owned);
                 let found = || {
                     let areas = Drainage::of(terrain).areas(|_| terrain.cell_area());
                     Grid::from_cells(width, height, areas.into_iter().map(|area| area as f32).collect::<Vec<f32>>())
@@ -100,8 +108,8 @@ impl Simulation {
             | Quantity::WindFlux
             | Quantity::Abrasion
             | Quantity::Wetness => {
-                let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
-                return kept.unwrap_or_else(|| Grid::filled(width, height, 0.0));
+                let kept = self.slots.iter().find_map(|slot| slot.process.map(Map::Quantity(quantity), terrain));
+                return kept.map_or_else(|| Grid::filled(width, height, 0.0), Cow::into_owned);
             }
             Quantity::Speed => speed(),
             Quantity::Discharge => {
@@ -115,7 +123,7 @@ impl Simulation {
             }
             Quantity::Difference => return Grid::filled(width, height, 0.0),
             Quantity::Steepness => {
-                let talus = self.slots.iter().find_map(|slot| slot.process.talus(terrain));
+                let talus = self.slots.iter().find_map(|slot| slot.process.map(Map::Talus, terrain));
                 let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);
                 let cells = (0..width * height).map(|index| {
                     let (x, y) = (index % width, index / width);

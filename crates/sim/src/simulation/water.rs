@@ -7,11 +7,11 @@ use crate::{
         drainage::Drainage,
         network::{Course, Land, RiverParams},
     },
-    process::{AnyProcess, GoOn, Process, fluvial::Fluvial, water::Water},
+    process::{GoOn, Map, Process, fluvial, water},
 };
 
 /// Rivers and lakes of a run in balance: the processes that move water, and the water.
-pub struct Balance(Vec<(Box<dyn AnyProcess>, Grid)>);
+pub struct Balance(Vec<(Box<dyn Process>, Grid)>);
 
 impl Simulation {
     /// Rivers and lakes as rain and springs of this moment keep them in the long run, between ticks.
@@ -20,8 +20,8 @@ impl Simulation {
     /// One sentence, if no water comes, none can leave the map, or it was given up.
     pub fn balance(&self, go_on: &GoOn<'_>) -> Result<Balance, Unfit> {
         self.on_its_threads(|run| {
-            let balances =
-                run.slots.iter().filter_map(|slot| slot.process.balance(&run.terrain, run.ticks() + 1, go_on));
+            let steady = run.slots.iter().filter_map(|slot| slot.process.abilities().steady);
+            let balances = steady.map(|water| water.balance(&run.terrain, run.ticks() + 1, go_on));
             balances.collect::<Result<_, _>>().map(Balance)
         })
     }
@@ -38,7 +38,7 @@ impl Simulation {
             self.terrain.water = water;
         }
         let came = self.terrain.water_volume() - before;
-        self.ledger.water.came(Water::INFO.key, came);
+        self.ledger.water.came(water::INFO.key, came);
         came
     }
 
@@ -51,7 +51,7 @@ impl Simulation {
             *water = water.max(lake);
         }
         let came = self.terrain.water_volume() - before;
-        self.ledger.water.row(Fluvial::INFO.key).inflow += came;
+        self.ledger.water.row(fluvial::INFO.key).inflow += came;
         came
     }
 
@@ -60,7 +60,8 @@ impl Simulation {
         let follows = params.course == Course::Droplets;
         let droplets = self.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
-            let (water, [along, down]) = (slot.process.map(Quantity::StreamDischarge)?, slot.process.momentum()?);
+            let water = slot.process.map(Map::Quantity(Quantity::StreamDischarge), &self.terrain)?.into_owned();
+            let [along, down] = slot.process.vectors(Map::Momentum, &self.terrain)?;
             Some([water, along, down])
         });
         Land::new(self.terrain.clone(), params.clone(), maps)

@@ -159,7 +159,8 @@ impl SavedRun {
         let cells = |[width, height]: [usize; 2]| width as u64 * height as u64;
         let runs = |key: &str| self.state.enabled.iter().chain(&self.state.kept).any(|other| other == key);
         let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
-        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(rayon::current_num_threads())).sum::<usize>();
+        let bytes = BYTES_PER_CELL
+            + processes.map(|info| info.footprint.bytes_per_cell(rayon::current_num_threads())).sum::<usize>();
         // Which cells have no data is known for each cell of the heights.
         let nodata = self.grids.get("begin heights").filter(|_| self.nodata);
         let begins = self.begins().map(|(_, size)| size).chain(nodata.copied());

@@ -3,7 +3,7 @@
 
 use super::{Edge, Source};
 use crate::core::{
-    bounds::{Bounds, DEPTH, HEIGHT, RAIN, SHARE},
+    bounds::{Bounds, DEPTH, HEIGHT, MOST_CELLS, RAIN, SHARE},
     grid::Grid,
     quantity::Scale,
 };
@@ -113,11 +113,15 @@ macro_rules! layers {
         impl Terrain {
             /// A terrain of so many columns and rows with the layers that `layer` gives. One that it does not give is
             /// missing, or empty if it is always there.
+            ///
+            /// # Panics
+            /// If there are more cells than [`MOST_CELLS`].
             pub fn of(
                 size: (usize, usize),
                 (cell_size, edge): (f32, Edge),
                 mut layer: impl FnMut(Layer) -> Option<Grid>,
             ) -> Self {
+                assert!(size.0.saturating_mul(size.1) <= MOST_CELLS, "a terrain of {size:?} cells is too large");
                 Self {
                     $($field: LayerSlot::of(Layer::$layer, size, layer(Layer::$layer)),)+
                     sources: Vec::new(),

@@ -156,7 +156,8 @@ impl Kernel for FindSlides<'_> {
 fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slides: &mut Vec<Slide>) {
     let ([columns, rows], size) = (ground.tiling().cells(tile), ground.cell_size);
     let (mut heights, before) = (Rimmed::default(), ground.before(tile));
-    ground.look_around(tile, &mut heights);
+    // SAFETY: `fail` alone has the ground, and lets cells slide only after all threads have looked.
+    unsafe { ground.look_around(tile, &mut heights) };
     let at_border = ground.is_at_border(tile);
     // For each of the cells around, where it stands too steep.
     let mut steep = [0; AROUND.len()];
@@ -193,7 +194,8 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
                     _ => continue,
                 }
             }
-            let ([height, sand, erodibility], far) = (ground.look(from), far([across, down]));
+            // SAFETY: as above.
+            let ([height, sand, erodibility], far) = (unsafe { ground.look(from) }, far([across, down]));
             let rise = height - here;
             let loose = (rise - stands.sand * far).min(sand);
             let excess = loose.max(rise - stands.rock(erodibility) * far);

@@ -106,12 +106,12 @@ impl Cured<'_> {
                 evaporation: all(free.evaporation),
             };
         };
-        let mut covered = Lanes::default();
+        let mut masked = Lanes::default();
         for lane in 0..LANES {
             let (column, row) = (bundle.x.0[lane] as usize, bundle.y.0[lane] as usize);
-            covered.0[lane] = mask.at(column, row);
+            masked.0[lane] = mask.at(column, row);
         }
-        let between = |free: f32, under: f32| all(free) + all(under - free) * covered;
+        let between = |free: f32, under: f32| all(free) + all(under - free) * masked;
         Local {
             friction: between(free.friction, under.friction),
             capacity: between(free.capacity, under.capacity),

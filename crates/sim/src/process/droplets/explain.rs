@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Mode, Process,
+        Mode,
         explain::{Cell, Explanation, Term},
     },
     DropletLaw, Droplets, streams,
@@ -14,8 +14,8 @@ const SHALLOW: f64 = 1e-3;
 
 /// What droplets do in a cell; none under laws that are about the speed of single droplets, and before the first tick.
 pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
-    let (setup, params) = (droplets.setup(), &droplets.setup().params);
-    if params.mode != Mode::Default || params.law != DropletLaw::Streams {
+    let (setup, params) = (&droplets.setup, &droplets.setup.params);
+    if params.mode != Mode::Corrected || params.law != DropletLaw::Streams {
         return None;
     }
     let cell = Cell { terrain, place, mode: params.mode };

@@ -1,6 +1,6 @@
 //! A droplet that is released and followed step by step, on a copy of the land.
 
-use super::{Droplets, Start};
+use super::{Droplets, Stage, Start};
 use crate::{
     core::{ledger::Ledger, terrain::Terrain},
     process::{Context, Moment, Process, Progress},
@@ -10,7 +10,6 @@ impl Droplets {
     /// The way of one droplet that begins at a place, in cells, as it would run now.
     pub(super) fn follow_one(&self, terrain: &Terrain, (seed, tick): (u64, u64), place: [f32; 2]) -> Vec<Moment> {
         let (mut own, mut land, mut ledger) = (self.clone(), terrain.clone(), Ledger::default());
-        let mut covered = None;
         let mut context = Context {
             terrain: &mut land,
             ledger: &mut ledger,
@@ -19,14 +18,14 @@ impl Droplets {
             watched: true,
             stepwise: false,
             water_flows: false,
-            covered: &mut covered,
+            elapsed: &mut None,
             until: None,
         };
         // The rain of a tick says how much land a droplet stands for, and makes the maps of the streams ready.
-        own.step(0, &mut context);
+        own.step(Stage::Rain as usize, &mut context);
         own.waiting = vec![Start { place, load: 0.0 }];
         (own.wave, own.fallen, own.way) = (1, 1, Some(Vec::new()));
-        while own.step(1, &mut context) == Progress::Again {}
+        while own.step(Stage::Run as usize, &mut context) == Progress::Again {}
         own.way.unwrap_or_default()
     }
 }

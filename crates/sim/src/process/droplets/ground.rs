@@ -63,9 +63,10 @@ pub(super) struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    /// The ground of a terrain on copies that have [begun](Copies::begin). Nothing is laid above the `highest` ground.
-    pub(super) fn new(terrain: &'a Terrain, copies: &'a Copies, highest: f32) -> Self {
-        let Copies { tiles, changed, undercut, wet, .. } = copies;
+    /// The ground of a terrain on copies that have [begun](Copies::begin), which nobody else reaches as long as it lives. Nothing is laid
+    /// above the `highest` ground.
+    pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
+        let Copies { tiles, changed, undercut, wet, .. } = &*copies;
         Self {
             wet: wet.is_some_and(|(_, wet)| wet),
             width: terrain.width() as i32,
@@ -178,7 +179,7 @@ impl<'a> Ground<'a> {
     /// A tile, which is made ready.
     pub(super) fn tile(&mut self, tile: usize) -> &mut GroundTile {
         self.fill(tile);
-        // SAFETY: it is ready, and nobody else has this ground now.
+        // SAFETY: it is ready, and the ground, which is borrowed mutably, alone has the copies.
         unsafe { &mut *self.tiles.pointer().add(tile) }
     }
 
@@ -262,13 +263,15 @@ impl<'a> Ground<'a> {
         *self.layers(cell)[SAND]
     }
 
-    /// Height of a cell's ground and thickness of its sand, in metres, and what a unit of digging takes off its rock. No thread may be
-    /// changing its tile.
+    /// Height of a cell's ground and thickness of its sand, in metres, and what a unit of digging takes off its rock.
+    ///
+    /// # Safety
+    /// No thread changes its tile meanwhile.
     #[inline(always)]
-    pub(super) fn look(&self, [x, y]: [i32; 2]) -> [f32; 3] {
+    pub(super) unsafe fn look(&self, [x, y]: [i32; 2]) -> [f32; 3] {
         let (tile, cell) = self.tile_and_cell(x, y);
         self.fill(tile);
-        // SAFETY: the tile is ready, and changed only by blocks of droplets that run.
+        // SAFETY: the tile is ready, and nobody changes it, as promised by the caller.
         let row = unsafe { &(*self.tiles.pointer().add(tile)).rows[cell / SIDE] };
         [SURFACE, SAND, ERODIBILITY].map(|layer| row[layer].0[cell % SIDE])
     }
@@ -286,18 +289,21 @@ impl<'a> Ground<'a> {
         near(columns, self.width) || near(rows, self.height)
     }
 
-    /// Finds the surface of a tile's cells with those around it, which are made ready. Beyond the map nothing is high. No thread may be
-    /// changing these tiles.
+    /// Finds the surface of a tile's cells with those around it, which are made ready. Beyond the map nothing is high.
+    ///
+    /// # Safety
+    /// No thread changes these tiles meanwhile.
     #[inline(always)]
-    pub(super) fn look_around(&self, tile: usize, heights: &mut Rimmed) {
+    pub(super) unsafe fn look_around(&self, tile: usize, heights: &mut Rimmed) {
         if self.is_at_border(tile) {
-            self.look_around_at_border(tile, heights);
+            // SAFETY: as promised by the caller.
+            unsafe { self.look_around_at_border(tile, heights) };
             return;
         }
         let across = self.across as usize;
         for (down, near) in [tile - across, tile, tile + across].into_iter().enumerate() {
             [near - 1, near, near + 1].into_iter().for_each(|tile| self.fill(tile));
-            // SAFETY: the tiles are ready, and changed only by blocks of droplets that run.
+            // SAFETY: the tiles are ready, and nobody changes them, as promised by the caller.
             let [west, own, east] = [near - 1, near, near + 1].map(|tile| unsafe { &*self.tiles.pointer().add(tile) });
             let (first, lines) = [(0, SIDE - 1..SIDE), (1, 0..SIDE), (SIDE + 1, 0..1)][down].clone();
             for (heights, line) in heights[first..].iter_mut().zip(lines) {
@@ -309,16 +315,20 @@ impl<'a> Ground<'a> {
     }
 
     /// As [`Self::look_around`], for tiles at the border.
+    ///
+    /// # Safety
+    /// No thread changes these tiles meanwhile.
     #[cold]
     #[inline(never)]
-    fn look_around_at_border(&self, tile: usize, heights: &mut Rimmed) {
+    unsafe fn look_around_at_border(&self, tile: usize, heights: &mut Rimmed) {
         let [columns, rows] = self.tiling().cells(tile);
         *heights = [[f32::NEG_INFINITY; RIMMED]; RIMMED];
         for (down, row) in heights.iter_mut().enumerate().take(rows.len() + 2) {
             for (across, height) in row.iter_mut().enumerate().take(columns.len() + 2) {
                 let place = [columns.start + across, rows.start + down].map(|place| place as isize - 1);
                 if let Some(cell) = self.cell(place[0], place[1]) {
-                    *height = self.look(cell)[0];
+                    // SAFETY: as promised by the caller.
+                    *height = unsafe { self.look(cell)[0] };
                 }
             }
         }

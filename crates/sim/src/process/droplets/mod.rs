@@ -1,6 +1,6 @@
 //! Hydraulic erosion by droplets: each runs downhill, digs where it can carry more and lays down where it carries too much.
 //!
-//! Three laws, each as published and improved: streams (`streams.rs`), and the two of [`published`] and `cured.rs`. Droplets run
+//! Three laws, each as published and corrected: streams (`streams.rs`), and the two of [`published`] and `cured.rs`. Droplets run
 //! eight at a time in blocks of the map, and what a wave costs follows its droplets, not the map. The result does not depend on
 //! the number of threads (see [`crate::simd::swarm`]).
 
@@ -28,6 +28,8 @@ pub mod tracks;
 mod under_way;
 pub mod wave;
 
+pub use std::borrow::Cow;
+
 pub use self::params::{DropletLaw, Factors, Params};
 use self::{
     bundle::Droplet,
@@ -40,8 +42,10 @@ use self::{
     under_way::{Runners, UnderWay},
     wave::DriveTile,
 };
-use super::{Context, Info, Mode, Moment, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
-pub use crate::hydrology::HEAVY_RAIN;
+use super::{
+    Abilities, AnySetup, Axis, Context, Footprint, Info, Map, Mode, Moment, Particles, Process, Progress, Reference,
+    Setup, Track, explain::Explanation, guard::Guard, stage::stages,
+};
 use crate::{
     core::{
         grid::Grid,
@@ -50,39 +54,38 @@ use crate::{
         terrain::{Layer, Terrain},
         tiles::{CellSet, TileCache, Tiling},
     },
+    hydrology::HEAVY_RAIN,
     process::memory::Memories,
 };
 
-const INFO: Info = Info {
+stages! {
+    /// Droplets appear, evenly or where the rain map has rain, and at springs if they rise there.
+    Rain = "rain",
+    /// Droplets run downhill, dig and lay sediment down until each has ended. What they still carry settles. While Water is on, their
+    /// water joins it.
+    Run = "run",
+}
+
+/// Declaration of the process.
+pub const INFO: Info = Info {
     key: "droplets",
-    masked_key: "droplets-masked",
     title: "Droplets",
     about: "Drops of rain run downhill, dig where they can carry more and lay down where they carry too much.",
-    source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
+    reference: Reference {
+        source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
              UIUC CS 418",
-    heads: &[
-        include_str!("mod.rs"),
-        include_str!("streams.rs"),
-        include_str!("cured.rs"),
-        include_str!("published.rs"),
-    ],
-    bytes_per_cell: 66,
-    bytes_per_cell_and_thread: 0,
+        equations: &[
+            include_str!("mod.rs"),
+            include_str!("streams.rs"),
+            include_str!("cured.rs"),
+            include_str!("published.rs"),
+        ],
+    },
+    footprint: Footprint { per_cell: 66, per_cell_and_thread: 0 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
     moves_water: false,
-    replaces: &[],
-    stages: &[
-        Stage {
-            name: "rain",
-            about: "Droplets appear, evenly or where the rain map has rain, and at springs if they rise there.",
-        },
-        Stage {
-            name: "run",
-            about: "Droplets run downhill, dig and lay sediment down until each has ended. What they still carry settles. While \
-                Water is on, their water joins it.",
-        },
-    ],
+    stages: Stage::ALL,
     guards: &[
         Guard {
             name: "steps",
@@ -105,10 +108,6 @@ const INFO: Info = Info {
         },
         Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
     ],
-    silent: &[("springs", ""), ("water", ""), ("tracks", ""), ("total", ""), ("min_volume", "")],
-    partly_masked: &[],
-    young: &["discharge", "momentum x", "momentum y", "renewals"],
-    calm: &[],
 };
 
 /// The process: parameters, the rain that has not run yet, and counts.
@@ -135,11 +134,25 @@ pub struct Droplets {
     way: Option<Vec<Moment>>,
 }
 
+impl Droplets {
+    /// Returns the process with these parameters.
+    pub fn with(params: Params) -> Self {
+        Self { setup: Setup::with(params), ..Self::default() }
+    }
+}
+
 impl Process for Droplets {
-    type Params = Params;
-    type Factors = Factors;
-    const INFO: Info = INFO;
-    super::setup_in!(setup);
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.setup
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.setup
+    }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {
@@ -154,9 +167,9 @@ impl Process for Droplets {
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let streams = self.setup.params.law == DropletLaw::Streams;
-        if stage == 0 {
+        if Stage::at(stage) == Stage::Rain {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
-            let covered = self.setup.covered(context.terrain, self.setup.params.mode);
+            let masked = self.setup.masked(context.terrain, self.setup.params.mode);
             if streams {
                 self.discharge.begin(context.terrain, streams::pace_of(&self.setup.params, context.terrain));
             } else {
@@ -164,7 +177,7 @@ impl Process for Droplets {
             }
             let (params, discharge) = (&self.setup.params, &self.discharge);
             let Rain { starts, land } =
-                Rain::new(context.terrain, context.tick, params, covered.as_ref(), discharge, &mut stream);
+                Rain::new(context.terrain, context.tick, params, masked.as_ref(), discharge, &mut stream);
             (self.waiting, self.land) = (starts, land);
             self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len());
             self.fallen = self.waiting.len();
@@ -172,12 +185,12 @@ impl Process for Droplets {
             self.waiting.reverse();
             self.under_way = None;
             let cut = self.setup.params.dt > self.longest_step();
-            self.setup.note([u64::from(cut), 0, 0, 0, 0]);
-            if self.setup.params.mode == Mode::Default {
+            self.setup.count_limits([u64::from(cut), 0, 0, 0, 0]);
+            if self.setup.params.mode == Mode::Corrected {
                 // The time in which heavy rain on the droplets' land gives their water.
                 let water = self.fallen as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
                 let land = f64::from(self.land) * f64::from(self.setup.params.per_tick);
-                self.setup.cover(if self.fallen > 0 { water / land / HEAVY_RAIN } else { 0.0 });
+                self.setup.elapse(if self.fallen > 0 { water / land / HEAVY_RAIN } else { 0.0 });
             }
             self.watches = context.watched;
             self.tracks.clear();
@@ -212,17 +225,23 @@ impl Process for Droplets {
         explain::explain(self, terrain, place)
     }
 
-    fn momentum(&self) -> Option<[Grid; 2]> {
-        self.discharge.maps().map(|[_, along, down]| [along, down])
+    fn map(&self, map: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        let [water, along, down] = self.discharge.maps()?;
+        let map = match map {
+            Map::Quantity(Quantity::StreamDischarge) => water,
+            Map::Momentum(Axis::X) => along,
+            Map::Momentum(Axis::Y) => down,
+            _ => return None,
+        };
+        Some(Cow::Owned(map))
     }
 
-    fn map(&self, quantity: Quantity) -> Option<Grid> {
-        match quantity {
-            Quantity::StreamDischarge => self.discharge.maps().map(|[water, ..]| water),
-            _ => None,
-        }
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { particles: Some(self), ..Abilities::default() }
     }
+}
 
+impl Particles for Droplets {
     fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -281,9 +300,9 @@ impl Droplets {
             self.discharge.make_ready(terrain);
         }
         self.published = TileCache::default();
-        let covered = self.setup.covered(terrain, params.mode);
+        let masked = self.setup.masked(terrain, params.mode);
         let land = (std::mem::take(&mut self.copies), highest);
-        UnderWay::on_copies(terrain, &starts, (params, self.land), covered, land, tracks)
+        UnderWay::on_copies(terrain, &starts, (params, self.land), masked, land, tracks)
     }
 
     /// Brings what a wave did into the layers, and books it.
@@ -294,7 +313,7 @@ impl Droplets {
         match runners {
             Runners::OnCopies { mut copies, flock, .. } => {
                 let (terrain, outcome) = (&mut *context.terrain, flock.into_outcome());
-                let mut ground = Ground::new(terrain, &copies, highest);
+                let mut ground = Ground::new(terrain, &mut copies, highest);
                 let laid = settling::settle(&mut ground, &outcome.ended, highest);
                 let undercut = &mut self.undercut;
                 undercut.clear(tiling);
@@ -308,7 +327,7 @@ impl Droplets {
                 self.peak.follow(terrain, tiling, &changed);
                 self.copies = copies;
                 let [short, cut, risen] = outcome.limited;
-                self.setup.note([short, cut, risen, fallen.cells, outcome.endless]);
+                self.setup.count_limits([short, cut, risen, fallen.cells, outcome.endless]);
                 self.setup.counts.substeps += outcome.steps;
                 let row = context.ledger.solid.row(INFO.key);
                 row.inflow += supplied * area;
@@ -316,7 +335,7 @@ impl Droplets {
                 row.deposited += (outcome.deposited + laid + fallen.volume) * area;
                 row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
                 row.outflow += outcome.outflow * area;
-                if context.water_flows && params.mode == Mode::Default {
+                if context.water_flows && params.mode == Mode::Corrected {
                     let poured = pour(terrain, &outcome.ended, params.water / UnderWay::volume(&params));
                     context.ledger.water.row(INFO.key).inflow += poured * area;
                 }

@@ -27,7 +27,7 @@ pub enum DropletLaw {
 /// Parameters of the droplets.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Improved, with known faults mended and no mass lost, or as the article prints it, faults included.
+    /// Corrected, with known faults removed and mass conserved, or as the article prints it, faults included.
     #[reflect(@choice().source(D1))]
     pub mode: Mode,
     /// Which of the models moves the droplets.
@@ -38,10 +38,10 @@ pub struct Params {
     pub per_tick: u32,
     /// Droplets after which the landscape counts as finished: the end of the progress bar, where the
     /// window pauses once.
-    #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
+    #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
     /// Whether droplets rise at springs too. The springs' share of a tick's droplets is their share of all the water.
-    #[reflect(@choice().source("ours").only("mode=default"))]
+    #[reflect(@choice().source("ours").only("mode=default").indirect())]
     pub springs: bool,
     /// Sediment that springs bring, as a share of what the streams that leave them can carry down the land as it was at the start. With
     /// little a stream cuts down and winds; with much it raises its bed, divides, and builds fans and deltas.
@@ -52,10 +52,10 @@ pub struct Params {
     pub rain_rate: f32,
     /// Water of a droplet, as a depth over a cell. While water flows, what is left of it where the droplet ends joins that water. Much
     /// raises lakes; at 0 droplets bring none.
-    #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default"))]
+    #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default").indirect())]
     pub water: f32,
     /// Droplets of a tick whose way is drawn. Many hide the ground; 0 shows none. The terrain does not depend on it.
-    #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours"))]
+    #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours").indirect())]
     pub tracks: u32,
     /// Time step. Long steps make fast, noisy erosion; short ones take longer for the same work.
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log().only("law=mass-transfer"))]
@@ -73,7 +73,7 @@ pub struct Params {
     #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=streams|mass-transfer"))]
     pub evaporation_rate: f32,
     /// Share of its water at which a droplet ends. Higher ends it sooner.
-    #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=streams|mass-transfer"))]
+    #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=streams|mass-transfer").indirect())]
     pub min_volume: f32,
     /// What a droplet carries at a slope of one where a hectare's rain passes, as a thickness over a cell. High cuts deep valleys.
     #[reflect(@knob(0.1..=100.0).unit("m").source("ours, after Whipple & Tucker 1999").log().main().only("mode=default law=streams"))]
@@ -142,7 +142,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            mode: Mode::Default,
+            mode: Mode::Corrected,
             law: DropletLaw::Streams,
             per_tick: 1000,
             total: 200_000,
@@ -186,7 +186,7 @@ impl Params {
     /// The steepest that ground stands beside where droplets dig.
     pub(super) fn stands(&self) -> Stands {
         match self.mode {
-            Mode::Default => Stands::at(REPOSE_ANGLE, self.bank_angle),
+            Mode::Corrected => Stands::at(REPOSE_ANGLE, self.bank_angle),
             Mode::Published => Stands::at(PUBLISHED_ANGLE, PUBLISHED_ANGLE),
         }
     }

@@ -6,7 +6,7 @@ use super::{DropletLaw, Mode, Params, bundle::Droplet, discharge::Discharge, str
 use crate::{
     core::{rng::Stream, terrain::Terrain},
     hydrology::HEAVY_RAIN,
-    process::masked::{Covered, between},
+    process::masked::{Masked, between},
 };
 
 /// [`HEAVY_RAIN`] in millimetres in an hour.
@@ -68,27 +68,27 @@ impl Rain {
         terrain: &Terrain,
         tick: u64,
         params: &Params,
-        covered: Option<&Covered<Params>>,
+        masked: Option<&Masked<Params>>,
         discharge: &Discharge,
         stream: &mut Stream,
     ) -> Self {
         let (width, per_tick) = (terrain.width(), params.per_tick);
         let published = params.mode == Mode::Published;
         let springs =
-            if published || !params.springs { Vec::new() } else { springs(terrain, tick, params, covered, discharge) };
-        let covered = covered.filter(|covered| covered.params.per_tick != per_tick);
+            if published || !params.springs { Vec::new() } else { springs(terrain, tick, params, masked, discharge) };
+        let masked = masked.filter(|masked| masked.params.per_tick != per_tick);
         let weight = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell].max(0.0)));
         let (mut sums, cells) = (Vec::new(), terrain.bedrock.len());
         // Of all cells: what they weigh without and with the mask.
         let (mut even, mut total) = (cells as f64, cells as f64);
-        if terrain.rain.is_some() || covered.is_some() {
+        if terrain.rain.is_some() || masked.is_some() {
             (even, total) = (0.0, 0.0);
             sums = Vec::with_capacity(cells);
             for cell in 0..cells {
                 even += weight(cell);
-                let more = covered.map_or(0.0, |covered| {
-                    let mask = f64::from(covered.mask.at(cell % width, cell / width));
-                    mask * (f64::from(covered.params.per_tick) / f64::from(per_tick) - 1.0)
+                let more = masked.map_or(0.0, |masked| {
+                    let mask = f64::from(masked.mask.at(cell % width, cell / width));
+                    mask * (f64::from(masked.params.per_tick) / f64::from(per_tick) - 1.0)
                 });
                 total += weight(cell) * (1.0 + more);
                 sums.push(total);
@@ -126,7 +126,7 @@ fn springs(
     terrain: &Terrain,
     tick: u64,
     params: &Params,
-    covered: Option<&Covered<Params>>,
+    masked: Option<&Masked<Params>>,
     discharge: &Discharge,
 ) -> Vec<Spring> {
     let running = terrain.sources.iter().filter(|source| source.rate > 0.0 && source.runs(tick));
@@ -139,9 +139,9 @@ fn springs(
                 params.sediment_supply * load
             };
             let free = brings(params);
-            let load = covered.map_or(free, |covered| {
-                let masks = cells.iter().map(|&cell| covered.mask.at(cell % terrain.width(), cell / terrain.width()));
-                between([free, brings(&covered.params)], masks.sum::<f32>() / cells.len() as f32)
+            let load = masked.map_or(free, |masked| {
+                let masks = cells.iter().map(|&cell| masked.mask.at(cell % terrain.width(), cell / terrain.width()));
+                between([free, brings(&masked.params)], masks.sum::<f32>() / cells.len() as f32)
             });
             Spring { cells, land, load }
         })

@@ -138,7 +138,7 @@ pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
 pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
     match params.mode {
         Mode::Published => Pace::Even(params.renewal),
-        Mode::Default => {
+        Mode::Corrected => {
             let rain = f64::from(params.per_tick) / terrain.bedrock.len() as f64 / STATED_RAIN;
             Pace::Eager(1.0 - libm::pow(1.0 - f64::from(params.renewal), rain) as f32)
         }
@@ -231,10 +231,10 @@ impl Streams<'_> {
         let mut evaporation = all(free.evaporation);
         if let Some(mask) = self.mask {
             for lane in 0..LANES {
-                let covered = mask.at(columns[lane] as usize, rows[lane] as usize);
-                entrainment.0[lane] = between([free.entrainment, under.entrainment], covered);
-                exchange.0[lane] = between([free.exchange, under.exchange], covered);
-                evaporation.0[lane] = between([free.evaporation, under.evaporation], covered);
+                let masked = mask.at(columns[lane] as usize, rows[lane] as usize);
+                entrainment.0[lane] = between([free.entrainment, under.entrainment], masked);
+                exchange.0[lane] = between([free.exchange, under.exchange], masked);
+                evaporation.0[lane] = between([free.evaporation, under.evaporation], masked);
             }
         }
         Local { entrainment, exchange, evaporation }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     core::{terrain::Terrain, tiles::TileCache},
-    process::masked::{Covered, Mask},
+    process::masked::{Mask, Masked},
     simd::{real::Lanes, swarm::Flock},
 };
 
@@ -87,22 +87,22 @@ impl UnderWay {
         terrain: &Terrain,
         starts: &[Start],
         (params, land): (&Params, f32),
-        covered: Option<Covered<Params>>,
+        masked: Option<Masked<Params>>,
         (mut copies, peak): (Copies, f32),
         tracks: Option<Tracks>,
     ) -> Self {
         // What comes from outside may raise the land, by a little in a wave.
         let supplied: f64 = starts.iter().map(|start| f64::from(start.load)).sum();
         let highest = peak + if supplied > 0.0 { terrain.cell_size } else { 0.0 };
-        let both = [params, covered.as_ref().map_or(params, |covered| &covered.params)];
+        let both = [params, masked.as_ref().map_or(params, |masked| &masked.params)];
         let laws = match params.law {
             DropletLaw::Streams => Laws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
             _ => Laws::Cured(both.map(|params| Constants::new(params, terrain))),
         };
         copies.begin(terrain);
         let droplets = starts.iter().map(|start| start.droplet(Self::volume(params))).collect();
-        let flock = bundle::begin(&Ground::new(terrain, &copies, highest), droplets, tracks.as_ref());
-        let mask = covered.map(|covered| covered.mask);
+        let flock = bundle::begin(&Ground::new(terrain, &mut copies, highest), droplets, tracks.as_ref());
+        let mask = masked.map(|masked| masked.mask);
         let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, flock };
         Self { params: params.clone(), supplied, highest, tracks, runners }
     }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Mode, Process,
+        Mode,
         explain::{Cell, Explanation, Term},
     },
     Fluvial,
@@ -11,7 +11,7 @@ use crate::core::terrain::{Edge, Terrain};
 
 /// What uplift and rivers do in a cell; none before the first tick.
 pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
-    let (setup, params) = (fluvial.setup(), &fluvial.setup().params);
+    let (setup, params) = (&fluvial.setup, &fluvial.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
     let size = (terrain.width(), terrain.height());
     let areas = fluvial.areas.as_ref().filter(|areas| (areas.width(), areas.height()) == size)?;

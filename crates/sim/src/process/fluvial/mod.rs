@@ -29,11 +29,14 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 pub use self::params::{Factors, Params};
 use self::{pieces::Pieces, solve::Rivers};
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation};
+use super::{
+    Abilities, AnySetup, Context, Footprint, Info, Map, Mode, Process, Progress, Reference, Setup,
+    explain::Explanation, stage::stages,
+};
 use crate::{
     core::{
         grid::Grid,
@@ -43,32 +46,38 @@ use crate::{
     },
     hydrology::drainage::{Diagonal, Drainage},
     process::{
-        masked::{Covered, Scaled},
+        masked::{Masked, Scaled},
         memory::{Memories, Memory},
     },
     simd::stencil::Border,
 };
 
-const INFO: Info = Info {
+stages! {
+    /// The land rises.
+    Rise = "rise",
+    /// Every cell finds where its water runs.
+    Drain = "drain",
+    /// What is too steep slides; rivers cut their beds and lay down what they carry.
+    Cut = "cut",
+    /// Hillsides creep.
+    Creep = "creep",
+    /// What came of it is taken off the sand and the rock, or laid down as sand.
+    Lay = "lay",
+}
+
+/// Declaration of the process.
+pub const INFO: Info = Info {
     key: "fluvial",
-    masked_key: "fluvial-masked",
     title: "Uplift and rivers",
     about: "Mountains rise, rivers cut valleys into them, and their debris is laid down below.",
-    source: "Braun & Willett 2013; Yuan et al. 2019 after Davy & Lague 2009; Hergarten 2020",
-    heads: &[include_str!("mod.rs")],
-    bytes_per_cell: 120,
-    bytes_per_cell_and_thread: 0,
+    reference: Reference {
+        source: "Braun & Willett 2013; Yuan et al. 2019 after Davy & Lague 2009; Hergarten 2020",
+        equations: &[include_str!("mod.rs")],
+    },
+    footprint: Footprint { per_cell: 120, per_cell_and_thread: 0 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Rain, Layer::Uplift],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
-    stages: &[
-        Stage { name: "rise", about: "The land rises." },
-        Stage { name: "drain", about: "Every cell finds where its water runs." },
-        Stage { name: "cut", about: "What is too steep slides; rivers cut their beds and lay down what they carry." },
-        Stage { name: "creep", about: "Hillsides creep." },
-        Stage { name: "lay", about: "What came of it is taken off the sand and the rock, or laid down as sand." },
-    ],
-    young: &["sea", "owed"],
-    calm: &[("uplift_rate", "0")],
+    stages: Stage::ALL,
     ..Info::BARE
 };
 
@@ -85,7 +94,7 @@ struct Work {
     pieces: Pieces,
     /// Parameters as the tick began with them, what the mask makes of them, and powers of areas.
     params: Params,
-    covered: Option<Arc<Covered<Params>>>,
+    masked: Option<Arc<Masked<Params>>>,
     powers: Vec<f64>,
     /// The part of a stage that comes next.
     part: usize,
@@ -128,9 +137,9 @@ struct CellNumbers {
 }
 
 impl<'a> Numbers<'a> {
-    fn new(params: &Params, covered: Option<&'a Covered<Params>>, width: usize) -> Self {
+    fn new(params: &Params, masked: Option<&'a Masked<Params>>, width: usize) -> Self {
         let of = |params: &Params| [params.erodibility, params.deposition, params.critical_slope, params.uplift_rate];
-        Self { even: Scaled::new(params, covered, of), width, masked: covered.is_some() }
+        Self { even: Scaled::new(params, masked, of), width, masked: masked.is_some() }
     }
 
     #[inline(always)]
@@ -162,7 +171,7 @@ impl Fluvial {
             change: vec![0.0; count],
             pieces: Pieces::default(),
             params: Params::default(),
-            covered: None,
+            masked: None,
             powers: Vec::new(),
             part: 0,
             left: 0.0,
@@ -176,11 +185,25 @@ impl Fluvial {
     }
 }
 
+impl Fluvial {
+    /// Returns the process with these parameters.
+    pub fn with(params: Params) -> Self {
+        Self { setup: Setup::with(params), ..Self::default() }
+    }
+}
+
 impl Process for Fluvial {
-    type Params = Params;
-    type Factors = Factors;
-    const INFO: Info = INFO;
-    super::setup_in!(setup);
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.setup
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.setup
+    }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
@@ -194,17 +217,19 @@ impl Process for Fluvial {
         };
         let (border, area) = (Border::of(terrain), terrain.cell_area());
         let row = context.ledger.solid.row(INFO.key);
-        if stage == 0 {
+        let index = stage;
+        let stage = Stage::at(index);
+        if stage == Stage::Rise {
             work.params = setup.params.clone();
-            work.covered = setup.covered(terrain, work.params.mode).map(Arc::new);
+            work.masked = setup.masked(terrain, work.params.mode).map(Arc::new);
             work.powers = solve::powers(&work.params, area, work.ground.len());
             (work.part, work.left) = (0, 0.0);
         }
-        let Work { drainage, ground, change, pieces, params, covered, powers, part, left } = work;
-        let numbers = Numbers::new(params, covered.as_deref(), terrain.width());
+        let Work { drainage, ground, change, pieces, params, masked, powers, part, left } = work;
+        let numbers = Numbers::new(params, masked.as_deref(), terrain.width());
         let time = f64::from(params.years_per_tick);
         match stage {
-            0 => {
+            Stage::Rise => {
                 let sea = params.sea();
                 layers::ground(terrain, ground);
                 drainage.set_sea(f32::NEG_INFINITY);
@@ -226,27 +251,27 @@ impl Process for Fluvial {
                 drainage.set_sea(sea);
                 drainage.begin(ground);
             }
-            1 => {
+            Stage::Drain => {
                 let diagonal = match params.mode {
-                    Mode::Default => {
+                    Mode::Corrected => {
                         let mut stream = Stream::new(context.seed, INFO.key, context.tick);
                         Diagonal::Random(u64::from(stream.bits()) << 32 | u64::from(stream.bits()))
                     }
                     Mode::Published => Diagonal::Plain,
                 };
                 if !drainage.go_on(ground, diagonal) {
-                    return Progress::From(stage);
+                    return Progress::From(index);
                 }
                 pieces.begin(drainage.outlets());
             }
-            2 => {
+            Stage::Cut => {
                 let rivers = Rivers::new(params, &numbers, drainage, terrain, (ground, powers));
                 if !pieces.go_on(&rivers, change, areas) {
-                    return Progress::From(stage);
+                    return Progress::From(index);
                 }
                 *left = pieces.left;
             }
-            3 => {
+            Stage::Creep => {
                 let lambda = f64::from(params.diffusivity) * time / area;
                 let rows = parts(border.height, border.width, 1).map(|rows| (rows, true));
                 let columns = parts(border.width, border.height, creep::COLUMNS).map(|columns| (columns, false));
@@ -256,7 +281,7 @@ impl Process for Fluvial {
                     let along = if are_rows { creep::along_rows } else { creep::along_columns };
                     *left += along(border, lines, ground, change, lambda) * area;
                     *part += 1;
-                    return Progress::From(stage);
+                    return Progress::From(index);
                 }
                 // What creeps into the only outlet of a wall, or of a map that goes round, leaves there.
                 for &outlet in drainage.outlets() {
@@ -264,7 +289,7 @@ impl Process for Fluvial {
                 }
                 *part = 0;
             }
-            _ => {
+            Stage::Lay => {
                 if let Some(cells) = parts(ground.len(), 1, layers::CHUNK).nth(*part) {
                     let laid = layers::lay(terrain, cells, change, *owed);
                     row.eroded += laid.eroded * area;
@@ -272,7 +297,7 @@ impl Process for Fluvial {
                     row.moved += (laid.eroded + laid.deposited) * area;
                     *owed = laid.owed;
                     *part += 1;
-                    return Progress::From(stage);
+                    return Progress::From(index);
                 }
                 row.outflow += *left;
                 row.carried = *owed * area;
@@ -300,11 +325,11 @@ impl Process for Fluvial {
         explain::explain(self, terrain, place)
     }
 
-    fn years(&self) -> Option<f64> {
-        Some(self.years)
+    fn map(&self, map: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        self.areas.as_ref().filter(|_| map == Map::Quantity(Quantity::DrainageArea)).map(Cow::Borrowed)
     }
 
-    fn map(&self, quantity: Quantity) -> Option<Grid> {
-        if quantity == Quantity::DrainageArea { self.areas.clone() } else { None }
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { years: Some(self.years), ..Abilities::default() }
     }
 }

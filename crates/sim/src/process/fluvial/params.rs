@@ -21,7 +21,7 @@ pub(super) fn sea(level: f64) -> f32 {
 /// Parameters of uplift and rivers.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Improved, or as the papers print it: there water takes the steepest of eight ways, and all ground is one solid.
+    /// Corrected, or as the papers print it: there water takes the steepest of eight ways, and all ground is one solid.
     #[reflect(@choice().source("Braun & Willett 2013"))]
     pub mode: Mode,
     /// How fast the land rises where its map of uplift is 1. High makes high, steep mountains; at 0 the land wears down.
@@ -62,7 +62,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            mode: Mode::Default,
+            mode: Mode::Corrected,
             uplift_rate: 1e-3,
             erodibility: 2e-4,
             sand_factor: 2.0,

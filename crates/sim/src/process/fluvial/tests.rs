@@ -13,7 +13,7 @@ use crate::{
     },
     hydrology::drainage::Drainage,
     measure::{Channels, Fit},
-    process::{Mode, Process, contract::alone},
+    process::{Mode, contract::alone},
     simulation::{Simulation, grow::grow},
 };
 
@@ -198,10 +198,10 @@ fn sand_goes_first_hard_rock_stands_higher_and_rain_cuts_deeper() {
     let run = alone(Fluvial::with(params()), terrain, 200);
     assert!(mean(&run, true) > 3.0 * mean(&run, false), "what does not rise stays low");
     // A cover that lasts for the whole tick keeps the rock from being cut.
-    let mut covered = run.terrain.clone();
-    covered.spread_sand(1000.0);
-    let after = alone(Fluvial::with(Params { uplift_rate: 0.0, ..params() }), covered.clone(), 3);
-    assert!(after.terrain.bedrock == covered.bedrock && after.terrain.sand != covered.sand);
+    let mut masked = run.terrain.clone();
+    masked.spread_sand(1000.0);
+    let after = alone(Fluvial::with(Params { uplift_rate: 0.0, ..params() }), masked.clone(), 3);
+    assert!(after.terrain.bedrock == masked.bedrock && after.terrain.sand != masked.sand);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Mode, Process,
+        Mode,
         explain::{Cell, Explanation, Term},
     },
     Neighbours, Runoff,
@@ -11,7 +11,7 @@ use crate::core::terrain::Terrain;
 
 /// What runoff does in a cell.
 pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> Explanation {
-    let (setup, params) = (runoff.setup(), &runoff.setup().params);
+    let (setup, params) = (&runoff.setup, &runoff.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
     let level = |x: usize, y: usize| {
         f64::from(terrain.bedrock.at(x, y)) + f64::from(terrain.sand.at(x, y)) + f64::from(terrain.water.at(x, y))
@@ -31,7 +31,7 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     let capacity = cell.number(setup, |params| params.capacity);
     let goes = match params.mode {
         Mode::Published => water.min(lower),
-        Mode::Default => water.min(sum / (neighbours + 1.0)),
+        Mode::Corrected => water.min(sum / (neighbours + 1.0)),
     };
     let could = capacity * goes;
     let outcome = if water == 0.0 {
@@ -55,7 +55,7 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     ];
     let equation = match params.mode {
         Mode::Published => "water = min(w, Dmax),   c = Kc·water",
-        Mode::Default => "water = min(w, ΣD/(N + 1)),   c = Kc·water",
+        Mode::Corrected => "water = min(w, ΣD/(N + 1)),   c = Kc·water",
     };
     Explanation { equation, terms, outcome: outcome.to_owned() }
 }

@@ -22,7 +22,10 @@ mod tests;
 use bevy_reflect::Reflect;
 
 use self::{flow::Run, law::Musgrave};
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard};
+use super::{
+    AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation, guard::Guard,
+    stage::stages,
+};
 use crate::{
     core::terrain::{Layer, Terrain},
     params::{choice, knob},
@@ -45,7 +48,7 @@ pub enum Neighbours {
 /// Parameters of the runoff.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
+    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub mode: Mode,
     /// With how many neighbours a cell exchanges water.
@@ -74,7 +77,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            mode: Mode::Default,
+            mode: Mode::Corrected,
             neighbours: Neighbours::Eight,
             rain: 0.01,
             interval: 10,
@@ -91,34 +94,28 @@ factors!(rain, evaporation, capacity, deposition, dissolution);
 /// Water runs a cell far in a tick. That stands for the time that it takes at this speed, in metres per second: the law has none.
 const SPEED: f64 = 1.0;
 
-const INFO: Info = Info {
+stages! {
+    /// Rain falls, every so many ticks.
+    Rain = "rain",
+    /// Every cell shares its water and sediment among its lower neighbours; sediment settles or is dug, and water evaporates.
+    Transfer = "transfer",
+}
+
+/// Declaration of the process.
+pub const INFO: Info = Info {
     key: "runoff",
-    masked_key: "runoff-masked",
     title: "Runoff (1989)",
     about: "Rain runs off to lower neighbours and takes sediment along: the first grid method, an alternative to the water.",
-    source: "Musgrave, Kolb & Mace 1989",
-    heads: &[include_str!("mod.rs")],
-    bytes_per_cell: 8,
-    bytes_per_cell_and_thread: 0,
+    reference: Reference { source: "Musgrave, Kolb & Mace 1989", equations: &[include_str!("mod.rs")] },
+    footprint: Footprint { per_cell: 8, per_cell_and_thread: 0 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended],
     moves_water: true,
-    replaces: &["water"],
-    stages: &[
-        Stage { name: "rain", about: "Rain falls, every so many ticks." },
-        Stage {
-            name: "transfer",
-            about: "Every cell shares its water and sediment among its lower neighbours; sediment settles or is dug, and water evaporates.",
-        },
-    ],
+    stages: Stage::ALL,
     guards: &[Guard {
         name: "digging",
         about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
     }],
-    silent: &[],
-    partly_masked: &[],
-    young: &[],
-    calm: &[],
 };
 
 /// The process: parameters and counts.
@@ -127,11 +124,25 @@ pub struct Runoff {
     setup: Setup<Params, Factors>,
 }
 
+impl Runoff {
+    /// Returns the process with these parameters.
+    pub fn with(params: Params) -> Self {
+        Self { setup: Setup::with(params) }
+    }
+}
+
 impl Process for Runoff {
-    type Params = Params;
-    type Factors = Factors;
-    const INFO: Info = INFO;
-    super::setup_in!(setup);
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.setup
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.setup
+    }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
         Some(explain::explain(self, terrain, place))
@@ -141,15 +152,15 @@ impl Process for Runoff {
         let terrain = &mut *context.terrain;
         let area = terrain.cell_area();
         let (width, height, border) = (terrain.width(), terrain.height(), Border::of(terrain));
-        if stage == 0 {
+        if Stage::at(stage) == Stage::Rain {
             if (context.tick - 1).is_multiple_of(u64::from(self.setup.params.interval.max(1))) {
                 let before = terrain.water.total();
                 let rain = self.setup.params.rain;
-                let covered = self.setup.covered(terrain, self.setup.params.mode);
-                let more = covered.as_ref().map_or(0.0, |covered| covered.params.rain - rain);
+                let masked = self.setup.masked(terrain, self.setup.params.mode);
+                let more = masked.as_ref().map_or(0.0, |masked| masked.params.rain - rain);
                 for y in 0..height {
                     for x in 0..width {
-                        let mask = covered.as_ref().map_or(0.0, |covered| covered.mask.at(x, y));
+                        let mask = masked.as_ref().map_or(0.0, |masked| masked.mask.at(x, y));
                         let share = terrain.rain.as_ref().map_or(1.0, |map| map.at(x, y));
                         terrain.water[y * width + x] += (rain + more * mask) * share;
                     }
@@ -158,10 +169,9 @@ impl Process for Runoff {
             }
             return Progress::Done;
         }
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let covered = covered.as_ref();
-        let (law, numbers) =
-            (Musgrave::new(&self.setup.params), Scaled::new(&self.setup.params, covered, law::numbers));
+        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        let masked = masked.as_ref();
+        let (law, numbers) = (Musgrave::new(&self.setup.params), Scaled::new(&self.setup.params, masked, law::numbers));
         let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
@@ -177,10 +187,10 @@ impl Process for Runoff {
             let water = context.ledger.water.row(INFO.key);
             water.evaporated += band.evaporated * area;
             water.outflow += band.water_out * area;
-            self.setup.note([band.spared]);
+            self.setup.count_limits([band.spared]);
         }
         self.setup.counts.substeps += 1;
-        self.setup.cover(f64::from(context.terrain.cell_size) / SPEED);
+        self.setup.elapse(f64::from(context.terrain.cell_size) / SPEED);
         Progress::Done
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Mode, Process,
+        Mode,
         explain::{Cell, Explanation, Term},
     },
     DUSTING, Thermal,
@@ -11,7 +11,7 @@ use crate::core::terrain::Terrain;
 
 /// What slumping does in a cell.
 pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -> Explanation {
-    let (setup, params) = (thermal.setup(), &thermal.setup().params);
+    let (setup, params) = (&thermal.setup, &thermal.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
     let (fall, sand) = (cell.slope(), cell.of(&terrain.sand));
     let stands = f64::from(thermal.stands_at(terrain, place));
@@ -20,7 +20,7 @@ pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -
     let [hard, least] =
         [cell.number(setup, |params| params.talus_coefficient), cell.number(setup, |params| params.talus_bias)];
     let rock = hard * (1.0 - softness) + least;
-    let still = params.rate == 0.0 || setup.covered == 0.0 && setup.counts.seconds > 0.0;
+    let still = params.rate == 0.0 || setup.elapsed == 0.0 && setup.counts.seconds > 0.0;
     let slope = Term::new("S", "steepest fall to a neighbour, as a slope", fall, "");
     let of_rock = [
         Term::new("Ka", "how much steeper hard rock stands than soft rock", hard, ""),
@@ -35,7 +35,7 @@ pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -
             }
             false => "Nothing moves: no neighbour lies lower than the talus slope allows.",
         };
-        let rate = Term::new("Δt·Kt", "time of a tick times the rate", setup.covered * f64::from(params.rate), "");
+        let rate = Term::new("Δt·Kt", "time of a tick times the rate", setup.elapsed * f64::from(params.rate), "");
         let height =
             Term::new("H", "how much lower the lowest neighbour lies", fall * f64::from(terrain.cell_size), "m");
         let terms = [slope].into_iter().chain(of_rock).chain([rate, height]).collect();

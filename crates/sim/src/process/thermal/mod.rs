@@ -12,20 +12,25 @@ mod sliding;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use bevy_reflect::Reflect;
 
 use self::{
     published::Fall,
     sliding::{Slopes, flatter, slide, talus},
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard};
+use super::{
+    AnySetup, Context, Footprint, Info, Map, Mode, Process, Progress, Reference, Setup, StageInfo,
+    explain::Explanation, guard::Guard,
+};
 use crate::{
     core::{
         grid::Grid,
         terrain::{Layer, Terrain},
     },
     params::{choice, knob},
-    process::masked::{Covered, factors},
+    process::masked::{Masked, factors},
     simd::{around::at_repose, cells::with_vector_unit, stencil::Border, strip::for_strips},
 };
 
@@ -38,7 +43,7 @@ const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
 /// Parameters of the slumping.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
+    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Angle at which sand lies. Small makes flat fans, large steep cones.
@@ -53,14 +58,14 @@ pub struct Params {
     /// How much steeper hard rock stands than soft rock, as a slope. High keeps cliffs where the rock is hard.
     #[reflect(@knob(0.0..=1.0).symbol("Ka").source(TALUS).main())]
     pub talus_coefficient: f32,
-    /// Slope at which the softest rock stands; in the improved mode none is less steep than its own sand. High keeps all cliffs.
+    /// Slope at which the softest rock stands; in the corrected mode none is less steep than its own sand. High keeps all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
     /// Whether slumping has its own time per tick. If not, a tick of slumping covers the same time as a tick of Water, while Water
     /// is on.
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("ours").indirect())]
     pub own_time: bool,
-    /// Time that a tick covers if Water is off or Own time is on. In the improved mode the value is for land 256 m wide; on wider
+    /// Time that a tick covers if Water is off or Own time is on. In the corrected mode the value is for land 256 m wide; on wider
     /// land a tick covers more time, in proportion.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
@@ -69,7 +74,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            mode: Mode::Default,
+            mode: Mode::Corrected,
             repose_angle: 33.0,
             underwater_angle: 28.0,
             rate: 0.15,
@@ -83,31 +88,27 @@ impl Default for Params {
 
 factors!(repose_angle, underwater_angle, rate, talus_coefficient, talus_bias);
 
-const INFO: Info = Info {
+/// Declaration of the process.
+pub const INFO: Info = Info {
     key: "thermal",
-    masked_key: "thermal-masked",
     title: "Slumping",
     about: "Slopes that are too steep come down: sand slides, bare rock crumbles into sand.",
-    source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
-    heads: &[include_str!("mod.rs"), include_str!("sliding.rs")],
-    bytes_per_cell: 8,
-    bytes_per_cell_and_thread: 0,
+    reference: Reference {
+        source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
+        equations: &[include_str!("mod.rs"), include_str!("sliding.rs")],
+    },
+    footprint: Footprint { per_cell: 8, per_cell_and_thread: 0 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start],
     writes: &[Layer::Bedrock, Layer::Sand],
     moves_water: false,
-    replaces: &[],
-    stages: &[Stage {
+    stages: &[StageInfo {
         name: "slide",
-        about: "Every cell gives what stands too steep to its lower neighbours, and takes from the higher ones.",
+        about: "Every cell gives what exceeds its angle of repose to its lower neighbours, and takes from the higher ones.",
     }],
     guards: &[Guard {
         name: "rate",
         about: "Ticks that are longer than the time in which all that is too steep comes down: no more than that falls in a tick.",
     }],
-    silent: &[("own_time", "")],
-    partly_masked: &[],
-    young: &[],
-    calm: &[],
 };
 
 /// Of a pair's excess, what slides in a tick.
@@ -119,27 +120,41 @@ pub struct Thermal {
     setup: Setup<Params, Factors>,
 }
 
+impl Thermal {
+    /// Returns the process with these parameters.
+    pub fn with(params: Params) -> Self {
+        Self { setup: Setup::with(params) }
+    }
+}
+
 impl Process for Thermal {
-    type Params = Params;
-    type Factors = Factors;
-    const INFO: Info = INFO;
-    super::setup_in!(setup);
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.setup
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.setup
+    }
 
     fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
         let own = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
-        let followed = context.covered.filter(|_| !self.setup.params.own_time);
-        let seconds = followed.map_or(own, |covered| covered as f32);
-        context.covered.get_or_insert(f64::from(seconds));
-        self.setup.cover(f64::from(seconds));
+        let followed = context.elapsed.filter(|_| !self.setup.params.own_time);
+        let seconds = followed.map_or(own, |seconds| seconds as f32);
+        context.elapsed.get_or_insert(f64::from(seconds));
+        self.setup.elapse(f64::from(seconds));
         let (border, size) = (Border::of(terrain), terrain.cell_size);
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let covered = covered.as_ref();
+        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        let masked = masked.as_ref();
         let steep = Steep::new(&self.setup.params, size, seconds);
-        let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size, seconds));
-        let slopes = slopes(&self.setup.params, covered, size, seconds);
+        let under = masked.map_or(steep, |masked| Steep::new(&masked.params, size, seconds));
+        let slopes = slopes(&self.setup.params, masked, size, seconds);
         let bands = match self.setup.params.mode {
-            Mode::Default => slide(terrain, border, SLIDES, slopes),
+            Mode::Corrected => slide(terrain, border, SLIDES, slopes),
             Mode::Published => {
                 let Terrain { bedrock, sand, softness, start, .. } = &mut *terrain;
                 let (softness, start) = (&softness[..], &start[..]);
@@ -149,7 +164,7 @@ impl Process for Thermal {
                 })
             }
         };
-        self.setup.note([u64::from(steep.cut || under.cut)]);
+        self.setup.count_limits([u64::from(steep.cut || under.cut)]);
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
         for band in bands {
@@ -167,17 +182,21 @@ impl Process for Thermal {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn talus(&self, terrain: &Terrain) -> Option<Grid> {
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let slopes = slopes(&self.setup.params, covered.as_ref(), 1.0, 0.0);
-        Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| self.stands(terrain, [x, y], &slopes)))
+    fn map(&self, map: Map, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
+        if map != Map::Talus {
+            return None;
+        }
+        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        let slopes = slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0);
+        let talus = |x, y| self.stands(terrain, [x, y], &slopes);
+        Some(Cow::Owned(Grid::from_fn(terrain.width(), terrain.height(), talus)))
     }
 }
 
 impl Thermal {
     /// The slope at which the ground of a cell stands, as a tangent. A dusting does not count as loose ground.
     fn stands(&self, terrain: &Terrain, [x, y]: [usize; 2], slopes: &Slopes<'_>) -> f32 {
-        let cured = self.setup.params.mode == Mode::Default;
+        let cured = self.setup.params.mode == Mode::Corrected;
         let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
         let lies = dry * flatter(wet, terrain.water.at(x, y));
         let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
@@ -190,8 +209,8 @@ impl Thermal {
 
     /// The same of a single cell.
     fn stands_at(&self, terrain: &Terrain, place: [usize; 2]) -> f32 {
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
-        self.stands(terrain, place, &slopes(&self.setup.params, covered.as_ref(), 1.0, 0.0))
+        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        self.stands(terrain, place, &slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0))
     }
 }
 
@@ -217,8 +236,8 @@ impl Steep {
     }
 }
 
-fn slopes<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32, seconds: f32) -> Slopes<'a> {
-    Slopes::new(params, covered, |params| {
+fn slopes<'a>(params: &Params, masked: Option<&'a Masked<Params>>, size: f32, seconds: f32) -> Slopes<'a> {
+    Slopes::new(params, masked, |params| {
         let Steep { per_hardness, bias, share, .. } = Steep::new(params, size, seconds);
         let [beside, across] = at_repose(params.repose_angle, size);
         let [wet, _] = at_repose(params.underwater_angle, size);

@@ -7,7 +7,7 @@ use crate::{
 
 /// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Terrain {
-    if params.mode == Mode::Default {
+    if params.mode == Mode::Corrected {
         params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
     }
     alone(Thermal::with(params), terrain, ticks).terrain
@@ -49,7 +49,7 @@ fn a_column_of_sand_becomes_a_cone_at_its_angle() {
 
 #[test]
 fn a_pit_in_a_plateau_never_rises_above_it_and_energy_never_grows() {
-    for mode in [Mode::Default, Mode::Published] {
+    for mode in [Mode::Corrected, Mode::Published] {
         for rate in [0.15, 3.0] {
             let mut terrain = Terrain::bare(Grid::filled(33, 33, 50.0), 1.0, Edge::Wall);
             terrain.sand = Grid::filled(33, 33, 20.0);

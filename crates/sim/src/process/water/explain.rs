@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Mode, Process,
+        Mode,
         explain::{Cell, Explanation, Term},
     },
     Capacity, Water,
@@ -15,7 +15,7 @@ const DRY: f64 = 1e-4;
 
 /// What water does in a cell.
 pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Explanation {
-    let (setup, params) = (water.setup(), &water.setup().params);
+    let (setup, params) = (&water.setup, &water.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
     let (depth, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended));
     let speed = water.velocity(terrain).map_or(0.0, |[u, v]| libm::hypot(cell.of(&u), cell.of(&v)));
@@ -39,7 +39,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
         ),
     ];
     let (equation, could) = match params.mode {
-        Mode::Default => {
+        Mode::Corrected => {
             let roughness = cell.number(setup, |params| params.roughness);
             let slope = roughness * roughness * speed * speed / libm::pow(depth.max(DRY), 4.0 / 3.0);
             terms.push(Term::new("n", "roughness of the bed", roughness, "s/m^(1/3)"));
@@ -71,7 +71,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
                 "Where the flow meets the bed squarely, it can carry more and digs; elsewhere a part of what it carries settles."
             }
             Some(could) if could <= carried => "The water carries more than it can: a part settles.",
-            Some(_) if params.mode == Mode::Default && cell.slope() == 0.0 => {
+            Some(_) if params.mode == Mode::Corrected && cell.slope() == 0.0 => {
                 "No neighbour lies lower: the water digs next to nothing here, and what rolls along the bed stays."
             }
             Some(_) => "The water could carry more than it does: it digs, sand first.",

@@ -17,52 +17,55 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use self::sources::run_sources;
 pub use self::{
     balance::BYTES_PER_CELL as BYTES_TO_FILL,
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Balanced, Context, Counts, GoOn, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard,
+    Abilities, AnySetup, Axis, Context, Counts, Footprint, GoOn, Info, Map, Mode, Process, Progress, Reference, Setup,
+    SteadyWater, explain::Explanation, guard::Guard, stage::stages,
 };
 use crate::{
     core::{
+        bounds::Unfit,
         grid::Grid,
         ledger::Ledger,
         terrain::{Layer, Terrain},
     },
     process::{
-        masked::{Covered, Mask, between},
+        masked::{Mask, Masked, between},
         memory::Memories,
     },
     simd::{cells::Cells, stencil::Tally},
 };
 
-const INFO: Info = Info {
+stages! {
+    /// Springs give and drains take; the time step is chosen.
+    Rain = "rain",
+    /// Water flows from cell to cell, driven by the slope of its surface, with the rain on it, and by its own momentum: the flow arrows
+    /// show it.
+    Flow = "flow",
+    /// Rain falls and depths follow the fluxes; the water takes up ground or drops it, carries it on, and a share evaporates.
+    Erosion = "erosion",
+}
+
+/// Declaration of the process.
+pub const INFO: Info = Info {
     key: "water",
-    masked_key: "water-masked",
     title: "Water",
     about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
-    source: "Stelling & Duinmeijer 2003 (shallow water) with friction as in Bates et al. 2010; Jákó & Tóth 2011 (virtual pipes)",
-    heads: &[include_str!("mod.rs"), include_str!("friction/mod.rs"), include_str!("pipes/mod.rs")],
-    bytes_per_cell: 28,
-    bytes_per_cell_and_thread: 0,
+    reference: Reference {
+        source: "Stelling & Duinmeijer 2003 (shallow water) with friction as in Bates et al. 2010; Jákó & Tóth 2011 (virtual pipes)",
+        equations: &[include_str!("mod.rs"), include_str!("friction/mod.rs"), include_str!("pipes/mod.rs")],
+    },
+    footprint: Footprint { per_cell: 28, per_cell_and_thread: 0 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
     moves_water: true,
-    replaces: &["runoff"],
-    stages: &[
-        Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
-        Stage {
-            name: "flow",
-            about: "Water flows from cell to cell, driven by the slope of its surface, with the rain on it, and by its own \
-                momentum: the flow arrows show it.",
-        },
-        Stage {
-            name: "erosion",
-            about: "Rain falls and depths follow the fluxes; the water takes up ground or drops it, carries it on, and a share evaporates.",
-        },
-    ],
+    stages: Stage::ALL,
     guards: &[
         Guard {
             name: "steps",
@@ -81,10 +84,6 @@ const INFO: Info = Info {
             about: "Cells that dug less than the law says, so that none comes to lie far below its lowest neighbour.",
         },
     ],
-    silent: &[("sea_level", "")],
-    partly_masked: &[],
-    young: &[],
-    calm: &[],
 };
 
 /// A tick takes at most so many steps; where that is too few, it covers less time.
@@ -97,6 +96,9 @@ const FILM_SQUARE: f32 = 1e-6;
 /// The process: parameters, fluxes, counts.
 #[derive(Clone, Default)]
 pub struct Water {
+    /// By what ratio tests let steps be longer than is stable.
+    #[cfg(test)]
+    pub(super) overstep: f32,
     setup: Setup<Params, Factors>,
     flow: Scheme,
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
@@ -217,17 +219,59 @@ impl WaterTallies {
     }
 }
 
+impl SteadyWater for Water {
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Box<dyn Process>, Grid), Unfit> {
+        self.steady_state(terrain, tick, go_on).map(|(water, depths)| (Box::new(water) as Box<dyn Process>, depths))
+    }
+
+    fn bytes_to_begin(&self) -> usize {
+        if self.setup.params.filled { BYTES_TO_FILL } else { 0 }
+    }
+}
+
+impl Water {
+    /// Returns itself and the depth of the water in the steady state of a tick's rain and springs.
+    fn steady_state(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Self, Grid), Unfit> {
+        let params = &self.setup.params;
+        let masked = self.setup.masked(terrain, params.mode);
+        let (faces, water) = balance::find(terrain, tick, params, masked.as_ref(), go_on)?;
+        let flow = if params.mode == Mode::Corrected { Scheme::Friction(faces) } else { Scheme::Still };
+        Ok((Self { setup: self.setup.clone(), flow, ..*self }, water))
+    }
+
+    /// Velocity of the water along columns and rows, in metres per second, once it has flowed on this terrain.
+    fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
+        match &self.flow {
+            Scheme::Still => None,
+            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
+            Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
+        }
+    }
+
+    /// Returns the process with these parameters.
+    pub fn with(params: Params) -> Self {
+        Self { setup: Setup::with(params), ..Self::default() }
+    }
+}
+
 impl Process for Water {
-    type Params = Params;
-    type Factors = Factors;
-    const INFO: Info = INFO;
-    super::setup_in!(setup);
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.setup
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.setup
+    }
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
         let Params { gravity, pipe_area, .. } = self.setup.params;
         let size = terrain.cell_size;
         match self.setup.params.mode {
-            Mode::Default => {
+            Mode::Corrected => {
                 let wave = match &self.flow {
                     Scheme::Friction(faces) if faces.fit(terrain) => faces.fastest_wave(terrain, gravity),
                     _ => friction::Faces::still(terrain).fastest_wave(terrain, gravity),
@@ -241,11 +285,11 @@ impl Process for Water {
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
-        match stage {
-            0 => {
+        match Stage::at(stage) {
+            Stage::Rain => {
                 if self.setup.params.filled && self.setup.counts == Counts::default() {
                     // Where that cannot be, it begins with the water that there is.
-                    if let Some(Ok((water, depths))) = self.balance(terrain, context.tick, &|_| true) {
+                    if let Ok((water, depths)) = self.steady_state(terrain, context.tick, &|_| true) {
                         let before = terrain.water_volume();
                         (*self, terrain.water) = (water, depths);
                         context.ledger.water.came(INFO.key, terrain.water_volume() - before);
@@ -257,69 +301,60 @@ impl Process for Water {
                     Scheme::Pipes(pipes) => pipes.look_away(),
                 }
                 let whole = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
-                let stable = self.largest_stable_dt(terrain) * (1.0 + self.setup.overstep);
+                let stable = self.largest_stable_dt(terrain);
+                #[cfg(test)]
+                let stable = stable * (1.0 + self.overstep);
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);
-                self.setup.note([u64::from(self.steps_left - 1), slow, 0, 0]);
+                self.setup.count_limits([u64::from(self.steps_left - 1), slow, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
-                self.setup.cover(f64::from(seconds));
-                context.covered.get_or_insert(f64::from(seconds));
+                self.setup.elapse(f64::from(seconds));
+                context.elapsed.get_or_insert(f64::from(seconds));
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;
                 row.outflow += taken;
             }
-            // What is found here is found again in the next stage, where the rows are at hand.
-            1 if context.stepwise => {
-                self.work(terrain, Work::Flow);
+            // Its result is computed again in the next stage, where the rows are at hand.
+            Stage::Flow => {
+                if context.stepwise {
+                    self.work(terrain, Work::Flow);
+                }
             }
-            1 => {}
-            _ => {
+            Stage::Erosion => {
                 let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
-                self.setup.note([0, 0, sums.held, sums.spared]);
+                self.setup.count_limits([0, 0, sums.held, sums.spared]);
                 self.setup.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {
-                    return Progress::From(1);
+                    return Progress::From(Stage::Flow as usize);
                 }
             }
         }
         Progress::Done
     }
 
-    fn bytes_to_begin(&self) -> usize {
-        if self.setup.params.filled { BYTES_TO_FILL } else { 0 }
-    }
-
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Option<Balanced<Self>> {
-        let params = &self.setup.params;
-        let covered = self.setup.covered(terrain, params.mode);
-        let balance = balance::find(terrain, tick, params, covered.as_ref(), go_on);
-        Some(balance.map(|(faces, water)| {
-            let flow = if params.mode == Mode::Default { Scheme::Friction(faces) } else { Scheme::Still };
-            (Self { setup: self.setup.clone(), flow, ..*self }, water)
-        }))
-    }
-
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
-        match &self.flow {
-            Scheme::Still => None,
-            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
-            Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
-        }
+    fn map(&self, map: Map, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
+        let Map::Velocity(axis) = map else { return None };
+        let [along, down] = self.velocity(terrain)?;
+        Some(Cow::Owned(if axis == Axis::X { along } else { down }))
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities { steady: Some(self), ..Abilities::default() }
     }
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         let mut kept = self.setup.counts.memories();
         kept.extend(match self.setup.params.mode {
-            Mode::Default => self.flow.faces(terrain).memories(),
+            Mode::Corrected => self.flow.faces(terrain).memories(),
             Mode::Published => self.flow.pipes(terrain).memories(),
         });
         kept
@@ -329,9 +364,9 @@ impl Process for Water {
 impl Water {
     fn work(&mut self, terrain: &mut Terrain, work: Work) -> WaterSums {
         match self.setup.params.mode {
-            Mode::Default => {
-                let covered = self.setup.covered(terrain, self.setup.params.mode);
-                self.flow.faces(terrain).step(terrain, &self.setup.params, covered.as_ref(), self.dt, work)
+            Mode::Corrected => {
+                let masked = self.setup.masked(terrain, self.setup.params.mode);
+                self.flow.faces(terrain).step(terrain, &self.setup.params, masked.as_ref(), self.dt, work)
             }
             Mode::Published => self.flow.pipes(terrain).step(terrain, &self.setup.params, self.dt, work),
         }
@@ -361,16 +396,16 @@ struct Rain<'a> {
     amount: f32,
     map: Option<&'a [f32]>,
     /// The mask, and the rain under it.
-    covered: Option<(&'a Mask, f32)>,
+    masked: Option<(&'a Mask, f32)>,
 }
 
 impl<'a> Rain<'a> {
-    fn new(map: Option<&'a [f32]>, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
-        let covered = covered.filter(|covered| covered.params.rain_rate != params.rain_rate);
+    fn new(map: Option<&'a [f32]>, params: &Params, masked: Option<&'a Masked<Params>>, dt: f32) -> Self {
+        let masked = masked.filter(|masked| masked.params.rain_rate != params.rain_rate);
         Self {
             amount: params.rain_rate * dt,
             map,
-            covered: covered.map(|covered| (&covered.mask, covered.params.rain_rate * dt)),
+            masked: masked.map(|masked| (&masked.mask, masked.params.rain_rate * dt)),
         }
     }
 
@@ -378,11 +413,11 @@ impl<'a> Rain<'a> {
     #[inline(always)]
     fn fall<'row>(&self, y: usize, row: &'row mut [f32]) -> Fallen<'row> {
         let amount = self.amount;
-        if self.map.is_none() && self.covered.is_none() {
+        if self.map.is_none() && self.masked.is_none() {
             return Fallen { amount, row: None };
         }
         row.fill(amount);
-        if let Some((mask, under)) = self.covered {
+        if let Some((mask, under)) = self.masked {
             for (cell, mask) in row.iter_mut().zip(mask.row(y as isize)) {
                 *cell = between([amount, under], *mask);
             }

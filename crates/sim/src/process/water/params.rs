@@ -22,10 +22,10 @@ pub enum Capacity {
 /// Parameters of the water.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
+    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
-    /// Time that a tick covers. In the improved mode the value is for land 256 m wide; on wider land a tick covers more time, in
+    /// Time that a tick covers. In the corrected mode the value is for land 256 m wide; on wider land a tick covers more time, in
     /// proportion, however many cells there are. Long ticks take several steps; at 0 the water stands still.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
@@ -35,7 +35,7 @@ pub struct Params {
     /// Share of the water lost per second. High keeps only the largest rivers wet; at 0 every hollow fills.
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]
     pub evaporation_rate: f32,
-    /// Roughness of the bed in the improved mode. High makes slow, deep rivers; at 0 water runs ever faster and takes up nothing.
+    /// Roughness of the bed in the corrected mode. High makes slow, deep rivers; at 0 water runs ever faster and takes up nothing.
     #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
     /// Cross-section of the pipes as published. Wide pipes level the water sooner and need shorter steps.
@@ -54,7 +54,7 @@ pub struct Params {
     /// How fast sediment settles. High drops it at once where water slows; low carries it far.
     #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
     pub deposition_rate: f32,
-    /// How fast deposits soften the ground, as published; in the improved mode deposits stay loose sand. High makes rivers rework
+    /// How fast deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High makes rivers rework
     /// their beds.
     #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
     pub softening_rate: f32,
@@ -64,11 +64,11 @@ pub struct Params {
     /// Whether water deeper than the max erosion depth leaves its bed alone. Without it rivers dig as deep as they can.
     #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
     pub depth_limit: bool,
-    /// Smallest tilt, as a sine, with which flat ground counts, as published. The improved mode goes by the slope down which the flow
+    /// Smallest tilt, as a sine, with which flat ground counts, as published. The corrected mode goes by the slope down which the flow
     /// spends its energy. High erodes plains; at 0 flat ground is safe.
     #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours").only("mode=published"))]
     pub least_tilt: f32,
-    /// What makes the capacity, as published. The improved mode goes by the energy that the flow spends.
+    /// What makes the capacity, as published. The corrected mode goes by the energy that the flow spends.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
     pub capacity: Capacity,
     /// Whether sediment that goes into the water raises its surface, as published. Without it ripples grow on the bed.
@@ -79,14 +79,14 @@ pub struct Params {
     #[reflect(@choice().source("ours; Manning"))]
     pub filled: bool,
     /// Height of a sea around a map with open edges. Low, there is none; high, it floods the map.
-    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours"))]
+    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours").indirect())]
     pub sea_level: f32,
 }
 
 impl Default for Params {
     fn default() -> Self {
         Self {
-            mode: Mode::Default,
+            mode: Mode::Corrected,
             dt: 0.02,
             rain_rate: 0.002,
             evaporation_rate: 0.0002,

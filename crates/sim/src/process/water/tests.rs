@@ -6,7 +6,7 @@ use crate::{
     },
     params::STATED_SIDE,
     process::{
-        contract::{alone, turned},
+        contract::{alone, gentle, roughened, turned},
         land::{Land, fluvial},
         memory::Memory,
         thermal,
@@ -26,7 +26,7 @@ fn table_2() -> Params {
 
 /// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Simulation {
-    if params.mode == Mode::Default {
+    if params.mode == Mode::Corrected {
         params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
     }
     alone(Water::with(params), terrain, ticks)
@@ -94,7 +94,7 @@ fn seiche(mode: Mode) -> f64 {
 
 #[test]
 fn a_basin_swings_with_its_true_period_and_as_published_too_fast() {
-    let cured = seiche(Mode::Default);
+    let cured = seiche(Mode::Corrected);
     assert!((cured - 1.0).abs() <= 0.01, "{cured}");
     let published = seiche(Mode::Published);
     assert!((published - 0.707).abs() <= 0.01, "{published}");
@@ -133,7 +133,7 @@ fn a_sheet_of_water_runs_straight_down_a_plane_in_every_direction() {
         let mut terrain = filled(64, 64, ground, |x, y| ground(x, y) + depth);
         terrain.edge = Edge::Open;
         let after = run(terrain, Params { roughness, ..calm() }, 400);
-        let velocity = after.slots[0].process.velocity(&after.terrain).expect("water flows");
+        let velocity = after.slots[0].process.vectors(Map::Velocity, &after.terrain).expect("water flows");
         let [u, v] = velocity.map(|part| part.at(32, 32));
         let angle = v.atan2(u).to_degrees();
         assert!((angle - degrees).abs() <= 1.0, "on a plane that falls to {degrees}° water runs to {angle}°");
@@ -173,10 +173,11 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
 #[test]
 fn a_run_that_stops_after_the_flow_shows_the_fluxes_and_has_changed_nothing_else() {
     let terrain = filled(40, 70, bumps, |x, _| if x < 20.0 { 1.5 } else { 0.3 });
-    for mode in [Mode::Default, Mode::Published] {
+    for mode in [Mode::Corrected, Mode::Published] {
         let mut simulation = run(terrain.clone(), Params { mode, ..calm() }, 0);
         let speed = |simulation: &Simulation| -> f32 {
-            let velocity = simulation.slots.iter().find_map(|slot| slot.process.velocity(&simulation.terrain));
+            let velocity =
+                simulation.slots.iter().find_map(|slot| slot.process.vectors(Map::Velocity, &simulation.terrain));
             velocity.map_or(0.0, |[u, v]| u.iter().chain(v.iter()).fold(0.0, |most, part| most.max(part.abs())))
         };
         assert_eq!(simulation.stage(), Some(("Water", "rain")));
@@ -330,7 +331,7 @@ fn water_and_sediment_are_conserved_while_rain_cuts_a_valley() {
 /// Deep sand and high rock resolve less than what a step moves: what they can't take up stays in the water.
 #[test]
 fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
-    for mode in [Mode::Default, Mode::Published] {
+    for mode in [Mode::Corrected, Mode::Published] {
         for capacity in [Capacity::Tilt, Capacity::Collision] {
             for loose in [false, true] {
                 let mut terrain = valley(Edge::Wall);
@@ -382,7 +383,7 @@ fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
 
 #[test]
 fn a_turned_or_mirrored_start_gives_the_turned_or_mirrored_end() {
-    for mode in [Mode::Default, Mode::Published] {
+    for mode in [Mode::Corrected, Mode::Published] {
         let params = Params { mode, ..Params::default() };
         let straight = run(valley(Edge::Open), params.clone(), 300).terrain;
         for quarter in [false, true] {
@@ -447,7 +448,7 @@ fn springs_give_and_drains_take_what_they_say() {
 fn a_sea_around_the_map_fills_what_lies_below_it() {
     let mut terrain = filled(40, 40, |x, y| 10.0 - 0.1 * (x + y), |_, _| 0.0);
     terrain.edge = Edge::Open;
-    for mode in [Mode::Default, Mode::Published] {
+    for mode in [Mode::Corrected, Mode::Published] {
         let simulation = run(terrain.clone(), Params { mode, sea_level: 6.0, roughness: 0.03, ..calm() }, 20_000);
         let after = &simulation.terrain;
         for (ground, depth) in after.ground().iter().zip(after.water.iter()) {
@@ -644,8 +645,20 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
         }
     }
     let seconds = arrived.expect("the river reaches the border");
-    let [u, v] = simulation.slots[0].process.velocity(&simulation.terrain).expect("water flows");
+    let [u, v] = simulation.slots[0].process.vectors(Map::Velocity, &simulation.terrain).expect("water flows");
     let wet: Vec<usize> = (0..side * side).filter(|&cell| simulation.terrain.water[cell] > 0.05).collect();
     let way = wet.iter().map(|&cell| f64::from(size / u[cell].hypot(v[cell]).max(0.05))).sum::<f64>();
     assert!(seconds <= way, "it took {seconds} s, and {way} s at the speed of the water");
+}
+
+#[test]
+fn steps_four_times_as_long_as_the_largest_stable_one_are_not_stable() {
+    for mode in [Mode::Corrected, Mode::Published] {
+        let mut terrain = gentle();
+        terrain.water.fill(2.0);
+        let water = Water { overstep: 3.0, ..Water::with(Params { mode, ..Params::default() }) };
+        let dt = 4.0 * water.largest_stable_dt(&terrain);
+        let grown = roughened(Box::new(water), &terrain, dt);
+        assert!(grown >= 1.2, "{mode:?}: steps of {dt} make it {grown} times as rough");
+    }
 }

@@ -9,10 +9,7 @@ use crate::{
         grid::Grid,
         terrain::{Edge, Terrain},
     },
-    process::{
-        Process,
-        contract::{alone, turned},
-    },
+    process::contract::{alone, turned},
     simulation::Simulation,
 };
 

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Mode, Process,
+        Mode,
         explain::{Cell, Explanation, Term},
     },
     Wind, WindLaw, steps,
@@ -12,9 +12,9 @@ use crate::core::terrain::Terrain;
 
 /// What the wind does in a cell; none under laws that are about single grains, and before the first tick.
 pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
-    let (setup, params) = (wind.setup(), &wind.setup().params);
+    let (setup, params) = (&wind.setup, &wind.setup.params);
     let maps = wind.spare.as_ref().filter(|maps| maps.fit(terrain))?;
-    if params.mode != Mode::Default || params.law != WindLaw::BoundaryLayer {
+    if params.mode != Mode::Corrected || params.law != WindLaw::BoundaryLayer {
         return None;
     }
     let cell = Cell { terrain, place, mode: params.mode };

@@ -27,6 +27,8 @@ mod wetness;
 
 use rayon::prelude::*;
 
+use std::borrow::Cow;
+
 use self::{
     air::Air,
     field::{Field, QUANTA, Tallies},
@@ -39,7 +41,10 @@ pub use self::{
     params::{Params, Spawn, WindLaw},
     weather::Weather,
 };
-use super::{Context, Info, Mode, Moment, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
+use super::{
+    Abilities, AnySetup, Context, Footprint, Info, Map, Mode, Moment, Particles, Process, Progress, Reference, Setup,
+    Track, explain::Explanation, guard::Guard, stage::stages,
+};
 use crate::{
     core::{
         grid::Grid,
@@ -55,38 +60,37 @@ use crate::{
 
 factors!(strength, per_tick, abrasion, saturation_length, capacity, speed_up, repose_angle);
 
-const INFO: Info = Info {
+stages! {
+    /// The wind of the tick: how strong, where to, and how strong close to the ground.
+    Gust = "gust",
+    /// Finds how the ground turns the wind and makes it stronger and weaker, if the ground has changed enough since the last time.
+    Air = "air",
+    /// The wind lifts sand where it can carry more and drops it in the lee.
+    Blow = "blow",
+    /// What it left too steep slides down.
+    Slide = "slide",
+}
+
+/// Declaration of the process.
+pub const INFO: Info = Info {
     key: "wind",
-    masked_key: "wind-masked",
     title: "Wind",
     about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
-    source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001, Kroy et al. 2002",
-    heads: &[
-        include_str!("mod.rs"),
-        include_str!("drift.rs"),
-        include_str!("air.rs"),
-        include_str!("law2020.rs"),
-        include_str!("boundary.rs"),
-    ],
-    bytes_per_cell: 88,
-    bytes_per_cell_and_thread: 25,
+    reference: Reference {
+        source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001, Kroy et al. 2002",
+        equations: &[
+            include_str!("mod.rs"),
+            include_str!("drift.rs"),
+            include_str!("air.rs"),
+            include_str!("law2020.rs"),
+            include_str!("boundary.rs"),
+        ],
+    },
+    footprint: Footprint { per_cell: 88, per_cell_and_thread: 25 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
     moves_water: false,
-    replaces: &[],
-    stages: &[
-        Stage {
-            name: "gust",
-            about: "The wind of the tick: how strong, where to, and how strong close to the ground.",
-        },
-        Stage {
-            name: "air",
-            about: "Finds how the ground turns the wind and makes it stronger and weaker, if the ground has changed enough since \
-                the last time.",
-        },
-        Stage { name: "blow", about: "The wind lifts sand where it can carry more and drops it in the lee." },
-        Stage { name: "slide", about: "What it left too steep slides down." },
-    ],
+    stages: Stage::ALL,
     guards: &[
         Guard {
             name: "sharing",
@@ -97,18 +101,6 @@ const INFO: Info = Info {
             about: "Ticks in which the wind carried less than it could, as small cells would have needed too many steps.",
         },
     ],
-    silent: &[
-        ("tracks", ""),
-        ("path_rate", ""),
-        ("second_direction", ""),
-        ("refeed", ""),
-        ("drying", ""),
-        ("sides", ""),
-    ],
-    // Steps of a tick are as many as free ground needs.
-    partly_masked: &["strength", "capacity"],
-    young: &["aloft", "seen", "wet", "way x", "way y"],
-    calm: &[],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
@@ -197,17 +189,31 @@ impl Maps {
     }
 }
 
+impl Wind {
+    /// Returns the process with these parameters.
+    pub fn with(params: Params) -> Self {
+        Self { setup: Setup::with(params), ..Self::default() }
+    }
+}
+
 impl Process for Wind {
-    type Params = Params;
-    type Factors = Factors;
-    const INFO: Info = INFO;
-    super::setup_in!(setup);
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.setup
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.setup
+    }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
         let mut maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
-        let progress = match stage {
-            0 => {
+        let progress = match Stage::at(stage) {
+            Stage::Gust => {
                 self.tracks.clear();
                 maps.of_grains(self.has_grains());
                 self.begin(terrain, context.seed, context.tick);
@@ -218,7 +224,7 @@ impl Process for Wind {
                 }
                 Progress::Done
             }
-            1 => {
+            Stage::Air => {
                 if self.has_grains() {
                     self.see(context.terrain);
                 } else {
@@ -226,7 +232,7 @@ impl Process for Wind {
                 }
                 Progress::Done
             }
-            2 => {
+            Stage::Blow => {
                 if self.has_grains() {
                     self.blow(context, &mut maps);
                 } else {
@@ -234,7 +240,7 @@ impl Process for Wind {
                 }
                 Progress::Done
             }
-            _ => {
+            Stage::Slide => {
                 if self.has_grains() {
                     self.slide(context, &mut maps);
                 } else {
@@ -244,7 +250,7 @@ impl Process for Wind {
                     self.remember(&mut maps, context.watched);
                     Progress::Done
                 } else {
-                    Progress::From(1)
+                    Progress::From(Stage::Air as usize)
                 }
             }
         };
@@ -266,6 +272,30 @@ impl Process for Wind {
         kept
     }
 
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        explain::explain(self, terrain, place)
+    }
+
+    fn map(&self, map: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        let Map::Quantity(quantity) = map else { return None };
+        let maps = self.spare.as_ref()?;
+        let map = match quantity {
+            Quantity::WindPath => &maps.path,
+            Quantity::WindFlux => &maps.flux,
+            Quantity::Abrasion => &maps.abraded,
+            Quantity::Wetness if !self.has_grains() => &maps.wet,
+            _ => return None,
+        };
+        Some(Cow::Borrowed(map))
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        let weather = Some(Weather::mean(&self.setup.params));
+        Abilities { particles: Some(self), weather, ..Abilities::default() }
+    }
+}
+
+impl Particles for Wind {
     fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -273,35 +303,12 @@ impl Process for Wind {
     fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
         self.follow_one(terrain, when, place)
     }
-
-    fn wetness(&self) -> Option<&Grid> {
-        self.spare.as_ref().map(|maps| &maps.wet).filter(|_| !self.has_grains())
-    }
-
-    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
-        explain::explain(self, terrain, place)
-    }
-
-    fn map(&self, quantity: Quantity) -> Option<Grid> {
-        let maps = self.spare.as_ref()?;
-        match quantity {
-            Quantity::WindPath => Some(maps.path.clone()),
-            Quantity::WindFlux => Some(maps.flux.clone()),
-            Quantity::Abrasion => Some(maps.abraded.clone()),
-            Quantity::Wetness => Some(maps.wet.clone()),
-            _ => None,
-        }
-    }
-
-    fn wind(&self) -> Option<Weather> {
-        Some(Weather::mean(&self.setup.params))
-    }
 }
 
 impl Wind {
     /// Whether the law drives grains.
     fn has_grains(&self) -> bool {
-        (self.setup.params.mode, self.setup.params.law) != (Mode::Default, WindLaw::BoundaryLayer)
+        (self.setup.params.mode, self.setup.params.law) != (Mode::Corrected, WindLaw::BoundaryLayer)
     }
 
     /// Whether grains keep what they carry when they cross the border.
@@ -318,7 +325,7 @@ impl Wind {
     fn begin(&mut self, terrain: &Terrain, seed: u64, tick: u64) {
         let params = &self.setup.params;
         let mut stream = Stream::new(seed, INFO.key, tick);
-        let cured = params.mode == Mode::Default;
+        let cured = params.mode == Mode::Corrected;
         let weather = if cured { Weather::of(params, tick, &mut stream) } else { Weather::mean(params) };
         self.weather = Some(weather);
         if !self.has_grains() {
@@ -328,18 +335,17 @@ impl Wind {
         }
         let upwind = match (params.mode, params.law) {
             (Mode::Published, law) => law == WindLaw::_2020,
-            (Mode::Default, _) => params.spawn == Spawn::Upwind,
+            (Mode::Corrected, _) => params.spawn == Spawn::Upwind,
         };
         // Published grains of 2020 end in the outermost cells, and start beside them.
         let margin = if upwind && !cured { MARGIN } else { 0 };
         let velocity = weather.heading.map(|part| part * weather.strength);
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
+        let masked = self.setup.masked(terrain, self.setup.params.mode);
         let mask = |place: [f32; 2]| {
-            covered.as_ref().map_or(0.0, |covered| covered.mask.at(place[0] as usize, place[1] as usize))
+            masked.as_ref().map_or(0.0, |masked| masked.mask.at(place[0] as usize, place[1] as usize))
         };
-        let stronger = covered.as_ref().map_or(0.0, |covered| waves::stronger(params, &covered.params) - 1.0);
-        let more =
-            covered.as_ref().map_or(0.0, |covered| covered.params.per_tick as f32 / params.per_tick as f32 - 1.0);
+        let stronger = masked.as_ref().map_or(0.0, |masked| waves::stronger(params, &masked.params) - 1.0);
+        let more = masked.as_ref().map_or(0.0, |masked| masked.params.per_tick as f32 / params.per_tick as f32 - 1.0);
         // Where the mask makes them fewer, some of them don't start; where it makes them more, more are drawn for all.
         let drawn = (params.per_tick as f32 * (1.0 + more.max(0.0))) as u32;
         let mut starts: Vec<Start> = (0..drawn)
@@ -388,7 +394,7 @@ impl Wind {
             if overdrawn == 0 {
                 break outcome;
             }
-            self.setup.note([overdrawn as u64, 0]);
+            self.setup.count_limits([overdrawn as u64, 0]);
             attempt *= 2;
         };
         let Some(tallies) = self.tallies.first_mut() else { return };

@@ -34,7 +34,7 @@ pub enum Spawn {
 /// Parameters of the wind.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
+    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
     #[reflect(@choice().source(W1))]
     pub mode: Mode,
     /// Which of the two models moves the sand.
@@ -53,7 +53,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
     pub swing: f32,
     /// Where a second wind blows to.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(Reading::Wind))]
+    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(Reading::Wind).indirect())]
     pub second_direction: f32,
     /// Share of the time in which the second wind blows. Each blows for a spell of ticks. Two winds from far apart make long ridges along
     /// their mean.
@@ -64,7 +64,7 @@ pub struct Params {
     pub turning: f32,
     /// Number of directions that a turning wind comes from, one after the other. With three or more, a heap gets an arm for each.
     /// At 0 the wind turns evenly, which wears heaps down.
-    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default"))]
+    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default").indirect())]
     pub sides: u32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
     #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("law=2020 or mode=published"))]
@@ -73,13 +73,13 @@ pub struct Params {
     #[reflect(@choice().source("McDonald 2020 and 2023").only("law=2020 mode=default"))]
     pub spawn: Spawn,
     /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
-    #[reflect(@choice().source(OURS).only("mode=default"))]
+    #[reflect(@choice().source(OURS).only("mode=default").indirect())]
     pub refeed: bool,
     /// Number of streaks drawn to show where the sand flies.
-    #[reflect(@knob(0.0..=500.0).unit("streaks").source(OURS))]
+    #[reflect(@knob(0.0..=500.0).unit("streaks").source(OURS).indirect())]
     pub tracks: u32,
     /// How fast the map of the wind's paths follows the last tick. Low keeps old paths for longer.
-    #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log())]
+    #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
     pub path_rate: f32,
     /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
     #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("law=2020 or mode=default"))]
@@ -120,7 +120,7 @@ pub struct Params {
     pub threshold: f32,
     /// Simulated time in which wet sand dries to a third. Until then, water that stood on it or rain binds its grains, and only a
     /// stronger wind moves them. With Wind alone, a tick stands for hours.
-    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default").indirect())]
     pub drying: f32,
     /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies
     /// turn grains from their way.
@@ -146,7 +146,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            mode: Mode::Default,
+            mode: Mode::Corrected,
             law: WindLaw::BoundaryLayer,
             direction: 45.0,
             strength: 2.0,

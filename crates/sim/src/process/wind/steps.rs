@@ -20,7 +20,7 @@ use crate::{
     },
     process::{
         Context, Track,
-        masked::{Covered, Scaled},
+        masked::{Masked, Scaled},
     },
     simd::around::at_repose,
 };
@@ -75,8 +75,8 @@ impl Wind {
     /// Dries or wets the sand, in the time that the tick covers.
     pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut Maps) {
         let own = f64::from(self.setup.params.capacity) / STRONG_BREEZE;
-        self.setup.cover(own);
-        let seconds = context.covered.unwrap_or(own);
+        self.setup.elapse(own);
+        let seconds = context.elapsed.unwrap_or(own);
         soak(&mut maps.wet, context.terrain, seconds as f32 / self.setup.params.drying);
     }
 
@@ -86,7 +86,7 @@ impl Wind {
         let crosses = carried(params, strength) / (terrain.cell_size * terrain.cell_size);
         let steps = (crosses / CROSSES).max(FARTHER / terrain.cell_size).ceil();
         if crosses > CROSSES * MOST_STEPS {
-            self.setup.note([0, 1]);
+            self.setup.count_limits([0, 1]);
         }
         self.steps = steps.clamp(1.0, MOST_STEPS) as u32;
         self.slows = (CROSSES * MOST_STEPS / crosses).min(1.0);
@@ -118,12 +118,12 @@ impl Wind {
         let Params { speed_up, lead, .. } = *params;
         let blur = BLUR * params.saturation_length.max(terrain.cell_size);
         let wind = Airflow { heading, speed_up, lead, blur };
-        let covered = self.setup.covered(terrain, params.mode);
-        let under = covered.as_ref().map_or(speed_up, |covered| covered.params.speed_up);
+        let masked = self.setup.masked(terrain, params.mode);
+        let under = masked.as_ref().map_or(speed_up, |masked| masked.params.speed_up);
         look(terrain, &mut maps.seen, wind.news(speed_up.max(under)));
-        let more = covered.as_ref().filter(|_| under != speed_up).map(|covered| {
+        let more = masked.as_ref().filter(|_| under != speed_up).map(|masked| {
             let under = under / speed_up.max(f32::MIN_POSITIVE);
-            let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
+            let at = |x, y| 1.0 + (under - 1.0) * masked.mask.at(x, y);
             Grid::from_fn(terrain.width(), terrain.height(), at)
         });
         self.air.find(&maps.seen, terrain, wind, more.as_ref());
@@ -136,7 +136,7 @@ impl Wind {
         let params = &self.setup.params;
         let Params { threshold, turbulence, .. } = *params;
         let heading = weather.heading;
-        let covered = self.setup.covered(terrain, params.mode);
+        let masked = self.setup.masked(terrain, params.mode);
         if context.watched && self.left == self.steps {
             self.tracks =
                 self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
@@ -152,7 +152,7 @@ impl Wind {
             _ => Beyond::Leaves,
         };
         let cell_size = terrain.cell_size;
-        let exchange = Exchange::new(params, covered.as_ref(), |own| {
+        let exchange = Exchange::new(params, masked.as_ref(), |own| {
             let per_shear = self.slows * own.capacity / ((1.0 - own.threshold) * self.steps as f32 * cell_size);
             let over_plain = shear(weather.strength * stronger(params, own));
             [per_shear, over_plain, 1.0 - decay(cell_size / length(own, cell_size))]
@@ -173,7 +173,7 @@ impl Wind {
             periodic: terrain.edge == Edge::Wrap,
         };
         let Drifted { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
-        let [worn, grown] = self.wear(terrain, maps, heading, covered.as_ref());
+        let [worn, grown] = self.wear(terrain, maps, heading, masked.as_ref());
         self.owed += missing + worn - grown;
         self.left -= 1;
         self.setup.counts.substeps += 1;
@@ -193,10 +193,10 @@ impl Wind {
         terrain: &mut Terrain,
         maps: &mut Maps,
         [cos, sin]: [f32; 2],
-        covered: Option<&Covered<Params>>,
+        masked: Option<&Masked<Params>>,
     ) -> [f64; 2] {
-        let abrasion = Scaled::new(&self.setup.params, covered, |own| [own.abrasion]);
-        if abrasion.at(0, 0) == [0.0] && covered.is_none() {
+        let abrasion = Scaled::new(&self.setup.params, masked, |own| [own.abrasion]);
+        if abrasion.at(0, 0) == [0.0] && masked.is_none() {
             return [0.0, 0.0];
         }
         let (width, height, cell_size, edge) = (terrain.width(), terrain.height(), terrain.cell_size, terrain.edge);
@@ -241,14 +241,14 @@ impl Wind {
     pub(super) fn slip(&mut self, context: &mut Context<'_>) {
         let terrain = &mut *context.terrain;
         let params = &self.setup.params;
-        let covered = self.setup.covered(terrain, params.mode);
-        let lies = Scaled::new(params, covered.as_ref(), |own| {
+        let masked = self.setup.masked(terrain, params.mode);
+        let lies = Scaled::new(params, masked.as_ref(), |own| {
             let [beside, _] = at_repose(own.repose_angle, terrain.cell_size);
             [beside]
         });
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        let [slid, grown] = slip::slip(terrain, lies, covered.is_none(), self.rounds);
+        let [slid, grown] = slip::slip(terrain, lies, masked.is_none(), self.rounds);
         row.moved += 2.0 * slid * area;
         row.eroded += slid * area;
         row.deposited += slid * area;

@@ -188,7 +188,7 @@ fn grains_of_a_wave_take_no_more_sand_than_there_is() {
     let crowded = Params { max_age: 4096, per_tick: 64, direction: 0.0, ..Params::default() };
     let cases = [(0.02, WindLaw::BoundaryLayer, crowded), (0.5, WindLaw::_2020, beaten)];
     for (thickness, law, params) in cases {
-        for mode in [Mode::Default, Mode::Published] {
+        for mode in [Mode::Corrected, Mode::Published] {
             let mut terrain = flat(64, 5.0, Edge::Wrap);
             pyramid(&mut terrain, 20.0, 60.0);
             terrain.spread_sand(thickness);
@@ -220,7 +220,7 @@ fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
     assert!(lee > 1.3 * 0.5, "{lee} m in the lee, 0.5 m at the start");
     // Its edges run along the diagonals and its tip; its face towards the wind lies between them.
     let wind = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("it is in the catalogue");
-    let worn = wind.process.map(Quantity::Abrasion).expect("the wind keeps it");
+    let worn = wind.process.map(Map::Quantity(Quantity::Abrasion), &simulation.terrain).expect("the wind keeps it");
     let of = |cells: Vec<(usize, usize)>| cells.iter().map(|&(x, y)| worn.at(x, y)).sum::<f32>() / cells.len() as f32;
     let tip = of((44..49).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
     let face = of((34..42).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
@@ -372,7 +372,7 @@ fn sixteen_thousand_grains_a_tick_are_run_in_waves() {
 fn maps_of_any_size_can_be_blown_over() {
     for (width, height) in [(1, 1), (1, 7), (5, 1), (3, 4), (17, 2)] {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
-            for (mode, law) in [Mode::Default, Mode::Published]
+            for (mode, law) in [Mode::Corrected, Mode::Published]
                 .into_iter()
                 .flat_map(|mode| [WindLaw::_2020, WindLaw::BoundaryLayer].map(|law| (mode, law)))
             {
@@ -389,9 +389,11 @@ fn maps_of_any_size_can_be_blown_over() {
 
 #[test]
 fn a_watched_wind_leaves_tracks_and_blows_as_it_would_unwatched() {
-    for (mode, law) in
-        [(Mode::Published, WindLaw::_2020), (Mode::Default, WindLaw::_2020), (Mode::Default, WindLaw::BoundaryLayer)]
-    {
+    for (mode, law) in [
+        (Mode::Published, WindLaw::_2020),
+        (Mode::Corrected, WindLaw::_2020),
+        (Mode::Corrected, WindLaw::BoundaryLayer),
+    ] {
         let mut terrain = flat(48, 5.0, Edge::Wrap);
         terrain.spread_sand(2.0);
         heap(&mut terrain, [20.0, 20.0], 12.0, 8.0);
@@ -412,7 +414,7 @@ fn a_watched_wind_leaves_tracks_and_blows_as_it_would_unwatched() {
 #[test]
 fn a_grain_that_is_followed_goes_with_the_wind_and_only_a_law_with_grains_has_one() {
     let terrain = crate::generate::generate(&crate::generate::TerrainParams::default(), 2);
-    for mode in [Mode::Default, Mode::Published] {
+    for mode in [Mode::Corrected, Mode::Published] {
         let params = Params { mode, law: WindLaw::_2020, swing: 0.0, ..Params::default() };
         let heading = Weather::mean(&params).heading;
         let (width, height) = (terrain.width() as f32, terrain.height() as f32);

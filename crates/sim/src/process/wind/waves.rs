@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     core::terrain::{Edge, Terrain},
-    process::{Mode, Moment, Track, masked::Covered},
+    process::{Mode, Moment, Track, masked::Masked},
 };
 
 /// Water deeper than this keeps sand from blowing, in metres.
@@ -85,15 +85,15 @@ impl Wind {
     /// Fills the field with what grains see of the terrain.
     pub(super) fn see(&mut self, terrain: &Terrain) {
         self.field.resize(terrain.width(), terrain.height());
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
-        self.see_heights(terrain, self.setup.params.mode == Mode::Default, covered.as_ref());
+        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        self.see_heights(terrain, self.setup.params.mode == Mode::Corrected, masked.as_ref());
     }
 
     /// Lets a wave fly under the chosen law over what is in the field. Returns what the grains did, and the share of a cell's sand that
     /// one of them takes at most at a visit.
     pub(super) fn fly(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (FlightOutcome, f32) {
         match self.setup.params.law {
-            WindLaw::_2020 => self.fly_2020(terrain, weather, self.setup.params.mode == Mode::Default, flight),
+            WindLaw::_2020 => self.fly_2020(terrain, weather, self.setup.params.mode == Mode::Corrected, flight),
             WindLaw::BoundaryLayer => self.fly_boundary(weather, flight),
         }
     }
@@ -133,9 +133,9 @@ impl Wind {
     }
 
     /// Fills the field with heights, sand and rock in units of 80 cells.
-    fn see_heights(&mut self, terrain: &Terrain, cured: bool, covered: Option<&Covered<Params>>) {
-        let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
-        let blows = covered.map_or(0.0, |covered| stronger(&self.setup.params, &covered.params) - 1.0);
+    fn see_heights(&mut self, terrain: &Terrain, cured: bool, masked: Option<&Masked<Params>>) {
+        let wears = masked.map_or(0.0, |masked| self.wears_more(masked));
+        let blows = masked.map_or(0.0, |masked| stronger(&self.setup.params, &masked.params) - 1.0);
         let Field { width, height, .. } = self.field;
         let unit = 1.0 / (TALL as f32 * terrain.cell_size);
         let edge = if self.returns(terrain) && cured { Edge::Wrap } else { terrain.edge };
@@ -156,7 +156,7 @@ impl Wind {
             }
             let layers = terrain.water[part.clone()].iter().zip(&terrain.softness[part]);
             for (x, ((out, &sand), (&water, softness))) in out.iter_mut().zip(sand).zip(layers).enumerate() {
-                let mask = covered.map_or(0.0, |covered| covered.mask.at(x, y));
+                let mask = masked.map_or(0.0, |masked| masked.mask.at(x, y));
                 let dry = water <= WET;
                 if !dry {
                     out[LOOSE] = 0.0;
@@ -168,12 +168,12 @@ impl Wind {
     }
 
     /// By which share more rock wears under the mask.
-    fn wears_more(&self, covered: &Covered<Params>) -> f32 {
-        covered.params.abrasion / self.setup.params.abrasion.max(f32::MIN_POSITIVE) - 1.0
+    fn wears_more(&self, masked: &Masked<Params>) -> f32 {
+        masked.params.abrasion / self.setup.params.abrasion.max(f32::MIN_POSITIVE) - 1.0
     }
 }
 
 /// How many times as strong the wind blows under the mask.
-pub(super) fn stronger(params: &Params, covered: &Params) -> f32 {
-    covered.strength / params.strength.max(f32::MIN_POSITIVE)
+pub(super) fn stronger(params: &Params, masked: &Params) -> f32 {
+    masked.strength / params.strength.max(f32::MIN_POSITIVE)
 }

@@ -10,7 +10,7 @@ use crate::{
         terrain::{Edge, Terrain},
     },
     process::{
-        Mode, Process,
+        Mode,
         contract::{alone, bits},
     },
     simulation::Simulation,

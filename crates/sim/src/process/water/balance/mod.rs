@@ -36,7 +36,7 @@ use crate::{
     },
     process::{
         GoOn,
-        masked::{Covered, between},
+        masked::{Masked, between},
     },
 };
 
@@ -56,15 +56,15 @@ const CLEARLY: f64 = 0.1;
 struct Land<'a> {
     terrain: &'a Terrain,
     params: &'a Params,
-    covered: Option<&'a Covered<Params>>,
+    masked: Option<&'a Masked<Params>>,
 }
 
 impl Land<'_> {
     /// What a parameter is in a cell.
     fn local(&self, cell: usize, parameter: impl Fn(&Params) -> f32) -> f64 {
         let (free, width) = (parameter(self.params), self.terrain.width());
-        f64::from(self.covered.map_or(free, |covered| {
-            between([free, parameter(&covered.params)], covered.mask.at(cell % width, cell / width))
+        f64::from(self.masked.map_or(free, |masked| {
+            between([free, parameter(&masked.params)], masked.mask.at(cell % width, cell / width))
         }))
     }
 
@@ -133,10 +133,10 @@ pub(super) fn find(
     terrain: &Terrain,
     tick: u64,
     params: &Params,
-    covered: Option<&Covered<Params>>,
+    masked: Option<&Masked<Params>>,
     go_on: &GoOn<'_>,
 ) -> Result<(Faces, Grid), Unfit> {
-    let land = Land { terrain, params, covered };
+    let land = Land { terrain, params, masked };
     let supply = land.supply(tick);
     if !supply.iter().any(|&rate| rate > 0.0) {
         return Err(Unfit {

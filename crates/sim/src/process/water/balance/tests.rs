@@ -3,7 +3,7 @@ use crate::{
     core::terrain::Source,
     generate::{Generator, TerrainParams, generate},
     hydrology::drainage::Drainage,
-    process::{Process, memory::Memory, water::Water},
+    process::{memory::Memory, water::Water},
     simulation::Simulation,
 };
 

@@ -39,7 +39,7 @@ use crate::{
         terrain::{Edge, Terrain},
     },
     process::{
-        masked::{Covered, Numbers, Rows, Scaled},
+        masked::{Masked, Numbers, Rows, Scaled},
         memory::{Memories, Memory},
     },
     simd::{
@@ -154,16 +154,16 @@ impl Faces {
         &mut self,
         terrain: &mut Terrain,
         params: &Params,
-        covered: Option<&Covered<Params>>,
+        masked: Option<&Masked<Params>>,
         dt: f32,
         work: Work,
     ) -> WaterSums {
         let (border, size) = (Border::of(terrain), terrain.cell_size);
         let width = border.width;
         let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
-        let rain = Rain::new(rain.as_deref(), params, covered, dt);
+        let rain = Rain::new(rain.as_deref(), params, masked, dt);
         let beyond = Shore { start, sea_level: params.sea_level };
-        let numbers = Scaled::new(params, covered, |params| {
+        let numbers = Scaled::new(params, masked, |params| {
             let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
             [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
         });

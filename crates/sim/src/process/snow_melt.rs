@@ -1,0 +1,57 @@
+//! Snow melt: water comes off a snow pack wherever the rain map has laid one, at the rate of a degree-day model (Hock 2003).
+//!
+//! ```text
+//! ∂w/∂t = M·p
+//! ```
+//!
+//! M is the melt rate, p the value of the rain map (1 without one), w the depth of the water.
+
+use bevy_reflect::Reflect;
+
+use super::{AnySetup, Context, Info, Process, Progress, Reference, Setup};
+use crate::{core::terrain::Layer, params::knob};
+
+/// Parameters of the snow melt.
+#[derive(Reflect, Clone, Debug, Default, PartialEq)]
+pub struct Params {
+    /// Water that melts off the snow in a tick. High swells the streams; at 0 the snow stays.
+    #[reflect(@knob(0.0..=0.1).unit("m").symbol("M").source("Hock 2003").main())]
+    pub melt: f32,
+}
+
+const INFO: Info = Info {
+    key: "snow-melt",
+    title: "Snow melt",
+    about: "Snow melts and its water joins what flows.",
+    reference: Reference { source: "Hock 2003", equations: &[include_str!("snow_melt.rs")] },
+    reads: &[Layer::Rain],
+    writes: &[Layer::Water],
+    ..Info::BARE
+};
+
+/// The process.
+#[derive(Clone, Default)]
+pub struct SnowMelt(Setup<Params>);
+
+impl Process for SnowMelt {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn setup(&self) -> &dyn AnySetup {
+        &self.0
+    }
+
+    fn setup_mut(&mut self) -> &mut dyn AnySetup {
+        &mut self.0
+    }
+
+    fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> Progress {
+        let before = terrain.water_volume();
+        for (cell, depth) in terrain.water.iter_mut().enumerate() {
+            *depth += self.0.params.melt * terrain.rain.as_ref().map_or(1.0, |rain| rain[cell]);
+        }
+        ledger.water.row(INFO.key).inflow += terrain.water_volume() - before;
+        Progress::Done
+    }
+}

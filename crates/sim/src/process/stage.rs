@@ -1,0 +1,59 @@
+//! Stages of a step: the named parts that step mode stops between.
+
+/// A named part of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct StageInfo {
+    /// Short name.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+}
+
+/// The stages of a process whose step has only one.
+pub const STEP: &[StageInfo] = &[StageInfo { name: "step", about: "The whole step." }];
+
+/// Declares the stages of a process, in order, as an enum `Stage` with [`StageInfo`]s in `Stage::ALL`.
+macro_rules! stages {
+    ($($(#[doc = $about:literal])+ $stage:ident = $name:literal),+ $(,)?) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Stage {
+            $($(#[doc = $about])+ $stage,)+
+        }
+
+        impl Stage {
+            /// Declarations, in the order of a step.
+            const ALL: &'static [$crate::process::StageInfo] = &[$(
+                $crate::process::StageInfo { name: $name, about: concat!($($about),+).trim_ascii() },
+            )+];
+
+            /// Returns the stage of an index.
+            fn at(index: usize) -> Self {
+                [$(Self::$stage),+][index]
+            }
+        }
+    };
+}
+pub(crate) use stages;
+
+/// Outcome of a call of [`Process::step`](super::Process::step).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The stage has paused so that a frame can be drawn, which may show the layers as they are. Call it again.
+    Again,
+    /// The stage is finished.
+    Done,
+    /// The tick continues with the stage of this index: the first of another sub-step, or the same one, which has paused so that a frame
+    /// can be drawn, but with layers that are not to be shown.
+    From(usize),
+}
+
+impl Progress {
+    /// Returns the stage to run next after a call of `stage`, of `count` stages; `None` at the end of the tick.
+    pub fn next_stage(self, stage: usize, count: usize) -> Option<usize> {
+        match self {
+            Self::Again => Some(stage),
+            Self::From(next) => Some(next),
+            Self::Done => (stage + 1 < count).then_some(stage + 1),
+        }
+    }
+}
