@@ -1,16 +1,17 @@
-//! Reads a project: what runs are in it, how far they are, and what has become of the mass.
+//! Reads a project: its sessions, how far each is, and what has become of the mass. Without a file it saves a sample first.
 //!
 //! `cargo run --release --example project WORK.thalweg`
+use std::{env, error::Error, path::Path};
 
-use std::{env, error::Error, path::PathBuf};
-
-use thalweg_scene::io::project;
-
-/// A project of the tests.
-const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/format-1.thalweg");
+use thalweg_scene::{
+    io::{JobProgress, project},
+    model::{origin::Options, session::Session},
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = env::args_os().nth(1).map_or_else(|| PathBuf::from(SAMPLE), PathBuf::from);
+    let folder = tempfile::tempdir()?;
+    let sample = folder.path().join("sample.thalweg");
+    let path = env::args_os().nth(1).map_or_else(|| save(&sample).map(|()| sample.clone()), |path| Ok(path.into()))?;
     for session in project::open(&path)?.sessions {
         let simulation = &session.simulation;
         let terrain = &simulation.terrain;
@@ -24,4 +25,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("  goes on with: {}", session.command_line());
     }
     Ok(())
+}
+
+/// Saves a project of one session after ten ticks.
+fn save(path: &Path) -> Result<(), Box<dyn Error>> {
+    let options = Options { size: Some((64, 64)), ..Options::default() };
+    let mut session = Session::open("wadi", &options)?;
+    (0..10).for_each(|_| session.simulation.tick());
+    Ok(project::save(&mut project::Project::of(vec![session]), path, &JobProgress::default())?)
 }

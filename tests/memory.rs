@@ -134,7 +134,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
                     let mut simulation = session.simulation.clone().with_pool(Arc::new(pool));
                     let (taken, ()) = most(|| (0..3).for_each(|_| simulation.tick()));
                     let name = format!("{} {law} {mode} on {threads}", info.key);
-                    processes.add(name, taken, info.bytes(threads) as u64);
+                    processes.add(name, taken, info.footprint.bytes_per_cell(threads) as u64);
                 }
             }
         }

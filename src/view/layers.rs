@@ -1,6 +1,6 @@
 //! What the shaders know of the layers of a terrain, as the bytes of a texture: whole, or the parts that have changed.
 
-use std::mem::MaybeUninit;
+use std::{borrow::Cow, mem::MaybeUninit};
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -57,7 +57,7 @@ impl Heights {
 /// levels of lakes that are drawn though no water is simulated there. And the ground at the start.
 pub(super) struct Drawn<'a> {
     layers: [&'a Grid; LAYERS],
-    wetness: Option<&'a Grid>,
+    wetness: Option<Cow<'a, Grid>>,
     lakes: Option<&'a Grid>,
     start: &'a Grid,
     cell_size: f32,
@@ -74,8 +74,8 @@ impl<'a> Drawn<'a> {
         Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, risen }
     }
 
-    fn others(&self) -> [Option<&'a Grid>; 3] {
-        [self.wetness, self.lakes, Some(self.start)]
+    fn others(&self) -> [Option<&Grid>; 3] {
+        [self.wetness.as_deref(), self.lakes, Some(self.start)]
     }
 
     pub(super) fn editions(&self) -> Editions {
@@ -182,7 +182,7 @@ impl<'a> Drawn<'a> {
     ) -> Heights {
         let range = first..first + cells.len();
         let [bedrock, sand, water, suspended] = self.layers.map(|layer| &layer[range.clone()]);
-        let wetness = self.wetness.map(|map| &map[range.clone()]);
+        let wetness = self.wetness.as_deref().map(|map| &map[range.clone()]);
         let lakes = self.lakes.map(|map| &map[range]);
         let mut heights = Heights::NONE;
         for (x, cell) in cells.enumerate() {

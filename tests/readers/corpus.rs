@@ -148,7 +148,7 @@ fn the_stored_files_are_written_anew() {
     let wadi = fs::read(all.join("scene/good-wadi")).expect("it was just written");
     put("scene", "bad-process", &replaced(&wadi, "\"thermal\"", "\"thermos\""));
     put("scene", "bad-value", &replaced(&wadi, "\"140\"", "\"nan\""));
-    put("scene", "bad-map", &replaced(&wadi, "ticks: 1560", "ticks: 1560, sand_map: \"../../none.png\""));
+    put("scene", "bad-map", &replaced(&wadi, "title: ", "sand_map: \"../../none.png\", title: "));
     put("scene", "bad-deep", &[b"(tiles: ".as_slice(), &b"[".repeat(20_000)].concat());
 
     let mut session = small("river-valley");
@@ -180,7 +180,7 @@ fn the_stored_files_are_written_anew() {
     };
     let (manifest, timeline, keyframe) = (part("manifest.ron"), part("timeline.ron"), part(KEYFRAME));
     put("manifest", "good", &manifest);
-    put("manifest", "bad-newer", &replaced(&manifest, "format: 3", "format: 9"));
+    put("manifest", "bad-format", &replaced(&manifest, "format: 1", "format: 9"));
     put("manifest", "bad-size", &replaced(&manifest, "size: (32, 32)", "size: (4096, 4096)"));
     put("manifest", "bad-process", &replaced(&manifest, "\"thermal\"", "\"thermos\""));
     put("timeline", "good", &timeline);

@@ -20,7 +20,7 @@ use thalweg_sim::{
     process::{
         Mode, Process,
         droplets::{
-            DropletLaw, Droplets, Params,
+            self, DropletLaw, Droplets, Params,
             plain::PlainStreams,
             published::{DropletState, MassTransfer, run_alone},
         },
@@ -263,7 +263,7 @@ fn scalar_streams(terrain: &Terrain, params: &Params, most: usize) -> (f64, f64,
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
     let (mut fast, mut plain) = (Vec::new(), Vec::new());
     let (stated, mut params) = (Params::default(), Params::default());
-    follow((Droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
+    follow((droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
     let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..params.clone() };
     let (mut streams, mut plain_streams) = (Vec::new(), Vec::new());
     for _ in 0..REPETITIONS {

@@ -271,7 +271,7 @@ impl Remembered {
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::default();
         for (path, value) in &self.set {
-            let _ = params::set(&mut [("settings", &mut settings)], path, renamed(path, value));
+            let _ = params::set(&mut [("settings", &mut settings)], path, value);
         }
         settings
     }
@@ -290,16 +290,6 @@ impl Remembered {
     /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
-    }
-}
-
-/// What a value of an older version is called today.
-fn renamed<'a>(path: &str, value: &'a str) -> &'a str {
-    match (path, value) {
-        ("settings.quality", "draft") => "software",
-        ("settings.quality", "best") => "ultra",
-        ("settings.anti_aliasing", "fxaa") => "off",
-        _ => value,
     }
 }
 
@@ -360,10 +350,6 @@ mod tests {
         assert_eq!(missing, Ok(Remembered::default()));
         fs::write(&path, "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})").expect("it is writable");
         assert_eq!(Remembered::load(&path).map(|kept| kept.settings()), Ok(Settings::default()));
-        let old = "(set: {\"settings.quality\": \"draft\", \"settings.anti_aliasing\": \"fxaa\"})";
-        fs::write(&path, old).expect("it is writable");
-        let settings = Remembered::load(&path).map(|kept| kept.settings()).unwrap_or_default();
-        assert_eq!((settings.quality, settings.anti_aliasing), (Quality::Software, AntiAliasing::Off));
         for damage in ["", "(set", "\u{0}"] {
             fs::write(&path, damage).expect("it is writable");
             let error = Remembered::load(&path).expect_err("it is damaged");

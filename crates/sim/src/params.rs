@@ -213,14 +213,6 @@ fn conditions(alternative: &'static str) -> impl Iterator<Item = (&'static str, 
     conditions.map(|(name, values)| (name, values.split('|').collect()))
 }
 
-/// Parameters of earlier versions that mean nothing any more: files that name them are read without them.
-const RETIRED: [&str; 2] = ["wind.boundary_layer", "wind.creep"];
-
-/// Whether a file of an earlier version may name this parameter, of which there is none any more.
-pub fn is_retired(path: &str) -> bool {
-    RETIRED.contains(&path)
-}
-
 /// The value of a parameter, free of its Rust type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

@@ -8,8 +8,8 @@ use super::{REPETITIONS, median, simulation, timed};
 use thalweg_sim::{
     core::terrain::Terrain,
     process::{
-        Mode, Process, Stage,
-        fluvial::{Fluvial, Params, plain::PlainRivers},
+        Mode, StageInfo,
+        fluvial::{Fluvial, INFO, Params, plain::PlainRivers},
     },
     simulation::Simulation,
 };
@@ -23,8 +23,8 @@ const TICKS: usize = 2;
 fn ticks(simulation: &mut Simulation) -> (f64, f64, Vec<(&'static str, f64)>) {
     let (all, stages) = timed(simulation, TICKS);
     let per_cell = 1e9 / (TICKS * simulation.terrain.bedrock.len()) as f64;
-    let by_stage = |stage: &Stage| (stage.name, stages.get(stage.name).map_or(0.0, |spent| spent * per_cell));
-    (all * per_cell, all * 1e3 / TICKS as f64, Fluvial::INFO.stages.iter().map(by_stage).collect())
+    let by_stage = |stage: &StageInfo| (stage.name, stages.get(stage.name).map_or(0.0, |spent| spent * per_cell));
+    (all * per_cell, all * 1e3 / TICKS as f64, INFO.stages.iter().map(by_stage).collect())
 }
 
 /// By default and as published, beside the plain loop.

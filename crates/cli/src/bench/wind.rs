@@ -9,7 +9,7 @@ use thalweg_sim::{
     core::rng::Stream,
     generate::{TerrainParams, generate},
     process::{
-        Mode, Process,
+        Mode,
         wind::{
             self, Wind,
             law2020::{self, Constants2020},

@@ -86,8 +86,7 @@ impl Preset {
             return Err(Error::input(path, wrong, right));
         }
         let before = Self::of(session, None);
-        let present = |(parameter, _): &(&String, &String)| !thalweg_sim::params::is_retired(parameter);
-        for (parameter, value) in self.parameters.iter().filter(present) {
+        for (parameter, value) in &self.parameters {
             let outcome = if parameter.starts_with("terrain.") {
                 Err(format!("it sets {parameter}, which would start the run again"))
             } else {

@@ -247,7 +247,6 @@ impl Scene {
         session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
         for set in [&self.set, &tile.set] {
             let all = set.iter().map(|(path, value)| (&**path, &**value));
-            let all = all.filter(|(path, _)| !thalweg_sim::params::is_retired(path));
             session.set_all(all).map_err(|error| refuse(error.to_string()))?;
         }
         match session.heightmap.as_ref().map(|map| map.file_size) {

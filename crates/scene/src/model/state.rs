@@ -24,15 +24,13 @@ pub struct Facts {
     pub seed: u64,
     /// Finished ticks.
     pub tick: u64,
-    /// Simulated time, in seconds. Earlier versions did not write it down.
-    #[serde(default)]
-    pub seconds: Option<f64>,
+    /// Simulated time, in seconds.
+    pub seconds: f64,
     /// Columns and rows.
     pub size: [usize; 2],
     /// Side of a cell, in metres.
     pub cell_size: f32,
     /// Whether layers had been changed by hand.
-    #[serde(default)]
     pub edited: bool,
     /// Processes that run.
     pub enabled: Vec<String>,
@@ -110,7 +108,7 @@ impl<M> State<M> {
         let facts = Facts {
             seed: simulation.seed(),
             tick: simulation.ticks(),
-            seconds: Some(simulation.simulated_seconds()),
+            seconds: simulation.simulated_seconds(),
             size: [terrain.width(), terrain.height()],
             cell_size: terrain.cell_size,
             edited: session.origin.edited,
@@ -208,20 +206,20 @@ impl Facts {
     pub fn set_up(&self, session: &mut Session) -> Result<(), String> {
         CELL_SIZE.check("the side of its cells", self.cell_size)?;
         TICK.check("its tick", self.tick as f64)?;
-        self.seconds.iter().try_for_each(|&seconds| KEPT.check("its simulated time", seconds))?;
+        KEPT.check("its simulated time", self.seconds)?;
         self.sources.iter().try_for_each(Source::check)?;
         self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
         let processes: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
         [&self.solid, &self.water].into_iter().try_for_each(|account| account.check(&processes))?;
-        // A layer that was invented later may be missing, but there is no terrain without ground.
-        let named = |layer: &Layer| self.maps.iter().any(|map| map == layer.key());
-        if let Some(layer) = [Layer::Bedrock, Layer::Start].iter().find(|layer| !named(layer)) {
+        // A bare terrain has the layers that every terrain has.
+        let bare = Terrain::of((1, 1), (self.cell_size, session.terrain.edge), |_| None);
+        let is_missing = |layer: &Layer| self.maps.iter().all(|map| map != layer.key());
+        if let Some(layer) = bare.layers().map(|(layer, _)| layer).find(is_missing) {
             return Err(format!("its layer {} is missing", layer.key()));
         }
         // Of an imported map any size of cells will do, more than the generators offer.
         let set = self.set.iter().map(|(path, value)| (&**path, &**value));
-        let set = set.filter(|(path, _)| *path != "terrain.cell_size" && !thalweg_sim::params::is_retired(path));
-        session.set_all(set).map_err(|error| error.to_string())?;
+        session.set_all(set.filter(|(path, _)| *path != "terrain.cell_size")).map_err(|error| error.to_string())?;
         session.terrain.cell_size = self.cell_size;
         let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {
@@ -264,14 +262,8 @@ impl Facts {
         simulation.restart(terrain, self.seed);
         simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
         let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
-        // What an earlier version did not have begins empty.
-        let known = |name: &String| {
-            self.maps.contains(name) || self.numbers.contains_key(name) || self.counts.contains_key(name)
-        };
-        let names: Vec<String> = simulation.memories(&kept).into_iter().map(|(name, _)| name).collect();
-        let absent: Vec<String> = names.into_iter().filter(|name| simulation.is_young(name) && !known(name)).collect();
-        for (name, memory) in simulation.memories(&kept).into_iter().filter(|(name, _)| !absent.contains(name)) {
-            let missing = || format!("{name} in it is missing");
+        for (name, memory) in simulation.memories(&kept) {
+            let missing = || format!("its memory {name} is missing");
             match memory {
                 Memory::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,
                 Memory::Count(count) => *count = *self.counts.get(&name).ok_or_else(missing)?,

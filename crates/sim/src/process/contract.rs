@@ -150,7 +150,7 @@ fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
         (0..6).for_each(|_| whole.tick());
         let mut resumed = run(&terrain, key, &settings, 0, 1);
         (resumed.terrain, resumed.ledger) = (stopped.terrain.clone(), stopped.ledger.clone());
-        resumed.set_clock(stopped.ticks(), Some(stopped.simulated_seconds()));
+        resumed.set_clock(stopped.ticks(), stopped.simulated_seconds());
         for ((name, from), (other, to)) in stopped.memories(&[key]).into_iter().zip(resumed.memories(&[key])) {
             assert_eq!(name, other);
             match (from, to) {

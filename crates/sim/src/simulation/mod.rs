@@ -203,12 +203,9 @@ impl Simulation {
         all
     }
 
-    /// Sets the clock, as part of taking up a run that was written down. Without a time it is that of the process that has covered
-    /// the most.
-    pub fn set_clock(&mut self, ticks: u64, seconds: Option<f64>) {
-        self.tick = ticks;
-        let most = || self.slots.iter().map(|slot| slot.process.counts().seconds).fold(0.0, f64::max);
-        self.seconds = seconds.unwrap_or_else(most);
+    /// Sets the clock to that of a stored state: finished ticks, and simulated time in seconds.
+    pub fn set_clock(&mut self, ticks: u64, seconds: f64) {
+        (self.tick, self.seconds) = (ticks, seconds);
     }
 
     /// Seed of the run.

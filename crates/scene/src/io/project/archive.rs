@@ -8,12 +8,15 @@ use std::{
 
 use zip::ZipArchive;
 
-use super::{PACKED, damaged, manifest::Head};
+use super::{
+    PACKED, damaged,
+    manifest::{FORMAT, Head, Manifest},
+};
 use crate::{
     io::{Budget, Error, input},
     model::packed::Packed,
 };
-use thalweg_sim::core::bounds::{Bounds, Unfit};
+use thalweg_sim::core::bounds::Bounds;
 
 /// Longest manifest, in bytes.
 const LONGEST_MANIFEST: u64 = 16 << 20;
@@ -26,22 +29,27 @@ pub(super) struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    pub fn open(path: &'a Path) -> Result<Self, Error> {
+    /// Opens the archive of a project and reads its manifest.
+    ///
+    /// # Errors
+    /// One sentence, if the file is no project, is damaged, or has another format than [`FORMAT`].
+    pub fn open(path: &'a Path) -> Result<(Self, Manifest), Error> {
         let files = ZipArchive::new(input::open(path)?)
             .map_err(|error| damaged(path, &format!("it is no project, or cut off ({error})")))?;
-        Ok(Self { path, files })
+        let mut archive = Self { path, files };
+        let text = archive.text("manifest.ron", LONGEST_MANIFEST)?;
+        let unreadable = |error| damaged(path, &format!("its manifest is damaged ({error})"));
+        let Head { format, program } = ron::from_str(&text).map_err(unreadable)?;
+        if format != FORMAT {
+            let wrong = format!("its project format is {format}, where {FORMAT} is needed");
+            return Err(Error::input(path, wrong, format!("open it with Thalweg {program}, which wrote it")));
+        }
+        let manifest = ron::from_str(&text).map_err(unreadable)?;
+        Ok((archive, manifest))
     }
 
     pub fn has(&self, name: &str) -> bool {
         self.files.index_for_name(name).is_some()
-    }
-
-    /// The manifest: its head, which is the same in every format, and its text.
-    pub fn manifest(&mut self) -> Result<(Head, String), Error> {
-        let text = self.text("manifest.ron", LONGEST_MANIFEST)?;
-        let head = ron::from_str(&text);
-        let head = head.map_err(|error| damaged(self.path, &format!("its manifest is damaged ({error})")))?;
-        Ok((head, text))
     }
 
     /// A text of at most so many bytes.
@@ -53,7 +61,7 @@ impl<'a> Archive<'a> {
     }
 
     /// A whole file of at most so many bytes. A longer one is not read to its end.
-    pub fn read(&mut self, name: &str, most: u64) -> Result<Vec<u8>, Error> {
+    fn read(&mut self, name: &str, most: u64) -> Result<Vec<u8>, Error> {
         let wrong = |what: &str| damaged(self.path, &format!("{name} in it {what}"));
         let entry = self.files.by_name(name).map_err(|error| wrong(&format!("is missing or damaged ({error})")))?;
         let mut bytes = Vec::with_capacity(entry.size().min(most) as usize);
@@ -71,20 +79,12 @@ impl<'a> Archive<'a> {
         Packed::read(bytes, most, bounds).map_err(|wrong| damaged(self.path, &format!("{file} in it {wrong}")))
     }
 
-    /// A map unpacked, as any format has it; `None` if there is none of this name.
+    /// A map unpacked; `None` if there is none of this name.
     pub fn map(&mut self, folder: &str, name: &str, most: usize, bounds: Bounds) -> Result<Option<Vec<f32>>, Error> {
         let file = format!("{folder}/{name}.{PACKED}");
-        if self.has(&file) {
-            return Ok(Some(self.packed(&file, most, bounds)?.unpack()));
-        }
-        let file = format!("{folder}/{}.r32", name.replace(' ', "-"));
         if !self.has(&file) {
             return Ok(None);
         }
-        let bytes = self.read(&file, 4 * most as u64)?;
-        let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        let unfit = |unfit: Unfit| Error::input(self.path, format!("in its map {file} {}", unfit.wrong), unfit.right);
-        bounds.check_cells(&numbers, most.max(1), 0).map_err(unfit)?;
-        Ok(Some(numbers))
+        Ok(Some(self.packed(&file, most, bounds)?.unpack()))
     }
 }

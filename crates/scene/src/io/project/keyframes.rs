@@ -10,9 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{
-    LONGEST_SIDE, MOST_RUNS, PACKED, archive::Archive, damaged, folder_of, manifest::FORMAT, positional, put_maps,
-};
+use super::{LONGEST_SIDE, MOST_RUNS, PACKED, archive::Archive, damaged, folder_of, put_maps};
 use crate::{
     io::{Budget, Error},
     model::state::{Facts, State, bounds_of},
@@ -51,18 +49,18 @@ impl Keyframes {
     }
 }
 
-/// What `timeline.ron` says, with the facts of a run in the form `F`.
+/// The content of `timeline.ron`.
 #[derive(Serialize, Deserialize)]
-struct TimelineFacts<F> {
+struct TimelineFacts {
     here: Option<u64>,
-    frames: Vec<FrameFacts<F>>,
+    frames: Vec<FrameFacts>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct FrameFacts<F> {
+struct FrameFacts {
     id: u64,
     parent: Option<u64>,
-    runs: Vec<F>,
+    runs: Vec<Facts>,
 }
 
 fn folder(id: u64, run: usize) -> String {
@@ -99,43 +97,13 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
 /// # Errors
 /// One sentence, if they are damaged. The project itself may still be good.
 pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
-    let mut archive = Archive::open(path)?;
+    let (mut archive, _) = Archive::open(path)?;
     if !archive.has("timeline.ron") {
         return Ok(Keyframes::default());
     }
     let wrong = |what: String| damaged(path, &format!("its timeline is damaged ({what})"));
-    let (head, _) = archive.manifest()?;
     let text = archive.text("timeline.ron", LONGEST)?;
-    if head.format < FORMAT {
-        let facts = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        return of(facts, wrong, |run, id, index| positional::state(run, &mut archive, &folder(id, index), wrong));
-    }
-    let facts = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    of(facts, wrong, |facts: Facts, id, index| {
-        check_size(facts.size).and_then(|()| facts.check()).map_err(wrong)?;
-        // Room for all maps as if packing did not make them smaller, and for an unpacked one.
-        let numbers: usize = facts.maps.iter().map(|name| facts.numbers_of(name)).sum();
-        Budget::present().ask(path, 4 * (numbers + 2 * facts.numbers_of("")) as u64)?;
-        let maps = facts.maps.iter().map(|name| {
-            let most = facts.numbers_of(name);
-            let file = format!("{}/{name}.{PACKED}", folder(id, index));
-            let packed = archive.packed(&file, most, bounds_of(name))?;
-            if Layer::of_key(name).is_some() && packed.count() != most {
-                return Err(wrong(format!("its map {name} has {} numbers, where {most} are needed", packed.count())));
-            }
-            Ok((name.clone(), packed))
-        });
-        let maps = maps.collect::<Result<_, Error>>()?;
-        Ok(State::new(facts, maps, None))
-    })
-}
-
-/// The keyframes of a timeline. `state` makes the state of a run from its facts, the number of its keyframe, and its own.
-fn of<F>(
-    facts: TimelineFacts<F>,
-    wrong: impl Fn(String) -> Error,
-    mut state: impl FnMut(F, u64, usize) -> Result<State, Error>,
-) -> Result<Keyframes, Error> {
+    let facts: TimelineFacts = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if facts.frames.len() > MOST {
         return Err(wrong(format!("it has {} keyframes", facts.frames.len())));
     }
@@ -148,14 +116,38 @@ fn of<F>(
         if runs.len() > MOST_RUNS {
             return Err(wrong(format!("keyframe {id} has {} runs", runs.len())));
         }
-        let states = runs.into_iter().enumerate().map(|(index, run)| state(run, id, index));
+        let runs = runs.into_iter().enumerate();
+        let states = runs.map(|(index, facts)| state(&mut archive, &folder(id, index), facts, wrong));
         frames.push(Keyframe { id, parent, states: Arc::new(states.collect::<Result<_, Error>>()?) });
     }
     let here = facts.here.filter(|here| frames.iter().any(|frame| frame.id == *here));
     Ok(Keyframes { frames, here })
 }
 
-pub(super) fn check_size([width, height]: [usize; 2]) -> Result<(), String> {
+/// Reads the state of a run from its facts and its maps in a folder of the archive.
+fn state(
+    archive: &mut Archive<'_>,
+    folder: &str,
+    facts: Facts,
+    wrong: impl Fn(String) -> Error,
+) -> Result<State, Error> {
+    check_size(facts.size).and_then(|()| facts.check()).map_err(&wrong)?;
+    // Room for all maps as if packing did not make them smaller, and for an unpacked one.
+    let numbers: usize = facts.maps.iter().map(|name| facts.numbers_of(name)).sum();
+    Budget::present().ask(archive.path, 4 * (numbers + 2 * facts.numbers_of("")) as u64)?;
+    let maps = facts.maps.iter().map(|name| {
+        let most = facts.numbers_of(name);
+        let packed = archive.packed(&format!("{folder}/{name}.{PACKED}"), most, bounds_of(name))?;
+        if Layer::of_key(name).is_some() && packed.count() != most {
+            return Err(wrong(format!("its map {name} has {} numbers, where {most} are needed", packed.count())));
+        }
+        Ok((name.clone(), packed))
+    });
+    let maps = maps.collect::<Result<_, Error>>()?;
+    Ok(State::new(facts, maps, None))
+}
+
+fn check_size([width, height]: [usize; 2]) -> Result<(), String> {
     let sides = 1..=LONGEST_SIDE;
     let fits = sides.contains(&width) && sides.contains(&height);
     if fits { Ok(()) } else { Err(format!("it has {width} × {height} cells")) }

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use ron::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
@@ -16,8 +15,8 @@ use thalweg_sim::{
     process::catalogue,
 };
 
-/// The format that is written. It goes up when a program that knows the last one would misread the new one.
-pub(super) const FORMAT: u32 = 3;
+/// Number of the project format, the only one that is read and written.
+pub(super) const FORMAT: u32 = 1;
 
 /// The fields that a manifest of any format has.
 #[derive(Deserialize)]
@@ -77,48 +76,9 @@ pub(super) struct Manifest {
     pub program: String,
     pub chosen: usize,
     pub camera: Option<Camera>,
-    #[serde(default)]
     pub kept_views: [Option<Camera>; 9],
-    /// Programs that don't know of it open the project without.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub camera_keys: Vec<Key>,
     pub runs: Vec<SavedRun>,
-}
-
-impl Manifest {
-    /// Reads the manifest of any format up to [`FORMAT`].
-    pub fn of(text: &str, format: u32) -> Result<Self, String> {
-        if format == FORMAT {
-            return ron::from_str(text).map_err(|error| error.to_string());
-        }
-        let mut manifest: Value = ron::from_str(text).map_err(|error| error.to_string())?;
-        if let Value::Map(fields) = &mut manifest
-            && let Some(Value::Seq(runs)) = fields.get_mut(&Value::String("runs".to_owned()))
-        {
-            runs.iter_mut().for_each(state_apart);
-        }
-        manifest.into_rust().map_err(|error| error.to_string())
-    }
-}
-
-/// In formats 1 and 2 the facts of the state are among those of the run, and whether it was edited is in its origin.
-fn state_apart(run: &mut Value) {
-    let Value::Map(fields) = run else { return };
-    let key = |name: &str| Value::String(name.to_owned());
-    // Both parts pass over what belongs to the other.
-    let mut state = fields.clone();
-    if let Some(Value::Map(origin)) = fields.get_mut(&key("origin"))
-        && let Some(edited) = origin.remove(&key("edited"))
-    {
-        state.insert(key("edited"), edited);
-    }
-    // All maps are in one list.
-    if let Some(Value::Map(grids)) = fields.get(&key("grids")) {
-        let begins = |name: &str| name.starts_with("begin ") || name.starts_with("shaped ");
-        let layers = grids.keys().filter(|name| matches!(name, Value::String(name) if !begins(name)));
-        state.insert(key("maps"), Value::Seq(layers.cloned().collect()));
-    }
-    fields.insert(key("state"), Value::Map(state));
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,18 +87,14 @@ pub(super) struct SavedRun {
     title: String,
     about: String,
     ticks: u64,
-    /// Programs that don't know of it open the project without.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sliders: Vec<String>,
     pub geo: Option<Geo>,
-    /// Whether cells of the heightmap have no data. Which ones is a map of the heights' size. Programs that don't know of it open the
-    /// project without.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// `true` if cells of the heightmap have no data. Which ones is a map of the heights' size.
     pub nodata: bool,
     pools: Vec<Pool>,
     tile: Option<Tile>,
     origin: From,
-    /// Columns and rows of the maps that it begins with if it is started again. In formats 1 and 2 of all maps.
+    /// Columns and rows of the maps that it begins with if it is started again.
     pub grids: BTreeMap<String, [usize; 2]>,
     pub state: Facts,
 }
@@ -163,14 +119,8 @@ impl SavedRun {
             + processes.map(|info| info.footprint.bytes_per_cell(rayon::current_num_threads())).sum::<usize>();
         // Which cells have no data is known for each cell of the heights.
         let nodata = self.grids.get("begin heights").filter(|_| self.nodata);
-        let begins = self.begins().map(|(_, size)| size).chain(nodata.copied());
-        cells(self.state.size) * bytes as u64 + begins.map(|size| 4 * cells(size)).sum::<u64>()
-    }
-
-    /// The maps that it begins with if it is started again, and their sizes.
-    pub fn begins(&self) -> impl Iterator<Item = (&str, [usize; 2])> {
-        let begins = self.grids.iter().filter(|(name, _)| name.starts_with("begin ") || name.starts_with("shaped "));
-        begins.map(|(name, size)| (&**name, *size))
+        let begins = self.grids.values().chain(nodata);
+        cells(self.state.size) * bytes as u64 + begins.map(|size| 4 * cells(*size)).sum::<u64>()
     }
 
     /// What there is to say of a session in this state, with maps of these sizes to begin with.

@@ -2,13 +2,11 @@
 //!
 //! A `.thalweg` file is a zip archive. `manifest.ron` lists what is in it. `run-N/NAME.lz4` are layers and what processes keep,
 //! packed as they are for undo ([`Packed`]). `thumbnail.png` is a small picture. A project that is opened and run on gives the same
-//! bits as if it had never been closed. In formats 1 and 2 the maps of a run are `run-N/NAME.r32`: raw little-endian numbers of 32
-//! bits.
+//! bits as if it had never been closed.
 
 mod archive;
 mod keyframes;
 mod manifest;
-mod positional;
 #[cfg(test)]
 mod tests;
 
@@ -137,10 +135,9 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
 /// Reads a project.
 ///
 /// # Errors
-/// One sentence, if the file is no project, is damaged, or was written by a newer version of the program.
+/// One sentence, if the file is no project, is damaged, or has another format than that of this program.
 pub fn open(path: &Path) -> Result<Project, Error> {
-    let mut archive = Archive::open(path)?;
-    let manifest = manifest(path, &mut archive)?;
+    let (mut archive, manifest) = Archive::open(path)?;
     if manifest.runs.is_empty() || manifest.runs.len() > MOST_RUNS {
         return Err(damaged(path, &format!("it has {} runs, where there are 1 to {MOST_RUNS}", manifest.runs.len())));
     }
@@ -165,17 +162,8 @@ pub fn open(path: &Path) -> Result<Project, Error> {
 /// # Errors
 /// As [`open()`], and if the keys make no sense.
 pub fn keys(path: &Path) -> Result<Keys, Error> {
-    let manifest = manifest(path, &mut Archive::open(path)?)?;
+    let (_, manifest) = Archive::open(path)?;
     Keys::of(manifest.camera_keys).map_err(|wrong| damaged(path, &format!("its camera is damaged ({wrong})")))
-}
-
-fn manifest(path: &Path, archive: &mut Archive<'_>) -> Result<Manifest, Error> {
-    let (head, text) = archive.manifest()?;
-    if head.format > FORMAT {
-        let wrong = format!("it was written by Thalweg {}, which is newer than this one", head.program);
-        return Err(Error::input(path, wrong, "open it with that version or a later one"));
-    }
-    Manifest::of(&text, head.format).map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))
 }
 
 /// Reads a project with its timeline. If the timeline alone is damaged, it opens without it, and says so.
@@ -206,7 +194,8 @@ fn damaged(path: &Path, wrong: &str) -> Error {
 
 /// Checks that a run has no other maps than a session can have, and of what size they are.
 fn check_sizes(path: &Path, run: &SavedRun) -> Result<(), Error> {
-    for (name, size) in std::iter::once(("", run.state.size)).chain(run.begins()) {
+    let begins = run.grids.iter().map(|(name, size)| (&**name, *size));
+    for (name, size) in std::iter::once(("", run.state.size)).chain(begins) {
         let refuse = |wrong: &str, right: String| {
             let [width, height] = size;
             Err(Error::input(path, format!("its map {name} {wrong} ({width} × {height} cells)"), right))
@@ -240,7 +229,7 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
     let wrong = |wrong: String| damaged(path, &wrong);
     let mut session = run.session().map_err(wrong)?;
     let mut shape = BTreeMap::new();
-    for (name, [width, height]) in run.begins() {
+    for (name, &[width, height]) in &run.grids {
         let Some((begins, layer)) = begins_with(name) else { continue };
         let mut whole = |name: &str, bounds| {
             let cells = archive.map(&folder, name, width * height, bounds)?;

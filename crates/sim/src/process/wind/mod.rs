@@ -415,8 +415,6 @@ impl Wind {
         row.moved += cells(outcome.lifted + outcome.dropped + 2 * outcome.worn) * area;
         row.outflow += cells(outcome.outflow) * area;
         row.lost += cells(outcome.lifted - outcome.dropped - outcome.outflow) * area;
-        // Grains have come to rest. Projects of earlier versions have here what rounding owed.
-        row.carried = 0.0;
     }
 
     /// Lets sand slide that lies too steep.
