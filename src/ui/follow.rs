@@ -73,7 +73,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         }
     });
     let Some(way) = &state.followed.way else {
-        let text = "Follows one droplet, or one grain of the wind (law 2020), step by step: speed, load, erosion and deposition.";
+        let text = "Follows one droplet, or one grain of the wind as published, step by step: speed, load, erosion and deposition.";
         ui.label(RichText::new(text).weak());
         return asked;
     };

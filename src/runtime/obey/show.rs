@@ -93,9 +93,9 @@ impl Runtime<'_> {
         self.followed.releases += 1;
         if self.followed.way.is_none() {
             let text = if has_particles {
-                "No particle can run from this place: it would stop at once, or the wind's law has no grains. The law 2020 has grains."
+                "No particle can run from this place: it would stop at once, or the wind is in its default mode, which has no grains."
             } else {
-                "No process that is on has particles: switch on Droplets, or Wind with its law 2020."
+                "No process that is on has particles: switch on Droplets, or Wind in its published mode."
             };
             self.notices.tell(Level::Info, text);
         }

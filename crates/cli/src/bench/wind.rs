@@ -1,19 +1,15 @@
 //! Wind: as published in nanoseconds per step of a grain, by default, where there are no grains, per cell of the map and step.
 
-use std::{hint::black_box, sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{REPETITIONS, median, simulation, substeps, timed};
 use thalweg_sim::{
-    core::rng::Stream,
     generate::{TerrainParams, generate},
     process::{
         Mode,
-        wind::{
-            self, Wind,
-            law2020::{self, Constants2020},
-        },
+        wind::{self, Wind},
     },
     simulation::Simulation,
 };
@@ -42,39 +38,19 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
         let steps = (substeps(simulation) - before) as f64 * cells as f64;
         (seconds * 1e9 / steps, seconds * 1e3 / WIND_TICKS as f64, air * 1e9 / steps)
     };
-    let (mut fast, mut default) = (wind(&published), wind(&wind::Params::default()));
+    let (mut grains, mut default) = (wind(&published), wind(&wind::Params::default()));
     let side = terrain.width();
-    let constants = Constants2020::<f32>::new(&published, [std::f64::consts::SQRT_2; 2], false);
-    let unit = 1.0 / (law2020::TALL as f32 * terrain.cell_size);
-    let (mut bedrock, mut sand) =
-        (vec![0.0; side * side], terrain.sand.iter().map(|sand| sand * unit).collect::<Vec<f32>>());
-    let mut stream = Stream::new(1, "bench", 1);
-    let mut plain = || {
-        let started = Instant::now();
-        let mut steps = 0;
-        for _ in 0..WIND_TICKS * PUBLISHED_GRAINS as usize {
-            let along = (stream.below(side - 4) + 2) as f64;
-            let start = if stream.below(2) == 0 { [along, 2.0] } else { [2.0, along] };
-            let layers = [&mut bedrock[..], &mut sand[..]];
-            steps += law2020::run_alone(layers, side, 2, &constants, &published, start).2;
-        }
-        (started.elapsed().as_secs_f64() * 1e9 / steps as f64, 0.0, 0.0)
-    };
-    let mut runs: [Vec<(f64, f64, f64)>; 3] = Default::default();
+    let mut runs: [Vec<(f64, f64, f64)>; 2] = Default::default();
     for _ in 0..REPETITIONS {
-        runs[0].push(ticks(&mut fast, 1));
+        runs[0].push(ticks(&mut grains, 1));
         runs[1].push(ticks(&mut default, side * side));
-        runs[2].push(plain());
     }
-    black_box((&bedrock, &sand));
-    let [fast, default, plain] = runs.map(median);
+    let [grains, default] = runs.map(median);
     json!({
-        "ns_per_step": fast.0,
-        "scalar_ns": plain.0,
-        "ratio": plain.0 / fast.0,
+        "ns_per_step": grains.0,
         "threads": pool.current_num_threads(),
         "size": size,
-        "ms_per_tick": fast.1,
+        "ms_per_tick": grains.1,
         "default_ns": default.0,
         "default_air_ns": default.2,
         "default_ms_per_tick": default.1,

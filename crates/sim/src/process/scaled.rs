@@ -4,7 +4,7 @@ use super::{
     Info, Process, catalogue,
     contract::{assert_healthy, bits, hills, set, simulation},
     masked::masked_key,
-    thermal, wind,
+    thermal,
 };
 use crate::{
     core::{grid::Grid, terrain::Edge},
@@ -112,38 +112,6 @@ fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_
         assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
         let unscaled = run(even(1.0), &[]);
         assert!(bits(&unscaled) == bits(&plain), "{path}: a mask alone changes something");
-    }
-}
-
-#[test]
-fn the_wind_of_2020_is_scaled_too() {
-    for name in ["strength", "abrasion"] {
-        let (path, factor) = (format!("wind.{name}"), format!("wind-masked.{name}"));
-        let run = |mask: f32, settings: &[(&str, f64)]| {
-            let mut simulation = start(&wind::INFO, &path, Some(Grid::filled(64, 64, mask)));
-            set(&mut simulation, "wind.law", "2020");
-            settings.iter().for_each(|(path, value)| set(&mut simulation, path, &value.to_string()));
-            (0..3).for_each(|_| simulation.tick());
-            simulation
-        };
-        let (value, ..) = number(&run(0.0, &[]), &path);
-        let (plain, free) = (run(0.0, &[]), run(0.0, &[(&factor, 1.5)]));
-        let (product, covered) = (run(0.0, &[(&path, 1.5 * value)]), run(1.0, &[(&factor, 1.5)]));
-        assert!(bits(&free) == bits(&plain), "{path}: a factor works where nothing is masked");
-        let (apart, wrong) = (difference(&plain, &product, |_| true), difference(&covered, &product, |_| true));
-        assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
-    }
-    // Rock wears outside the mask alone, along columns as along rows.
-    for across in [false, true] {
-        let covered = |cell: usize| if across { cell / 64 < 32 } else { cell % 64 < 32 };
-        let mask = Grid::from_fn(64, 64, |x, y| f32::from(u8::from(covered(y * 64 + x))));
-        let mut spared = start(&wind::INFO, "wind.abrasion", Some(mask));
-        set(&mut spared, "wind.law", "2020");
-        set(&mut spared, "wind-masked.abrasion", "0");
-        let before = spared.terrain.bedrock.clone();
-        (0..3).for_each(|_| spared.tick());
-        let worn: Vec<usize> = (0..before.len()).filter(|&cell| spared.terrain.bedrock[cell] != before[cell]).collect();
-        assert!(worn.len() > 100 && !worn.into_iter().any(covered), "rock wears under the mask");
     }
 }
 

@@ -15,33 +15,10 @@ use super::{real::Real, vector_unit::VectorUnit};
 /// Most numbers that are worked on at once.
 pub const MOST: usize = 16;
 
-/// Places in memory, one for each of as many numbers as are worked on at once.
-#[repr(align(64))]
-pub struct Places(pub [i32; MOST]);
-
-impl Places {
-    /// The places that whole numbers name.
-    #[inline(always)]
-    pub fn of<V: Cells>(whole: V::Whole) -> Self {
-        let mut places = Self([0; MOST]);
-        V::store_whole(whole, &mut places.0);
-        // Kept in memory, where single numbers are quickly read: the compiler would take the vector apart again for each use.
-        std::hint::black_box(&mut places);
-        places
-    }
-}
-
-/// What four numbers can be read from: themselves, or the first of them.
-pub trait Four: Copy {}
-impl Four for f32 {}
-impl Four for [f32; 4] {}
-
 /// Numbers of neighbouring cells of a row: one, or several at once with the same bits.
 pub trait Cells: Real {
     /// How many.
     const COUNT: usize;
-    /// As many signed whole numbers of 32 bits.
-    type Whole: Copy;
     /// Those from place `at` on.
     fn load(row: &[f32], at: usize) -> Self;
     /// Writes them from place `at` on.
@@ -62,36 +39,6 @@ pub trait Cells: Real {
     fn power_of_bits(self, factor: f32, start: f32) -> Self;
     /// Whether any number is larger than the other of its cell.
     fn any_above(self, other: Self) -> bool;
-    /// The nearest whole numbers, the even one of two; all below 2³¹.
-    fn nearest(self) -> Self::Whole;
-    /// The whole part of numbers, all below 2³¹.
-    fn truncated(self) -> Self::Whole;
-    /// Whole numbers as numbers: above 2²⁴ the nearest ones.
-    fn number(whole: Self::Whole) -> Self;
-    /// The same whole number for all.
-    fn all_whole(value: i32) -> Self::Whole;
-    /// Sum of whole numbers; beyond the range it wraps around.
-    fn plus(a: Self::Whole, b: Self::Whole) -> Self::Whole;
-    /// Difference of whole numbers; beyond the range it wraps around.
-    fn minus(a: Self::Whole, b: Self::Whole) -> Self::Whole;
-    /// Product of whole numbers; beyond the range it wraps around.
-    fn times(a: Self::Whole, b: Self::Whole) -> Self::Whole;
-    /// Reads whole numbers from the start of a slice.
-    fn load_whole(from: &[i32]) -> Self::Whole;
-    /// Writes whole numbers to the start of a slice.
-    fn store_whole(whole: Self::Whole, to: &mut [i32]);
-    /// Writes pairs of whole numbers, each as one of 64 bits: `low`, which is not negative, and above it `high`.
-    fn store_pairs(low: Self::Whole, high: Self::Whole, to: &mut [i64; MOST]);
-    /// Reads the place of every number.
-    ///
-    /// # Safety
-    /// Every place lies inside `memory`.
-    unsafe fn gather(memory: &[f32], at: &Places) -> Self;
-    /// Reads the four numbers of the place of every number: first the first of all, and so on.
-    ///
-    /// # Safety
-    /// Where every place points to, from the start of `memory` on, there are four numbers.
-    unsafe fn gather_four<T: Four>(memory: *const T, at: &Places) -> [Self; 4];
     /// x^(−1/3) of positive numbers to 1e-5: the exponent gives a start, then Newton twice.
     #[inline(always)]
     fn inverse_cube_root(self) -> Self {
@@ -104,7 +51,6 @@ pub trait Cells: Real {
 
 impl Cells for f32 {
     const COUNT: usize = 1;
-    type Whole = i32;
 
     #[inline(always)]
     fn load(row: &[f32], at: usize) -> Self {
@@ -134,68 +80,6 @@ impl Cells for f32 {
     #[inline(always)]
     fn any_above(self, other: Self) -> bool {
         self > other
-    }
-
-    #[inline(always)]
-    fn nearest(self) -> i32 {
-        self.round_ties_even() as i32
-    }
-
-    #[inline(always)]
-    fn truncated(self) -> i32 {
-        self as i32
-    }
-
-    #[inline(always)]
-    fn number(whole: i32) -> Self {
-        whole as f32
-    }
-
-    #[inline(always)]
-    fn all_whole(value: i32) -> i32 {
-        value
-    }
-
-    #[inline(always)]
-    fn plus(a: i32, b: i32) -> i32 {
-        a.wrapping_add(b)
-    }
-
-    #[inline(always)]
-    fn minus(a: i32, b: i32) -> i32 {
-        a.wrapping_sub(b)
-    }
-
-    #[inline(always)]
-    fn times(a: i32, b: i32) -> i32 {
-        a.wrapping_mul(b)
-    }
-
-    #[inline(always)]
-    fn load_whole(from: &[i32]) -> i32 {
-        from[0]
-    }
-
-    #[inline(always)]
-    fn store_whole(whole: i32, to: &mut [i32]) {
-        to[0] = whole;
-    }
-
-    #[inline(always)]
-    fn store_pairs(low: i32, high: i32, to: &mut [i64; MOST]) {
-        to[0] = (i64::from(high) << 32) + i64::from(low);
-    }
-
-    #[inline(always)]
-    unsafe fn gather(memory: &[f32], at: &Places) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe { *memory.get_unchecked(at.0[0] as usize) }
-    }
-
-    #[inline(always)]
-    unsafe fn gather_four<T: Four>(memory: *const T, at: &Places) -> [Self; 4] {
-        // SAFETY: as promised by the caller.
-        unsafe { memory.offset(at.0[0] as isize).cast::<[f32; 4]>().read_unaligned() }
     }
 
     #[inline(always)]
@@ -284,7 +168,7 @@ mod tests {
     /// All operations on rows of inputs.
     struct All<'a> {
         inputs: [&'a [f32]; 2],
-        out: [Vec<f32>; 22],
+        out: [Vec<f32>; 12],
     }
 
     impl RowKernel for &mut All<'_> {
@@ -292,18 +176,6 @@ mod tests {
         fn cells<V: Cells>(&mut self, x: usize) {
             let (a, b) = (V::load(self.inputs[0], x), V::load(self.inputs[1], x));
             let size = a.max(-a) + V::all(1e-5);
-            let whole = V::nearest(a * V::all(0.5));
-            let at = |last: f32| Places::of::<V>(V::truncated(size.min(V::all(last))));
-            // SAFETY: no place is beyond 52.
-            let gathered = unsafe { V::gather(self.inputs[0], &at(52.0)) };
-            // SAFETY: no place is beyond 49.
-            let [first, second, third, fourth] = unsafe { V::gather_four(self.inputs[1].as_ptr(), &at(49.0)) };
-            let mut pairs = [0; MOST];
-            V::store_pairs(V::truncated(size), whole, &mut pairs);
-            let (mut low, mut high) = ([0; MOST], [0; MOST]);
-            for lane in 0..V::COUNT {
-                (low[lane], high[lane]) = ((pairs[lane] & 0xffff_ffff) as i32, (pairs[lane] >> 32) as i32);
-            }
             let all = [
                 a + b,
                 a - b,
@@ -317,16 +189,6 @@ mod tests {
                 a.if_above(b, a * b, b),
                 a.positive(),
                 size.inverse_cube_root(),
-                gathered,
-                first,
-                second,
-                third,
-                fourth,
-                V::number(V::load_whole(&low)),
-                V::number(V::load_whole(&high)),
-                V::number(V::plus(whole, V::truncated(b))),
-                V::number(V::minus(whole, V::all_whole(7))),
-                V::number(V::times(whole, whole)),
             ];
             for (out, value) in self.out.iter_mut().zip(all) {
                 value.store(out, x);
@@ -335,7 +197,7 @@ mod tests {
     }
 
     impl Pass for All<'_> {
-        type Output = [Vec<f32>; 22];
+        type Output = [Vec<f32>; 12];
 
         #[inline(always)]
         fn run<V: Cells>(mut self) -> Self::Output {
@@ -355,7 +217,7 @@ mod tests {
             b[8] = -0.0;
             let all = || All { inputs: [&a, &b], out: std::array::from_fn(|_| vec![0.0; WIDTH]) };
             let bits =
-                |rows: [Vec<f32>; 22]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
+                |rows: [Vec<f32>; 12]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
             let single = bits(all().run::<f32>());
             for (unit, name) in VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()) {
                 assert!(bits(run_on(unit, all())) == single, "{name}");

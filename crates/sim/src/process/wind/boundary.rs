@@ -10,171 +10,133 @@
 //! v += turbulence·e·hit·random                     v *= 1 − 0.3·load                      p += v
 //! capacity = e·(max(0, −n·v)·|v| + 0.02·(1 − hit)·|v|)       load += suspension·(capacity − load), from or to the sand
 //! ```
+//!
+//! In every cell that a grain reaches, half of the difference of height beyond a limit slides.
 
 use super::{
-    field::{Field, HEIGHT, LOOSE, QUANTA},
-    flight::{GrainLaw, GrainNote, Grains, TABLE, TOUCH},
-    law2020::{MOST, TALL},
+    Params,
+    grains::{Grain, GrainState, GrainStep, GrainTally, Ground},
+    law2020::TALL,
+    wetness::decay,
 };
-use crate::simd::cells::{Cells, Places};
+use crate::core::rng::Stream;
 
-/// The law over the ground that a wave of grains sees.
-pub struct Boundary<'a> {
-    /// The ground; heights in units of 80 cells.
-    pub field: &'a Field,
-    /// Wind along columns and rows, in cells per step.
-    pub wind: [f32; 2],
-    /// 1 over the depth of the layer, in cells.
-    pub layer: f32,
-    /// Share of the difference to the capacity that a step makes up.
-    pub suspension: f32,
-    /// Fall per load in a step.
-    pub gravity: f32,
-    /// Size of the random part.
-    pub turbulence: f32,
-    /// Random numbers from −1 to 1.
-    pub table: &'a [f32; TABLE],
-    /// Steps after which a grain ends.
-    pub longest: f32,
-}
-
-const PER_HEIGHT: f32 = QUANTA * TALL as f32;
-/// Share of a cell's sand that a grain lifts at most in a step: others come too.
-const GREATEST_BITE: f32 = 0.25;
-/// Greatest load, in heights: what a count of quanta holds.
-const FULL: f32 = 1.2;
-/// Speed below which a grain ends, in cells per step.
+/// Depth of the boundary layer, in cells.
+const LAYER: f32 = 2.0;
+/// Speed below which a grain stops, in cells per step.
 const SLOWEST: f32 = 0.01;
-/// Fastest that a grain moves, in cells per step: faster ones are a spike's doing.
-const FASTEST: f32 = 64.0;
+/// Fraction of half the excess that slides.
+const SETTLING: f32 = 1.0;
 
-impl Boundary<'_> {
-    /// The unit normal of a cell.
+/// The constants of the law.
+pub(super) struct BoundaryLayer {
+    cell_size: f32,
+    /// Wind along columns, along rows and upwards, in cells per step, and its strength.
+    wind: [f32; 3],
+    strength: f32,
+    /// Fraction of the difference to the capacity that a step makes up.
+    suspension: f32,
+    /// Fall per load in a step.
+    gravity: f32,
+    turbulence: f32,
+    /// Difference of height at which sand lies still, in metres.
+    slope_limit: f32,
+    /// Steps after which a grain stops.
+    pub max_age: u32,
+}
+
+impl BoundaryLayer {
+    /// The constants of these parameters in a wind, in cells per step, on cells of this size, in metres.
+    pub fn new(params: &Params, [along, down]: [f32; 2], cell_size: f32) -> Self {
+        Self {
+            cell_size,
+            wind: [along, down, 0.0],
+            strength: libm::hypotf(along, down).max(f32::MIN_POSITIVE),
+            suspension: params.uptake,
+            gravity: params.weight,
+            turbulence: params.turbulence,
+            slope_limit: params.slope_limit * TALL as f32 * cell_size,
+            max_age: params.max_age,
+        }
+    }
+
+    /// Moves a grain on and exchanges sand with the ground.
     #[inline(always)]
-    fn normal<V: Cells>(&self, cell: &Places) -> [V; 3] {
-        // SAFETY: grains are on the map, and the ring lies around it.
-        let [north, row, south] = unsafe {
-            [self.field.heights::<V>(cell, -1), self.field.heights::<V>(cell, 0), self.field.heights::<V>(cell, 1)]
-        };
-        let half = V::all(0.5 * TALL as f32);
-        let (x, y) = (half * (row[0] - row[2]), half * (north[1] - south[1]));
-        let up = V::all(1.0) / ((x * x + y * y) + V::all(1.0)).sqrt();
-        [x * up, y * up, up]
+    pub fn step(
+        &self,
+        ground: &mut Ground<'_, f32>,
+        grain: &mut Grain<f32>,
+        stream: &mut Stream,
+        tally: &mut GrainTally,
+    ) -> GrainStep<f32> {
+        let wind = self.wind;
+        let tall = TALL as f32 * self.cell_size;
+        let [x, y] = Ground::cell(grain.place);
+        let old = y * ground.width + x;
+        let n = self.normal(ground, [x, y]);
+        let elevation = ground.elevation(old);
+        let touches = grain.height <= elevation;
+        grain.height = grain.height.max(elevation);
+        let e = decay((grain.height - elevation) / self.cell_size / LAYER);
+        let open = 1.0 - (dot(n, wind) / self.strength).max(0.0);
+        let mut v = grain.velocity;
+        for (v, wind) in v.iter_mut().zip(wind) {
+            *v += 0.05 * ((0.1 + 0.9 * open) * wind - *v);
+        }
+        let load = grain.load / tall;
+        if !touches {
+            v[2] -= self.gravity * load;
+        }
+        let along = dot(n, v);
+        let hit = (-along / length(v)).max(0.0);
+        let slows = (1.0 - 0.3 * load).max(0.0);
+        for ((v, wind), n) in v.iter_mut().zip(wind).zip(n) {
+            let tangential = (1.0 - hit) * (*v - along * n);
+            let guided = wind + open * e * (tangential - wind);
+            let random = 2.0 * stream.unit() - 1.0;
+            *v = (*v + 0.9 * (open * guided - *v) + self.turbulence * e * hit * random) * slows;
+        }
+        grain.velocity = v;
+        let place = [grain.place[0] + v[0], grain.place[1] + v[1]];
+        let mut step = GrainStep { state: GrainState::Outside, cell: old, touches, worn: 0.0 };
+        if !ground.contains(place, 0) {
+            return step;
+        }
+        grain.place = place;
+        grain.height += v[2] * self.cell_size;
+        let [column, row] = Ground::cell(place);
+        let new = row * ground.width + column;
+        let into = (-dot(self.normal(ground, [column, row]), v)).max(0.0);
+        let above = (grain.height - ground.elevation(new)).max(0.0);
+        let (speed, e) = (grain.speed(), decay(above / self.cell_size / LAYER));
+        let capacity = e * (into * speed + 0.02 * (1.0 - into / length(v)) * speed);
+        let change = self.suspension * (capacity * tall - grain.load);
+        // A grain lifts no more than what there is.
+        let lifted = ground.set_sand(new, (ground.sand[new] - change).max(0.0), tally);
+        grain.load = (grain.load + lifted).max(0.0);
+        ground.cascade([column, row], self.slope_limit, SETTLING, tally);
+        step.state = if speed < SLOWEST { GrainState::Stopped } else { GrainState::Moving };
+        step
+    }
+
+    /// The unit normal of a cell, as (along columns, along rows, up).
+    #[inline(always)]
+    fn normal(&self, ground: &Ground<'_, f32>, [x, y]: [usize; 2]) -> [f32; 3] {
+        let (right, bottom) = (ground.width - 1, ground.rows - 1);
+        let at = |x: usize, y: usize| ground.elevation(y * ground.width + x);
+        let steepness = 0.5 / self.cell_size;
+        let along = steepness * (at(x.saturating_sub(1), y) - at((x + 1).min(right), y));
+        let down = steepness * (at(x, y.saturating_sub(1)) - at(x, (y + 1).min(bottom)));
+        let up = 1.0 / (along * along + down * down + 1.0).sqrt();
+        [along * up, down * up, up]
     }
 }
 
-/// e^(−x) for x ≥ 0 to 1e-4, from plain arithmetic alone; 0 beyond 16.
-#[inline(always)]
-pub(super) fn decay<V: Cells>(x: V) -> V {
-    let (one, part) = (V::all(1.0), x.min(V::all(16.0)) * V::all(1.0 / 32.0));
-    let mut power = one - part * (one - part * (V::all(0.5) - part * (V::all(1.0 / 6.0) - part * V::all(1.0 / 24.0))));
-    for _ in 0..5 {
-        power = power * power;
-    }
-    x.if_above(V::all(16.0), V::all(0.0), power)
-}
-
-#[inline(always)]
-fn dot<V: Cells>(a: [V; 3], b: [V; 3]) -> V {
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]
 }
 
-impl GrainLaw for Boundary<'_> {
-    fn settles(&self) -> bool {
-        false
-    }
-
-    fn field(&self) -> &Field {
-        self.field
-    }
-
-    fn bite(&self) -> f32 {
-        GREATEST_BITE
-    }
-
-    #[inline(always)]
-    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> GrainNote<V> {
-        let field = self.field;
-        let (zero, one) = (V::all(0.0), V::all(1.0));
-        let tiny = V::all(1e-12);
-        let runs = grains.runs;
-        let old = field.cell(grains.x, grains.y);
-        let n = self.normal::<V>(&old);
-        let wind = [V::all(self.wind[0]), V::all(self.wind[1]), zero];
-        let strength = dot(wind, wind).sqrt().max(tiny);
-        // SAFETY: grains are on the map.
-        let ground = unsafe { field.parts::<V>(&old) }[HEIGHT] * V::all(TALL as f32);
-        let height = grains.height.max(ground);
-        let above = height - ground;
-        let e = decay(above * V::all(self.layer));
-        let open = one - (dot(n, wind) / strength).positive();
-        let mut v = grains.velocity;
-        for part in 0..3 {
-            v[part] = v[part] + V::all(0.05) * ((V::all(0.1) + V::all(0.9) * open) * wind[part] - v[part]);
-        }
-        let load = V::number(grains.load) * V::all(1.0 / PER_HEIGHT);
-        v[2] = above.if_above(zero, v[2] - V::all(self.gravity) * load, v[2]);
-        let hit = (-dot(n, v) / dot(v, v).sqrt().max(tiny)).positive();
-        let along = dot(n, v);
-        let slows = (one - V::all(0.3) * load).positive();
-        let speed_limit = V::all(FASTEST);
-        for part in 0..3 {
-            let aside = (one - hit) * (v[part] - along * n[part]);
-            let guided = wind[part] + (open * e) * (aside - wind[part]);
-            let eddy = grains.draw(self.table);
-            v[part] = v[part] + V::all(0.9) * (open * guided - v[part]) + V::all(self.turbulence) * (e * hit * eddy);
-            v[part] = (v[part] * slows).min(speed_limit).max(-speed_limit);
-        }
-        let (x, y) = (grains.x + v[0], grains.y + v[1]);
-        let inside = x.if_positive(runs, zero) * y.if_positive(one, zero);
-        let inside = V::all(field.width as f32).if_above(x, inside, zero);
-        let acts = V::all(field.height as f32).if_above(y, inside, zero);
-        grains.x = acts.if_above(zero, x, grains.x);
-        grains.y = acts.if_above(zero, y, grains.y);
-        grains.height = height + v[2];
-        grains.velocity = v;
-        let new = field.cell(grains.x, grains.y);
-        let n = self.normal::<V>(&new);
-        // SAFETY: as above.
-        let parts = unsafe { field.parts::<V>(&new) };
-        let (reached, loose) = (parts[HEIGHT] * V::all(TALL as f32), parts[LOOSE]);
-        let e = decay((grains.height - reached).positive() * V::all(self.layer));
-        let speed = dot(v, v).sqrt();
-        let into = (-dot(n, v)).positive();
-        let hit = into / speed.max(tiny);
-        let capacity = e * (into * speed + V::all(0.02) * ((one - hit) * speed));
-        let capacity = capacity.min(V::all(FULL));
-        let most = loose * V::all(GREATEST_BITE);
-        let change = (V::all(self.suspension) * (capacity - load)).min(most);
-        let change = change.min(V::all(MOST)).max(V::all(-MOST)) * V::all(PER_HEIGHT);
-        let (lifted, dropped) = (V::truncated(acts * change.positive()), V::nearest(acts * (-change).positive()));
-        grains.load = V::minus(V::plus(grains.load, lifted), dropped);
-        grains.lifted = V::plus(grains.lifted, lifted);
-        grains.dropped = V::plus(grains.dropped, dropped);
-        grains.age = grains.age + one;
-        grains.left = runs.if_above(acts, one, grains.left);
-        let goes_on = speed.if_above(V::all(SLOWEST), acts, zero);
-        grains.runs = V::all(self.longest).if_above(grains.age, goes_on, zero);
-        let contact = (reached - grains.height).if_positive(acts, zero);
-        GrainNote {
-            at: new,
-            beside: None,
-            change: [V::minus(dropped, lifted); 2],
-            tally: [V::nearest(contact * V::all(TOUCH) + acts); 2],
-            worn: zero,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decay_is_the_exponential_function() {
-        for step in 0..2000 {
-            let x = step as f32 * 0.01;
-            assert!((decay(x) - (-x).exp()).abs() < 1e-4, "{x}");
-        }
-    }
+/// Length of a vector, and not 0.
+fn length(v: [f32; 3]) -> f32 {
+    dot(v, v).sqrt().max(1e-12)
 }

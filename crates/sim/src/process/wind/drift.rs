@@ -21,7 +21,6 @@ use rayon::prelude::*;
 
 use super::{
     air::Air,
-    flight::TABLE,
     wetness::{SATURATED, SHELTERS},
 };
 use crate::{
@@ -36,6 +35,9 @@ use crate::{
         strip::{Strip, for_strips},
     },
 };
+
+/// Numbers in the table of random numbers.
+pub(super) const TABLE: usize = 4096;
 
 /// The numbers of a step: thickness of the sand in the air over a plain at a shear of one, times 1 − τ_t; shear of the wind over a
 /// plain; share of what is lacking or too much that is exchanged.

@@ -5,16 +5,16 @@ use super::{
         Mode,
         explain::{Cell, Explanation, Term},
     },
-    Wind, WindLaw, steps,
+    Wind, steps,
     wetness::{SATURATED, SHELTERS},
 };
 use crate::core::terrain::Terrain;
 
-/// What the wind does in a cell; none under laws that are about single grains, and before the first tick.
+/// What the wind does in a cell; `None` in the published mode, whose laws are about single grains, and before the first tick.
 pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
     let (setup, params) = (&wind.setup, &wind.setup.params);
     let maps = wind.spare.as_ref().filter(|maps| maps.fit(terrain))?;
-    if params.mode != Mode::Corrected || params.law != WindLaw::BoundaryLayer {
+    if params.mode != Mode::Corrected {
         return None;
     }
     let cell = Cell { terrain, place, mode: params.mode };

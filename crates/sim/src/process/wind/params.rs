@@ -11,24 +11,14 @@ const W1: &str = "McDonald 2020, simple wind erosion";
 const W2: &str = "McDonald 2023, successor of simple wind erosion";
 const OURS: &str = "ours";
 
-/// How grains move and what they can carry.
+/// Published law by which grains move and carry sand.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindLaw {
     /// Grains beat sand loose where they hit the ground, and drop it while they fly.
     _2020,
-    /// The air over the whole map is found at once, and carries what it can hold close to the ground. As published, grains do.
+    /// Grains carry what the air can hold close to the ground.
     #[default]
     BoundaryLayer,
-}
-
-/// Where grains start.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spawn {
-    /// Everywhere alike.
-    #[default]
-    Uniform,
-    /// On the borders that face the wind.
-    Upwind,
 }
 
 /// Parameters of the wind.
@@ -37,8 +27,8 @@ pub struct Params {
     /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
     #[reflect(@choice().source(W1))]
     pub mode: Mode,
-    /// Which of the two models moves the sand.
-    #[reflect(@choice().source("McDonald 2020 and 2023"))]
+    /// Which of the two published models moves the sand.
+    #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=published"))]
     pub law: WindLaw,
     /// Where the wind blows to: 0° to the right of the map, 90° to its lower edge.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(Reading::Wind))]
@@ -67,11 +57,8 @@ pub struct Params {
     #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default").indirect())]
     pub sides: u32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
-    #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("law=2020 or mode=published"))]
+    #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("mode=published"))]
     pub per_tick: u32,
-    /// Where grains start. As published, it is on the upwind borders.
-    #[reflect(@choice().source("McDonald 2020 and 2023").only("law=2020 mode=default"))]
-    pub spawn: Spawn,
     /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
     #[reflect(@choice().source(OURS).only("mode=default").indirect())]
     pub refeed: bool,
@@ -82,64 +69,64 @@ pub struct Params {
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
     pub path_rate: f32,
     /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
-    #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("law=2020 or mode=default"))]
+    #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("mode=default or law=2020"))]
     pub abrasion: f32,
     /// Time step. Large makes grains jump over cells.
-    #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("law=2020"))]
+    #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("mode=published law=2020"))]
     pub dt: f32,
     /// How much sand a grain knocks loose when it hits the ground, and how fast flying sand falls. High moves more sand; low leaves
     /// the slopes to slumping.
-    #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1).only("law=2020"))]
+    #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1).only("mode=published law=2020"))]
     pub suspension: f32,
     /// Fall of a flying grain. High keeps grains on the ground; low lets them leap over valleys.
-    #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log().only("law=2020"))]
+    #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log().only("mode=published law=2020"))]
     pub gravity: f32,
     /// Difference of height at which sand lies still, as a multiple of 80 cells. High gives rough, steep dunes.
-    #[reflect(@knob(0.0..=0.05).source(W1).only("law=2020"))]
+    #[reflect(@knob(0.0..=0.05).source(W1).only("mode=published law=2020"))]
     pub roughness: f32,
     /// Share of the excess that slides. High flattens dunes.
-    #[reflect(@knob(0.0..=1.0).source(W1).only("law=2020"))]
+    #[reflect(@knob(0.0..=1.0).source(W1).only("mode=published law=2020"))]
     pub settling: f32,
     /// Distance over which the wind takes up its load. Short makes small dunes close together, long makes few large ones. Heaps
     /// lower than about three times that vanish.
-    #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("mode=default"))]
     pub saturation_length: f32,
     /// Sand that a wind of 2 carries over each metre of a plain in a tick. More is a longer time in each tick: dunes move
     /// faster, and small cells need more steps.
-    #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("ours").log().main().only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("ours").log().main().only("mode=default"))]
     pub capacity: f32,
     /// How much the wind speeds up over what rises into it. High makes low dunes that grow and move fast.
-    #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
     pub speed_up: f32,
     /// How far upwind of a crest the wind is strongest. That is what makes heaps grow: at 0 they spread.
-    #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("mode=default"))]
     pub lead: f32,
     /// Shear (drag of the wind on the ground) below which no sand moves, as a share of the shear of a wind of strength 2 over a
     /// plain. High keeps sand on plains, so that the wind moves it on crests alone.
-    #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("mode=default"))]
     pub threshold: f32,
     /// Simulated time in which wet sand dries to a third. Until then, water that stood on it or rain binds its grains, and only a
     /// stronger wind moves them. With Wind alone, a tick stands for hours.
-    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default").indirect())]
+    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("mode=default").indirect())]
     pub drying: f32,
     /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies
     /// turn grains from their way.
-    #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer"))]
+    #[reflect(@knob(0.0..=1.0).source(W2).only("mode=default or law=boundary-layer"))]
     pub turbulence: f32,
-    /// Steps after which a grain ends and drops its load.
-    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("law=boundary-layer mode=published"))]
+    /// Steps after which a grain stops. Its load is lost.
+    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("mode=published law=boundary-layer"))]
     pub max_age: u32,
     /// Angle at which sand lies. Small makes flat dunes, large steep lees.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("law=boundary-layer mode=default"))]
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
     pub repose_angle: f32,
     /// Share of the difference to what it can carry that a grain makes up in a step.
-    #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("law=boundary-layer mode=published"))]
+    #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("mode=published law=boundary-layer"))]
     pub uptake: f32,
     /// Fall of a flying grain in a step, per load.
-    #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer mode=published"))]
+    #[reflect(@knob(0.0..=1.0).source(W2).only("mode=published law=boundary-layer"))]
     pub weight: f32,
     /// Difference of height at which sand lies still, as a multiple of 80 cells.
-    #[reflect(@knob(0.0..=0.05).source(W2).only("law=boundary-layer mode=published"))]
+    #[reflect(@knob(0.0..=0.05).source(W2).only("mode=published law=boundary-layer"))]
     pub slope_limit: f32,
 }
 
@@ -157,7 +144,6 @@ impl Default for Params {
             turning: 0.0,
             sides: 0,
             per_tick: 1024,
-            spawn: Spawn::Uniform,
             refeed: true,
             tracks: 60,
             path_rate: 0.01,

@@ -16,9 +16,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::settle::closed;
 use crate::{
-    core::terrain::Terrain,
+    core::{
+        grid::Grid,
+        terrain::{Edge, Terrain},
+    },
     process::masked::{Number, Scaled},
     simd::{
         cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
@@ -61,6 +63,31 @@ pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, round
         looked_at = tiles.around(slid.iter().map(|slid| slid.tile));
     }
     sums
+}
+
+/// The border as sliding sand meets it: over an open one the wind alone carries sand.
+fn closed(terrain: &Terrain) -> Border {
+    let border = Border::of(terrain);
+    Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border }
+}
+
+/// Gives what rounding has withheld, in metres times cells, to a cell with sand; what was too much is taken there. Returns what is less
+/// than the last digit. The search begins somewhere else in every tick.
+pub(super) fn repay(sand: &mut Grid, owed: f64, tick: u64) -> f64 {
+    let first = (tick.wrapping_mul(0x9e37_79b9_7f4a_7c15) % sand.len() as u64) as usize;
+    let mut owed = owed;
+    for index in (first..sand.len()).chain(0..first) {
+        if sand[index] <= 0.0 {
+            continue;
+        }
+        let exact = f64::from(sand[index]) + owed;
+        sand[index] = (exact as f32).max(0.0);
+        owed = exact - f64::from(sand[index]);
+        if sand[index] > 0.0 {
+            break;
+        }
+    }
+    owed
 }
 
 /// How the map is cut. Tiles are numbered row by row.

@@ -5,12 +5,10 @@ use rayon::prelude::*;
 use super::{
     INFO, Maps, Params, Wind,
     air::Airflow,
-    boundary::decay,
     drift::{self, Beyond, Drift, Drifted, Exchange},
-    settle, slip,
-    waves::{DUST, stronger},
+    slip,
     weather::Weather,
-    wetness::{SHELTERS, soak, surface},
+    wetness::{SHELTERS, decay, soak, surface},
 };
 use crate::{
     core::{
@@ -50,6 +48,8 @@ const PULLS: f32 = 0.15;
 const STREAK: usize = 128;
 /// Share by which sand that flies over a plain wears rock, of what it does where it hits it.
 const GRAZES: f32 = 0.02;
+/// Sand thinner than this leaves rock bare, as a share of the cell size.
+const DUST: f32 = 1e-3;
 
 /// Shear of a wind over a plain.
 pub(super) fn shear(strength: f32) -> f32 {
@@ -86,7 +86,7 @@ impl Wind {
         let crosses = carried(params, strength) / (terrain.cell_size * terrain.cell_size);
         let steps = (crosses / CROSSES).max(FARTHER / terrain.cell_size).ceil();
         if crosses > CROSSES * MOST_STEPS {
-            self.setup.count_limits([0, 1]);
+            self.setup.count_limits([1]);
         }
         self.steps = steps.clamp(1.0, MOST_STEPS) as u32;
         self.slows = (CROSSES * MOST_STEPS / crosses).min(1.0);
@@ -94,7 +94,7 @@ impl Wind {
         self.left = self.steps;
     }
 
-    /// Puts sand in the air down where it is: the law has changed.
+    /// Puts sand in the air down where it is: the mode has changed.
     pub(super) fn land(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let terrain = &mut *context.terrain;
         let aloft = drift::sum(&maps.aloft);
@@ -105,6 +105,7 @@ impl Wind {
         terrain.sand.iter_mut().zip(maps.aloft.iter()).for_each(|(sand, aloft)| *sand += aloft);
         maps.aloft.fill(0.0);
         self.owed += before + aloft - drift::sum(&terrain.sand);
+        self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
         let row = context.ledger.solid.row(INFO.key);
         row.deposited += aloft * terrain.cell_area();
         row.moved += aloft * terrain.cell_area();
@@ -253,7 +254,7 @@ impl Wind {
         row.eroded += slid * area;
         row.deposited += slid * area;
         self.owed -= grown;
-        self.owed = settle::repay(&mut terrain.sand, self.owed, context.tick, |_, sand| sand > 0.0);
+        self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
     }
 
     /// The ways of some of the sand in the air.
@@ -289,6 +290,11 @@ impl Wind {
         };
         starts.into_iter().map(way).filter(|track| track.len() > 2).collect()
     }
+}
+
+/// How many times as strong the wind blows under the mask.
+fn stronger(params: &Params, masked: &Params) -> f32 {
+    masked.strength / params.strength.max(f32::MIN_POSITIVE)
 }
 
 /// Looks at the ground, unless no cell has changed by more than `news` since it was last seen.

@@ -1,0 +1,343 @@
+//! Grains of the published laws. Each runs its whole life on the terrain that the grain before it left, as in the published programs.
+//!
+//! Heights, thicknesses and loads are in metres, places in cells; a cell's value stands at its whole number. A grain that reaches
+//! the border leaves the map with its load. What a grain carries when it stops is lost: that is how the laws are published, and
+//! so is what rounding takes.
+
+use std::time::Instant;
+
+use super::{INFO, Maps, Params, Weather, Wind, WindLaw, boundary::BoundaryLayer, law2020::Law2020};
+use crate::{
+    core::{rng::Stream, terrain::Terrain},
+    process::{Context, Moment},
+    simd::real::Real,
+};
+
+/// Longest track that is kept, in points.
+const LONGEST_TRACK: usize = 2000;
+/// Bits of the number of a grain's random stream below those of the tick.
+const GRAIN_BITS: u32 = 20;
+
+/// A grain on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grain<R> {
+    /// Column and row.
+    pub place: [R; 2],
+    pub height: R,
+    /// Velocity along columns, along rows and upwards, in the unit of the law.
+    pub velocity: [R; 3],
+    pub load: R,
+}
+
+impl<R: Real> Grain<R> {
+    /// An empty grain on the ground that moves with the wind.
+    pub fn new(place: [R; 2], [along, down]: [R; 2]) -> Self {
+        let zero = R::splat(0.0);
+        Self { place, height: zero, velocity: [along, down, zero], load: zero }
+    }
+
+    /// Speed, in the unit of the law.
+    #[inline(always)]
+    pub fn speed(&self) -> R {
+        let [vx, vy, vz] = self.velocity;
+        ((vx * vx + vy * vy) + vz * vz).sqrt()
+    }
+}
+
+/// State of a grain after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GrainState {
+    Moving,
+    Stopped,
+    /// It has left the map.
+    Outside,
+}
+
+/// Outcome of a step for a grain and the cell that it came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GrainStep<R> {
+    pub state: GrainState,
+    /// Index of the cell.
+    pub cell: usize,
+    /// `true` if the grain touched its ground.
+    pub touches: bool,
+    /// Rock that was turned into sand there, in metres.
+    pub worn: R,
+}
+
+/// Sums over the steps of grains, in metres times cells: what layers lost and got to their last digit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GrainTally {
+    pub steps: u64,
+    /// Sand taken off cells by grains and by sliding.
+    pub eroded: f64,
+    pub deposited: f64,
+    /// Rock that was turned into sand.
+    pub worn: f64,
+    /// Sand carried over the border.
+    pub outflow: f64,
+}
+
+impl GrainTally {
+    /// Counts a change of sand from an old to a new thickness.
+    #[inline(always)]
+    fn add<R: Into<f64>>(&mut self, old: R, new: R) {
+        let lost = old.into() - new.into();
+        self.eroded += lost.max(0.0);
+        self.deposited += (-lost).max(0.0);
+    }
+}
+
+/// The layers that grains change, row by row.
+pub(super) struct Ground<'a, R> {
+    pub bedrock: &'a mut [R],
+    pub sand: &'a mut [R],
+    /// Number of columns, and of rows.
+    pub width: usize,
+    pub rows: usize,
+}
+
+impl<'a> Ground<'a, f32> {
+    /// The layers of a terrain.
+    pub fn of(terrain: &'a mut Terrain) -> Self {
+        let (width, rows) = (terrain.width(), terrain.height());
+        Self { bedrock: &mut terrain.bedrock, sand: &mut terrain.sand, width, rows }
+    }
+}
+
+impl<R: Real + PartialOrd + Into<f64>> Ground<'_, R> {
+    /// Height of the ground in a cell.
+    #[inline(always)]
+    pub fn elevation(&self, cell: usize) -> R {
+        self.bedrock[cell] + self.sand[cell]
+    }
+
+    /// Column and row of the cell at a place on the map.
+    #[inline(always)]
+    pub fn cell(place: [R; 2]) -> [usize; 2] {
+        // Whole numbers are small on the map.
+        place.map(|part| Into::<f64>::into(part) as i32 as usize)
+    }
+
+    /// `true` if a place lies on the map, and not in the outermost `margin` cells.
+    #[inline(always)]
+    pub fn contains(&self, place: [R; 2], margin: usize) -> bool {
+        let ([x, y], margin) = (place.map(Into::<f64>::into), margin as f64);
+        x >= margin && y >= margin && x < self.width as f64 - margin && y < self.rows as f64 - margin
+    }
+
+    /// Changes the sand of a cell to a new thickness. Returns what it lost, in metres; negative if it got some.
+    #[inline(always)]
+    pub fn set_sand(&mut self, cell: usize, thickness: R, tally: &mut GrainTally) -> R {
+        let old = std::mem::replace(&mut self.sand[cell], thickness);
+        tally.add(old, thickness);
+        old - thickness
+    }
+
+    /// Lets sand slide between a cell and its neighbours, one after the other: of half the difference of height beyond `threshold`
+    /// the fraction `rate`.
+    #[inline(always)]
+    pub fn cascade(&mut self, [x, y]: [usize; 2], threshold: R, rate: R, tally: &mut GrainTally) {
+        let (zero, half) = (R::splat(0.0), R::splat(0.5));
+        let (width, rows) = (self.width, self.rows);
+        let cell = y * width + x;
+        let (rock, mut own) = (self.bedrock[cell], self.sand[cell]);
+        for (dx, dy) in [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
+            let (column, row) = (x.wrapping_add_signed(dx), y.wrapping_add_signed(dy));
+            if column >= width || row >= rows {
+                continue;
+            }
+            let other = row * width + column;
+            let theirs = self.sand[other];
+            let difference = (rock + own) - (self.bedrock[other] + theirs);
+            let excess = half * (difference.max(-difference) - threshold);
+            if excess > zero {
+                let slides = if difference > zero {
+                    rate * if own < excess { own } else { excess }
+                } else {
+                    -(rate * if theirs < excess { theirs } else { excess })
+                };
+                let left = own - slides;
+                tally.add(own, left);
+                own = left;
+                self.set_sand(other, theirs + slides, tally);
+            }
+        }
+        self.sand[cell] = own;
+    }
+}
+
+/// A published law with its constants.
+enum PublishedLaw {
+    Of2020(Law2020<f32>),
+    BoundaryLayer(BoundaryLayer),
+}
+
+impl PublishedLaw {
+    fn new(params: &Params, Weather { heading, strength }: Weather, terrain: &Terrain) -> Self {
+        let wind = heading.map(|part| part * strength);
+        match params.law {
+            WindLaw::_2020 => Self::Of2020(Law2020::new(params, wind.map(f64::from), f64::from(terrain.cell_size))),
+            WindLaw::BoundaryLayer => Self::BoundaryLayer(BoundaryLayer::new(params, wind, terrain.cell_size)),
+        }
+    }
+
+    /// Cells at the border in which a grain leaves the map.
+    fn margin(&self) -> usize {
+        match self {
+            Self::Of2020(_) => Law2020::<f32>::MARGIN,
+            Self::BoundaryLayer(_) => 0,
+        }
+    }
+
+    /// Steps after which a grain stops.
+    fn most_steps(&self, terrain: &Terrain) -> u32 {
+        match self {
+            // As published there is no such limit, but no grain may run for ever.
+            Self::Of2020(_) => 64 * (terrain.width() + terrain.height()) as u32,
+            Self::BoundaryLayer(law) => law.max_age,
+        }
+    }
+
+    /// Draws the cell in which a grain starts: any cell, or by the law of 2020 one on the borders that face the wind.
+    fn start(&self, [width, height]: [usize; 2], [cos, sin]: [f32; 2], stream: &mut Stream) -> [f32; 2] {
+        let margin = self.margin();
+        let mut draw = |side: usize| stream.below(side.saturating_sub(2 * margin).max(1)) + margin.min(side - 1);
+        let [x, y] = [width, height].map(&mut draw);
+        let upwind = |heading: f32, side: usize| {
+            if heading > 0.0 { margin.min(side - 1) } else { side.saturating_sub(1 + margin) }
+        };
+        let [x, y] = match self {
+            Self::BoundaryLayer(_) => [x, y],
+            Self::Of2020(_) => {
+                // How much wind comes in over either border.
+                let (over_columns, over_rows) = (cos.abs() * height as f32, sin.abs() * width as f32);
+                if stream.unit() * (over_columns + over_rows) < over_columns {
+                    [upwind(cos, width), y]
+                } else {
+                    [x, upwind(sin, height)]
+                }
+            }
+        };
+        [x as f32, y as f32]
+    }
+
+    /// Runs a grain until it stops or leaves the map, and shows every step to `visit`.
+    fn run(
+        &self,
+        ground: &mut Ground<'_, f32>,
+        (mut grain, most_steps): (Grain<f32>, u32),
+        stream: &mut Stream,
+        tally: &mut GrainTally,
+        mut visit: impl FnMut(GrainStep<f32>, &Grain<f32>),
+    ) {
+        if !ground.contains(grain.place, self.margin()) {
+            return;
+        }
+        for _ in 0..most_steps {
+            let step = match self {
+                Self::Of2020(law) => law.step(ground, &mut grain, tally),
+                Self::BoundaryLayer(law) => law.step(ground, &mut grain, stream, tally),
+            };
+            tally.steps += 1;
+            visit(step, &grain);
+            match step.state {
+                GrainState::Moving => {}
+                GrainState::Stopped => break,
+                GrainState::Outside => {
+                    tally.outflow += f64::from(grain.load);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The random stream of a grain.
+fn stream_of(seed: u64, tick: u64, number: u32) -> Stream {
+    Stream::new(seed, "wind-grain", (tick << GRAIN_BITS) | u64::from(number))
+}
+
+impl Wind {
+    /// Runs the grains of the tick that still wait, until a frame waits to be drawn.
+    pub(super) fn blow(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
+        let Some(weather) = self.weather else { return };
+        let terrain = &mut *context.terrain;
+        let params = &self.setup.params;
+        let law = PublishedLaw::new(params, weather, terrain);
+        let (size, most_steps) = ([terrain.width(), terrain.height()], law.most_steps(terrain));
+        let velocity = weather.heading.map(|part| part * weather.strength);
+        let (tracks, grains) = if context.watched { (params.tracks, params.per_tick) } else { (0, 1) };
+        let tracks_below = |number: u32| u64::from(tracks.min(grains)) * u64::from(number) / u64::from(grains);
+        let area = terrain.cell_area();
+        let mut ground = Ground::of(terrain);
+        let mut tally = GrainTally::default();
+        while self.waiting > 0 {
+            self.waiting -= 1;
+            let mut stream = stream_of(context.seed, context.tick, self.waiting);
+            let grain = Grain::new(law.start(size, weather.heading, &mut stream), velocity);
+            let is_tracked = tracks_below(self.waiting + 1) > tracks_below(self.waiting);
+            let mut track = vec![grain.place.map(|part| part + 0.5)];
+            law.run(&mut ground, (grain, most_steps), &mut stream, &mut tally, |step, grain| {
+                if step.touches {
+                    maps.touched[step.cell] = 1.0;
+                }
+                if step.worn > 0.0 {
+                    maps.abraded[step.cell] += step.worn;
+                }
+                if context.watched {
+                    maps.passed[step.cell] += grain.load;
+                }
+                if is_tracked && track.len() < LONGEST_TRACK {
+                    track.push(grain.place.map(|part| part + 0.5));
+                }
+            });
+            if track.len() > 2 {
+                self.tracks.push(track);
+            }
+            self.setup.counts.particles += 1;
+            if context.until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+        }
+        self.setup.counts.substeps += tally.steps;
+        let GrainTally { eroded, deposited, worn, outflow, .. } = tally;
+        let row = context.ledger.solid.row(INFO.key);
+        row.eroded += eroded * area;
+        row.deposited += deposited * area;
+        row.moved += (eroded + deposited + 2.0 * worn) * area;
+        row.outflow += outflow * area;
+        row.lost += (eroded - deposited - outflow) * area;
+    }
+
+    /// Runs one grain from a place, in cells, on a copy of the terrain; `None` in the default mode, which has no grains.
+    pub(super) fn follow_one(
+        &self,
+        terrain: &Terrain,
+        (seed, tick): (u64, u64),
+        place: [f32; 2],
+    ) -> Option<Vec<Moment>> {
+        if !self.has_grains() {
+            return None;
+        }
+        let (params, mut terrain) = (&self.setup.params, terrain.clone());
+        let weather = Weather::mean(params);
+        let law = PublishedLaw::new(params, weather, &terrain);
+        let (size, most_steps) = ([terrain.width(), terrain.height()], law.most_steps(&terrain));
+        let place = [0, 1].map(|axis| (place[axis] - 0.5).clamp(0.0, size[axis] as f32 - 1.0));
+        let grain = Grain::new(place, weather.heading.map(|part| part * weather.strength));
+        let mut ground = Ground::of(&mut terrain);
+        let mut moments = Vec::new();
+        let mut stream = stream_of(seed, tick, 0);
+        law.run(&mut ground, (grain, most_steps), &mut stream, &mut GrainTally::default(), |_, grain| {
+            moments.push(Moment {
+                place: grain.place.map(|part| part + 0.5),
+                speed: grain.speed(),
+                water: None,
+                load: grain.load,
+                capacity: None,
+            });
+        });
+        Some(moments)
+    }
+}
