@@ -6,7 +6,7 @@ use super::{
     Error,
     raster::{Expected, Raster, RasterRows},
 };
-use thalweg_sim::core::grid::Grid;
+use thalweg_sim::core::{border::Border, grid::Grid, terrain::Edge};
 
 /// What a cell without data holds in a file that does not say it.
 pub(super) const USUAL: f32 = -9999.0;
@@ -85,13 +85,9 @@ pub(super) fn filled(
 /// rings before.
 fn fill(cells: &mut Grid) {
     const UNREACHED: u32 = u32::MAX;
-    let (width, height) = (cells.width(), cells.height());
+    let border = Border { width: cells.width(), height: cells.height(), edge: Edge::Open };
     let mut distance: Vec<u32> = cells.iter().map(|value| if value.is_nan() { UNREACHED } else { 0 }).collect();
-    let neighbours = |index: usize| {
-        let (x, y) = (index % width, index / width);
-        let columns = x.saturating_sub(1)..(x + 2).min(width);
-        (y.saturating_sub(1)..(y + 2).min(height)).flat_map(move |y| columns.clone().map(move |x| y * width + x))
-    };
+    let neighbours = |index: usize| border.neighbours(index).map(|(_, other)| other);
     let borders = |index: &usize| distance[*index] == 0 && neighbours(*index).any(|other| distance[other] == UNREACHED);
     let mut ring: Vec<usize> = (0..cells.len()).filter(borders).collect();
     for steps in 1.. {

@@ -1,7 +1,7 @@
 //! Height and colours in which the relief of a person's own map can be read.
 
 use super::session::Session;
-use thalweg_sim::core::grid::Grid;
+use thalweg_sim::core::{analysis::gradient, border::Border, grid::Grid};
 
 /// The relief is drawn at most as high as this share of the map's shorter side.
 const RELIEF: f32 = 0.08;
@@ -20,7 +20,7 @@ impl Session {
         let (low, high) = heights.min_max();
         let fits = |times: &f32| (high - low) * times <= RELIEF * side;
         let times = EXAGGERATIONS.into_iter().rev().find(fits).filter(|_| high > low).unwrap_or(1.0);
-        let steep = upright_of_steepest(heights, cell_size / times).clamp(UPRIGHT.0, UPRIGHT.1);
+        let steep = upright_of_steepest(heights, Border::of(terrain), cell_size / times).clamp(UPRIGHT.0, UPRIGHT.1);
         self.look.vertical_exaggeration = times;
         self.look.steep_threshold = (100.0 * steep).round() / 100.0;
         // Grass in the sun: the article's green is too loud for real land.
@@ -30,16 +30,10 @@ impl Session {
 }
 
 /// The vertical part of the normal below which [`STEEP`] of the ground lies.
-fn upright_of_steepest(heights: &Grid, cell_size: f32) -> f32 {
-    let (width, height) = (heights.width(), heights.height());
-    let rise = |before: (usize, usize), after: (usize, usize)| {
-        let cells = (after.0 - before.0) + (after.1 - before.1);
-        (heights.at(after.0, after.1) - heights.at(before.0, before.1)) / (cells.max(1) as f32 * cell_size)
-    };
+fn upright_of_steepest(heights: &Grid, border: Border, cell_size: f32) -> f32 {
     let upright = |cell: usize| {
-        let (x, y) = (cell % width, cell / width);
-        let right = rise((x.saturating_sub(1), y), ((x + 1).min(width - 1), y));
-        let down = rise((x, y.saturating_sub(1)), (x, (y + 1).min(height - 1)));
+        let place = [cell % border.width, cell / border.width];
+        let [right, down] = gradient(border, cell_size, place, |x, y| heights.at(x, y));
         1.0 / (1.0 + right * right + down * down).sqrt()
     };
     let mut all: Vec<f32> = (0..heights.len()).map(upright).collect();

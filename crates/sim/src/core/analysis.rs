@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{
+    border::{Border, DISTANCES, STEPS},
     grid::Grid,
     terrain::{Edge, Terrain},
 };
@@ -10,17 +11,25 @@ use super::{
 /// Slope that counts as level where a wetness is computed, as a tangent.
 const LEVEL: f32 = 1e-3;
 
-/// Differences of height along columns and rows, as slopes; at the border one-sided, on a map that goes round across it.
-fn slopes(ground: impl Fn(usize, usize) -> f32, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
-    let along = |place: usize, count: usize, at: &dyn Fn(usize) -> f32| {
+/// Returns the gradient of the ground along columns and rows, as tangents: central differences, one-sided at the border of a map that
+/// is not periodic.
+#[inline]
+pub fn gradient(border: Border, cell_size: f32, [x, y]: [usize; 2], ground: impl Fn(usize, usize) -> f32) -> [f32; 2] {
+    let beside = |place: usize, count: usize| {
         // A cell is not its own neighbour's neighbour.
-        let edge = if count > 2 { terrain.edge } else { Edge::Wall };
+        let edge = if count > 2 { border.edge } else { Edge::Wall };
         let beside = [-1, 1].map(|step| edge.index(place as isize + step, count));
         let span = beside.iter().flatten().count().max(1) as f32;
-        let [before, after] = beside.map(|place_beside| at(place_beside.unwrap_or(place)));
-        (after - before) / (span * terrain.cell_size)
+        (beside.map(|other| other.unwrap_or(place)), span * cell_size)
     };
-    [along(x, terrain.width(), &|column| ground(column, y)), along(y, terrain.height(), &|row| ground(x, row))]
+    let ([left, right], across) = beside(x, border.width);
+    let ([above, below], down) = beside(y, border.height);
+    [(ground(right, y) - ground(left, y)) / across, (ground(x, below) - ground(x, above)) / down]
+}
+
+/// Returns the angle of a slope, in degrees, from its gradient.
+pub fn slope_angle([along_x, along_y]: [f32; 2]) -> f32 {
+    libm::atanf(libm::hypotf(along_x, along_y)).to_degrees()
 }
 
 fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
@@ -34,46 +43,50 @@ fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
 
 /// Angle of the ground, in degrees.
 pub fn slope(terrain: &Terrain) -> Grid {
-    let ground = terrain.ground();
-    each(&ground, |x, y| {
-        let [along_x, along_y] = slopes(|x, y| ground.at(x, y), terrain, x, y);
-        angle(along_x, along_y)
-    })
+    let (ground, border) = (terrain.ground(), Border::of(terrain));
+    each(&ground, |x, y| slope_angle(gradient(border, terrain.cell_size, [x, y], |x, y| ground.at(x, y))))
 }
 
 /// Angle of the ground in a cell, in degrees.
 pub fn slope_at(terrain: &Terrain, x: usize, y: usize) -> f32 {
-    let [along_x, along_y] = slopes(|x, y| terrain.bedrock.at(x, y) + terrain.sand.at(x, y), terrain, x, y);
-    angle(along_x, along_y)
-}
-
-/// How much lower than a cell its neighbours lie at most, in metres by the length of a cell; 0 in a pit.
-pub fn steepest_fall(terrain: &Terrain, x: usize, y: usize) -> f32 {
     let ground = |x: usize, y: usize| terrain.bedrock.at(x, y) + terrain.sand.at(x, y);
-    let (here, mut most) = (ground(x, y), 0.0_f32);
-    for (down, right) in (-1..=1).flat_map(|down| (-1..=1).map(move |right| (down, right))) {
-        let row = terrain.edge.index(y as isize + down, terrain.height());
-        let column = terrain.edge.index(x as isize + right, terrain.width());
-        if let (Some(row), Some(column)) = (row, column) {
-            let farther = if down != 0 && right != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
-            most = most.max((here - ground(column, row)) / farther);
-        }
-    }
-    most
+    slope_angle(gradient(Border::of(terrain), terrain.cell_size, [x, y], ground))
 }
 
-fn angle(along_x: f32, along_y: f32) -> f32 {
-    libm::atanf(libm::hypotf(along_x, along_y)).to_degrees()
+/// Returns the steepest fall from a cell to one of its eight neighbours, in metres per cell; 0 in a pit.
+pub fn steepest_fall(terrain: &Terrain, cell: usize) -> f32 {
+    let ground = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell];
+    let falls = Border::of(terrain).neighbours(cell).map(|(step, other)| {
+        let distance = DISTANCES[usize::from(step & 1)] as f32;
+        (ground(cell) - ground(other)) / distance
+    });
+    falls.fold(0.0, f32::max)
+}
+
+/// Returns the number of pits, cells that all of their eight neighbours overtop, and that of the cells that have eight neighbours.
+pub fn count_pits(ground: &[f32], border: Border) -> [usize; 2] {
+    let mut counts = [0; 2];
+    for cell in 0..ground.len() {
+        let (mut neighbours, mut overtopped) = (0, true);
+        for (_, other) in border.neighbours(cell) {
+            neighbours += 1;
+            overtopped &= ground[other] > ground[cell];
+        }
+        let is_inner = neighbours == STEPS.len();
+        counts = [counts[0] + usize::from(is_inner && overtopped), counts[1] + usize::from(is_inner)];
+    }
+    counts
 }
 
 /// Normals of the ground: to the right in the picture, up in the picture, out of the ground.
 pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
-    let ground = terrain.ground();
+    let (ground, border) = (terrain.ground(), Border::of(terrain));
     let width = ground.width();
     (0..ground.len())
         .into_par_iter()
         .map(|index| {
-            let [along_x, along_y] = slopes(|x, y| ground.at(x, y), terrain, index % width, index / width);
+            let place = [index % width, index / width];
+            let [along_x, along_y] = gradient(border, terrain.cell_size, place, |x, y| ground.at(x, y));
             let up = 1.0 / (1.0 + along_x * along_x + along_y * along_y).sqrt();
             [-along_x * up, along_y * up, up]
         })
@@ -83,20 +96,15 @@ pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
 /// Number of cells whose water passes each cell, itself among them: water leaves a cell to all that lie lower, more to
 /// steeper ones. It ends in pits.
 fn passing(terrain: &Terrain) -> Grid {
-    let ground = terrain.ground();
-    let (width, height) = (ground.width(), ground.height());
+    let (ground, border) = (terrain.ground(), Border::of(terrain));
     let mut order: Vec<u32> = (0..ground.len() as u32).collect();
     order.par_sort_by(|a, b| ground[*b as usize].total_cmp(&ground[*a as usize]).then(a.cmp(b)));
     let mut water = vec![1.0_f64; ground.len()];
     for index in order.into_iter().map(|index| index as usize) {
-        let (x, y) = ((index % width) as isize, (index / width) as isize);
         let mut lower = [(0_usize, 0.0_f64); 8];
         let (mut count, mut whole) = (0, 0.0);
-        for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {
-            let place = terrain.edge.index(x + dx, width).zip(terrain.edge.index(y + dy, height));
-            let Some((to_x, to_y)) = place else { continue };
-            let to = to_y * width + to_x;
-            let falls = f64::from(ground[index] - ground[to]) / f64::from((dx * dx + dy * dy) as f32).sqrt();
+        for (step, to) in border.neighbours(index) {
+            let falls = f64::from(ground[index] - ground[to]) / DISTANCES[usize::from(step & 1)];
             if falls > 0.0 {
                 // Steeper ones get more than their share: it keeps rivers narrow.
                 let share = falls * falls.sqrt();
@@ -122,10 +130,10 @@ pub fn flow(terrain: &Terrain) -> Grid {
 
 /// How wet the ground is by its shape: the logarithm of the area above per metre of width, over the slope.
 pub fn wetness(terrain: &Terrain) -> Grid {
-    let ground = terrain.ground();
+    let (ground, border) = (terrain.ground(), Border::of(terrain));
     let passing = passing(terrain);
     each(&ground, |x, y| {
-        let [along_x, along_y] = slopes(|x, y| ground.at(x, y), terrain, x, y);
+        let [along_x, along_y] = gradient(border, terrain.cell_size, [x, y], |x, y| ground.at(x, y));
         libm::logf(passing.at(x, y) * terrain.cell_size / libm::hypotf(along_x, along_y).max(LEVEL))
     })
 }

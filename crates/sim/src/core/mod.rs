@@ -2,6 +2,7 @@
 
 pub mod aligned;
 pub mod analysis;
+pub mod border;
 pub mod bounds;
 pub mod grid;
 pub mod ledger;

@@ -2,6 +2,7 @@
 
 pub mod breach;
 pub mod drainage;
+pub mod flood;
 pub mod network;
 
 /// Drainage area from which on a cell counts as a channel, in cells.

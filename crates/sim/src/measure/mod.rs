@@ -37,15 +37,8 @@ pub use self::{
     study::Study,
 };
 use crate::{
-    core::{
-        grid::Grid,
-        terrain::{Edge, Terrain},
-    },
-    hydrology::{
-        CHANNEL,
-        drainage::{Drainage, STEPS, neighbour},
-    },
-    simd::stencil::Border,
+    core::{analysis::count_pits, border::Border, grid::Grid, terrain::Terrain},
+    hydrology::{CHANNEL, drainage::Drainage},
 };
 
 /// Memory that [`Measures::of`] takes for each cell, in bytes.
@@ -88,11 +81,12 @@ impl Measures {
         inverted.sand.fill(0.0);
         inverted.bedrock.iter_mut().zip(ground.iter()).for_each(|(height, ground)| *height = -ground);
         let hills = self::depressions(&inverted.ground(), &Drainage::of(&inverted));
+        let [pits, inner] = count_pits(&ground, Border::of(terrain));
         let (low, high) = ground.min_max();
         let mean = ground.total() / ground.len().max(1) as f64;
         let span = f64::from(high) - f64::from(low);
         Self {
-            pits: pits(&ground, terrain.edge),
+            pits: pits as f64 / inner.max(1) as f64,
             depressions,
             against_inverted: if depressions == 0.0 { 0.0 } else { depressions / hills },
             uphill: channels.uphill(),
@@ -104,19 +98,6 @@ impl Measures {
             hypsometric_integral: if span > 0.0 { (mean - f64::from(low)) / span } else { 0.5 },
         }
     }
-}
-
-/// Share of the inner cells that all eight neighbours overtop.
-pub fn pits(ground: &Grid, edge: Edge) -> f64 {
-    let border = Border { width: ground.width(), height: ground.height(), edge };
-    let (mut inner, mut pits) = (0_usize, 0_usize);
-    for cell in 0..ground.len() {
-        let around: Option<Vec<usize>> = (0..STEPS.len() as u8).map(|step| neighbour(border, cell, step)).collect();
-        let Some(around) = around else { continue };
-        inner += 1;
-        pits += usize::from(around.iter().all(|&other| ground[other] > ground[cell]));
-    }
-    pits as f64 / inner.max(1) as f64
 }
 
 /// Share of the cells over which water would stand.

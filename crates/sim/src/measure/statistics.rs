@@ -1,6 +1,10 @@
 //! What can be said of a terrain in a few numbers and one curve.
 
-use crate::core::terrain::Terrain;
+use crate::core::{
+    analysis::{count_pits, gradient, slope_angle},
+    border::Border,
+    terrain::Terrain,
+};
 
 /// Bins of the hypsometric curve and of the slopes.
 pub const BINS: usize = 64;
@@ -16,7 +20,7 @@ pub struct Statistics {
     pub deviation: f64,
     /// Mean slope, as the mean angle in degrees.
     pub slope: f64,
-    /// Cells that all eight neighbours overtop: hollows in which water would stand.
+    /// Number of pits, cells that all eight neighbours overtop.
     pub pits: usize,
     /// Volume that lies lower than at the start, and volume that lies higher, in cubic metres.
     pub cut_and_fill: (f64, f64),
@@ -29,9 +33,9 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Measures a terrain. Slopes are central differences, one-sided at the border.
+    /// Measures a terrain.
     pub fn of(terrain: &Terrain) -> Self {
-        let ground = terrain.ground();
+        let (ground, border) = (terrain.ground(), Border::of(terrain));
         let (width, height) = (ground.width(), ground.height());
         let count = ground.len().max(1) as f64;
         let range = ground.min_max();
@@ -46,18 +50,10 @@ impl Statistics {
                 own.hypsometry[level.min(BINS - 1)] += 1.0 / count;
                 let off = f64::from(here) - mean;
                 squares += off * off;
-                let (left, right) = (x.saturating_sub(1), (x + 1).min(width - 1));
-                let (up, down) = (y.saturating_sub(1), (y + 1).min(height - 1));
-                let along = |to: f32, from: f32, cells: usize| (to - from) / (cells.max(1) as f32 * terrain.cell_size);
-                let dx = along(ground[y * width + right], ground[y * width + left], right - left);
-                let dy = along(ground[down * width + x], ground[up * width + x], down - up);
-                let angle = f64::from(libm::atanf(libm::hypotf(dx, dy)).to_degrees());
+                let gradient = gradient(border, terrain.cell_size, [x, y], |x, y| ground.at(x, y));
+                let angle = f64::from(slope_angle(gradient));
                 angles += angle;
                 own.slopes[((angle / 90.0 * BINS as f64) as usize).min(BINS - 1)] += 1.0 / count;
-                let inside = x > 0 && y > 0 && x + 1 < width && y + 1 < height;
-                let overtopped =
-                    || (up..=down).all(|j| (left..=right).all(|i| (i, j) == (x, y) || ground[j * width + i] > here));
-                own.pits += usize::from(inside && overtopped());
                 let change = f64::from(here - terrain.start[y * width + x]) * terrain.cell_area();
                 own.cut_and_fill.0 += (-change).max(0.0);
                 own.cut_and_fill.1 += change.max(0.0);
@@ -68,6 +64,7 @@ impl Statistics {
         for bin in (0..BINS - 1).rev() {
             own.hypsometry[bin] += own.hypsometry[bin + 1];
         }
+        [own.pits, _] = count_pits(&ground, border);
         own.deviation = (squares / count).sqrt();
         own.slope = angles / count;
         own.sandy = sandy as f64 / count;

@@ -52,7 +52,7 @@ impl Cell<'_> {
     /// The steepest fall to one of the eight neighbours, as a slope; 0 in a pit.
     pub fn slope(&self) -> f64 {
         let [x, y] = self.place;
-        f64::from(steepest_fall(self.terrain, x, y)) / f64::from(self.terrain.cell_size)
+        f64::from(steepest_fall(self.terrain, self.terrain.bedrock.index(x, y))) / f64::from(self.terrain.cell_size)
     }
 
     /// A number of a process as the mask makes it here.

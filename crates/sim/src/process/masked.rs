@@ -14,15 +14,13 @@ use bevy_reflect::structs::Struct;
 
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
     params::{Value, multiplied, walk},
     process::Mode,
-    simd::{
-        cells::Cells,
-        stencil::{Border, Ring},
-    },
+    simd::{cells::Cells, stencil::Ring},
 };
 
 /// Makes a struct `Factors`: one factor for each of the parameters named, by the same name.

@@ -1,9 +1,10 @@
 //! The eight neighbours of a cell: sums over them, in an order that a turned map shares, and those beyond the border.
 
 use super::{cells::Cells, stencil::Nine};
+use crate::core::border::{DISTANCES, OPPOSITES, STEPS};
 
-/// How much farther neighbours of both kinds are: beside, and across the corner.
-pub const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
+/// Distances of neighbours of both kinds in single precision: beside, and across the corner.
+pub const FARTHER: [f32; 2] = [DISTANCES[0] as f32, DISTANCES[1] as f32];
 
 /// Differences of height at which sand lies on neighbours of both kinds, by its angle of repose in degrees.
 pub fn at_repose(angle: f32, cell_size: f32) -> [f32; 2] {
@@ -73,16 +74,15 @@ pub fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize, side:
 /// across the corner, and which of the four it is.
 #[inline]
 pub fn for_border(y: usize, (width, height): (usize, usize), mut visit: impl FnMut(usize, usize, usize)) {
-    const STEPS: [[(isize, isize); 4]; 2] = [[(-1, 0), (1, 0), (0, -1), (0, 1)], [(-1, -1), (1, 1), (1, -1), (-1, 1)]];
-    let inside = |x: usize, (dx, dy): (isize, isize)| {
+    let inside = |x: usize, [dx, dy]: [isize; 2]| {
         x.checked_add_signed(dx).is_some_and(|x| x < width) && y.checked_add_signed(dy).is_some_and(|y| y < height)
     };
     // Of a row in the middle only the ends lie at the border.
     let step = if y == 0 || y + 1 == height { 1 } else { (width - 1).max(1) };
     for x in (0..width).step_by(step) {
-        for (kind, steps) in STEPS.iter().enumerate() {
-            for (side, &way) in steps.iter().enumerate() {
-                if !inside(x, way) {
+        for (kind, steps) in OPPOSITES.iter().enumerate() {
+            for (side, &step) in steps.iter().enumerate() {
+                if !inside(x, STEPS[usize::from(step)]) {
                     visit(x, kind, side);
                 }
             }

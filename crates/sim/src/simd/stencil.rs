@@ -4,41 +4,7 @@ use super::{
     cells::{Cells, MOST},
     strip::Strip,
 };
-use crate::core::{
-    aligned::Aligned,
-    terrain::{Edge, Terrain},
-};
-
-/// The border of a map, as the windows see it.
-#[derive(Clone, Copy, Debug)]
-pub struct Border {
-    /// Columns.
-    pub width: usize,
-    /// Rows.
-    pub height: usize,
-    /// What lies beyond.
-    pub edge: Edge,
-}
-
-impl Border {
-    /// The row of the map that a row beyond a border that wraps is.
-    #[inline(always)]
-    pub fn on_map(&self, y: isize) -> usize {
-        Edge::Wrap.nearest(y, self.height)
-    }
-
-    /// The cell so many columns to the right of a cell and so many rows below it, if it is on the map.
-    pub fn moved(&self, cell: usize, [right, down]: [isize; 2]) -> Option<usize> {
-        let column = self.edge.index((cell % self.width) as isize + right, self.width)?;
-        let row = self.edge.index((cell / self.width) as isize + down, self.height)?;
-        Some(row * self.width + column)
-    }
-
-    /// The border of a terrain.
-    pub fn of(terrain: &Terrain) -> Self {
-        Self { width: terrain.width(), height: terrain.height(), edge: terrain.edge }
-    }
-}
+use crate::core::{aligned::Aligned, border::Border, terrain::Edge};
 
 /// Quantities of the cells of a map, computed row by row. The methods are inlined into the pass, so that they use its vector
 /// unit.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::stencil::Border;
+use crate::core::border::Border;
 use crate::core::{aligned::Aligned, terrain::Edge};
 
 /// Rows in a strip of a map of so many: many enough that few are computed twice, few enough that several threads have work.

@@ -125,11 +125,8 @@ impl Simulation {
             Quantity::Steepness => {
                 let talus = self.slots.iter().find_map(|slot| slot.process.map(Map::Talus, terrain));
                 let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);
-                let cells = (0..width * height).map(|index| {
-                    let (x, y) = (index % width, index / width);
-                    steepest_fall(terrain, x, y) / (terrain.cell_size * stands(index))
-                });
-                cells.collect()
+                let cells = 0..width * height;
+                cells.map(|cell| steepest_fall(terrain, cell) / (terrain.cell_size * stands(cell))).collect()
             }
         };
         Grid::from_cells(width, height, cells)

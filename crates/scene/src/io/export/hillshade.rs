@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use crate::{io::JobProgress, look::Look};
-use thalweg_sim::core::grid::Grid;
+use thalweg_sim::core::{
+    border::{DISTANCES, STEPS},
+    grid::Grid,
+};
 
 /// Distances, in cells, at which ground that hides the sky is looked for.
 const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];
@@ -145,8 +148,8 @@ fn sunlit(ground: &Grid, [x, y]: [f32; 2], sun: [f32; 3], steepness: f32, highes
 fn openness(at: impl Fn(isize, isize) -> f32, steepness: f32) -> f32 {
     let here = at(0, 0);
     let mut seen = 0.0;
-    for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {
-        let length = ((dx * dx + dy * dy) as f32).sqrt();
+    for (number, [dx, dy]) in STEPS.into_iter().enumerate() {
+        let length = DISTANCES[number & 1] as f32;
         let mut horizon = 0.0_f32;
         for radius in OPENNESS_RADII {
             let rise = (at(dx * radius, dy * radius) - here) * steepness;

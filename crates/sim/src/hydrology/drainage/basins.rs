@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Drainage, NONE, Search, step_from};
-use crate::simd::stencil::Border;
+use crate::core::border::Border;
 
 /// Rows of a strip.
 pub(super) const ROWS: usize = 32;

@@ -9,7 +9,7 @@ use super::{
     receivers::{pad, row_of},
     step_from,
 };
-use crate::simd::stencil::Border;
+use crate::{core::border::Border, hydrology::flood::ordered};
 
 /// Beyond the border lies no hollow.
 const NOWHERE: u32 = u32::MAX;
@@ -29,12 +29,6 @@ pub(super) struct Pass {
     cell: u32,
     step: u8,
     hollows: [u32; 2],
-}
-
-/// A whole number that is larger for a larger number.
-fn ordered(number: f32) -> i32 {
-    let bits = number.to_bits() as i32;
-    bits ^ ((bits >> 31) as u32 >> 1) as i32
 }
 
 /// Finds the lowest passes between hollows that have a cell in these rows, each at least once.

@@ -22,19 +22,13 @@ mod receivers;
 mod tests;
 mod trees;
 
-use crate::{
-    core::{
-        grid::Grid,
-        terrain::{Edge, Terrain},
-    },
-    simd::stencil::Border,
+use crate::core::{
+    border::{Border, DISTANCES, STEPS},
+    grid::Grid,
+    terrain::{Edge, Terrain},
 };
 
 pub use self::{receivers::Diagonal, trees::Order};
-
-/// Steps to the eight neighbours, counted round from that of the next column: even numbers lie beside, odd ones across a
-/// corner, and `k ^ 4` is the step back.
-pub const STEPS: [(isize, isize); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
 
 /// The step of a cell that gives its water to none.
 const NONE: u8 = 8;
@@ -220,7 +214,7 @@ impl Drainage {
     /// How far the receiver is, in cells.
     #[inline(always)]
     pub fn distance(&self, cell: usize) -> f64 {
-        if self.to[cell] & 1 == 1 { std::f64::consts::SQRT_2 } else { 1.0 }
+        DISTANCES[usize::from(self.to[cell] & 1)]
     }
 
     /// The cells that give their water to this one.
@@ -244,7 +238,7 @@ impl Drainage {
 
     /// Whether any neighbour of a cell lies lower, on this ground.
     pub fn falls(&self, cell: usize, ground: &[f32]) -> bool {
-        (0..8).filter_map(|step| neighbour(self.border, cell, step)).any(|other| ground[other] < ground[cell])
+        self.border.neighbours(cell).any(|(_, other)| ground[other] < ground[cell])
     }
 
     /// How deep water would stand in the hollows of this ground, in metres.
@@ -266,20 +260,11 @@ impl Drainage {
 /// The cell that a step leads to, which does not leave a map whose border does not wrap.
 #[inline(always)]
 fn step_from(border: Border, cell: usize, step: u8) -> usize {
-    let (dx, dy) = STEPS[step as usize];
+    let [dx, dy] = STEPS[usize::from(step)];
     if border.edge == Edge::Wrap {
         let (x, y) = ((cell % border.width) as isize + dx, (cell / border.width) as isize + dy);
         border.on_map(y) * border.width + Edge::Wrap.nearest(x, border.width)
     } else {
         (cell as isize + dy * border.width as isize + dx) as usize
     }
-}
-
-/// The cell that a step leads to; none beyond the border.
-pub fn neighbour(border: Border, cell: usize, step: u8) -> Option<usize> {
-    let (dx, dy) = STEPS[step as usize];
-    let (x, y) = ((cell % border.width) as isize + dx, (cell / border.width) as isize + dy);
-    let to = border.edge.index(y, border.height)? * border.width + border.edge.index(x, border.width)?;
-    // On a map that goes round and is one cell wide, a cell is its own neighbour.
-    (to != cell).then_some(to)
 }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{NONE, STEPS, neighbour};
+use super::NONE;
 use crate::{
-    core::terrain::Edge,
-    simd::{
-        real::{Kernel, with_eight_lanes},
-        stencil::Border,
+    core::{
+        border::{Border, DISTANCES, STEPS},
+        terrain::Edge,
     },
+    simd::real::{Kernel, with_eight_lanes},
 };
 
 /// How long a diagonal is, in cells, where neighbours are compared.
@@ -41,7 +41,7 @@ impl Diagonal {
     #[inline(always)]
     pub(super) fn draw(self, cell: u32) -> f32 {
         match self {
-            Self::Plain => 2.0 - std::f32::consts::SQRT_2,
+            Self::Plain => 2.0 - DISTANCES[1] as f32,
             Self::Random(key) => (mixed(cell, key) >> 8) as f32 * (LARGEST / (1 << 24) as f32),
         }
     }
@@ -104,8 +104,8 @@ pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal:
 /// The step to the neighbour on a cell's own level with the lowest lot, if that is below the cell's own.
 fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> u8 {
     let lot = |cell: usize| (diagonal.lot(cell as u32), cell);
-    let beside = (0..8).filter_map(|step| neighbour(border, cell, step).map(|other| (other, step)));
-    let level = beside.filter(|&(other, _)| ground[other] == ground[cell]).map(|(other, step)| (lot(other), step));
+    let level = border.neighbours(cell).filter(|&(_, other)| ground[other] == ground[cell]);
+    let level = level.map(|(step, other)| (lot(other), step));
     level.min().filter(|&(other, _)| other < lot(cell)).map_or(NONE, |(_, step)| step)
 }
 
@@ -131,7 +131,7 @@ impl Kernel for Steepest<'_> {
             *best = 1.0 / (2.0 - diagonal.draw(first + x as u32));
         }
         let here = &rows[1][1..=width];
-        let around: [&[f32]; 8] = STEPS.map(|(dx, dy)| &rows[(1 + dy) as usize][(1 + dx) as usize..][..width]);
+        let around: [&[f32]; 8] = STEPS.map(|[dx, dy]| &rows[(1 + dy) as usize][(1 + dx) as usize..][..width]);
         for x in 0..width {
             let across = best[x];
             let (mut most, mut way) = (0.0, u32::from(NONE));
@@ -159,7 +159,7 @@ pub(super) fn turn_round(border: Border, rows: Range<usize>, to: &[u8], from: &m
                 pad(border, row_of(border, to, y + dy), NONE, padded);
             }
             from.fill(0);
-            for (number, (dx, dy)) in STEPS.iter().enumerate() {
+            for (number, [dx, dy]) in STEPS.iter().enumerate() {
                 let row = &padded[(1 + dy) as usize][(1 + dx) as usize..][..width];
                 let back = number as u8 ^ 4;
                 from.iter_mut().zip(row).for_each(|(from, &to)| *from |= u8::from(to == back) << number);

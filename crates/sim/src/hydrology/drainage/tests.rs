@@ -1,9 +1,10 @@
 //! Every cell drains, over the lowest passes, whatever the ground.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
-
 use super::*;
-use crate::core::{rng::Stream, terrain::Edge};
+use crate::{
+    core::{rng::Stream, terrain::Edge},
+    hydrology::flood::Flood,
+};
 
 const EDGES: [Edge; 3] = [Edge::Open, Edge::Wall, Edge::Wrap];
 
@@ -16,26 +17,6 @@ fn drainage(ground: &Grid, edge: Edge, diagonal: Diagonal) -> Drainage {
     let mut drainage = Drainage::new(Border { width: ground.width(), height: ground.height(), edge });
     drainage.find(ground, diagonal);
     drainage
-}
-
-/// Level of the water over every cell when the map is under as much as can stand on it: flooded from the outlets inwards, the lowest
-/// cell first (Barnes et al. 2014).
-fn flooded(ground: &Grid, drainage: &Drainage) -> Vec<f32> {
-    let mut level = vec![f32::NAN; ground.len()];
-    let mut heap = BinaryHeap::new();
-    for &outlet in drainage.outlets() {
-        level[outlet as usize] = ground[outlet as usize];
-        heap.push(Reverse((ground[outlet as usize].to_bits(), outlet as usize)));
-    }
-    while let Some(Reverse((_, cell))) = heap.pop() {
-        for other in (0..8).filter_map(|step| neighbour(drainage.border(), cell, step)) {
-            if level[other].is_nan() {
-                level[other] = ground[other].max(level[cell]);
-                heap.push(Reverse((level[other].to_bits(), other)));
-            }
-        }
-    }
-    level
 }
 
 #[test]
@@ -60,7 +41,9 @@ fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
                     seen[cell as usize] = true;
                 }
                 assert!(seen.iter().all(|&seen| seen), "{edge:?}: cells do not drain");
-                let level = flooded(&ground, &found);
+                let outlets = found.outlets().iter().map(|&outlet| (outlet as usize, f32::NEG_INFINITY));
+                let around = |cell: usize| found.border().neighbours(cell).map(|(_, other)| other);
+                let level = Flood::new(&ground, outlets, around).levels;
                 let lakes = found.lakes(&ground);
                 let same = lakes
                     .iter()
@@ -117,7 +100,7 @@ fn water_runs_down_a_plane_in_its_direction_whatever_that_is() {
         for key in 0..8 {
             let found = drainage(&plane, Edge::Open, Diagonal::Random(key * 0x9E37_79B9_7F4A_7C15));
             for cell in (0..plane.len()).filter(|&cell| found.to[cell] != NONE) {
-                let (x, y) = STEPS[found.to[cell] as usize];
+                let [x, y] = STEPS[found.to[cell] as usize];
                 (dx, dy) = (dx + x as f32, dy + y as f32);
             }
         }

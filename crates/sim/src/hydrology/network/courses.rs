@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 
 use super::{Network, Orders, Place, Reach, RiverParams, smooth, unrolled};
 use crate::{
-    core::{grid::Grid, terrain::Terrain},
+    core::{
+        border::{Border, STEPS},
+        grid::Grid,
+        terrain::Terrain,
+    },
     hydrology::drainage::Drainage,
-    simd::stencil::Border,
 };
 
 /// Water that passes each cell, in cubic metres per second, and that water times its direction.
@@ -25,9 +28,6 @@ const SHORTEST: usize = 6;
 /// Cells up and down a line over which its discharge is a mean.
 const EVEN: usize = 3;
 const NONE: u32 = u32::MAX;
-
-/// The eight directions, in the order of their angles from the map's right towards its lower side.
-const TURNS: [[isize; 2]; 8] = [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]];
 
 /// What lines are traced by.
 struct Flow {
@@ -84,7 +84,7 @@ impl Flow {
         let towards = |[x, y]: [isize; 2], [along, down]: [f32; 2]| {
             (x as f32 * along + y as f32 * down) / ((x * x + y * y) as f32).sqrt()
         };
-        let ahead = TURNS.into_iter().filter(|&turn| towards(turn, heading) > 0.3);
+        let ahead = STEPS.into_iter().filter(|&turn| towards(turn, heading) > 0.3);
         let cells = ahead.filter_map(|turn| {
             let next = self.border.moved(cell, turn)?;
             let own = self.heading(next)?.map(|part| if upstream { -part } else { part });
@@ -272,9 +272,9 @@ mod tests {
         let border = Border { width: size[0], height: size[1], edge };
         let mut maps = [(); 3].map(|()| Grid::filled(size[0], size[1], 0.0));
         for (water, line) in lines {
-            const STEPS: usize = 4000;
-            for step in 0..STEPS {
-                let [from, to] = [step, step + 1].map(|step| line(step as f32 / STEPS as f32));
+            const PARTS: usize = 4000;
+            for part in 0..PARTS {
+                let [from, to] = [part, part + 1].map(|part| line(part as f32 / PARTS as f32));
                 let way = [to[0] - from[0], to[1] - from[1]];
                 let length = way[0].hypot(way[1]);
                 // Per cell along the axis that it mostly follows.

@@ -3,7 +3,10 @@
 use rayon::prelude::*;
 
 use super::{Land, Rivers};
-use crate::{core::grid::Grid, hydrology::HEAVY_RAIN, simd::stencil::Border};
+use crate::{
+    core::{border::Border, grid::Grid},
+    hydrology::HEAVY_RAIN,
+};
 
 impl Land {
     /// The direction of the water of each cell as a part to the right and a part down the map, together of length 1, or 0 where none

@@ -24,11 +24,11 @@ pub use self::courses::Streams;
 use super::{HEAVY_RAIN, drainage::Drainage};
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
     params::{choice, knob},
-    simd::stencil::Border,
 };
 
 /// Exponents of width and depth over discharge.

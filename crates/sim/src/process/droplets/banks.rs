@@ -17,8 +17,14 @@ use rayon::prelude::*;
 
 use super::ground::{Ground, Rimmed};
 use crate::{
-    core::tiles::{CellSet, SIDE, Tiling},
-    simd::real::{Kernel, LANES, Lanes, with_eight_lanes},
+    core::{
+        border::STEPS,
+        tiles::{CellSet, SIDE, Tiling},
+    },
+    simd::{
+        around::FARTHER,
+        real::{Kernel, LANES, Lanes, with_eight_lanes},
+    },
 };
 
 /// Most rounds after a wave; what is left over then is left to those that dig there again.
@@ -36,8 +42,9 @@ const BAND: usize = 4;
 /// So many tiles ahead a thread asks for what it reads.
 const AHEAD: usize = 2;
 
-/// The cells around one, as columns and rows from it.
-pub(super) const AROUND: [[i32; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
+/// Steps to the eight neighbours, row by row.
+pub(super) const AROUND: [[isize; 2]; 8] =
+    [STEPS[5], STEPS[6], STEPS[7], STEPS[4], STEPS[0], STEPS[3], STEPS[2], STEPS[1]];
 
 /// The steepest that ground stands beside where droplets dig, as tangents.
 #[derive(Clone, Copy, Debug)]
@@ -161,12 +168,12 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
     let at_border = ground.is_at_border(tile);
     // For each of the cells around, where it stands too steep.
     let mut steep = [0; AROUND.len()];
-    let far = |[across, down]: [i32; 2]| size * if across != 0 && down != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
+    let far = |[across, down]: [isize; 2]| size * FARTHER[usize::from(across != 0 && down != 0)];
     for row in (0..SIDE).filter(|row| cells >> (row * SIDE) & ((1 << SIDE) - 1) != 0) {
-        let here = row_of(&heights, row as i32, 0);
+        let here = row_of(&heights, row as isize, 0);
         let room = before[row].above(here + Lanes([LEAST_ROOM * size; LANES]));
         for (steep, [across, down]) in steep.iter_mut().zip(AROUND) {
-            let rise = row_of(&heights, row as i32 + down, across) - here;
+            let rise = row_of(&heights, row as isize + down, across) - here;
             let above = rise.above(Lanes([stands.sand * far([across, down]) + TOLERANCE * size; LANES])).and(room);
             *steep |= above.bits() << (row * SIDE);
         }
@@ -187,7 +194,7 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
             if steep >> cell & 1 == 0 {
                 continue;
             }
-            let mut from = [to[0] + across, to[1] + down];
+            let mut from = [to[0] + across as i32, to[1] + down as i32];
             if at_border {
                 match ground.cell(from[0] as isize, from[1] as isize) {
                     Some(cell) if !ground.is_held(cell) => from = cell,
@@ -216,7 +223,7 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
 
 /// A row of a tile, moved by so many columns.
 #[inline(always)]
-fn row_of(heights: &Rimmed, row: i32, across: i32) -> Lanes {
+fn row_of(heights: &Rimmed, row: isize, across: isize) -> Lanes {
     let (row, first) = (&heights[(row + 1) as usize], (across + 1) as usize);
     let mut lanes = Lanes::default();
     lanes.0.copy_from_slice(&row[first..first + LANES]);

@@ -7,7 +7,10 @@ use super::{
     rain::CELLS_PER_DROPLET,
     streams::StreamLaw,
 };
-use crate::core::{grid::Grid, rng::Stream, terrain::Terrain};
+use crate::{
+    core::{grid::Grid, rng::Stream, terrain::Terrain},
+    simd::around::FARTHER,
+};
 
 /// A ground, and the maps of its streams.
 pub struct PlainStreams {
@@ -149,12 +152,12 @@ impl PlainStreams {
                 }
                 let (mut wanted, mut most) = (0.0_f32, 0.0_f32);
                 for [across, down] in AROUND {
-                    let (x, y) = (x.wrapping_add_signed(across as isize), y.wrapping_add_signed(down as isize));
+                    let (x, y) = (x.wrapping_add_signed(across), y.wrapping_add_signed(down));
                     // The outermost cells are kept at their height.
                     if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
                         continue;
                     }
-                    let far = size * if across != 0 && down != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
+                    let far = size * FARTHER[usize::from(across != 0 && down != 0)];
                     let from = y * width + x;
                     let excess = self.ground[from] - here - stands * far;
                     if excess > TOLERANCE * size {

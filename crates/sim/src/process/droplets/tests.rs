@@ -20,6 +20,8 @@ use super::{
 };
 use crate::{
     core::{
+        analysis::count_pits,
+        border::Border,
         grid::Grid,
         ledger::Ledger,
         terrain::{Edge, Source},
@@ -205,23 +207,21 @@ fn eroded(simulation: &Simulation) -> f64 {
     simulation.ledger.solid.rows[INFO.key].eroded
 }
 
-/// The mean of the eight neighbours of every inner cell, with the lowest of them.
-fn neighbours(ground: &Grid) -> impl Iterator<Item = (f32, f32, f32)> + '_ {
-    (1..ground.height() - 1).flat_map(move |y| {
-        (1..ground.width() - 1).map(move |x| {
-            let (mut sum, mut lowest) = (0.0, f32::INFINITY);
-            for (dx, dy) in [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2), (2, 2)] {
-                let height = ground.at(x + dx - 1, y + dy - 1);
-                sum += height;
-                lowest = lowest.min(height);
-            }
-            (ground.at(x, y), sum / 8.0, lowest)
-        })
-    })
+fn border(ground: &Grid) -> Border {
+    Border { width: ground.width(), height: ground.height(), edge: Edge::Open }
 }
 
 fn pits(ground: &Grid) -> usize {
-    neighbours(ground).filter(|(here, _, lowest)| here < lowest).count()
+    count_pits(ground, border(ground))[0]
+}
+
+/// Height of every inner cell above the mean of its eight neighbours.
+fn above_neighbours(ground: &Grid) -> Vec<f32> {
+    let heights =
+        |cell: usize| -> Vec<f32> { border(ground).neighbours(cell).map(|(_, other)| ground[other]).collect() };
+    let around = (0..ground.len()).map(|cell| (ground[cell], heights(cell)));
+    let inner = around.filter(|(_, heights)| heights.len() == 8);
+    inner.map(|(here, heights)| here - heights.iter().sum::<f32>() / 8.0).collect()
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn a_finished_map_has_no_more_pits_than_its_start_and_no_new_needles() {
         // The outermost cells are the base level.
         let inner = |cell: usize| (3..253).contains(&(cell % 254 + 1)) && (3..253).contains(&(cell / 254 + 1));
         let off = |ground: &Grid| -> Vec<f32> {
-            let off = neighbours(ground).map(|(here, mean, _)| here - mean).enumerate();
+            let off = above_neighbours(ground).into_iter().enumerate();
             off.filter(|(cell, _)| inner(*cell)).map(|(_, off)| off).collect()
         };
         let new = off(&after).into_iter().zip(off(&start)).filter(|(now, then)| now.abs() > then.abs().max(pyramid));

@@ -9,7 +9,7 @@ use std::{cell::Cell, ops::Range};
 
 use rayon::prelude::*;
 
-use crate::{core::terrain::Edge, simd::stencil::Border};
+use crate::core::{border::Border, terrain::Edge};
 
 /// Columns that are solved at once.
 pub(super) const COLUMNS: usize = 64;

@@ -39,6 +39,7 @@ use super::{
 };
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         quantity::Quantity,
         rng::Stream,
@@ -49,7 +50,6 @@ use crate::{
         masked::{Masked, Scaled},
         memory::{Memories, Memory},
     },
-    simd::stencil::Border,
 };
 
 stages! {

@@ -5,13 +5,10 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::Params;
-use crate::{
-    core::{
-        grid::Grid,
-        terrain::{Edge, Terrain},
-    },
-    hydrology::drainage::neighbour,
-    simd::stencil::Border,
+use crate::core::{
+    border::{Border, DISTANCES},
+    grid::Grid,
+    terrain::{Edge, Terrain},
 };
 
 /// A terrain as the plain loops see it.
@@ -55,8 +52,8 @@ impl PlainRivers {
     /// The neighbours of a cell, each with how far it is, in metres.
     fn around(&self, cell: usize) -> impl Iterator<Item = (usize, f64)> {
         let border = Border { width: self.width, height: self.height, edge: Edge::Open };
-        let far = [self.cell_size, self.cell_size * std::f64::consts::SQRT_2];
-        (0..8).filter_map(move |step| neighbour(border, cell, step).map(|other| (other, far[usize::from(step & 1)])))
+        let far = DISTANCES.map(|distance| distance * self.cell_size);
+        border.neighbours(cell).map(move |(step, other)| (other, far[usize::from(step & 1)]))
     }
 
     /// A tick.

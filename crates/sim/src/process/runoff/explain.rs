@@ -7,24 +7,18 @@ use super::{
     },
     Neighbours, Runoff,
 };
-use crate::core::terrain::Terrain;
+use crate::core::{border::Border, terrain::Terrain};
 
 /// What runoff does in a cell.
 pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&runoff.setup, &runoff.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
-    let level = |x: usize, y: usize| {
-        f64::from(terrain.bedrock.at(x, y)) + f64::from(terrain.sand.at(x, y)) + f64::from(terrain.water.at(x, y))
-    };
-    let [x, y] = place;
-    let along = |place: usize, step: isize, side: usize| terrain.edge.index(place as isize + step, side);
-    let steps = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down))).filter(|step| *step != (0, 0));
-    let counts = |(right, down): &(isize, isize)| params.neighbours == Neighbours::Eight || right * down == 0;
-    let falls: Vec<f64> = steps
-        .filter(counts)
-        .filter_map(|(right, down)| Some((along(x, right, terrain.width())?, along(y, down, terrain.height())?)))
-        .map(|(column, row)| (level(x, y) - level(column, row)).max(0.0))
-        .collect();
+    let level =
+        |cell: usize| f64::from(terrain.bedrock[cell]) + f64::from(terrain.sand[cell]) + f64::from(terrain.water[cell]);
+    let here = terrain.bedrock.index(place[0], place[1]);
+    let counts = |step: u8| params.neighbours == Neighbours::Eight || step & 1 == 0;
+    let around = Border::of(terrain).neighbours(here).filter(|&(step, _)| counts(step));
+    let falls: Vec<f64> = around.map(|(_, other)| (level(here) - level(other)).max(0.0)).collect();
     let (lower, sum) = (falls.iter().copied().fold(0.0, f64::max), falls.iter().sum::<f64>());
     let neighbours = if params.neighbours == Neighbours::Four { 4.0 } else { 8.0 };
     let (water, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended));

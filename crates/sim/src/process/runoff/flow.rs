@@ -2,12 +2,12 @@
 
 use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Musgrave, RunoffSums, STAYS, pair};
 use crate::{
-    core::{aligned::Aligned, terrain::Edge},
+    core::{aligned::Aligned, border::Border, terrain::Edge},
     process::masked::{Number, Numbers, Rows, Scaled},
     simd::{
         around::{Pair, around_some, for_border, lowest, neighbour},
         cells::{Cells, Pass, RowKernel, laid_on, over_row},
-        stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine},
+        stencil::{Nine, Quantities, Ring, Tally, Window, nine},
         strip::Strip,
     },
 };

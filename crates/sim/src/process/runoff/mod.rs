@@ -27,10 +27,13 @@ use super::{
     stage::stages,
 };
 use crate::{
-    core::terrain::{Layer, Terrain},
+    core::{
+        border::Border,
+        terrain::{Layer, Terrain},
+    },
     params::{choice, knob},
     process::masked::{Scaled, factors},
-    simd::{cells::with_vector_unit, stencil::Border, strip::for_strips},
+    simd::{cells::with_vector_unit, strip::for_strips},
 };
 
 const G1: &str = "ours; the law is Musgrave et al. 1989";

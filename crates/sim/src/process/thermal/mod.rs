@@ -26,12 +26,13 @@ use super::{
 };
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         terrain::{Layer, Terrain},
     },
     params::{choice, knob},
     process::masked::{Masked, factors},
-    simd::{around::at_repose, cells::with_vector_unit, stencil::Border, strip::for_strips},
+    simd::{around::at_repose, cells::with_vector_unit, strip::for_strips},
 };
 
 /// Sand thinner than this, in metres, does not make loose ground.

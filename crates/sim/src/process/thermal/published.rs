@@ -5,11 +5,11 @@ use super::{
     sliding::{BEDROCK, SAND, Slid, talus},
 };
 use crate::{
-    core::{aligned::Aligned, terrain::Edge},
+    core::{aligned::Aligned, border::Border, terrain::Edge},
     simd::{
         around::{FARTHER, Pair, around, for_border, lowest, neighbour},
         cells::{Cells, Pass, RowKernel, over_row},
-        stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
+        stencil::{Nine, Quantities, Ring, Tally, Window, nine, sides},
         strip::Strip,
     },
 };

@@ -12,12 +12,15 @@
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::{
-    core::terrain::{Edge, Terrain},
+    core::{
+        border::Border,
+        terrain::{Edge, Terrain},
+    },
     process::masked::{MaskedRows, Number, Numbers, Rows, Scaled, between},
     simd::{
         around::{FARTHER, for_border, lowest, neighbour},
         cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::{Border, Nine, Quantities, Ring, Tally, Window, across, nine},
+        stencil::{Nine, Quantities, Ring, Tally, Window, across, nine},
         strip::{Strip, for_strips},
     },
 };

@@ -1,9 +1,11 @@
 use super::*;
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         terrain::{Edge, Source},
     },
+    hydrology::flood::Flood,
     params::STATED_SIDE,
     process::{
         contract::{alone, gentle, roughened, turned},
@@ -570,7 +572,7 @@ fn water_leaves_good_land_good() {
     let (land, eroded) = (Land::of(&simulation.terrain), simulation.ledger.solid.rows[INFO.key].eroded);
     let told = format!("{start:?} became {land:?}, {eroded} m³ eroded");
     assert!(eroded >= 3e7, "{told}");
-    assert!(land.pits - start.pits <= 0.001 && land.hollows - start.hollows <= 0.005, "{told}");
+    assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{told}");
     assert!((land.concavity - start.concavity).abs() <= 0.1 && land.straightness >= 0.9, "{told}");
     for (now, then) in land.slopes.into_iter().zip(start.slopes) {
         assert!((now / then - 1.0).abs() <= 0.2, "{told}");
@@ -598,24 +600,16 @@ fn wet_from(water: &Grid, first: usize) -> bool {
 /// Raises ground that lies lower than all ways to the border. Water crosses the sides of cells, not their corners: what drains over a
 /// corner alone is a pool to it.
 fn drain_across_sides(terrain: &mut Terrain) {
-    let (width, height) = (terrain.width(), terrain.height());
-    let border = |cell: usize| {
-        let (x, y) = (cell % width, cell / width);
-        x == 0 || y == 0 || x + 1 == width || y + 1 == height
-    };
-    // Metres above the sea, as bits: the order of numbers that are not negative is that of their bits.
-    let key = |ground: f32, cell: usize| std::cmp::Reverse(((ground + 1000.0).to_bits(), cell));
-    let ground = &mut terrain.bedrock;
-    let mut seen: Vec<bool> = (0..ground.len()).map(border).collect();
-    let mut next: std::collections::BinaryHeap<_> =
-        (0..ground.len()).filter(|&cell| border(cell)).map(|cell| key(ground[cell], cell)).collect();
-    while let Some(std::cmp::Reverse((_, cell))) = next.pop() {
-        let around = [cell.wrapping_sub(1), cell + 1, cell.wrapping_sub(width), cell + width];
-        for near in around.into_iter().filter(|&near| near < width * height) {
-            if !std::mem::replace(&mut seen[near], true) {
-                ground[near] = ground[near].max(ground[cell] + 0.01);
-                next.push(key(ground[near], near));
-            }
+    let (border, ground) = (Border::of(terrain), &mut terrain.bedrock);
+    let outlets: Vec<(usize, f32)> = (0..ground.len())
+        .filter(|&cell| border.across_faces(cell).contains(&None))
+        .map(|cell| (cell, ground[cell]))
+        .collect();
+    let across_sides = |cell: usize| border.across_faces(cell).into_iter().flatten();
+    let Flood { order, from, .. } = Flood::new(ground, outlets, across_sides);
+    for (cell, below) in order.iter().map(|&cell| (cell as usize, from[cell as usize] as usize)) {
+        if below != cell {
+            ground[cell] = ground[cell].max(ground[below] + 0.01);
         }
     }
     terrain.start = terrain.ground();

@@ -25,13 +25,14 @@ use super::{
 };
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
     process::masked::{Number, Numbers, Rows, Scaled},
     simd::{
         cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::{Border, Quantities, Tally, Window, row_sum},
+        stencil::{Quantities, Tally, Window, row_sum},
         strip::{Strip, for_strips},
     },
 };

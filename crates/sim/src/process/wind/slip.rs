@@ -18,13 +18,14 @@ use rayon::prelude::*;
 
 use crate::{
     core::{
+        border::Border,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
     process::masked::{Number, Scaled},
     simd::{
         cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::{Border, Tally},
+        stencil::Tally,
     },
 };
 

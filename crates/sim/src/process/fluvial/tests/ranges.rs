@@ -2,10 +2,10 @@
 
 use super::{super::params::NO_SEA, *};
 use crate::{
+    core::border::Border,
     generate::{Uplift, uplift_map},
     measure::Measures,
     process::{contract::set, memory::Memory},
-    simd::stencil::Border,
 };
 
 fn ground(side: usize, cell_size: f32) -> Terrain {

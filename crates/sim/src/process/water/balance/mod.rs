@@ -30,6 +30,7 @@ use self::{
 use super::{Params, friction::Faces};
 use crate::{
     core::{
+        border::Border,
         bounds::Unfit,
         grid::Grid,
         terrain::{Edge, Terrain},
@@ -216,7 +217,7 @@ impl<'a> Rivers<'a> {
         let count = bedrock.len();
         let ground: Vec<f32> = (0..count).map(|cell| bedrock[cell] + sand[cell] + suspended[cell]).collect();
         let borders = |cell| if terrain.edge == Edge::Open { land.at_border(cell) } else { [false; 4] };
-        let ways = Ways::find(terrain, &ground, outlets, borders, |cell| land.beyond(cell)[1]);
+        let ways = Ways::find(Border::of(terrain), &ground, outlets, borders, |cell| land.beyond(cell)[1]);
         let supply = ways.places.iter().map(|place| supply[place.cell as usize]).collect();
         let dry = |place: &Place| Standing { level: f64::from(place.ground), spills: [0.0; 4] };
         let standing: Vec<Standing> = ways.places.iter().map(dry).collect();

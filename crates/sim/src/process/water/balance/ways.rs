@@ -1,13 +1,9 @@
 //! Where the water of each cell goes, across faces and out of hollows, and the order in which cells are visited for it.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
-    ops::Range,
-};
+use std::ops::Range;
 
 use super::faces::parts_of;
-use crate::core::terrain::Terrain;
+use crate::{core::border::Border, hydrology::flood::Flood};
 
 /// Side of the squares of cells that are visited together, in cells.
 const SIDE: usize = 32;
@@ -53,53 +49,6 @@ pub(super) struct Ways {
     pub(super) steps: Vec<Vec<Range<usize>>>,
 }
 
-/// A number that is larger for larger heights.
-fn rank(height: f32) -> u32 {
-    let bits = height.to_bits();
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
-}
-
-/// How water leaves: the cell that each runs into in the flood from the outlets (itself where it leaves the map), and the place of each in
-/// that flood.
-struct Flood {
-    into: Vec<u32>,
-    turn: Vec<u32>,
-    in_hollow: Vec<bool>,
-}
-
-impl Flood {
-    fn from(outlets: &[(usize, f32)], terrain: &Terrain, ground: &[f32]) -> Self {
-        let mut into = vec![NOWHERE; ground.len()];
-        let mut turn = vec![0; ground.len()];
-        let mut in_hollow = vec![false; ground.len()];
-        let mut heap = BinaryHeap::with_capacity(outlets.len());
-        for &(cell, level) in outlets {
-            into[cell] = cell as u32;
-            heap.push(Reverse((rank(level.max(ground[cell])), cell as u32)));
-        }
-        // What lies below the pass that it is reached over needs no place in the heap.
-        let mut hollow = VecDeque::new();
-        let mut count = 0;
-        while let Some((level, cell)) = hollow.pop_front().or_else(|| heap.pop().map(|Reverse(next)| next)) {
-            turn[cell as usize] = count;
-            count += 1;
-            for next in around(terrain, cell as usize).into_iter().flatten() {
-                if into[next] == NOWHERE {
-                    into[next] = cell;
-                    match rank(ground[next]) {
-                        own if own <= level => {
-                            in_hollow[next] = own < level;
-                            hollow.push_back((level, next as u32));
-                        }
-                        own => heap.push(Reverse((own, next as u32))),
-                    }
-                }
-            }
-        }
-        Self { into, turn, in_hollow }
-    }
-}
-
 impl Ways {
     /// The ways of a ground, from cells that the water leaves at, given with the level that it has to reach there. `borders` tells which
     /// faces of a cell are an open border of the map, and `beyond` the level behind them.
@@ -107,31 +56,35 @@ impl Ways {
     /// Water leaves to lower ground, beyond the border, and the way of the flood, and only to cells that the flood came to before. So no
     /// water goes in a circle.
     pub(super) fn find(
-        terrain: &Terrain,
+        border: Border,
         ground: &[f32],
         outlets: &[(usize, f32)],
         borders: impl Fn(usize) -> [bool; 4],
         beyond: impl Fn(usize) -> f32,
     ) -> Self {
-        let flood = Flood::from(outlets, terrain, ground);
+        let across_faces = |cell: usize| border.across_faces(cell).into_iter().flatten();
+        let Flood { order, from, levels } = Flood::new(ground, outlets.iter().copied(), across_faces);
+        let mut turn = vec![0; ground.len()];
+        let number = |turn: &mut [u32], order: &[u32]| {
+            order.iter().zip(0..).for_each(|(&cell, place)| turn[cell as usize] = place);
+        };
+        number(&mut turn, &order);
         let leaves: Vec<u8> = (0..ground.len())
             .map(|cell| {
-                let into = flood.into[cell] as usize;
+                let into = from[cell] as usize;
                 let out = if into == cell { bits(borders(cell)) } else { 0 };
                 if into == cell && out == 0 {
                     return 0;
                 }
-                let to =
-                    |next: usize| flood.turn[next] < flood.turn[cell] && (ground[next] < ground[cell] || into == next);
-                out | bits(around(terrain, cell).map(|next| next.is_some_and(to)))
+                let to = |next: usize| turn[next] < turn[cell] && (ground[next] < ground[cell] || into == next);
+                out | bits(border.across_faces(cell).map(|next| next.is_some_and(to)))
             })
             .collect();
-        let (order, steps) = in_steps(terrain, &leaves);
-        let mut turn = flood.turn;
-        order.iter().zip(0..).for_each(|(&cell, place)| turn[cell as usize] = place);
+        let (order, steps) = in_steps(border, &leaves);
+        number(&mut turn, &order);
         let place = |&cell: &u32| {
             let own = cell as usize;
-            let (across, leaves) = (around(terrain, own), leaves[own]);
+            let (across, leaves) = (border.across_faces(own), leaves[own]);
             let falls = std::array::from_fn(|face| {
                 let behind = || across[face].map_or_else(|| beyond(own), |next| ground[next]);
                 (leaves >> face & 1 == 1).then(|| ground[own] - behind())
@@ -142,7 +95,7 @@ impl Ways {
                 ground: ground[own],
                 parts: parts_of(falls),
                 leaves,
-                in_hollow: flood.in_hollow[own],
+                in_hollow: from[own] != cell && levels[own] > ground[own],
             }
         };
         Self { places: order.iter().map(place).collect(), steps }
@@ -155,18 +108,18 @@ fn bits(faces: [bool; 4]) -> u8 {
 
 /// An order of the cells in which each comes after those that its water leaves to, a square at a time as far as that goes, and the stretches
 /// of its steps.
-fn in_steps(terrain: &Terrain, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>>>) {
-    let across = terrain.width().div_ceil(SIDE);
-    let square = |cell: usize| cell / terrain.width() / SIDE * across + cell % terrain.width() / SIDE;
+fn in_steps(border: Border, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>>>) {
+    let across = border.width.div_ceil(SIDE);
+    let square = |cell: usize| cell / border.width / SIDE * across + cell % border.width / SIDE;
     let inside = |face: usize, cell: usize| leaves[cell] >> face & 1 == 1;
     // Faces to cells that were not visited yet.
     let mut open: Vec<u8> = (0..leaves.len())
         .map(|cell| {
-            let next = around(terrain, cell);
+            let next = border.across_faces(cell);
             (0..4).filter(|&face| next[face].is_some() && inside(face, cell)).count() as u8
         })
         .collect();
-    let mut ready = vec![Vec::new(); across * terrain.height().div_ceil(SIDE)];
+    let mut ready = vec![Vec::new(); across * border.height.div_ceil(SIDE)];
     let mut squares = Vec::new();
     let wake = |ready: &mut [Vec<u32>], squares: &mut Vec<usize>, cell: usize| {
         let square = square(cell);
@@ -184,7 +137,7 @@ fn in_steps(terrain: &Terrain, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>
             let mut cells = std::mem::take(&mut ready[own]);
             while let Some(cell) = cells.pop() {
                 order.push(cell);
-                for (face, next) in around(terrain, cell as usize).into_iter().enumerate() {
+                for (face, next) in border.across_faces(cell as usize).into_iter().enumerate() {
                     // Seen from there, it is the face on the other side.
                     let Some(next) = next.filter(|&next| inside(face ^ 1, next)) else { continue };
                     if square(next) != own {
@@ -209,16 +162,4 @@ fn in_steps(terrain: &Terrain, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>
         steps.push(step);
     }
     (order, steps)
-}
-
-/// The cells across a cell's faces: left, right, above, below.
-fn around(terrain: &Terrain, cell: usize) -> [Option<usize>; 4] {
-    let (width, height) = (terrain.width(), terrain.height());
-    let (x, y) = (cell % width, cell / width);
-    if (1..width - 1).contains(&x) && (1..height - 1).contains(&y) {
-        return [cell - 1, cell + 1, cell - width, cell + width].map(Some);
-    }
-    let (x, y) = (x as isize, y as isize);
-    let index = |[x, y]: [isize; 2]| Some(terrain.edge.index(y, height)? * width + terrain.edge.index(x, width)?);
-    [[x - 1, y], [x + 1, y], [x, y - 1], [x, y + 1]].map(index)
 }

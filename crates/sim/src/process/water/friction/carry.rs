@@ -5,14 +5,14 @@ use super::{
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::{
-    core::{aligned::Aligned, terrain::Edge},
+    core::{aligned::Aligned, border::Border, terrain::Edge},
     process::{
         masked::{Number, Numbers},
         water::{FILM_SQUARE, Fallen, Params, Rain, WaterSums, WaterTallies, surface::GROUND},
     },
     simd::{
         cells::{Cells, RowKernel, laid_on, over_row},
-        stencil::{Border, Tally, Window, across, row_sum, sides},
+        stencil::{Tally, Window, across, row_sum, sides},
         strip::Strip,
     },
 };

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::{DRAG, DRY, X, Y};
 use crate::{
-    core::terrain::Edge,
+    core::{border::Border, terrain::Edge},
     process::{
         masked::{Number, Numbers},
         water::surface::{GROUND, LEVEL},
     },
     simd::{
         cells::{Cells, RowKernel, over_row},
-        stencil::{Border, Ring, Window, across, sides},
+        stencil::{Ring, Window, across, sides},
         strip::Strip,
     },
 };

@@ -2,14 +2,14 @@
 
 use super::Flow;
 use crate::{
-    core::aligned::Aligned,
+    core::{aligned::Aligned, border::Border},
     process::water::{
         Fallen, Rain,
         surface::{SUSPENDED, WATER},
     },
     simd::{
         cells::{Cells, RowKernel, over_row},
-        stencil::{Border, Ring, Tally},
+        stencil::{Ring, Tally},
         strip::Strip,
     },
 };

@@ -35,6 +35,7 @@ use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Su
 use crate::{
     core::{
         aligned::Aligned,
+        border::Border,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
@@ -44,7 +45,7 @@ use crate::{
     },
     simd::{
         cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::{Border, Window},
+        stencil::Window,
         strip::{Strip, for_strips},
     },
 };

@@ -2,14 +2,14 @@
 
 use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::{
-    core::{aligned::Aligned, terrain::Edge},
+    core::{aligned::Aligned, border::Border, terrain::Edge},
     process::water::{
         Capacity, FILM_SQUARE, Fallen, Params, WaterSums, WaterTallies,
         surface::{GROUND, LEVEL},
     },
     simd::{
         cells::{Cells, RowKernel, laid_on, over_row},
-        stencil::{Border, Ring, Tally, Window, row_sum, sides},
+        stencil::{Ring, Tally, Window, row_sum, sides},
         strip::Strip,
     },
 };

@@ -25,11 +25,11 @@ use super::{
     surface::{LEVEL, SUSPENDED, Surface, WATER},
 };
 use crate::{
-    core::{aligned::Aligned, grid::Grid, terrain::Terrain},
+    core::{aligned::Aligned, border::Border, grid::Grid, terrain::Terrain},
     process::memory::{Memories, Memory},
     simd::{
         cells::{Cells, Pass, over_row, with_vector_unit},
-        stencil::{Border, Tally, Window, sides},
+        stencil::{Tally, Window, sides},
         strip::{Strip, for_strips},
     },
 };

@@ -2,10 +2,10 @@
 
 use super::erode::{ALONG_X, ALONG_Y, Moved, SETTLED};
 use crate::{
-    core::aligned::Aligned,
+    core::{aligned::Aligned, border::Border},
     simd::{
         cells::{Cells, RowKernel, over_row},
-        stencil::{Border, Tally, sides},
+        stencil::{Tally, sides},
     },
 };
 

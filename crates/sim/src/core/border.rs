@@ -1,0 +1,92 @@
+//! The border of a map, and the neighbours of its cells: the one table of steps to them.
+
+use super::terrain::{Edge, Terrain};
+
+/// Steps to the eight neighbours, as columns and rows, counted round from that of the next column: even numbers lie beside, odd ones
+/// across a corner, and `k ^ 4` is the step back.
+pub const STEPS: [[isize; 2]; 8] = [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]];
+
+/// Numbers of the steps to the left, right, above and below, and of those across the corners: each step beside its opposite.
+pub const OPPOSITES: [[u8; 4]; 2] = [[4, 0, 6, 2], [5, 1, 7, 3]];
+
+/// Distances of the neighbours beside a cell and of those across a corner, in cells. A step's is that of its number's lowest bit.
+pub const DISTANCES: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
+
+/// The size of a map, and what lies beyond its border.
+#[derive(Clone, Copy, Debug)]
+pub struct Border {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// What lies beyond.
+    pub edge: Edge,
+}
+
+impl Border {
+    /// The border of a terrain.
+    pub fn of(terrain: &Terrain) -> Self {
+        Self { width: terrain.width(), height: terrain.height(), edge: terrain.edge }
+    }
+
+    /// The row of the map that a row beyond a border that wraps is.
+    #[inline(always)]
+    pub fn on_map(&self, y: isize) -> usize {
+        Edge::Wrap.nearest(y, self.height)
+    }
+
+    /// The cell so many columns to the right of a cell and so many rows below it, if it is on the map.
+    pub fn moved(&self, cell: usize, offset: [isize; 2]) -> Option<usize> {
+        self.index([cell % self.width, cell / self.width], offset)
+    }
+
+    #[inline(always)]
+    fn index(&self, [x, y]: [usize; 2], [right, down]: [isize; 2]) -> Option<usize> {
+        let column = self.edge.index(x as isize + right, self.width)?;
+        let row = self.edge.index(y as isize + down, self.height)?;
+        Some(row * self.width + column)
+    }
+
+    /// The neighbours of a cell on the map, each with the number of the step to it.
+    #[inline]
+    pub fn neighbours(self, cell: usize) -> impl Iterator<Item = (u8, usize)> {
+        let place = [cell % self.width, cell / self.width];
+        // On a periodic map that is one cell wide, a cell is not its own neighbour.
+        let neighbour = move |step: u8| self.index(place, STEPS[usize::from(step)]).filter(|&other| other != cell);
+        (0..8).filter_map(move |step| Some((step, neighbour(step)?)))
+    }
+
+    /// The cells across the faces of a cell: left, right, above, below. On a periodic map that is one cell wide, that is the cell itself.
+    #[inline]
+    pub fn across_faces(&self, cell: usize) -> [Option<usize>; 4] {
+        let place = [cell % self.width, cell / self.width];
+        OPPOSITES[0].map(|step| self.index(place, STEPS[usize::from(step)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_go_round_and_lead_back_and_are_as_long_as_their_kind() {
+        for (number, [right, down]) in STEPS.into_iter().enumerate() {
+            assert_eq!(STEPS[number ^ 4], [-right, -down]);
+            assert_eq!(((right * right + down * down) as f64).sqrt(), DISTANCES[number & 1]);
+        }
+        for (kind, steps) in OPPOSITES.into_iter().enumerate() {
+            assert!(steps.iter().all(|&step| usize::from(step) & 1 == kind));
+            assert!(steps.chunks(2).all(|pair| pair[0] ^ 4 == pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_cell_has_the_neighbours_that_its_border_leaves_it() {
+        let count = |edge, width, height, cell| Border { width, height, edge }.neighbours(cell).count();
+        assert_eq!([Edge::Open, Edge::Wall, Edge::Wrap].map(|edge| count(edge, 5, 4, 0)), [3, 3, 8]);
+        assert_eq!([Edge::Open, Edge::Wall, Edge::Wrap].map(|edge| count(edge, 5, 4, 6)), [8, 8, 8]);
+        assert_eq!((count(Edge::Wrap, 1, 1, 0), count(Edge::Wrap, 1, 5, 2)), (0, 6));
+        let border = Border { width: 5, height: 4, edge: Edge::Wrap };
+        assert_eq!(border.across_faces(0), [Some(4), Some(1), Some(15), Some(5)]);
+    }
+}
