@@ -25,6 +25,8 @@ use crate::core::rng::Stream;
 const LAYER: f32 = 2.0;
 /// Speed below which a grain stops, in cells per step.
 const SLOWEST: f32 = 0.01;
+/// Fraction of a cell's sand that a grain lifts at most in a step: ours, as the capacity would strip thin sand at once.
+const MOST_LIFTED: f32 = 0.25;
 /// Fraction of half the excess that slides.
 const SETTLING: f32 = 1.0;
 
@@ -110,9 +112,9 @@ impl BoundaryLayer {
         let above = (grain.height - ground.elevation(new)).max(0.0);
         let (speed, e) = (grain.speed(), decay(above / self.cell_size / LAYER));
         let capacity = e * (into * speed + 0.02 * (1.0 - into / length(v)) * speed);
-        let change = self.suspension * (capacity * tall - grain.load);
-        // A grain lifts no more than what there is.
-        let lifted = ground.set_sand(new, (ground.sand[new] - change).max(0.0), tally);
+        let sand = ground.sand[new];
+        let change = (self.suspension * (capacity * tall - grain.load)).min(MOST_LIFTED * sand);
+        let lifted = ground.set_sand(new, sand - change, tally);
         grain.load = (grain.load + lifted).max(0.0);
         ground.cascade([column, row], self.slope_limit, SETTLING, tally);
         step.state = if speed < SLOWEST { GrainState::Stopped } else { GrainState::Moving };

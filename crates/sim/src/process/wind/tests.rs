@@ -408,16 +408,3 @@ fn the_law_matters_in_the_published_mode_alone() {
         .map(|[one, other]| one == other);
     assert!(default && !published);
 }
-
-#[test]
-fn zz_debug() {
-    let terrain = crate::process::contract::hills(32, Edge::Open);
-    let params = Params { mode: Mode::Published, ..Params::default() };
-    for n in 0..40 {
-        let place = [(n % 8) as f32 * 2.0 + 0.5, (n / 8) as f32 * 2.0 + 0.5];
-        let way = Wind::with(params.clone()).follow_one(&terrain, (3, 1), place).unwrap();
-        println!("{place:?} {} {:?}", way.len(), way.last());
-    }
-    let run = blow(terrain, params, 3);
-    println!("{:?} {:?}", run.ledger.solid.rows[INFO.key], run.slots[0].process.counts());
-}
