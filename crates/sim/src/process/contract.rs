@@ -7,7 +7,7 @@ use crate::{
     core::{
         grid::Grid,
         rng::Stream,
-        terrain::{Edge, Layer, Terrain},
+        terrain::{Edge, Layer, Matter, Terrain},
     },
     generate::{Generator, TerrainParams, generate},
     params::{self, Parameter, Value, walk},
@@ -125,7 +125,14 @@ fn the_ledger_closes() {
             let simulation = run(&terrain, key, &settings, SHORT, 1);
             let solid = &simulation.ledger.solid;
             let (moved, lost) = (solid.sum(|row| row.moved), solid.sum(|row| row.lost));
-            assert!(moved > 0.0, "{key} {settings:?} moved nothing");
+            let writes = simulation.slots.iter().find(|slot| slot.enabled).map(|slot| slot.process.info().writes);
+            let has_solid = writes.is_some_and(|all| all.iter().any(|layer| layer.row().matter == Matter::Solid));
+            assert_eq!(moved > 0.0, has_solid, "{key} {settings:?} moved {moved} m³ of solid");
+            let (water, unexplained) = (simulation.terrain.water_volume(), simulation.water_residual().abs());
+            assert!(
+                unexplained <= 1e-5 * water.max(1e-3),
+                "{key} {settings:?} {edge:?}: {unexplained} of {water} m³ of water"
+            );
             let residual = simulation.solid_residual().abs();
             assert!(residual <= 1e-5 * moved, "{key} {settings:?} {edge:?}: {residual} of {moved}");
             if settings.iter().any(|(path, value)| path.ends_with(".mode") && value == "default") {

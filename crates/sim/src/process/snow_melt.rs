@@ -1,10 +1,8 @@
-//! Snow melt: water comes off a snow pack wherever the rain map has laid one, at the rate of a degree-day model (Hock 2003).
+//! Snow melt: water comes off a snow pack that lies as the rain map says, at the rate of a degree-day model (Hock 2003).
 //!
 //! ```text
-//! ∂w/∂t = M·p
+//! ∂w/∂t = M·p      M melt rate, p rain map (1 without one), w depth of the water
 //! ```
-//!
-//! M is the melt rate, p the value of the rain map (1 without one), w the depth of the water.
 
 use bevy_reflect::Reflect;
 
@@ -12,11 +10,17 @@ use super::{AnySetup, Context, Info, Process, Progress, Reference, Setup};
 use crate::{core::terrain::Layer, params::knob};
 
 /// Parameters of the snow melt.
-#[derive(Reflect, Clone, Debug, Default, PartialEq)]
+#[derive(Reflect, Clone, Debug)]
 pub struct Params {
     /// Water that melts off the snow in a tick. High swells the streams; at 0 the snow stays.
     #[reflect(@knob(0.0..=0.1).unit("m").symbol("M").source("Hock 2003").main())]
     pub melt: f32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { melt: 0.002 }
+    }
 }
 
 const INFO: Info = Info {
@@ -37,15 +41,12 @@ impl Process for SnowMelt {
     fn info(&self) -> &'static Info {
         &INFO
     }
-
     fn setup(&self) -> &dyn AnySetup {
         &self.0
     }
-
     fn setup_mut(&mut self) -> &mut dyn AnySetup {
         &mut self.0
     }
-
     fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> Progress {
         let before = terrain.water_volume();
         for (cell, depth) in terrain.water.iter_mut().enumerate() {

@@ -138,32 +138,50 @@ impl<R: Real + PartialOrd + Into<f64>> Ground<'_, R> {
     /// the fraction `rate`.
     #[inline(always)]
     pub fn cascade(&mut self, [x, y]: [usize; 2], threshold: R, rate: R, tally: &mut GrainTally) {
-        let (zero, half) = (R::splat(0.0), R::splat(0.5));
         let (width, rows) = (self.width, self.rows);
         let cell = y * width + x;
+        if x > 0 && y > 0 && x + 1 < width && y + 1 < rows {
+            let (above, below) = (cell - width, cell + width);
+            let around = [above - 1, above, above + 1, cell - 1, cell + 1, below - 1, below, below + 1];
+            self.slide_between(cell, around, threshold, rate, tally);
+        } else {
+            let around = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
+            let around = around.map(|(dx, dy)| (x.wrapping_add_signed(dx), y.wrapping_add_signed(dy)));
+            let inside = around.into_iter().filter(|&(column, row)| column < width && row < rows);
+            self.slide_between(cell, inside.map(|(column, row)| row * width + column), threshold, rate, tally);
+        }
+    }
+
+    /// Lets sand slide between a cell and others that touch it, in this order.
+    #[inline(always)]
+    fn slide_between(
+        &mut self,
+        cell: usize,
+        others: impl IntoIterator<Item = usize>,
+        threshold: R,
+        rate: R,
+        tally: &mut GrainTally,
+    ) {
+        let (zero, half) = (R::splat(0.0), R::splat(0.5));
         let (rock, mut own) = (self.bedrock[cell], self.sand[cell]);
-        for (dx, dy) in [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
-            let (column, row) = (x.wrapping_add_signed(dx), y.wrapping_add_signed(dy));
-            if column >= width || row >= rows {
-                continue;
-            }
-            let other = row * width + column;
+        let (mut eroded, mut deposited) = (0.0, 0.0);
+        for other in others {
             let theirs = self.sand[other];
             let difference = (rock + own) - (self.bedrock[other] + theirs);
             let excess = half * (difference.max(-difference) - threshold);
             if excess > zero {
-                let slides = if difference > zero {
-                    rate * if own < excess { own } else { excess }
-                } else {
-                    -(rate * if theirs < excess { theirs } else { excess })
-                };
-                let left = own - slides;
-                tally.add(own, left);
-                own = left;
-                self.set_sand(other, theirs + slides, tally);
+                // From the higher cell to the lower one.
+                let [from, to] = if difference > zero { [own, theirs] } else { [theirs, own] };
+                let slides = rate * if from < excess { from } else { excess };
+                let [left, got] = [from - slides, to + slides];
+                eroded += from.into() - left.into();
+                deposited += got.into() - to.into();
+                [own, self.sand[other]] = if difference > zero { [left, got] } else { [got, left] };
             }
         }
         self.sand[cell] = own;
+        tally.eroded += eroded;
+        tally.deposited += deposited;
     }
 }
 
