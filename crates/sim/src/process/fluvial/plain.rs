@@ -75,6 +75,8 @@ impl PlainRivers {
     }
 
     /// Floods the map from its border, the lowest cell first (Barnes et al. 2014). Returns the cells in that order, and their ways.
+    ///
+    /// This flood in double precision is the independent oracle of the drainage: on purpose it does not use [`crate::hydrology::flood`].
     fn route(&self) -> (Vec<usize>, Vec<Way>) {
         let count = self.ground.len();
         // Heights are told apart to a tenth of a micrometre.
