@@ -18,7 +18,6 @@ fn app() -> App {
     app.add_plugins((MinimalPlugins, plugin))
         .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
         .insert_resource(Transport::paused());
-    app.world_mut().resource_mut::<History>().unthrottled = true;
     app
 }
 

@@ -1,4 +1,4 @@
-//! The panel of each process: its switch, its progress, what its guards did, its parameters.
+//! The panel of each process: its switch, its progress, what its limiters did, its parameters.
 
 use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_header::CollapsingState};
 
@@ -29,7 +29,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     asked
 }
 
-/// A process: its switch in the header, its progress, what its guards did, its parameters. Those that a scene begins with
+/// A process: its switch in the header, its progress, what its limiters did, its parameters. Those that a scene begins with
 /// are unfolded.
 fn process_ui(
     ui: &mut Ui,
@@ -75,7 +75,7 @@ fn process_ui(
                                 water it is that of slumping, and without both that of the first process that is on.";
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
                 }
-                guards_ui(ui, &*slot.process);
+                limiters_ui(ui, &*slot.process);
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(set(info.key, changes));
@@ -92,24 +92,29 @@ fn process_ui(
     });
 }
 
-/// What the guards of a process did in the last tick, and so far.
-fn guards_ui(ui: &mut Ui, process: &dyn Process) {
-    let guards = process.guards();
-    let acted: Vec<String> = guards
+/// How often each limiter of a process was applied in the last tick, and so far.
+fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
+    let limiters = process.limiters();
+    let applied: Vec<String> = limiters
         .iter()
-        .filter(|(_, acted)| acted.last > 0)
-        .map(|(guard, acted)| format!("{} {}×", guard.name, grouped(acted.last)))
+        .filter(|(_, count)| count.last > 0)
+        .map(|(limiter, count)| format!("{} {}×", limiter.name, grouped(count.last)))
         .collect();
-    if acted.is_empty() {
+    if applied.is_empty() {
         return;
     }
-    let about: Vec<String> = guards
+    let about: Vec<String> = limiters
         .iter()
-        .map(|(guard, acted)| format!("{}: {} So far {}×.", params::title(guard.name), guard.about, grouped(acted.all)))
+        .map(|(limiter, count)| {
+            format!("{}: {} So far {}×.", params::title(limiter.name), limiter.about, grouped(count.all))
+        })
         .collect();
-    let about = format!("How often a limit that keeps the scheme sound acted in the last tick.\n{}", about.join("\n"));
-    let acted = format!("Limits: {}", acted.join(", "));
-    ui.label(RichText::new(acted).small().weak()).on_hover_text(about);
+    let about = format!(
+        "How often each limiter that keeps the scheme sound was applied in the last tick.\n{}",
+        about.join("\n")
+    );
+    let applied = format!("Limiters: {}", applied.join(", "));
+    ui.label(RichText::new(applied).small().weak()).on_hover_text(about);
 }
 
 /// By what the mask multiplies a process's parameters.

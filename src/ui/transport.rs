@@ -105,7 +105,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     let residual = solid.residual(state.record.volumes[0]);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
     let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
-    let guards: u64 = counts.iter().map(|counts| counts.guards).sum();
+    let limited: u64 = counts.iter().map(|counts| counts.limited).sum();
     let units = state.preferences.settings.units;
     let (unit, times) = told_in(units, "m");
     // Rounded to what a reader wants to know.
@@ -130,8 +130,8 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         format!("heights ×{}", state.live.chosen().look.vertical_exaggeration),
         moved_text(units, moved, share),
     ]);
-    if guards > 0 {
-        parts.push(format!("limits acted {}×", grouped(guards)));
+    if limited > 0 {
+        parts.push(format!("limiters applied {}×", grouped(limited)));
     }
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;

@@ -128,11 +128,15 @@ pub(super) fn report(session: &Session, seconds: f64) -> Value {
     let mut processes = Map::new();
     for slot in simulation.slots.iter().filter(|slot| slot.enabled) {
         let counts = slot.process.counts();
-        let guarded: Map<String, Value> =
-            slot.process.guards().into_iter().map(|(guard, acted)| (guard.name.to_owned(), json!(acted.all))).collect();
+        let limited: Map<String, Value> = slot
+            .process
+            .limiters()
+            .into_iter()
+            .map(|(limiter, count)| (limiter.name.to_owned(), json!(count.all)))
+            .collect();
         let row = json!({
             "seconds": slot.seconds, "simulated_seconds": counts.seconds, "substeps": counts.substeps,
-            "guards": counts.guards, "guarded": guarded,
+            "guards": counts.limited, "guarded": limited,
         });
         processes.insert(slot.key().to_owned(), row);
     }

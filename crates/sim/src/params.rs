@@ -89,12 +89,12 @@ pub struct Knob {
 
 /// Name of a variant in files and on the command line, where it is not the variant's own in kebab case. Stands at the variant.
 #[derive(Reflect, Clone, Copy, Debug)]
-pub struct Choice(pub &'static str);
+pub struct ChoiceName(pub &'static str);
 
 /// Name of a variant of a choice.
 fn choice_name(variant: &VariantInfo) -> String {
     let named = match variant {
-        VariantInfo::Unit(unit) => unit.get_attribute::<Choice>(),
+        VariantInfo::Unit(unit) => unit.get_attribute::<ChoiceName>(),
         _ => None,
     };
     named.map_or_else(|| kebab(variant.name()), |choice| choice.0.to_owned())

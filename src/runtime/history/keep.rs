@@ -34,6 +34,17 @@ impl History {
         self.works.insert(live.work(), live.without_layers());
     }
 
+    /// The last node on the way to the present whose state is kept.
+    fn last_kept(&self) -> Option<&Node> {
+        self.way(self.here).take_while(|node| node.work == self.work).find(|node| node.state.is_some())
+    }
+
+    /// `true` if the present tick is to have a keyframe, as soon as that may cost the time.
+    pub(in crate::runtime) fn is_due(&self, live: &Live) -> bool {
+        let is_far = |last: &Node| live.ticks() >= last.tick + self.interval.max(INTERVAL) || last.tick > live.ticks();
+        self.last_kept().is_none_or(is_far)
+    }
+
     /// `true` while a thread packs a state.
     pub(in crate::runtime) fn is_packing(&self) -> bool {
         self.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))))
@@ -175,11 +186,8 @@ pub(in crate::runtime) fn follow(preferences: Res<Preferences>, mut live: ResMut
     if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {
         return;
     }
-    let last = history.way(history.here).take_while(|node| node.work == history.work).find(|node| node.state.is_some());
-    let due =
-        last.is_none_or(|last| live.ticks() >= last.tick + history.interval.max(INTERVAL) || last.tick > live.ticks());
-    let affordable = history.unthrottled || history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost);
-    if due && (last.is_none() || affordable) {
+    let is_affordable = history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost);
+    if history.is_due(&live) && (history.last_kept().is_none() || is_affordable) {
         history.take(live.bypass_change_detection());
     }
 }

@@ -113,8 +113,6 @@ pub struct History {
     interval: u64,
     taken: Option<Instant>,
     cost: Duration,
-    /// `true` if keyframes may cost any share of the time, so that which ticks have one does not depend on the clock.
-    pub(super) unthrottled: bool,
     /// How many nodes and changes there had been when it was last seen to that they keep to the budget, and that budget.
     trimmed: (u64, u64, usize),
     /// The node to go to. Of several that were asked for while a frame was drawn, the last counts.

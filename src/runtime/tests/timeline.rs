@@ -9,17 +9,17 @@ fn marks(app: &App) -> Vec<Mark> {
     app.world().resource::<History>().marks()
 }
 
-/// Runs this number of ticks and waits until their keyframes are packed.
+/// Runs this number of ticks and waits until the keyframe that is due then is packed.
 fn run(app: &mut App, ticks: u32) {
     let until = app.world().resource::<Live>().ticks() + u64::from(ticks);
     send(app, RunCommand::Step(ticks));
-    // A keyframe that is due is taken in the update after the one before it is packed.
-    let mut quiet = 0;
-    while quiet < 2 {
+    loop {
         app.update();
         let (live, history) = (app.world().resource::<Live>(), app.world().resource::<History>());
-        let waits = live.ticks() < until || !live.between_ticks() || history.is_packing();
-        quiet = if waits { 0 } else { quiet + 1 };
+        let is_there = live.ticks() >= until && live.between_ticks();
+        if is_there && !history.is_packing() && !history.is_due(live) {
+            return;
+        }
         std::thread::yield_now();
     }
 }

@@ -117,10 +117,11 @@ fn process(info: &Info) -> String {
     }
     text.push_str("</ol>\n");
     info.reference.equations.iter().for_each(|head| text += &markup(&stated(head)));
-    if !info.guards.is_empty() {
+    if !info.limiters.is_empty() {
         text.push_str("<h3>Limits</h3>\n<ul>");
-        for guard in info.guards {
-            let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(guard.name)), escaped(guard.about));
+        for limiter in info.limiters {
+            let _ =
+                write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(limiter.name)), escaped(limiter.about));
         }
         text.push_str("</ul>\n");
     }

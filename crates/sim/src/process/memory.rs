@@ -21,7 +21,7 @@ impl Counts {
         vec![
             ("substeps", Memory::Count(&mut self.substeps)),
             ("particles", Memory::Count(&mut self.particles)),
-            ("guards", Memory::Count(&mut self.guards)),
+            ("guards", Memory::Count(&mut self.limited)),
             ("seconds", Memory::Number(&mut self.seconds)),
         ]
     }

@@ -12,11 +12,11 @@ mod coupling;
 pub mod droplets;
 pub mod explain;
 pub mod fluvial;
-pub mod guard;
-#[cfg(test)]
-mod guarded;
 #[cfg(test)]
 mod land;
+#[cfg(test)]
+mod limited;
+pub mod limiter;
 pub mod masked;
 #[cfg(test)]
 mod meetings;
@@ -38,7 +38,7 @@ use bevy_reflect::{Reflect, structs::Struct};
 
 use self::{
     explain::Explanation,
-    guard::{Acted, Guard},
+    limiter::{Limiter, LimiterCount},
     memory::Memories,
 };
 pub use self::{
@@ -53,7 +53,7 @@ use crate::{
         quantity::Quantity,
         terrain::{Layer, Terrain},
     },
-    params::{Choice, STATED_SIDE},
+    params::{ChoiceName, STATED_SIDE},
 };
 
 /// Every process, in the order in which a tick runs them.
@@ -73,7 +73,7 @@ pub fn catalogue() -> Vec<Box<dyn Process>> {
 pub enum Mode {
     /// The known faults of the published form are corrected, and mass is conserved.
     #[default]
-    #[reflect(@Choice("default"))]
+    #[reflect(@ChoiceName("default"))]
     Corrected,
     /// As the source prints it, faults included, for comparison.
     Published,
@@ -114,7 +114,7 @@ pub struct Info {
     /// Stages of its step, in order.
     pub stages: &'static [StageInfo],
     /// Its limiters.
-    pub guards: &'static [Guard],
+    pub limiters: &'static [Limiter],
 }
 
 /// Source of a law.
@@ -159,7 +159,7 @@ impl Info {
         writes: &[],
         moves_water: false,
         stages: STEP,
-        guards: &[],
+        limiters: &[],
     };
 }
 
@@ -187,29 +187,29 @@ pub struct Context<'a> {
 
 /// A map that a process can show besides the layers that it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Map {
+pub enum ProcessMap {
     /// A quantity that it keeps.
     Quantity(Quantity),
     /// Velocity of the water that it moves, along columns or rows, in metres per second.
-    Velocity(Axis),
+    Velocity(GridAxis),
     /// Discharge of the rain that its droplets bring, times its direction along columns or rows, in square metres of rained-on land.
-    Momentum(Axis),
+    Momentum(GridAxis),
     /// Slope at which the ground of each cell stands, as a tangent.
     Talus,
 }
 
-/// Component of a vector.
+/// Axis of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum GridAxis {
     /// Along columns.
-    X,
+    Columns,
     /// Along rows.
-    Y,
+    Rows,
 }
 
-impl Axis {
-    /// Both components.
-    pub const BOTH: [Self; 2] = [Self::X, Self::Y];
+impl GridAxis {
+    /// Both axes.
+    pub const BOTH: [Self; 2] = [Self::Columns, Self::Rows];
 }
 
 /// A process that shapes the terrain.
@@ -241,7 +241,7 @@ pub trait Process: Duplicate + Send + Sync {
     }
 
     /// Returns a map, if the process has it.
-    fn map(&self, _: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
+    fn map(&self, _: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
         None
     }
 
@@ -345,9 +345,9 @@ impl dyn Process + '_ {
     }
 
     /// Returns its limiters, each with how often it was applied.
-    pub fn guards(&self) -> Vec<(Guard, Acted)> {
-        let acted = self.setup().acted().iter().copied().chain(std::iter::repeat(Acted::default()));
-        self.info().guards.iter().copied().zip(acted).collect()
+    pub fn limiters(&self) -> Vec<(Limiter, LimiterCount)> {
+        let counts = self.setup().limiter_counts().iter().copied().chain(std::iter::repeat(LimiterCount::default()));
+        self.info().limiters.iter().copied().zip(counts).collect()
     }
 
     /// Returns the tracks of its particles in the last tick, if it has particles and they are watched.
@@ -363,8 +363,8 @@ impl dyn Process + '_ {
     }
 
     /// Returns a vector field that it has, by its components.
-    pub fn vectors(&self, map: fn(Axis) -> Map, terrain: &Terrain) -> Option<[Grid; 2]> {
-        let [along, down] = Axis::BOTH.map(|axis| self.map(map(axis), terrain).map(Cow::into_owned));
+    pub fn vectors(&self, map: fn(GridAxis) -> ProcessMap, terrain: &Terrain) -> Option<[Grid; 2]> {
+        let [along, down] = GridAxis::BOTH.map(|axis| self.map(map(axis), terrain).map(Cow::into_owned));
         Some([along?, down?])
     }
 }

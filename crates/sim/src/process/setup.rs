@@ -4,7 +4,7 @@ use bevy_reflect::structs::Struct;
 
 use super::{
     Mode,
-    guard::Acted,
+    limiter::LimiterCount,
     masked::{Masked, NoFactors},
 };
 use crate::core::terrain::Terrain;
@@ -19,7 +19,7 @@ pub struct Setup<P, F = NoFactors> {
     /// Counts since the start.
     pub counts: Counts,
     /// How often each limiter was applied.
-    acted: Vec<Acted>,
+    limiter_counts: Vec<LimiterCount>,
     /// Simulated time of the last tick, in seconds.
     pub elapsed: f64,
 }
@@ -27,7 +27,7 @@ pub struct Setup<P, F = NoFactors> {
 impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
     /// Parameters, with all else at its default.
     pub fn with(params: P) -> Self {
-        Self { params, factors: F::default(), counts: Counts::default(), acted: Vec::new(), elapsed: 0.0 }
+        Self { params, factors: F::default(), counts: Counts::default(), limiter_counts: Vec::new(), elapsed: 0.0 }
     }
 
     /// Returns what the mask makes of the parameters; `None` as published, and where the mask changes nothing.
@@ -41,13 +41,13 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
         self.elapsed = seconds;
     }
 
-    /// Counts how often each limiter was applied in a part of a tick, in the order of [`Info::guards`](super::Info::guards).
+    /// Counts how often each limiter was applied in a part of a tick, in the order of [`Info::limiters`](super::Info::limiters).
     pub fn count_limits<const N: usize>(&mut self, times: [u64; N]) {
-        self.acted.resize(N, Acted::default());
-        for (acted, times) in self.acted.iter_mut().zip(times) {
-            acted.last += times;
-            acted.all += times;
-            self.counts.guards += times;
+        self.limiter_counts.resize(N, LimiterCount::default());
+        for (count, times) in self.limiter_counts.iter_mut().zip(times) {
+            count.last += times;
+            count.all += times;
+            self.counts.limited += times;
         }
     }
 }
@@ -65,7 +65,7 @@ pub trait AnySetup {
     /// The counts, to be restored.
     fn counts_mut(&mut self) -> &mut Counts;
     /// How often each limiter was applied; a limiter beyond the end never was.
-    fn acted(&self) -> &[Acted];
+    fn limiter_counts(&self) -> &[LimiterCount];
     /// Forgets how often limiters were applied in the last tick.
     fn begin_tick(&mut self);
     /// Simulated time of the last tick, in seconds; 0 if the process has no clock.
@@ -93,12 +93,12 @@ impl<P: Struct, F: Struct> AnySetup for Setup<P, F> {
         &mut self.counts
     }
 
-    fn acted(&self) -> &[Acted] {
-        &self.acted
+    fn limiter_counts(&self) -> &[LimiterCount] {
+        &self.limiter_counts
     }
 
     fn begin_tick(&mut self) {
-        self.acted.iter_mut().for_each(|acted| acted.last = 0);
+        self.limiter_counts.iter_mut().for_each(|count| count.last = 0);
     }
 
     fn elapsed(&self) -> f64 {
@@ -114,7 +114,7 @@ pub struct Counts {
     /// Particles that have run; 0 for a grid scheme.
     pub particles: u64,
     /// How often limiters were applied, all together.
-    pub guards: u64,
+    pub limited: u64,
     /// Simulated time, in seconds.
     pub seconds: f64,
 }

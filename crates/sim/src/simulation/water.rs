@@ -7,7 +7,7 @@ use crate::{
         drainage::Drainage,
         network::{Course, Land, RiverParams},
     },
-    process::{GoOn, Map, Process, fluvial, water},
+    process::{GoOn, Process, ProcessMap, fluvial, water},
 };
 
 /// Rivers and lakes of a run in balance: the processes that move water, and the water.
@@ -60,8 +60,8 @@ impl Simulation {
         let follows = params.course == Course::Droplets;
         let droplets = self.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
-            let water = slot.process.map(Map::Quantity(Quantity::StreamDischarge), &self.terrain)?.into_owned();
-            let [along, down] = slot.process.vectors(Map::Momentum, &self.terrain)?;
+            let water = slot.process.map(ProcessMap::Quantity(Quantity::StreamDischarge), &self.terrain)?.into_owned();
+            let [along, down] = slot.process.vectors(ProcessMap::Momentum, &self.terrain)?;
             Some([water, along, down])
         });
         Land::new(self.terrain.clone(), params.clone(), maps)

@@ -43,8 +43,8 @@ use self::{
     wave::DriveTile,
 };
 use super::{
-    Abilities, AnySetup, Axis, Context, Footprint, Info, Map, Mode, Moment, Particles, Process, Progress, Reference,
-    Setup, Track, explain::Explanation, guard::Guard, stage::stages,
+    Abilities, AnySetup, Context, Footprint, GridAxis, Info, Mode, Moment, Particles, Process, ProcessMap, Progress,
+    Reference, Setup, Track, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -86,27 +86,27 @@ pub const INFO: Info = Info {
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
     moves_water: false,
     stages: Stage::ALL,
-    guards: &[
-        Guard {
+    limiters: &[
+        Limiter {
             name: "steps",
             about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
                 cut to what is stable.",
         },
-        Guard {
+        Limiter {
             name: "digging",
             about: "Steps that dug less than the law says: a step may dig no more than a part of the height that the droplet \
                 falls; as published, no more than all of it.",
         },
-        Guard {
+        Limiter {
             name: "laying",
             about: "Steps that laid down less than the law says: a step may lay down no more than the rise ahead or the step \
                 behind.",
         },
-        Guard {
+        Limiter {
             name: "banks",
             about: "Times that a cell gave way because it stood too steep above one where a droplet dug.",
         },
-        Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
+        Limiter { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
     ],
 };
 
@@ -225,12 +225,12 @@ impl Process for Droplets {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, map: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
+    fn map(&self, map: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
         let [water, along, down] = self.discharge.maps()?;
         let map = match map {
-            Map::Quantity(Quantity::StreamDischarge) => water,
-            Map::Momentum(Axis::X) => along,
-            Map::Momentum(Axis::Y) => down,
+            ProcessMap::Quantity(Quantity::StreamDischarge) => water,
+            ProcessMap::Momentum(GridAxis::Columns) => along,
+            ProcessMap::Momentum(GridAxis::Rows) => down,
             _ => return None,
         };
         Some(Cow::Owned(map))

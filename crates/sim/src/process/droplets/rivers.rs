@@ -31,8 +31,7 @@ fn streams_leave_good_land_good_while_they_move_as_much_as_mass_transfer() {
     assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{told}");
     assert!((land.concavity - start.concavity).abs() <= 0.1 && land.straightness >= 0.9, "{told}");
     for (now, then) in land.slopes.into_iter().zip(start.slopes) {
-        // On four such lands, the 99th percentile rises by 20 to 23 %.
-        assert!((now / then - 1.0).abs() <= 0.25, "{told}");
+        assert!((now / then - 1.0).abs() <= 0.2, "{told}");
     }
 }
 

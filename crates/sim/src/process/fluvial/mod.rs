@@ -34,7 +34,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 pub use self::params::{Factors, Params};
 use self::{pieces::Pieces, solve::Rivers};
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Map, Mode, Process, Progress, Reference, Setup,
+    Abilities, AnySetup, Context, Footprint, Info, Mode, Process, ProcessMap, Progress, Reference, Setup,
     explain::Explanation, stage::stages,
 };
 use crate::{
@@ -325,8 +325,8 @@ impl Process for Fluvial {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, map: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
-        self.areas.as_ref().filter(|_| map == Map::Quantity(Quantity::DrainageArea)).map(Cow::Borrowed)
+    fn map(&self, map: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        self.areas.as_ref().filter(|_| map == ProcessMap::Quantity(Quantity::DrainageArea)).map(Cow::Borrowed)
     }
 
     fn abilities(&self) -> Abilities<'_> {

@@ -23,8 +23,8 @@ use bevy_reflect::Reflect;
 
 use self::{flow::Run, law::Musgrave};
 use super::{
-    AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation, guard::Guard,
-    stage::stages,
+    AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
+    limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -115,7 +115,7 @@ pub const INFO: Info = Info {
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended],
     moves_water: true,
     stages: Stage::ALL,
-    guards: &[Guard {
+    limiters: &[Limiter {
         name: "digging",
         about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
     }],

@@ -21,8 +21,8 @@ use self::{
     sliding::{Slopes, flatter, slide, talus},
 };
 use super::{
-    AnySetup, Context, Footprint, Info, Map, Mode, Process, Progress, Reference, Setup, StageInfo,
-    explain::Explanation, guard::Guard,
+    AnySetup, Context, Footprint, Info, Mode, Process, ProcessMap, Progress, Reference, Setup, StageInfo,
+    explain::Explanation, limiter::Limiter,
 };
 use crate::{
     core::{
@@ -106,7 +106,7 @@ pub const INFO: Info = Info {
         name: "slide",
         about: "Every cell gives what exceeds its angle of repose to its lower neighbours, and takes from the higher ones.",
     }],
-    guards: &[Guard {
+    limiters: &[Limiter {
         name: "rate",
         about: "Ticks that are longer than the time in which all that is too steep comes down: no more than that falls in a tick.",
     }],
@@ -183,8 +183,8 @@ impl Process for Thermal {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn map(&self, map: Map, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
-        if map != Map::Talus {
+    fn map(&self, map: ProcessMap, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
+        if map != ProcessMap::Talus {
             return None;
         }
         let masked = self.setup.masked(terrain, self.setup.params.mode);

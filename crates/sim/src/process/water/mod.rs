@@ -25,8 +25,8 @@ pub use self::{
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Abilities, AnySetup, Axis, Context, Counts, Footprint, GoOn, Info, Map, Mode, Process, Progress, Reference, Setup,
-    SteadyWater, explain::Explanation, guard::Guard, stage::stages,
+    Abilities, AnySetup, Context, Counts, Footprint, GoOn, GridAxis, Info, Mode, Process, ProcessMap, Progress,
+    Reference, Setup, SteadyWater, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -66,20 +66,20 @@ pub const INFO: Info = Info {
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
     moves_water: true,
     stages: Stage::ALL,
-    guards: &[
-        Guard {
+    limiters: &[
+        Limiter {
             name: "steps",
             about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
         },
-        Guard {
+        Limiter {
             name: "slow ticks",
             about: "Ticks that cover less time than they should, because the steps would be too many.",
         },
-        Guard {
+        Limiter {
             name: "outflow",
             about: "Cells that gave less water than the slope of their surface asks for, because they held no more.",
         },
-        Guard {
+        Limiter {
             name: "digging",
             about: "Cells that dug less than the law says, so that none comes to lie far below its lowest neighbour.",
         },
@@ -184,7 +184,7 @@ impl std::ops::AddAssign for WaterSums {
     }
 }
 
-/// What the rows of a strip take up, lay down, gain as rain and lose to the air, and in how many of their cells a guard acted.
+/// What the rows of a strip take up, lay down, gain as rain and lose to the air, and in how many of their cells a limiter was applied.
 #[derive(Default)]
 struct WaterTallies {
     eroded: Tally,
@@ -341,10 +341,10 @@ impl Process for Water {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn map(&self, map: Map, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
-        let Map::Velocity(axis) = map else { return None };
+    fn map(&self, map: ProcessMap, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
+        let ProcessMap::Velocity(axis) = map else { return None };
         let [along, down] = self.velocity(terrain)?;
-        Some(Cow::Owned(if axis == Axis::X { along } else { down }))
+        Some(Cow::Owned(if axis == GridAxis::Columns { along } else { down }))
     }
 
     fn abilities(&self) -> Abilities<'_> {

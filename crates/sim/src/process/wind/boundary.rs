@@ -15,7 +15,7 @@
 
 use super::{
     Params,
-    grains::{Grain, GrainState, GrainStep, GrainTally, Ground},
+    grains::{Grain, GrainBed, GrainState, GrainStep, GrainTally},
     law2020::TALL,
     wetness::decay,
 };
@@ -66,14 +66,14 @@ impl BoundaryLayer {
     #[inline(always)]
     pub fn step(
         &self,
-        ground: &mut Ground<'_, f32>,
+        ground: &mut GrainBed<'_, f32>,
         grain: &mut Grain<f32>,
         stream: &mut Stream,
         tally: &mut GrainTally,
     ) -> GrainStep<f32> {
         let wind = self.wind;
         let tall = TALL as f32 * self.cell_size;
-        let [x, y] = Ground::cell(grain.place);
+        let [x, y] = GrainBed::cell(grain.place);
         let old = y * ground.width + x;
         let n = self.normal(ground, [x, y]);
         let elevation = ground.elevation(old);
@@ -106,7 +106,7 @@ impl BoundaryLayer {
         }
         grain.place = place;
         grain.height += v[2] * self.cell_size;
-        let [column, row] = Ground::cell(place);
+        let [column, row] = GrainBed::cell(place);
         let new = row * ground.width + column;
         let into = (-dot(self.normal(ground, [column, row]), v)).max(0.0);
         let above = (grain.height - ground.elevation(new)).max(0.0);
@@ -123,7 +123,7 @@ impl BoundaryLayer {
 
     /// The unit normal of a cell, as (along columns, along rows, up).
     #[inline(always)]
-    fn normal(&self, ground: &Ground<'_, f32>, [x, y]: [usize; 2]) -> [f32; 3] {
+    fn normal(&self, ground: &GrainBed<'_, f32>, [x, y]: [usize; 2]) -> [f32; 3] {
         let (right, bottom) = (ground.width - 1, ground.rows - 1);
         let at = |x: usize, y: usize| ground.elevation(y * ground.width + x);
         let steepness = 0.5 / self.cell_size;

@@ -1,8 +1,7 @@
 //! Grains of the published laws. Each runs its whole life on the terrain that the grain before it left, as in the published programs.
 //!
 //! Heights, thicknesses and loads are in metres, places in cells; a cell's value stands at its whole number. A grain that reaches
-//! the border leaves the map with its load. What a grain carries when it stops is lost: that is how the laws are published, and
-//! so is what rounding takes.
+//! the border leaves the map with its load. What a grain carries when it stops is lost: that is how the laws are published.
 
 use std::time::Instant;
 
@@ -76,6 +75,8 @@ pub(super) struct GrainTally {
     pub worn: f64,
     /// Sand carried over the border.
     pub outflow: f64,
+    /// Sand that the law takes from the ground or from a grain and leaves nowhere.
+    pub lost: f64,
 }
 
 impl GrainTally {
@@ -89,7 +90,7 @@ impl GrainTally {
 }
 
 /// The layers that grains change, row by row.
-pub(super) struct Ground<'a, R> {
+pub(super) struct GrainBed<'a, R> {
     pub bedrock: &'a mut [R],
     pub sand: &'a mut [R],
     /// Number of columns, and of rows.
@@ -97,7 +98,7 @@ pub(super) struct Ground<'a, R> {
     pub rows: usize,
 }
 
-impl<'a> Ground<'a, f32> {
+impl<'a> GrainBed<'a, f32> {
     /// The layers of a terrain.
     pub fn of(terrain: &'a mut Terrain) -> Self {
         let (width, rows) = (terrain.width(), terrain.height());
@@ -105,7 +106,7 @@ impl<'a> Ground<'a, f32> {
     }
 }
 
-impl<R: Real + PartialOrd + Into<f64>> Ground<'_, R> {
+impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
     /// Height of the ground in a cell.
     #[inline(always)]
     pub fn elevation(&self, cell: usize) -> R {
@@ -186,12 +187,12 @@ impl<R: Real + PartialOrd + Into<f64>> Ground<'_, R> {
 }
 
 /// A published law with its constants.
-enum PublishedLaw {
+enum GrainLaw {
     Of2020(Law2020<f32>),
     BoundaryLayer(BoundaryLayer),
 }
 
-impl PublishedLaw {
+impl GrainLaw {
     fn new(params: &Params, Weather { heading, strength }: Weather, terrain: &Terrain) -> Self {
         let wind = heading.map(|part| part * strength);
         match params.law {
@@ -243,7 +244,7 @@ impl PublishedLaw {
     /// Runs a grain until it stops or leaves the map, and shows every step to `visit`.
     fn run(
         &self,
-        ground: &mut Ground<'_, f32>,
+        ground: &mut GrainBed<'_, f32>,
         (mut grain, most_steps): (Grain<f32>, u32),
         stream: &mut Stream,
         tally: &mut GrainTally,
@@ -264,10 +265,11 @@ impl PublishedLaw {
                 GrainState::Stopped => break,
                 GrainState::Outside => {
                     tally.outflow += f64::from(grain.load);
-                    break;
+                    return;
                 }
             }
         }
+        tally.lost += f64::from(grain.load);
     }
 }
 
@@ -282,13 +284,13 @@ impl Wind {
         let Some(weather) = self.weather else { return };
         let terrain = &mut *context.terrain;
         let params = &self.setup.params;
-        let law = PublishedLaw::new(params, weather, terrain);
+        let law = GrainLaw::new(params, weather, terrain);
         let (size, most_steps) = ([terrain.width(), terrain.height()], law.most_steps(terrain));
         let velocity = weather.heading.map(|part| part * weather.strength);
         let (tracks, grains) = if context.watched { (params.tracks, params.per_tick) } else { (0, 1) };
         let tracks_below = |number: u32| u64::from(tracks.min(grains)) * u64::from(number) / u64::from(grains);
         let area = terrain.cell_area();
-        let mut ground = Ground::of(terrain);
+        let mut ground = GrainBed::of(terrain);
         let mut tally = GrainTally::default();
         while self.waiting > 0 {
             self.waiting -= 1;
@@ -319,13 +321,13 @@ impl Wind {
             }
         }
         self.setup.counts.substeps += tally.steps;
-        let GrainTally { eroded, deposited, worn, outflow, .. } = tally;
+        let GrainTally { eroded, deposited, worn, outflow, lost, .. } = tally;
         let row = context.ledger.solid.row(INFO.key);
         row.eroded += eroded * area;
         row.deposited += deposited * area;
         row.moved += (eroded + deposited + 2.0 * worn) * area;
         row.outflow += outflow * area;
-        row.lost += (eroded - deposited - outflow) * area;
+        row.lost += lost * area;
     }
 
     /// Runs one grain from a place, in cells, on a copy of the terrain; `None` in the default mode, which has no grains.
@@ -340,11 +342,11 @@ impl Wind {
         }
         let (params, mut terrain) = (&self.setup.params, terrain.clone());
         let weather = Weather::mean(params);
-        let law = PublishedLaw::new(params, weather, &terrain);
+        let law = GrainLaw::new(params, weather, &terrain);
         let (size, most_steps) = ([terrain.width(), terrain.height()], law.most_steps(&terrain));
         let place = [0, 1].map(|axis| (place[axis] - 0.5).clamp(0.0, size[axis] as f32 - 1.0));
         let grain = Grain::new(place, weather.heading.map(|part| part * weather.strength));
-        let mut ground = Ground::of(&mut terrain);
+        let mut ground = GrainBed::of(&mut terrain);
         let mut moments = Vec::new();
         let mut stream = stream_of(seed, tick, 0);
         law.run(&mut ground, (grain, most_steps), &mut stream, &mut GrainTally::default(), |_, grain| {

@@ -15,7 +15,7 @@
 
 use super::{
     Params,
-    grains::{Grain, GrainState, GrainStep, GrainTally, Ground},
+    grains::{Grain, GrainBed, GrainState, GrainStep, GrainTally},
 };
 use crate::simd::real::Real;
 
@@ -67,9 +67,9 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
 
     /// Moves a grain on and exchanges sand with the ground.
     #[inline(always)]
-    pub fn step(&self, ground: &mut Ground<'_, R>, grain: &mut Grain<R>, tally: &mut GrainTally) -> GrainStep<R> {
+    pub fn step(&self, ground: &mut GrainBed<'_, R>, grain: &mut Grain<R>, tally: &mut GrainTally) -> GrainStep<R> {
         let zero = R::splat(0.0);
-        let [x, y] = Ground::cell(grain.place);
+        let [x, y] = GrainBed::cell(grain.place);
         let old = y * ground.width + x;
         let elevation = ground.elevation(old);
         let touches = grain.height <= elevation;
@@ -92,7 +92,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
             return step;
         }
         grain.place = place;
-        let [column, row] = Ground::cell(place);
+        let [column, row] = GrainBed::cell(place);
         let new = row * ground.width + column;
         let speed = grain.speed();
         let depth = ground.elevation(new) - grain.height;
@@ -111,11 +111,13 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
                 grain.load = grain.load + ground.set_sand(old, sand - lift, tally);
                 ground.cascade([x, y], self.roughness, self.settling, tally);
             } else {
-                ground.set_sand(old, zero, tally);
+                tally.lost += ground.set_sand(old, zero, tally).into();
             }
         } else {
-            grain.load = grain.load - self.suspension * grain.load;
+            let sinks = self.suspension * grain.load;
+            grain.load = grain.load - sinks;
             let half = R::splat(0.5) * self.suspension * grain.load;
+            tally.lost += sinks.into() - (half + half).into();
             for cell in [new, old] {
                 ground.set_sand(cell, ground.sand[cell] + half, tally);
             }
@@ -137,7 +139,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
 
     /// The normal at a place in a cell, as (along columns, along rows, up): that of four cells, weighted by their distance.
     #[inline(always)]
-    fn normal(&self, ground: &Ground<'_, R>, [x, y]: [usize; 2], [px, py]: [R; 2]) -> [R; 3] {
+    fn normal(&self, ground: &GrainBed<'_, R>, [x, y]: [usize; 2], [px, py]: [R; 2]) -> [R; 3] {
         let width = ground.width;
         let row = |first: usize| {
             let (rock, sand) = (&ground.bedrock[first..first + 4], &ground.sand[first..first + 4]);

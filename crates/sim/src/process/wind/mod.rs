@@ -31,8 +31,8 @@ pub use self::{
     weather::Weather,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Map, Mode, Moment, Particles, Process, Progress, Reference, Setup,
-    Track, explain::Explanation, guard::Guard, stage::stages,
+    Abilities, AnySetup, Context, Footprint, Info, Mode, Moment, Particles, Process, ProcessMap, Progress, Reference,
+    Setup, Track, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -81,7 +81,7 @@ pub const INFO: Info = Info {
     writes: &[Layer::Bedrock, Layer::Sand],
     moves_water: false,
     stages: Stage::ALL,
-    guards: &[Guard {
+    limiters: &[Limiter {
         name: "slow ticks",
         about: "Ticks in which the wind carried less than it could, as small cells would have needed too many steps.",
     }],
@@ -245,8 +245,8 @@ impl Process for Wind {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, map: Map, _: &Terrain) -> Option<Cow<'_, Grid>> {
-        let Map::Quantity(quantity) = map else { return None };
+    fn map(&self, map: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        let ProcessMap::Quantity(quantity) = map else { return None };
         let maps = self.spare.as_ref()?;
         let map = match quantity {
             Quantity::WindPath => &maps.path,

@@ -1,4 +1,4 @@
-//! Every guard is seen to act, and to rest where all is well.
+//! Every limiter is applied under extreme settings, and never where all is well.
 
 use super::contract::{hills, set, simulation};
 use crate::core::{
@@ -7,10 +7,10 @@ use crate::core::{
 };
 
 /// Names and values of parameters.
-type GuardedCase<'a> = &'a [(&'a str, &'a str)];
+type LimitedCase<'a> = &'a [(&'a str, &'a str)];
 
-/// How often a guard acted in a few ticks.
-fn acted(key: &str, guard: &str, terrain: &Terrain, settings: GuardedCase<'_>) -> u64 {
+/// How often a limiter was applied in a few ticks.
+fn applied(key: &str, limiter: &str, terrain: &Terrain, settings: LimitedCase<'_>) -> u64 {
     let mut run = simulation(terrain, key, 1);
     for (name, value) in settings {
         set(&mut run, &format!("{key}.{name}"), value);
@@ -18,11 +18,11 @@ fn acted(key: &str, guard: &str, terrain: &Terrain, settings: GuardedCase<'_>) -
     (0..5).for_each(|_| run.tick());
     assert_eq!(run.fault(), None, "{key}");
     let process = &run.slot_mut(key).expect("it is in the catalogue").process;
-    let guards = process.guards();
-    assert_eq!(guards.iter().map(|(_, acted)| acted.all).sum::<u64>(), process.counts().guards, "{key}");
-    let (_, acted) = guards.into_iter().find(|(known, _)| known.name == guard).expect("it has this guard");
-    assert!(acted.last <= acted.all);
-    acted.all
+    let limiters = process.limiters();
+    assert_eq!(limiters.iter().map(|(_, count)| count.all).sum::<u64>(), process.counts().limited, "{key}");
+    let (_, count) = limiters.into_iter().find(|(known, _)| known.name == limiter).expect("it has this limiter");
+    assert!(count.last <= count.all);
+    count.all
 }
 
 fn plane() -> Terrain {
@@ -52,7 +52,7 @@ fn sand_cliff() -> Terrain {
 }
 
 #[test]
-fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
+fn every_limiter_is_applied_where_it_must_be_and_nowhere_else() {
     let (slopes, plane, wraps, lake, sea, cliff, sand) = (
         hills(64, Edge::Open),
         plane(),
@@ -66,7 +66,7 @@ fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
     let gentle = [mass, ("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
     let still = ("rain_rate", "0");
-    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 16] = [
+    let cases: [(&str, &str, &Terrain, LimitedCase<'_>, &Terrain, LimitedCase<'_>); 16] = [
         ("droplets", "steps", &slopes, &[mass, ("dt", "5")], &slopes, &[mass, ("dt", "0.01")]),
         (
             "droplets",
@@ -98,8 +98,11 @@ fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
         ("wind", "slow ticks", &sand, &[("capacity", "5"), ("strength", "6")], &plane, &[]),
         ("thermal", "rate", &slopes, &[("rate", "3"), ("dt", "0.05")], &slopes, &[]),
     ];
-    for (key, guard, where_it_acts, extreme, where_it_rests, well) in cases {
-        assert!(acted(key, guard, where_it_acts, extreme) > 0, "{key}: {guard} did not act under {extreme:?}");
-        assert_eq!(acted(key, guard, where_it_rests, well), 0, "{key}: {guard} acted under {well:?}");
+    for (key, limiter, where_it_acts, extreme, where_it_rests, well) in cases {
+        assert!(
+            applied(key, limiter, where_it_acts, extreme) > 0,
+            "{key}: {limiter} was not applied under {extreme:?}"
+        );
+        assert_eq!(applied(key, limiter, where_it_rests, well), 0, "{key}: {limiter} was applied under {well:?}");
     }
 }

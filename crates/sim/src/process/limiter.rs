@@ -1,0 +1,19 @@
+//! Limiters: they keep a scheme sound where its law alone would not. Whenever one is applied, that is counted and shown.
+
+/// A limiter of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Limiter {
+    /// Short name: what was limited.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+}
+
+/// How often a limiter was applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimiterCount {
+    /// In the last tick.
+    pub last: u64,
+    /// Since the simulation began or was restored.
+    pub all: u64,
+}
