@@ -185,31 +185,13 @@ pub struct Context<'a> {
     pub until: Option<Instant>,
 }
 
-/// A map that a process can show besides the layers that it changes.
+/// A vector field that a process can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessMap {
-    /// A quantity that it keeps.
-    Quantity(Quantity),
-    /// Velocity of the water that it moves, along columns or rows, in metres per second.
-    Velocity(GridAxis),
-    /// Discharge of the rain that its droplets bring, times its direction along columns or rows, in square metres of rained-on land.
-    Momentum(GridAxis),
-    /// Slope at which the ground of each cell stands, as a tangent.
-    Talus,
-}
-
-/// Axis of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GridAxis {
-    /// Along columns.
-    Columns,
-    /// Along rows.
-    Rows,
-}
-
-impl GridAxis {
-    /// Both axes.
-    pub const BOTH: [Self; 2] = [Self::Columns, Self::Rows];
+pub enum VectorMap {
+    /// Velocity of the water that it moves, in metres per second.
+    Velocity,
+    /// Discharge of the rain that its droplets bring, times its direction, in square metres of rained-on land.
+    Momentum,
 }
 
 /// A process that shapes the terrain.
@@ -240,8 +222,13 @@ pub trait Process: Duplicate + Send + Sync {
         self.setup_mut().counts_mut().memories()
     }
 
-    /// Returns a map, if the process has it.
-    fn map(&self, _: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
+    /// Returns the map of a quantity, in its unit, if the process keeps or knows it.
+    fn map(&self, _: Quantity, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        None
+    }
+
+    /// Returns the components of a vector field along columns and along rows, if the process has it.
+    fn vector_map(&self, _: VectorMap, _: &Terrain) -> Option<[Grid; 2]> {
         None
     }
 
@@ -360,12 +347,6 @@ impl dyn Process + '_ {
         let size = [terrain.width() as f32, terrain.height() as f32];
         let inside = (0..2).all(|axis| place[axis] >= 0.0 && place[axis] < size[axis]);
         self.abilities().particles.filter(|_| inside)?.follow(terrain, when, place)
-    }
-
-    /// Returns a vector field that it has, by its components.
-    pub fn vectors(&self, map: fn(GridAxis) -> ProcessMap, terrain: &Terrain) -> Option<[Grid; 2]> {
-        let [along, down] = GridAxis::BOTH.map(|axis| self.map(map(axis), terrain).map(Cow::into_owned));
-        Some([along?, down?])
     }
 }
 

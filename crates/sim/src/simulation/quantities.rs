@@ -7,7 +7,7 @@ use crate::{
     core::{analysis::steepest_fall, grid::Grid, quantity::Quantity},
     hydrology::drainage::Drainage,
     measure::{Channels, basins},
-    process::{ProcessMap, wind::Weather},
+    process::{VectorMap, wind::Weather},
 };
 
 /// Colours of classes; the largest basins differ in theirs.
@@ -54,24 +54,24 @@ impl Simulation {
 
     /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
     pub fn wetness(&self) -> Option<Cow<'_, Grid>> {
-        self.enabled_map(ProcessMap::Quantity(Quantity::Wetness))
+        self.enabled_map(Quantity::Wetness)
     }
 
-    /// A map of the first process that is on and has it.
-    fn enabled_map(&self, map: ProcessMap) -> Option<Cow<'_, Grid>> {
-        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(map, &self.terrain))
+    /// The map of a quantity by the first process that is on and has it.
+    fn enabled_map(&self, quantity: Quantity) -> Option<Cow<'_, Grid>> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(quantity, &self.terrain))
     }
 
     /// Velocity of the water along columns and rows, in metres per second, if a process that is on moves water.
     pub fn velocity(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
-        on.find_map(|slot| slot.process.vectors(ProcessMap::Velocity, &self.terrain))
+        on.find_map(|slot| slot.process.vector_map(VectorMap::Velocity, &self.terrain))
     }
 
     /// Discharge of the droplets times its direction along columns and rows, in square metres, if a process that is on keeps it.
     pub fn momentum(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
-        on.find_map(|slot| slot.process.vectors(ProcessMap::Momentum, &self.terrain))
+        on.find_map(|slot| slot.process.vector_map(VectorMap::Momentum, &self.terrain))
     }
 
     /// The wind, if a process that is on lets one blow.
@@ -91,7 +91,7 @@ impl Simulation {
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::DrainageArea => {
-                let kept = self.enabled_map(ProcessMap::Quantity(quantity)).map(Cow::into_owned);
+                let kept = self.enabled_map(quantity).map(Cow::into_owned);
                 let found = || {
                     let areas = Drainage::of(terrain).areas(|_| terrain.cell_area());
                     Grid::from_cells(width, height, areas.into_iter().map(|area| area as f32).collect::<Vec<f32>>())
@@ -108,7 +108,7 @@ impl Simulation {
             | Quantity::WindFlux
             | Quantity::Abrasion
             | Quantity::Wetness => {
-                let kept = self.slots.iter().find_map(|slot| slot.process.map(ProcessMap::Quantity(quantity), terrain));
+                let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity, terrain));
                 return kept.map_or_else(|| Grid::filled(width, height, 0.0), Cow::into_owned);
             }
             Quantity::Speed => speed(),
@@ -123,10 +123,10 @@ impl Simulation {
             }
             Quantity::Difference => return Grid::filled(width, height, 0.0),
             Quantity::Steepness => {
-                let talus = self.slots.iter().find_map(|slot| slot.process.map(ProcessMap::Talus, terrain));
-                let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);
-                let cells = 0..width * height;
-                cells.map(|cell| steepest_fall(terrain, cell) / (terrain.cell_size * stands(cell))).collect()
+                // Without a process that lets ground fail, all of it stands at 45°.
+                let known = self.slots.iter().find_map(|slot| slot.process.map(quantity, terrain));
+                let at_45_degrees = |x, y| steepest_fall(terrain, terrain.bedrock.index(x, y)) / terrain.cell_size;
+                return known.map_or_else(|| Grid::from_fn(width, height, at_45_degrees), Cow::into_owned);
             }
         };
         Grid::from_cells(width, height, cells)

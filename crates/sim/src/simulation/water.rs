@@ -1,4 +1,4 @@
-//! Standing water of a simulation: rivers and lakes in balance, and lakes in its depressions.
+//! Water of a simulation at once: rivers and lakes in their steady state, and lakes in depressions.
 
 use super::Simulation;
 use crate::{
@@ -7,17 +7,17 @@ use crate::{
         drainage::Drainage,
         network::{Course, Land, RiverParams},
     },
-    process::{GoOn, Process, ProcessMap, fluvial, water},
+    process::{GoOn, Process, VectorMap, fluvial, water},
 };
 
-/// Rivers and lakes of a run in balance: the processes that move water, and the water.
+/// Steady state of rivers and lakes: the processes that move water, and the depth of the water.
 pub struct Balance(Vec<(Box<dyn Process>, Grid)>);
 
 impl Simulation {
-    /// Rivers and lakes as rain and springs of this moment keep them in the long run, between ticks.
+    /// Returns rivers and lakes as the rain and the springs of this tick keep them in the long run.
     ///
     /// # Errors
-    /// One sentence, if no water comes, none can leave the map, or it was given up.
+    /// One sentence, if no water comes, none can leave the map, or the search was cancelled.
     pub fn balance(&self, go_on: &GoOn<'_>) -> Result<Balance, Unfit> {
         self.on_its_threads(|run| {
             let steady = run.slots.iter().filter_map(|slot| slot.process.abilities().steady);
@@ -26,8 +26,7 @@ impl Simulation {
         })
     }
 
-    /// Fills rivers and lakes as was found. What comes and what goes is booked as inflow and outflow of the water. Returns by how much
-    /// there is more now, in cubic metres.
+    /// Puts rivers and lakes into their steady state. The change is booked as inflow or outflow of the water. Returns it, in cubic metres.
     pub fn fill_rivers(&mut self, balance: Balance) -> f64 {
         let before = self.terrain.water_volume();
         for (process, water) in balance.0 {
@@ -42,7 +41,7 @@ impl Simulation {
         came
     }
 
-    /// Fills every hollow with water up to its lowest pass; water that stands higher stays. What comes is booked as inflow of uplift
+    /// Fills every depression with water up to its spill point; water that stands higher stays. The water is booked as inflow of uplift
     /// and rivers. Returns it, in cubic metres.
     pub fn fill_lakes(&mut self) -> f64 {
         let before = self.terrain.water_volume();
@@ -55,19 +54,19 @@ impl Simulation {
         came
     }
 
-    /// The terrain as it is now, and what leads its rivers.
+    /// Returns the terrain as it is now, with the maps of the droplets if its rivers follow them.
     pub fn river_land(&self, params: &RiverParams) -> Land {
         let follows = params.course == Course::Droplets;
         let droplets = self.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
-            let water = slot.process.map(ProcessMap::Quantity(Quantity::StreamDischarge), &self.terrain)?.into_owned();
-            let [along, down] = slot.process.vectors(ProcessMap::Momentum, &self.terrain)?;
+            let water = slot.process.map(Quantity::StreamDischarge, &self.terrain)?.into_owned();
+            let [along, down] = slot.process.vector_map(VectorMap::Momentum, &self.terrain)?;
             Some([water, along, down])
         });
         Land::new(self.terrain.clone(), params.clone(), maps)
     }
 
-    /// The terrain at the start, whose rivers the ground leads.
+    /// Returns the terrain at the start, whose rivers follow the ground.
     pub fn river_land_at_start(&self, params: &RiverParams) -> Land {
         let Terrain { start, cell_size, edge, rain, sources, .. } = &self.terrain;
         let bare = Terrain::bare(start.clone(), *cell_size, *edge);

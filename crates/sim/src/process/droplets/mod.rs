@@ -43,8 +43,8 @@ use self::{
     wave::DriveTile,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, GridAxis, Info, Mode, Moment, Particles, Process, ProcessMap, Progress,
-    Reference, Setup, Track, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Footprint, Info, Mode, Moment, Particles, Process, Progress, Reference, Setup, Track,
+    VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -225,15 +225,14 @@ impl Process for Droplets {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, map: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
-        let [water, along, down] = self.discharge.maps()?;
-        let map = match map {
-            ProcessMap::Quantity(Quantity::StreamDischarge) => water,
-            ProcessMap::Momentum(GridAxis::Columns) => along,
-            ProcessMap::Momentum(GridAxis::Rows) => down,
-            _ => return None,
-        };
-        Some(Cow::Owned(map))
+    fn map(&self, quantity: Quantity, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        let maps = (quantity == Quantity::StreamDischarge).then(|| self.discharge.maps()).flatten();
+        maps.map(|[water, ..]| Cow::Owned(water))
+    }
+
+    fn vector_map(&self, map: VectorMap, _: &Terrain) -> Option<[Grid; 2]> {
+        let maps = (map == VectorMap::Momentum).then(|| self.discharge.maps()).flatten();
+        maps.map(|[_, along, down]| [along, down])
     }
 
     fn abilities(&self) -> Abilities<'_> {

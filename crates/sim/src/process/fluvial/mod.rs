@@ -34,8 +34,8 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 pub use self::params::{Factors, Params};
 use self::{pieces::Pieces, solve::Rivers};
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Mode, Process, ProcessMap, Progress, Reference, Setup,
-    explain::Explanation, stage::stages,
+    Abilities, AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
+    stage::stages,
 };
 use crate::{
     core::{
@@ -325,8 +325,8 @@ impl Process for Fluvial {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, map: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
-        self.areas.as_ref().filter(|_| map == ProcessMap::Quantity(Quantity::DrainageArea)).map(Cow::Borrowed)
+    fn map(&self, quantity: Quantity, _: &Terrain) -> Option<Cow<'_, Grid>> {
+        self.areas.as_ref().filter(|_| quantity == Quantity::DrainageArea).map(Cow::Borrowed)
     }
 
     fn abilities(&self) -> Abilities<'_> {

@@ -21,13 +21,15 @@ use self::{
     sliding::{Slopes, flatter, slide, talus},
 };
 use super::{
-    AnySetup, Context, Footprint, Info, Mode, Process, ProcessMap, Progress, Reference, Setup, StageInfo,
-    explain::Explanation, limiter::Limiter,
+    AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, StageInfo, explain::Explanation,
+    limiter::Limiter,
 };
 use crate::{
     core::{
+        analysis::steepest_fall,
         border::Border,
         grid::Grid,
+        quantity::Quantity,
         terrain::{Layer, Terrain},
     },
     params::{choice, knob},
@@ -183,14 +185,17 @@ impl Process for Thermal {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn map(&self, map: ProcessMap, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
-        if map != ProcessMap::Talus {
+    fn map(&self, quantity: Quantity, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
+        if quantity != Quantity::Steepness {
             return None;
         }
         let masked = self.setup.masked(terrain, self.setup.params.mode);
         let slopes = slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0);
-        let talus = |x, y| self.stands(terrain, [x, y], &slopes);
-        Some(Cow::Owned(Grid::from_fn(terrain.width(), terrain.height(), talus)))
+        let steepness = |x, y| {
+            let stands = self.stands(terrain, [x, y], &slopes).max(1e-3);
+            steepest_fall(terrain, terrain.bedrock.index(x, y)) / (terrain.cell_size * stands)
+        };
+        Some(Cow::Owned(Grid::from_fn(terrain.width(), terrain.height(), steepness)))
     }
 }
 

@@ -17,16 +17,14 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-
 use self::sources::run_sources;
 pub use self::{
     balance::BYTES_PER_CELL as BYTES_TO_FILL,
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Abilities, AnySetup, Context, Counts, Footprint, GoOn, GridAxis, Info, Mode, Process, ProcessMap, Progress,
-    Reference, Setup, SteadyWater, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Counts, Footprint, GoOn, Info, Mode, Process, Progress, Reference, Setup,
+    SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -341,10 +339,8 @@ impl Process for Water {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn map(&self, map: ProcessMap, terrain: &Terrain) -> Option<Cow<'_, Grid>> {
-        let ProcessMap::Velocity(axis) = map else { return None };
-        let [along, down] = self.velocity(terrain)?;
-        Some(Cow::Owned(if axis == GridAxis::Columns { along } else { down }))
+    fn vector_map(&self, map: VectorMap, terrain: &Terrain) -> Option<[Grid; 2]> {
+        (map == VectorMap::Velocity).then(|| self.velocity(terrain)).flatten()
     }
 
     fn abilities(&self) -> Abilities<'_> {

@@ -135,7 +135,7 @@ fn a_sheet_of_water_runs_straight_down_a_plane_in_every_direction() {
         let mut terrain = filled(64, 64, ground, |x, y| ground(x, y) + depth);
         terrain.edge = Edge::Open;
         let after = run(terrain, Params { roughness, ..calm() }, 400);
-        let velocity = after.slots[0].process.vectors(ProcessMap::Velocity, &after.terrain).expect("water flows");
+        let velocity = after.slots[0].process.vector_map(VectorMap::Velocity, &after.terrain).expect("water flows");
         let [u, v] = velocity.map(|part| part.at(32, 32));
         let angle = v.atan2(u).to_degrees();
         assert!((angle - degrees).abs() <= 1.0, "on a plane that falls to {degrees}° water runs to {angle}°");
@@ -181,7 +181,7 @@ fn a_run_that_stops_after_the_flow_shows_the_fluxes_and_has_changed_nothing_else
             let velocity = simulation
                 .slots
                 .iter()
-                .find_map(|slot| slot.process.vectors(ProcessMap::Velocity, &simulation.terrain));
+                .find_map(|slot| slot.process.vector_map(VectorMap::Velocity, &simulation.terrain));
             velocity.map_or(0.0, |[u, v]| u.iter().chain(v.iter()).fold(0.0, |most, part| most.max(part.abs())))
         };
         assert_eq!(simulation.stage(), Some(("Water", "rain")));
@@ -641,7 +641,7 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
         }
     }
     let seconds = arrived.expect("the river reaches the border");
-    let [u, v] = simulation.slots[0].process.vectors(ProcessMap::Velocity, &simulation.terrain).expect("water flows");
+    let [u, v] = simulation.slots[0].process.vector_map(VectorMap::Velocity, &simulation.terrain).expect("water flows");
     let wet: Vec<usize> = (0..side * side).filter(|&cell| simulation.terrain.water[cell] > 0.05).collect();
     let way = wet.iter().map(|&cell| f64::from(size / u[cell].hypot(v[cell]).max(0.05))).sum::<f64>();
     assert!(seconds <= way, "it took {seconds} s, and {way} s at the speed of the water");

@@ -31,8 +31,8 @@ pub use self::{
     weather::Weather,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Mode, Moment, Particles, Process, ProcessMap, Progress, Reference,
-    Setup, Track, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Footprint, Info, Mode, Moment, Particles, Process, Progress, Reference, Setup, Track,
+    explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -245,8 +245,7 @@ impl Process for Wind {
         explain::explain(self, terrain, place)
     }
 
-    fn map(&self, map: ProcessMap, _: &Terrain) -> Option<Cow<'_, Grid>> {
-        let ProcessMap::Quantity(quantity) = map else { return None };
+    fn map(&self, quantity: Quantity, _: &Terrain) -> Option<Cow<'_, Grid>> {
         let maps = self.spare.as_ref()?;
         let map = match quantity {
             Quantity::WindPath => &maps.path,

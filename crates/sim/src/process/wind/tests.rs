@@ -212,8 +212,7 @@ fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
     assert!(lee > 1.3 * 0.5, "{lee} m in the lee, 0.5 m at the start");
     // Its edges run along the diagonals and its tip; its face towards the wind lies between them.
     let wind = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("it is in the catalogue");
-    let worn =
-        wind.process.map(ProcessMap::Quantity(Quantity::Abrasion), &simulation.terrain).expect("the wind keeps it");
+    let worn = wind.process.map(Quantity::Abrasion, &simulation.terrain).expect("the wind keeps it");
     let of = |cells: Vec<(usize, usize)>| cells.iter().map(|&(x, y)| worn.at(x, y)).sum::<f32>() / cells.len() as f32;
     let tip = of((44..49).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
     let face = of((34..42).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
