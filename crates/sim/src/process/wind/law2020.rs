@@ -119,7 +119,8 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
             let half = R::splat(0.5) * self.suspension * grain.load;
             tally.lost += sinks.into() - (half + half).into();
             for cell in [new, old] {
-                ground.set_sand(cell, ground.sand[cell] + half, tally);
+                // The grain keeps what is below the last digit of the layer.
+                grain.load = grain.load + (half + ground.set_sand(cell, ground.sand[cell] + half, tally));
             }
             ground.cascade([column, row], self.roughness, self.settling, tally);
             ground.cascade([x, y], self.roughness, self.settling, tally);
