@@ -174,7 +174,10 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
                 // From the higher cell to the lower one.
                 let [from, to] = if difference > zero { [own, theirs] } else { [theirs, own] };
                 let slides = rate * if from < excess { from } else { excess };
-                let [left, got] = [from - slides, to + slides];
+                // Rounded to what both layers can hold, so that nothing comes from nowhere.
+                let rounded = (to + slides) - to;
+                let left = if from > rounded { from - rounded } else { zero };
+                let got = to + (from - left);
                 eroded += from.into() - left.into();
                 deposited += got.into() - to.into();
                 [own, self.sand[other]] = if difference > zero { [left, got] } else { [got, left] };
