@@ -1,6 +1,6 @@
 //! The shape of ground without its water: how rough it is, at which scales, and where it faces.
 
-use rustfft::{FftPlanner, num_complex::Complex};
+use rustfft::{FftPlannerScalar, num_complex::Complex};
 
 use crate::core::grid::Grid;
 
@@ -58,7 +58,8 @@ pub fn spectral_exponent(ground: &Grid) -> Option<f64> {
         return None;
     }
     let mut waves = windowed(ground);
-    let mut planner = FftPlanner::new();
+    // The same bits on every machine.
+    let mut planner = FftPlannerScalar::new();
     let along = planner.plan_fft_forward(width);
     waves.chunks_mut(width).for_each(|row| along.process(row));
     let down = planner.plan_fft_forward(height);

@@ -1,0 +1,167 @@
+//! A tick of uplift and rivers as one would first write it: one thread, f64, a queue that floods the map from its border, a list of
+//! cells from low to high. As published: plain D8 on one solid of the same erodibility everywhere, with outlets all round; the slope's
+//! exponent is 1.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use thalweg_sim::{
+    core::{
+        border::{Border, DISTANCES},
+        grid::Grid,
+        terrain::{Edge, Terrain},
+    },
+    process::fluvial::Params,
+};
+
+/// A terrain as the plain loops see it.
+#[derive(Clone, Debug)]
+pub(in crate::bench) struct PlainRivers {
+    width: usize,
+    height: usize,
+    cell_size: f64,
+    /// Height of the ground per cell, in metres.
+    ground: Vec<f64>,
+}
+
+/// Where water runs from a cell.
+#[derive(Clone, Copy)]
+struct Way {
+    receiver: usize,
+    /// How far that is, in metres.
+    far: f64,
+    /// Level of the water when the map is flooded, in metres.
+    level: f64,
+}
+
+impl PlainRivers {
+    /// The terrain as it is.
+    pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
+        let ground = terrain.ground().iter().map(|&height| f64::from(height)).collect();
+        let (width, height) = (terrain.width(), terrain.height());
+        Self { width, height, cell_size: terrain.cell_size.into(), ground }
+    }
+
+    /// Heights of the ground, in metres.
+    #[cfg(test)]
+    pub(super) fn ground(&self) -> Grid {
+        Grid::from_values(self.width, self.height, self.ground.iter().map(|&height| height as f32))
+    }
+
+    fn on_border(&self, cell: usize) -> bool {
+        let (x, y) = (cell % self.width, cell / self.width);
+        x == 0 || y == 0 || x + 1 == self.width || y + 1 == self.height
+    }
+
+    /// The neighbours of a cell, each with how far it is, in metres.
+    fn around(&self, cell: usize) -> impl Iterator<Item = (usize, f64)> {
+        let border = Border { width: self.width, height: self.height, edge: Edge::Open };
+        let far = DISTANCES.map(|distance| distance * self.cell_size);
+        border.neighbours(cell).map(move |(step, other)| (other, far[usize::from(step & 1)]))
+    }
+
+    /// A tick.
+    pub(in crate::bench) fn step(&mut self, params: &Params) {
+        let years = f64::from(params.years_per_tick);
+        let lift = f64::from(params.uplift_rate) * years;
+        for cell in 0..self.ground.len() {
+            self.ground[cell] += if self.on_border(cell) { 0.0 } else { lift };
+        }
+        let (order, ways) = self.route();
+        self.cut(params, &order, &ways);
+        let area = self.cell_size * self.cell_size;
+        let lambda = f64::from(params.diffusivity) * years / area;
+        if lambda > 0.0 {
+            let (width, height) = (self.width, self.height);
+            (1..height.saturating_sub(1)).for_each(|y| creep(&mut self.ground[y * width..], (width, 1), lambda));
+            (1..width.saturating_sub(1)).for_each(|x| creep(&mut self.ground[x..], (height, width), lambda));
+        }
+    }
+
+    /// Floods the map from its border, the lowest cell first (Barnes et al. 2014). Returns the cells in that order, and their ways.
+    fn route(&self) -> (Vec<usize>, Vec<Way>) {
+        let count = self.ground.len();
+        // Heights are told apart to a tenth of a micrometre.
+        let rank = |level: f64| (level * 1e7) as i64;
+        let mut ways: Vec<Option<Way>> = vec![None; count];
+        let (mut order, mut queue) = (Vec::with_capacity(count), BinaryHeap::new());
+        for cell in (0..count).filter(|&cell| self.on_border(cell)) {
+            let level = self.ground[cell];
+            ways[cell] = Some(Way { receiver: cell, far: 0.0, level });
+            queue.push(Reverse((rank(level), cell)));
+        }
+        while let Some(Reverse((_, cell))) = queue.pop() {
+            order.push(cell);
+            let Some(below) = ways[cell] else { continue };
+            for (other, far) in self.around(cell) {
+                if ways[other].is_none() {
+                    let level = self.ground[other].max(below.level);
+                    ways[other] = Some(Way { receiver: cell, far, level });
+                    queue.push(Reverse((rank(level), other)));
+                }
+            }
+        }
+        let mut ways: Vec<Way> = ways.into_iter().flatten().collect();
+        // On dry ground water takes the steepest way.
+        for &cell in order.iter().filter(|&&cell| !self.on_border(cell)) {
+            let own = ways[cell].level;
+            let mut steepest = 0.0;
+            for (other, far) in self.around(cell).filter(|_| self.ground[cell] == own) {
+                let slope = (own - ways[other].level) / far;
+                if slope > steepest && rank(ways[other].level) < rank(own) {
+                    (steepest, ways[cell].receiver, ways[cell].far) = (slope, other, far);
+                }
+            }
+        }
+        (order, ways)
+    }
+
+    /// What is too steep slides, and rivers cut and lay down: the equations of `solve.rs`.
+    fn cut(&mut self, params: &Params, order: &[usize], ways: &[Way]) {
+        let count = self.ground.len();
+        let area = self.cell_size * self.cell_size;
+        let (m, deposition) = (f64::from(params.area_exponent), f64::from(params.deposition));
+        let cuts = f64::from(params.erodibility) * f64::from(params.years_per_tick);
+        let (mut areas, mut flux, mut follow) = (vec![area; count], vec![0.0; count], vec![0.0; count]);
+        let stands = |far: f64| f64::from(params.critical_slope) * far;
+        let inner = || order.iter().copied().filter(|&cell| ways[cell].receiver != cell);
+        for cell in inner() {
+            let Way { receiver, far, .. } = ways[cell];
+            let own = self.ground[cell];
+            self.ground[cell] = own.min(self.ground[receiver] + stands(far));
+            flux[cell] = (own - self.ground[cell]) * area;
+        }
+        for cell in inner().rev() {
+            let Way { receiver, far, level } = ways[cell];
+            let fall = self.ground[cell] - self.ground[receiver];
+            let lake = self.ground[cell] < level;
+            let cut = if lake { 0.0 } else { cuts * libm::pow(areas[cell], m) / far };
+            let (settles, share) = (deposition / areas[cell], area + follow[cell]);
+            let whole = 1.0 + cut + settles * share;
+            let under = if lake { level - self.ground[cell] } else { f64::INFINITY };
+            let room = (stands(far) - fall).min(under).max(0.0);
+            let grows = ((settles * flux[cell] - cut * fall) / whole).min(room);
+            areas[receiver] += areas[cell];
+            flux[receiver] += flux[cell] - share * grows;
+            follow[receiver] += share * cut / whole;
+            (flux[cell], follow[cell]) = (grows, cut / whole);
+        }
+        let mut grown = vec![0.0; count];
+        for cell in inner() {
+            grown[cell] = flux[cell] + follow[cell] * grown[ways[cell].receiver];
+        }
+        self.ground.iter_mut().zip(&grown).for_each(|(ground, grown)| *ground += grown);
+    }
+}
+
+/// Lets a line of so many cells creep, `stride` cells apart, between ends that are held (Thomas).
+fn creep(ground: &mut [f64], (count, stride): (usize, usize), lambda: f64) {
+    let mut after = vec![0.0; count];
+    for place in 1..count - 1 {
+        let pivot = 1.0 + 2.0 * lambda - lambda * after[place - 1];
+        after[place] = lambda / pivot;
+        ground[place * stride] = (ground[place * stride] + lambda * ground[(place - 1) * stride]) / pivot;
+    }
+    for place in (1..count - 1).rev() {
+        ground[place * stride] += after[place] * ground[(place + 1) * stride];
+    }
+}

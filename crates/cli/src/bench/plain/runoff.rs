@@ -1,0 +1,115 @@
+//! The published runoff as one would first write it: cell by cell, one thread, eight neighbours, between walls.
+
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Terrain},
+    process::runoff::Params,
+};
+
+use super::ringed;
+
+/// A terrain as the plain loops see it, with a ring of cells around every layer: the ground is one solid.
+#[derive(Clone, Debug)]
+pub(in crate::bench) struct PlainRunoff {
+    width: usize,
+    height: usize,
+    ground: Vec<f32>,
+    water: Vec<f32>,
+    suspended: Vec<f32>,
+    /// Per metre that a neighbour lies lower: what a cell gives of its water, and of its sediment.
+    gives: Vec<f32>,
+    loads: Vec<f32>,
+    /// What the next layers are made of: changes of ground, water and sediment.
+    change: [Vec<f32>; 3],
+}
+
+impl PlainRunoff {
+    /// The terrain as it is.
+    pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
+        let (width, height) = (terrain.width(), terrain.height());
+        let empty = || vec![0.0; (width + 2) * (height + 2)];
+        let ringed = |grid: &[f32]| ringed(grid, width, height);
+        Self {
+            width,
+            height,
+            ground: ringed(&terrain.ground()),
+            water: ringed(&terrain.water),
+            suspended: ringed(&terrain.suspended),
+            gives: empty(),
+            loads: empty(),
+            change: [empty(), empty(), empty()],
+        }
+    }
+
+    /// Heights of the ground, depths of the water, sediment in it.
+    #[cfg(test)]
+    pub(super) fn layers(&self) -> [Grid; 3] {
+        [&self.ground, &self.water, &self.suspended]
+            .map(|layer| Grid::from_fn(self.width, self.height, |x, y| layer[(y + 1) * (self.width + 2) + x + 1]))
+    }
+
+    /// A step without rain.
+    pub(in crate::bench) fn step(&mut self, params: &Params) {
+        let (width, height, stride) = (self.width, self.height, self.width + 2);
+        // Nothing runs to the ring: it stands as high as a wall.
+        for (place, ground) in self.ground.iter_mut().enumerate() {
+            let (x, y) = (place % stride, place / stride);
+            if x == 0 || y == 0 || x == width + 1 || y == height + 1 {
+                *ground = f32::INFINITY;
+            }
+        }
+        let around = [1, stride, stride + 1, stride - 1];
+        for y in 1..=height {
+            for here in y * stride + 1..=y * stride + width {
+                let level = self.ground[here] + self.water[here];
+                let (mut all, mut most) = (0.0, 0.0_f32);
+                for step in around {
+                    for other in [here - step, here + step] {
+                        let fall = (level - (self.ground[other] + self.water[other])).max(0.0);
+                        all += fall;
+                        most = most.max(fall);
+                    }
+                }
+                let per_fall = if all > 0.0 { 1.0 / all } else { 0.0 };
+                self.gives[here] = self.water[here].min(most) * per_fall;
+                self.loads[here] = self.suspended[here] * per_fall;
+            }
+        }
+        self.change.iter_mut().for_each(|change| change.fill(0.0));
+        let [ground_change, water_change, sediment_change] = &mut self.change;
+        for y in 1..=height {
+            for here in y * stride + 1..=y * stride + width {
+                if self.gives[here] == 0.0 {
+                    let settles = params.deposition * self.suspended[here];
+                    ground_change[here] += settles;
+                    sediment_change[here] -= settles;
+                    continue;
+                }
+                let level = self.ground[here] + self.water[here];
+                for step in around {
+                    for other in [here - step, here + step] {
+                        let fall = level - (self.ground[other] + self.water[other]);
+                        if fall <= 0.0 {
+                            continue;
+                        }
+                        let (water, load) = (self.gives[here] * fall, self.loads[here] * fall);
+                        let capacity = params.capacity * water;
+                        let settles = params.deposition * (load - capacity).max(0.0);
+                        let digs = params.dissolution * (capacity - load).max(0.0);
+                        let goes = load.min(capacity) + digs;
+                        ground_change[here] += settles - digs;
+                        water_change[here] -= water;
+                        water_change[other] += water;
+                        sediment_change[here] += (digs - settles) - goes;
+                        sediment_change[other] += goes;
+                    }
+                }
+            }
+        }
+        let stays = 1.0 - params.evaporation;
+        for (place, ground) in self.ground.iter_mut().enumerate() {
+            *ground += ground_change[place];
+            self.water[place] = (self.water[place] + water_change[place]).max(0.0) * stays;
+            self.suspended[place] = (self.suspended[place] + sediment_change[place]).max(0.0);
+        }
+    }
+}
