@@ -116,14 +116,14 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
     /// Column and row of the cell at a place on the map.
     #[inline(always)]
     pub fn cell(place: [R; 2]) -> [usize; 2] {
-        // Whole numbers are small on the map.
-        place.map(|part| Into::<f64>::into(part) as i32 as usize)
+        let whole = |part: R| Into::<f64>::into(part) as i32 as usize;
+        [whole(place[0]), whole(place[1])]
     }
 
     /// `true` if a place lies on the map, and not in the outermost `margin` cells.
     #[inline(always)]
     pub fn contains(&self, place: [R; 2], margin: usize) -> bool {
-        let ([x, y], margin) = (place.map(Into::<f64>::into), margin as f64);
+        let (x, y, margin) = (place[0].into(), place[1].into(), margin as f64);
         x >= margin && y >= margin && x < self.width as f64 - margin && y < self.rows as f64 - margin
     }
 
@@ -144,36 +144,41 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
         if x > 0 && y > 0 && x + 1 < width && y + 1 < rows {
             let (above, below) = (cell - width, cell + width);
             let around = [above - 1, above, above + 1, cell - 1, cell + 1, below - 1, below, below + 1];
-            self.slide_between(cell, around, threshold, rate, tally);
+            self.slide_between(cell, &around, threshold, rate, tally);
         } else {
             let around = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
             let around = around.map(|(dx, dy)| (x.wrapping_add_signed(dx), y.wrapping_add_signed(dy)));
             let inside = around.into_iter().filter(|&(column, row)| column < width && row < rows);
-            self.slide_between(cell, inside.map(|(column, row)| row * width + column), threshold, rate, tally);
+            let inside: Vec<usize> = inside.map(|(column, row)| row * width + column).collect();
+            self.slide_between(cell, &inside, threshold, rate, tally);
         }
     }
 
     /// Lets sand slide between a cell and others that touch it, in this order.
     #[inline(always)]
-    fn slide_between(
-        &mut self,
-        cell: usize,
-        others: impl IntoIterator<Item = usize>,
-        threshold: R,
-        rate: R,
-        tally: &mut GrainTally,
-    ) {
-        let (zero, half) = (R::splat(0.0), R::splat(0.5));
+    fn slide_between(&mut self, cell: usize, others: &[usize], threshold: R, rate: R, tally: &mut GrainTally) {
+        let (zero, half_rate) = (R::splat(0.0), R::splat(0.5) * rate);
         let (rock, mut own) = (self.bedrock[cell], self.sand[cell]);
+        let ground = rock + own;
+        let mut steepest = zero;
+        for &other in others {
+            let difference = ground - self.elevation(other);
+            steepest = steepest.max(difference.max(-difference));
+        }
+        // Often nothing slides.
+        if steepest <= threshold {
+            return;
+        }
         let (mut eroded, mut deposited) = (0.0, 0.0);
-        for other in others {
+        for &other in others {
             let theirs = self.sand[other];
             let difference = (rock + own) - (self.bedrock[other] + theirs);
-            let excess = half * (difference.max(-difference) - threshold);
-            if excess > zero {
+            let steepness = difference.max(-difference);
+            if steepness > threshold {
                 // From the higher cell to the lower one.
                 let [from, to] = if difference > zero { [own, theirs] } else { [theirs, own] };
-                let slides = rate * if from < excess { from } else { excess };
+                let (excess, most) = (half_rate * (steepness - threshold), rate * from);
+                let slides = if most < excess { most } else { excess };
                 // Rounded to what both layers can hold, so that nothing comes from nowhere.
                 let rounded = (to + slides) - to;
                 let left = if from > rounded { from - rounded } else { zero };

@@ -151,18 +151,16 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
         let one = R::splat(1.0);
         let (fx, fy) = (px - R::splat(x as f64), py - R::splat(y as f64));
         let (gx, gy) = (one - fx, one - fy);
-        let nw = self.weighted_normal([b[0], b[2], a[1], c[1]], gx * gy);
-        let ne = self.weighted_normal([b[1], b[3], a[2], c[2]], fx * gy);
-        let sw = self.weighted_normal([c[0], c[2], b[1], d[1]], gx * fy);
-        let se = self.weighted_normal([c[1], c[3], b[2], d[2]], fx * fy);
-        [(nw[0] + ne[0]) + (sw[0] + se[0]), (nw[1] + ne[1]) + (sw[1] + se[1]), (nw[2] + ne[2]) + (sw[2] + se[2])]
-    }
-
-    /// The unit normal between four heights, times a weight.
-    #[inline(always)]
-    fn weighted_normal(&self, [west, east, north, south]: [R; 4], weight: R) -> [R; 3] {
-        let (x, y) = (self.steepness * (west - east), self.steepness * (north - south));
-        let up = weight / ((x * x + y * y) + R::splat(1.0)).sqrt();
-        [x * up, y * up, up]
+        // Of the two cells in row b, then of the two in row c: side by side, as a vector unit takes them at once.
+        let weights = [gx * gy, fx * gy, gx * fy, fx * fy];
+        let (west, east) = ([b[0], b[1], c[0], c[1]], [b[2], b[3], c[2], c[3]]);
+        let (north, south) = ([a[1], a[2], b[1], b[2]], [c[1], c[2], d[1], d[2]]);
+        let along: [R; 4] = std::array::from_fn(|cell| self.steepness * (west[cell] - east[cell]));
+        let down: [R; 4] = std::array::from_fn(|cell| self.steepness * (north[cell] - south[cell]));
+        let length = |cell: usize| ((along[cell] * along[cell] + down[cell] * down[cell]) + one).sqrt();
+        let up: [R; 4] = std::array::from_fn(|cell| weights[cell] / length(cell));
+        let sum = |parts: [R; 4]| (parts[0] + parts[1]) + (parts[2] + parts[3]);
+        let scaled = |parts: [R; 4]| std::array::from_fn(|cell| parts[cell] * up[cell]);
+        [sum(scaled(along)), sum(scaled(down)), sum(up)]
     }
 }
