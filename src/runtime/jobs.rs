@@ -29,7 +29,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::{
     core::{grid::Grid, terrain::Layer},
-    simulation::water::Balance,
+    simulation::{grow::GrowthEnd, water::Balance},
 };
 
 /// Bedrock and sand of each session as they are while a range grows, until they are taken to be shown.
@@ -85,8 +85,8 @@ pub(super) enum JobOutcome {
     Kept((u64, u64)),
     /// So many files were written into a folder.
     Exported(PathBuf, usize),
-    /// Sessions whose ground is a grown range.
-    Grown(Vec<Session>),
+    /// Sessions whose ground is a grown range, and whether all of them are mature.
+    Grown(Vec<Session>, bool),
     /// The water of every session.
     Filled(Vec<Balance>),
     /// A file was written.
@@ -294,11 +294,11 @@ impl Task {
             Self::Grow(before, sheets) => {
                 let mut sessions = before.all().to_vec();
                 drop(before);
-                let all = sessions.len() as f32;
+                let (all, mut mature) = (sessions.len() as f32, true);
                 for (index, session) in sessions.iter_mut().enumerate() {
                     let title = PathBuf::from(&session.title);
                     let size = (session.simulation.terrain.width(), session.simulation.terrain.height());
-                    let grown = session.grow(|growth| {
+                    let end = session.grow(|growth| {
                         progress.done((1000.0 * (index as f32 + growth.share) / all) as usize, 1000);
                         let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
                         // Made anew when the last one was taken.
@@ -308,11 +308,15 @@ impl Task {
                         }
                         !progress.is_cancelled()
                     });
-                    if !grown.map_err(|unfit| Error::unfit(&title, unfit))? {
-                        return Err(Error::input(&title, "the growing was given up", "let it end"));
+                    match end.map_err(|unfit| Error::unfit(&title, unfit))? {
+                        GrowthEnd::Mature => {}
+                        GrowthEnd::StillRising => mature = false,
+                        GrowthEnd::Cancelled => {
+                            return Err(Error::input(&title, "the growing was given up", "let it end"));
+                        }
                     }
                 }
-                Ok(JobOutcome::Grown(sessions))
+                Ok(JobOutcome::Grown(sessions, mature))
             }
             Self::FillRivers(before) => {
                 let (sessions, all) = (before.all(), before.all().len() as f32);

@@ -3,6 +3,7 @@
 
 mod fluvial;
 mod grids;
+mod plain;
 mod sizes;
 mod wind;
 
@@ -21,7 +22,6 @@ use thalweg_sim::{
         Mode, Process,
         droplets::{
             self, DropletLaw, Droplets, Params,
-            plain::PlainStreams,
             published::{DropletState, MassTransfer, run_alone},
         },
     },
@@ -129,8 +129,6 @@ fn table(report: &Value) -> String {
     }
     let droplets = &report["processes"]["droplets"];
     if droplets.is_object() {
-        let [plain, ratio] = ["default_scalar_ns", "default_ratio"].map(|key| figure(droplets, key));
-        text += &format!("droplets by default in a plain loop: {plain:.2} ns a step, ratio {ratio:.1}\n");
         let [default, plain, ratio] =
             ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
         text += &format!(
@@ -244,36 +242,17 @@ fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     (seconds * 1e9 / steps as f64, steps as f64 / droplets as f64, seconds / droplets as f64)
 }
 
-/// The default streams in a plain loop. Same units as [`run`].
-fn scalar_streams(terrain: &Terrain, params: &Params, most: usize) -> (f64, f64, f64) {
-    let mut stream = Stream::new(1, "bench", 0);
-    let mut plain = PlainStreams::new(terrain);
-    let (started, mut droplets) = (Instant::now(), 0);
-    while droplets < most && started.elapsed().as_secs_f64() < LONGEST {
-        // A part of a tick where that alone would take long.
-        let part = (params.per_tick as usize).min(most);
-        plain.tick(terrain, params, part, &mut stream);
-        droplets += part;
-    }
-    black_box(&plain.ground);
-    let seconds = started.elapsed().as_secs_f64();
-    (seconds * 1e9 / plain.steps as f64, plain.steps as f64 / droplets as f64, seconds / droplets as f64)
-}
-
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
-    let (mut fast, mut plain) = (Vec::new(), Vec::new());
+    let (mut fast, mut plain, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     let (stated, mut params) = (Params::default(), Params::default());
     follow((droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
     let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..params.clone() };
-    let (mut streams, mut plain_streams) = (Vec::new(), Vec::new());
     for _ in 0..REPETITIONS {
         fast.push(run(terrain, &published, DROPLETS, &pool));
         plain.push(scalar(terrain, PLAIN_DROPLETS));
         streams.push(run(terrain, &params, DROPLETS, &pool));
-        plain_streams.push(scalar_streams(terrain, &params, PLAIN_DROPLETS));
     }
-    let (fast, plain) = (median(fast), median(plain));
-    let (streams, plain_streams) = (median(streams), median(plain_streams));
+    let [fast, plain, streams] = [fast, plain, streams].map(median);
     // Seconds each: once is enough.
     let whole = run(terrain, &params, FINISHED_MAP, &pool);
     let whole_plain = scalar(terrain, FINISHED_MAP as usize);
@@ -285,8 +264,6 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
         "size": terrain.width(),
         "steps_per_droplet": fast.1,
         "default_ns": streams.0,
-        "default_scalar_ns": plain_streams.0,
-        "default_ratio": plain_streams.0 / streams.0,
         "default_steps_per_droplet": whole.1,
         "map_seconds": whole.2 * FINISHED_MAP,
         "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,

@@ -20,6 +20,7 @@ use thalweg_scene::{
 use thalweg_sim::{
     core::{bounds::SIDES, terrain::Layer},
     params::listed,
+    simulation::grow::GrowthEnd,
 };
 
 /// What to start from and with which parameters.
@@ -306,8 +307,12 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     });
     bar.finish_and_clear();
     match grown {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::stopped()),
+        Ok(GrowthEnd::Mature) => Ok(()),
+        Ok(GrowthEnd::StillRising) => {
+            tell(&format!("warning: {}: the range is not mature: more rises than leaves the map", session.name));
+            Ok(())
+        }
+        Ok(GrowthEnd::Cancelled) => Err(Failure::stopped()),
         Err(unfit) => Err(Failure::bad_input(unfit.to_string())),
     }
 }

@@ -174,14 +174,18 @@ impl Runtime<'_> {
                     self.leave.write(AppExit::Success);
                 }
             }
-            JobOutcome::Grown(sessions) => {
+            JobOutcome::Grown(sessions, mature) => {
                 self.history.replace(&mut self.live, Label::Grown, |live| {
                     live.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
                 });
                 self.notices.retract(EditCommand::Undo);
                 let (low, high) = self.live.chosen().simulation.terrain.ground().min_max();
                 let height = length(self.preferences.settings.units, f64::from(high - low), 0);
-                let text = format!("A range has grown to {height}; low erodibility makes it higher.");
+                let text = if mature {
+                    format!("A range has grown to {height}; low erodibility makes it higher.")
+                } else {
+                    format!("A range has grown to {height} and is not mature: more rises than leaves the map.")
+                };
                 self.offer_undo(format!("{text} What was before is kept."));
                 self.begins();
             }

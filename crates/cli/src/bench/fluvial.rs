@@ -4,12 +4,12 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median, simulation, timed};
+use super::{REPETITIONS, median, plain::rivers::PlainRivers, simulation, timed};
 use thalweg_sim::{
     core::terrain::Terrain,
     process::{
         Mode, StageInfo,
-        fluvial::{Fluvial, INFO, Params, plain::PlainRivers},
+        fluvial::{Fluvial, INFO, Params},
     },
     simulation::Simulation,
 };

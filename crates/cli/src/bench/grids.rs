@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, simulation};
+use super::{
+    REPETITIONS,
+    plain::{runoff::PlainRunoff, water::PlainWater},
+    simulation,
+};
 use thalweg_sim::{
     core::terrain::Terrain,
-    process::{
-        Mode, Process, runoff, thermal,
-        water::{self, plain::PlainWater},
-    },
+    process::{Mode, Process, runoff, thermal, water},
 };
 
 /// Grid processes that are measured together.
@@ -64,7 +65,7 @@ impl GridBench {
             (median(runs), steps.sum::<u64>() as f64 / (ticks * (REPETITIONS + 1)) as f64)
         };
         let slow = || {
-            let (mut plain, mut runs_off) = (PlainWater::new(&terrain), runoff::plain::PlainRunoff::new(&terrain));
+            let (mut plain, mut runs_off) = (PlainWater::new(&terrain), PlainRunoff::new(&terrain));
             let (water, thermal) = (water::Params::default(), thermal::Params::default());
             let runs = (0..3).map(|_| {
                 let started = Instant::now();

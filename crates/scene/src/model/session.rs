@@ -17,7 +17,10 @@ use thalweg_sim::{
     hydrology::network::RiverParams,
     params::{self, Group, GroupMut, ParamError, Value},
     process::{Process, water::BYTES_TO_FILL},
-    simulation::{Simulation, grow::Growth},
+    simulation::{
+        Simulation,
+        grow::{Growth, GrowthEnd},
+    },
 };
 
 /// Layers of a terrain that are always there.
@@ -416,13 +419,13 @@ impl Session {
     ///
     /// # Errors
     /// Nothing rises.
-    pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
-        let grown = self.simulation.grow_range(show)?;
-        if grown {
+    pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<GrowthEnd, Unfit> {
+        let end = self.simulation.grow_range(show)?;
+        if end != GrowthEnd::Cancelled {
             self.origin.edited = true;
             self.note_shape();
         }
-        Ok(grown)
+        Ok(end)
     }
 
     /// Takes note of how the map of uplift is made with the present parameters and seed.

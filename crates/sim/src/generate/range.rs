@@ -19,5 +19,5 @@ pub(super) fn heights(params: &TerrainParams, (width, height): (usize, usize), s
     let mut uplift = uplift_map(Uplift::Patches, width, height, seed);
     uplift.iter_mut().for_each(|share| *share = SLOWEST + (1.0 - SLOWEST) * *share);
     terrain.uplift = Some(uplift);
-    grow(&terrain, &Params::default(), seed, |_| true).map_or(terrain.bedrock, |range| range.ground())
+    grow(&terrain, &Params::default(), seed, |_| true).map_or(terrain.bedrock, |range| range.terrain.ground())
 }

@@ -65,8 +65,8 @@ fn every_limiter_is_applied_where_it_must_be_and_nowhere_else() {
     let mass = ("law", "mass-transfer");
     let gentle = [mass, ("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
-    let still = ("rain_rate", "0");
-    let cases: [(&str, &str, &Terrain, LimitedCase<'_>, &Terrain, LimitedCase<'_>); 16] = [
+    let (still, light_rain, filled) = (("rain_rate", "0"), ("rain_rate", "0.0001"), ("filled", "true"));
+    let cases: [(&str, &str, &Terrain, LimitedCase<'_>, &Terrain, LimitedCase<'_>); 18] = [
         ("droplets", "steps", &slopes, &[mass, ("dt", "5")], &slopes, &[mass, ("dt", "0.01")]),
         (
             "droplets",
@@ -95,6 +95,8 @@ fn every_limiter_is_applied_where_it_must_be_and_nowhere_else() {
         ("water", "outflow", &cliff, &[("roughness", "0"), ("dt", "0.05")], &lake, &[still]),
         ("water", "digging", &slopes, &[("sediment_capacity", "3")], &lake, &[still]),
         ("water", "outflow", &cliff, &[published], &lake, &[published, still]),
+        ("water", "steady state", &slopes, &[filled, ("rain_rate", "0.01")], &slopes, &[filled, light_rain]),
+        ("water", "levels", &slopes, &[filled, light_rain, ("roughness", "0")], &plane, &[filled, light_rain]),
         ("wind", "slow ticks", &sand, &[("capacity", "5"), ("strength", "6")], &plane, &[]),
         ("thermal", "rate", &slopes, &[("rate", "3"), ("dt", "0.05")], &slopes, &[]),
     ];

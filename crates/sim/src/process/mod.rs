@@ -266,14 +266,24 @@ pub trait Particles {
     fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>>;
 }
 
+/// Steady state of the water of a process.
+pub struct Steady {
+    /// The process as it would be.
+    pub process: Box<dyn Process>,
+    /// Water of each cell, in metres.
+    pub water: Grid,
+    /// `false` if depths still changed a little when the search ended.
+    pub settled: bool,
+}
+
 /// Water of a process that can be brought into its steady state.
 pub trait SteadyWater {
-    /// Returns the process and the water of each cell, in metres, as they would be in the long run with the rain and springs of this tick.
+    /// Returns the steady state with the rain and springs of this tick.
     /// `go_on` hears the progress and answers whether to continue.
     ///
     /// # Errors
     /// One sentence, if there is no steady state or the search was cancelled.
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Box<dyn Process>, Grid), Unfit>;
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<Steady, Unfit>;
 
     /// Bytes for each cell that the first tick takes for a moment to start in its steady state; 0 if it does not.
     fn bytes_to_begin(&self) -> usize;

@@ -37,6 +37,26 @@ pub struct Growth<'a> {
     pub terrain: &'a Terrain,
 }
 
+/// A range that has grown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// Its terrain.
+    pub terrain: Terrain,
+    /// `false` if it still rose when the growing ended, after 800 ticks on the smallest map.
+    pub mature: bool,
+}
+
+/// How the growing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthEnd {
+    /// As much leaves the range as rises.
+    Mature,
+    /// More rises than leaves.
+    StillRising,
+    /// `show` said not to go on; nothing has changed.
+    Cancelled,
+}
+
 /// Sizes of the maps, the smallest first.
 fn sizes(width: usize, height: usize) -> Vec<(usize, usize)> {
     let halvings = (0..).find(|&times| width.max(height).div_ceil(1 << times) <= COARSEST).unwrap_or(0);
@@ -51,27 +71,22 @@ fn years_per_tick(params: &Params, length: f64) -> f32 {
     (response / TICKS_OF_A_RESPONSE).clamp(1.0, 1e6) as f32
 }
 
-/// A mature range in the place of a terrain's ground. Its layers of uplift, rain and softness say where it rises and what it is made
+/// A range in the place of a terrain's ground, mature if 800 ticks on the smallest map are enough. Its layers of uplift, rain and softness say where it rises and what it is made
 /// of; size, edge and springs stay, and the ground's heights do not matter. The lowest outlet lies at 0 m; what the rivers have laid
 /// down is sand, and it is dry. Where nothing rises, the land is level.
 ///
 /// `show` is told how far it has come, after every few ticks; it says whether to go on. Returns nothing if it has said no.
-pub fn grow(
-    terrain: &Terrain,
-    params: &Params,
-    seed: u64,
-    mut show: impl FnMut(Growth<'_>) -> bool,
-) -> Option<Terrain> {
+pub fn grow(terrain: &Terrain, params: &Params, seed: u64, mut show: impl FnMut(Growth<'_>) -> bool) -> Option<Range> {
     let size = (terrain.width(), terrain.height());
     if terrain.bedrock.is_empty() {
-        return Some(terrain.clone());
+        return Some(Range { terrain: terrain.clone(), mature: true });
     }
     let sizes = sizes(size.0, size.1);
     let length = 0.5 * size.0.max(size.1) as f64 * f64::from(terrain.cell_size);
     let params = Params { years_per_tick: years_per_tick(params, length), ..params.clone() };
     let mut grown: Option<[Grid; 2]> = None;
     let most: f64 = sizes.iter().map(|(width, height)| (width * height) as f64).sum();
-    let mut done = 0.0;
+    let (mut done, mut is_mature) = (0.0, false);
     for (level, &size) in sizes.iter().enumerate() {
         let [bedrock, sand] = match grown.take() {
             Some(layers) => layers.map(|layer| layer.resampled(size.0, size.1)),
@@ -104,6 +119,7 @@ pub fn grow(
                 return None;
             }
             if mature {
+                is_mature = true;
                 break;
             }
         }
@@ -118,16 +134,16 @@ pub fn grow(
         range.set_layer(layer, None);
     }
     range.start = range.ground();
-    Some(range)
+    Some(Range { terrain: range, mature: is_mature })
 }
 
 impl Simulation {
     /// Starts again from a mature range on the terrain's maps of uplift, rain and softness, with the parameters of uplift and
-    /// rivers; see [`grow`]. `show` is told how far it has come. Returns false, with nothing changed, if it says not to go on.
+    /// rivers; see [`grow`]. `show` is told how far it has come, and says whether to go on.
     ///
     /// # Errors
     /// Nothing rises.
-    pub fn grow_range(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
+    pub fn grow_range(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<GrowthEnd, Unfit> {
         let slot = self.slots.iter().find(|slot| slot.key() == INFO.key);
         let params = slot.and_then(|slot| slot.process.params().as_partial_reflect().try_downcast_ref::<Params>());
         let params = params.cloned().unwrap_or_default();
@@ -137,9 +153,9 @@ impl Simulation {
             return Err(Unfit { wrong: "no range can grow where nothing rises".into(), right: right.into() });
         }
         let grown = self.on_its_threads(|run| grow(&run.terrain, &params, run.seed(), show));
-        let Some(range) = grown else { return Ok(false) };
-        self.restart(range, self.seed());
-        Ok(true)
+        let Some(Range { terrain, mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
+        self.restart(terrain, self.seed());
+        Ok(if mature { GrowthEnd::Mature } else { GrowthEnd::StillRising })
     }
 }
 

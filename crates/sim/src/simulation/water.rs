@@ -2,16 +2,23 @@
 
 use super::Simulation;
 use crate::{
-    core::{bounds::Unfit, grid::Grid, quantity::Quantity, terrain::Terrain},
+    core::{bounds::Unfit, quantity::Quantity, terrain::Terrain},
     hydrology::{
         drainage::Drainage,
         network::{Course, Land, RiverParams},
     },
-    process::{GoOn, Process, VectorMap, fluvial, water},
+    process::{GoOn, Steady, VectorMap, fluvial, water},
 };
 
-/// Steady state of rivers and lakes: the processes that move water, and the depth of the water.
-pub struct Balance(Vec<(Box<dyn Process>, Grid)>);
+/// Steady state of rivers and lakes, by each process that moves water.
+pub struct Balance(Vec<Steady>);
+
+impl Balance {
+    /// `false` if depths still changed a little when the search ended.
+    pub fn settled(&self) -> bool {
+        self.0.iter().all(|steady| steady.settled)
+    }
+}
 
 impl Simulation {
     /// Returns rivers and lakes as the rain and the springs of this tick keep them in the long run.
@@ -29,7 +36,7 @@ impl Simulation {
     /// Puts rivers and lakes into their steady state. The change is booked as inflow or outflow of the water. Returns it, in cubic metres.
     pub fn fill_rivers(&mut self, balance: Balance) -> f64 {
         let before = self.terrain.water_volume();
-        for (process, water) in balance.0 {
+        for Steady { process, water, .. } in balance.0 {
             let key = process.info().key;
             if let Some(slot) = self.slot_mut(key) {
                 slot.process = process;

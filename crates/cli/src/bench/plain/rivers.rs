@@ -7,7 +7,6 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use thalweg_sim::{
     core::{
         border::{Border, DISTANCES},
-        grid::Grid,
         terrain::{Edge, Terrain},
     },
     process::fluvial::Params,
@@ -43,8 +42,8 @@ impl PlainRivers {
 
     /// Heights of the ground, in metres.
     #[cfg(test)]
-    pub(super) fn ground(&self) -> Grid {
-        Grid::from_values(self.width, self.height, self.ground.iter().map(|&height| height as f32))
+    pub(super) fn ground(&self) -> Vec<f32> {
+        self.ground.iter().map(|&height| height as f32).collect()
     }
 
     fn on_border(&self, cell: usize) -> bool {

@@ -1,11 +1,10 @@
 //! The published runoff as one would first write it: cell by cell, one thread, eight neighbours, between walls.
 
-use thalweg_sim::{
-    core::{grid::Grid, terrain::Terrain},
-    process::runoff::Params,
-};
+use thalweg_sim::{core::terrain::Terrain, process::runoff::Params};
 
 use super::ringed;
+#[cfg(test)]
+use super::unringed;
 
 /// A terrain as the plain loops see it, with a ring of cells around every layer: the ground is one solid.
 #[derive(Clone, Debug)]
@@ -42,9 +41,8 @@ impl PlainRunoff {
 
     /// Heights of the ground, depths of the water, sediment in it.
     #[cfg(test)]
-    pub(super) fn layers(&self) -> [Grid; 3] {
-        [&self.ground, &self.water, &self.suspended]
-            .map(|layer| Grid::from_fn(self.width, self.height, |x, y| layer[(y + 1) * (self.width + 2) + x + 1]))
+    pub(super) fn layers(&self) -> [Vec<f32>; 3] {
+        [&self.ground, &self.water, &self.suspended].map(|layer| unringed(layer, self.width, self.height))
     }
 
     /// A step without rain.

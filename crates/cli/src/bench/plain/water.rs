@@ -3,13 +3,15 @@
 //! Every layer has a ring of cells around the map, so that no loop asks where the border is.
 
 use thalweg_sim::{
-    core::{grid::Grid, terrain::Terrain},
+    core::terrain::Terrain,
     process::{
         thermal,
         water::{Capacity, Params},
     },
 };
 
+#[cfg(test)]
+use super::unringed;
 use super::{close, ringed};
 
 /// A terrain as the plain loops see it: the ground is one solid.
@@ -56,9 +58,8 @@ impl PlainWater {
 
     /// Heights of the ground, depths of the water, sediment in it.
     #[cfg(test)]
-    pub(super) fn layers(&self) -> [Grid; 3] {
-        [&self.ground, &self.water, &self.suspended]
-            .map(|layer| Grid::from_fn(self.width, self.height, |x, y| layer[(y + 1) * (self.width + 2) + x + 1]))
+    pub(super) fn layers(&self) -> [Vec<f32>; 3] {
+        [&self.ground, &self.water, &self.suspended].map(|layer| unringed(layer, self.width, self.height))
     }
 
     /// A step of eqs 1 to 16 of `dt` seconds.

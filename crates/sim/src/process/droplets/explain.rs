@@ -5,12 +5,12 @@ use super::{
         Mode,
         explain::{Cell, Explanation, Term},
     },
-    DropletLaw, Droplets, streams,
+    DropletLaw, Droplets, Params, streams,
 };
 use crate::core::terrain::{Edge, Terrain};
 
 /// Water that is less deep, in metres, stands nowhere.
-const SHALLOW: f64 = 1e-3;
+const SHALLOW: f32 = 1e-3;
 
 /// What droplets do in a cell; none under laws that are about the speed of single droplets, and before the first tick.
 pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
@@ -19,10 +19,10 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
         return None;
     }
     let cell = Cell { terrain, place, mode: params.mode };
-    let land = f64::from(droplets.discharge.water_at(terrain, place)?) + f64::from(streams::sheet(params));
+    let water = droplets.discharge.water_at(terrain, place)?;
     let (slope, entrainment) = (cell.slope(), cell.number(setup, |params| params.entrainment));
-    let concavity = f64::from(params.concavity);
-    let carries = entrainment * libm::pow(land / f64::from(streams::HECTARE), concavity) * slope;
+    let carries = streams::graded_load(&Params { entrainment, ..params.clone() }, water, slope);
+    let land = water + streams::sheet(params);
     let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == terrain.width() || place[1] + 1 == terrain.height();
     let outcome = if at_border && terrain.edge == Edge::Open {
         "It lies at the border: droplets leave the map here, and neither dig nor lay sand down."
@@ -38,7 +38,7 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
         Term::new("k", "entrainment", entrainment, "m"),
         Term::new("V", "water of a fresh droplet", 1.0, ""),
         Term::new("A", "land whose rain passes here", land, "m²"),
-        Term::new("θ", "concavity", concavity, ""),
+        Term::new("θ", "concavity", params.concavity, ""),
         Term::new("S", "steepest fall to a neighbour, as a slope", slope, ""),
         Term::new("C", "what a fresh droplet can carry", carries, "m"),
     ];

@@ -15,7 +15,8 @@ mod follow;
 mod ground;
 mod params;
 mod peak;
-pub mod plain;
+#[cfg(test)]
+mod plain;
 pub mod published;
 mod rain;
 #[cfg(test)]

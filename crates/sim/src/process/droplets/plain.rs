@@ -1,11 +1,11 @@
 //! The default streams as a plain loop: one droplet after the other on one layer, as one would write it first, and banks that fail
-//! cell by cell. The yardstick for speed, and for what waves of droplets side by side do.
+//! cell by cell: what waves of droplets side by side are compared with.
 
 use super::{
     Params,
     banks::{AROUND, LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
     rain::CELLS_PER_DROPLET,
-    streams::StreamLaw,
+    streams::{StreamLaw, pace_of},
 };
 use crate::{
     core::{grid::Grid, rng::Stream, terrain::Terrain},
@@ -13,15 +13,11 @@ use crate::{
 };
 
 /// A ground, and the maps of its streams.
-pub struct PlainStreams {
+pub(super) struct PlainStreams {
     /// Height of the ground, in metres.
-    pub ground: Grid,
+    ground: Grid,
     /// Taken off the ground so far, in metres times cells.
-    pub eroded: f64,
-    /// What fell from banks so far, in metres times cells.
-    pub fallen: f64,
-    /// Steps taken so far.
-    pub steps: u64,
+    pub(super) eroded: f64,
     /// Water, and water times its direction along columns and rows; and the tracks of the present tick.
     maps: [Grid; 3],
     tracks: [Grid; 3],
@@ -35,16 +31,16 @@ pub struct PlainStreams {
 
 impl PlainStreams {
     /// Those of a terrain on which no droplet has run.
-    pub fn new(terrain: &Terrain) -> Self {
+    pub(super) fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
         let (maps, tracks) = ([empty(), empty(), empty()], [empty(), empty(), empty()]);
         let ground = terrain.ground();
         let (before, changed, undercut) = (ground.clone(), Vec::new(), Vec::new());
-        Self { ground, eroded: 0.0, fallen: 0.0, steps: 0, maps, tracks, ticks: 0, before, changed, undercut }
+        Self { ground, eroded: 0.0, maps, tracks, ticks: 0, before, changed, undercut }
     }
 
     /// Rains so many droplets, as a tick of the `params`' number does. A map has open edges.
-    pub fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
+    pub(super) fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
         let land = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
         let law = StreamLaw::new(params, terrain, land as f32);
         let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
@@ -55,7 +51,7 @@ impl PlainStreams {
             }
         }
         self.ticks += 1;
-        let share = law.pace.of(self.ticks);
+        let share = pace_of(params, terrain).of(self.ticks);
         for (map, track) in self.maps.iter_mut().zip(&mut self.tracks) {
             for (map, track) in map.iter_mut().zip(track.iter_mut()) {
                 *map += share * (std::mem::take(track) * law.land - *map);
@@ -86,7 +82,6 @@ impl PlainStreams {
                 law.transfer * longer * (along * vx + down * vy) / (size * (law.own * volume + water)).max(1e-20);
             (vx, vy) = (vx + pull * along, vy + pull * down);
             let pace = vx.abs().max(vy.abs());
-            self.steps += 1;
             if pace <= 0.0 {
                 break;
             }
@@ -175,7 +170,6 @@ impl PlainStreams {
                 let thickness = thickness.min(self.ground[from] - floor).max(0.0);
                 self.ground[from] -= thickness;
                 self.ground[to] += thickness;
-                self.fallen += f64::from(thickness);
                 dug.extend([from, to]);
             }
             self.changed.extend(&dug);

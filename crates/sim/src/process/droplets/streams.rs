@@ -88,8 +88,6 @@ pub(super) struct StreamLaw {
     pub(super) sheet: f32,
     /// Land that a fresh droplet stands for, in square metres.
     pub(super) land: f32,
-    /// How far the maps follow a tick.
-    pub(super) pace: Pace,
     /// As published, the height from which a droplet counts how far it falls when it leaves, in metres.
     pub(super) lowest: f32,
 }
@@ -116,7 +114,6 @@ impl StreamLaw {
             steep: params.stands().sand * terrain.cell_size,
             sheet: sheet(params),
             land,
-            pace: pace_of(params, terrain),
             lowest: if published { lowest(terrain) } else { 0.0 },
         }
     }
@@ -127,11 +124,18 @@ pub(super) fn sheet(params: &Params) -> f32 {
     SHEET * params.headwater
 }
 
+/// What droplets can carry down a slope, in metres times cells, where the rain of this land passes, in hectares.
+#[inline(always)]
+fn capacity(entrainment: Lanes, volume: Lanes, land: Lanes, exponent: f32, slope: Lanes) -> Lanes {
+    entrainment * volume * power(land, exponent) * slope
+}
+
 /// What a fresh droplet can carry down a slope, in metres times cells, in a stream one cell wide that gathers the rain of so much `land`,
 /// in square metres. A steady stream of this load neither digs nor lays down there.
 pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
     let land = (land + sheet(params)) / HECTARE;
-    params.entrainment * power(Lanes([land; LANES]), params.concavity).0[0] * slope
+    let [entrainment, one, land, slope] = [params.entrainment, 1.0, land, slope].map(|value| Lanes([value; LANES]));
+    capacity(entrainment, one, land, params.concavity, slope).0[0]
 }
 
 /// How far the maps follow a tick's droplets: by default as far as they are many.
@@ -345,7 +349,7 @@ impl Streams<'_> {
         } else {
             let land = (water + all(law.sheet)) * all(1.0 / HECTARE);
             let slope = downhill * all(law.steepness) * per_length;
-            let capacity = entrainment * bundle.volume * power(land, law.exponent) * slope;
+            let capacity = capacity(entrainment, bundle.volume, land, law.exponent, slope);
             bundle.capacity = swims.choose(zero, capacity);
             let lacking = bundle.capacity - bundle.mass;
             let share = one - decay((exchange * distance).min(all(5.0)));

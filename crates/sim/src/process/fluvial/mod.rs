@@ -24,7 +24,6 @@ mod explain;
 mod layers;
 mod params;
 mod pieces;
-pub mod plain;
 mod solve;
 #[cfg(test)]
 mod tests;

@@ -41,7 +41,6 @@ pub(super) struct Rivers<'a> {
     ground: &'a [f32],
     cell_size: f64,
     cell_area: f64,
-    solid: bool,
     linear: bool,
     /// A^m·δt of the first whole numbers of cells, which most areas are.
     powers: &'a [f64],
@@ -49,13 +48,30 @@ pub(super) struct Rivers<'a> {
 
 /// A^m·δt of an area in square metres.
 #[inline(never)]
-fn power(params: &Params, area: f32) -> f64 {
+pub(super) fn power(params: &Params, area: f32) -> f64 {
     f64::from(libm::powf(area, params.area_exponent)) * f64::from(params.years_per_tick)
 }
 
 /// A^m·δt of the first whole numbers of cells of this area in square metres, on a map of so many.
 pub(super) fn powers(params: &Params, cell_area: f64, count: usize) -> Vec<f64> {
     (0..POWERS.min(count)).map(|cells| power(params, cells as f32 * cell_area as f32)).collect()
+}
+
+/// What rivers cut of ground of some softness under sand, in metres, for each metre of `fall`, given what they would cut of solid ground
+/// of neutral softness. Sand is cut first and lasts for a share of the tick, as long as the fall lets it.
+#[inline(always)]
+pub(super) fn cut_of(params: &Params, own: f64, [softness, sand]: [f32; 2], fall: impl FnOnce() -> f64) -> f64 {
+    let (rock, sand) = (own * 2.0 * f64::from(softness), f64::from(sand));
+    if params.mode == Mode::Published {
+        return own;
+    }
+    if sand <= 0.0 {
+        return rock;
+    }
+    let loose = own * f64::from(params.sand_factor);
+    let would_go = loose * fall();
+    let lasts = if would_go > sand { sand / would_go } else { 1.0 };
+    rock + lasts * (loose - rock)
 }
 
 impl<'a> Rivers<'a> {
@@ -75,7 +91,6 @@ impl<'a> Rivers<'a> {
             ground,
             cell_size: terrain.cell_size.into(),
             cell_area: terrain.cell_area(),
-            solid: params.mode == Mode::Published,
             linear: params.deposition > 0.0 || params.slope_exponent == 1.0,
             powers,
         }
@@ -177,19 +192,10 @@ impl<'a> Rivers<'a> {
         };
         let power = if self.linear { power / far } else { power / libm::pow(far, params.slope_exponent.into()) };
         let own = self.numbers.at(cell).erodibility * power;
-        if self.solid {
-            return own;
-        }
-        let rock = own * 2.0 * f64::from(self.terrain.softness[cell]);
-        let sand = f64::from(self.terrain.sand[cell]);
-        let fall = (f64::from(node.ground) - f64::from(base)).max(0.0);
-        if sand <= 0.0 {
-            return rock;
-        }
-        let loose = own * f64::from(params.sand_factor);
-        let would_go = if self.linear { loose * fall } else { loose * libm::pow(fall, params.slope_exponent.into()) };
-        let lasts = if would_go > sand { sand / would_go } else { 1.0 };
-        rock + lasts * (loose - rock)
+        cut_of(params, own, [self.terrain.softness[cell], self.terrain.sand[cell]], || {
+            let fall = (f64::from(node.ground) - f64::from(base)).max(0.0);
+            if self.linear { fall } else { libm::pow(fall, params.slope_exponent.into()) }
+        })
     }
 
     /// Finds w of every cell of a piece; `grown` is that of a root's receiver. What is cut where the slope has an exponent leaves,

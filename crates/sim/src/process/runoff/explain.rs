@@ -6,6 +6,7 @@ use super::{
         explain::{Cell, Explanation, Term},
     },
     Neighbours, Runoff,
+    law::{Musgrave, gives},
 };
 use crate::core::{border::Border, terrain::Terrain};
 
@@ -13,20 +14,16 @@ use crate::core::{border::Border, terrain::Terrain};
 pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&runoff.setup, &runoff.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
-    let level =
-        |cell: usize| f64::from(terrain.bedrock[cell]) + f64::from(terrain.sand[cell]) + f64::from(terrain.water[cell]);
+    let level = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell] + terrain.water[cell];
     let here = terrain.bedrock.index(place[0], place[1]);
     let counts = |step: u8| params.neighbours == Neighbours::Eight || step & 1 == 0;
     let around = Border::of(terrain).neighbours(here).filter(|&(step, _)| counts(step));
-    let falls: Vec<f64> = around.map(|(_, other)| (level(here) - level(other)).max(0.0)).collect();
-    let (lower, sum) = (falls.iter().copied().fold(0.0, f64::max), falls.iter().sum::<f64>());
-    let neighbours = if params.neighbours == Neighbours::Four { 4.0 } else { 8.0 };
+    let falls: Vec<f32> = around.map(|(_, other)| (level(here) - level(other)).max(0.0)).collect();
+    let (lower, sum) = (falls.iter().copied().fold(0.0, f32::max), falls.iter().sum::<f32>());
+    let law = Musgrave::new(params);
     let (water, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended));
     let capacity = cell.number(setup, |params| params.capacity);
-    let goes = match params.mode {
-        Mode::Published => water.min(lower),
-        Mode::Corrected => water.min(sum / (neighbours + 1.0)),
-    };
+    let goes = if sum > 0.0 { sum * gives(law, water, lower, sum) } else { 0.0 };
     let could = capacity * goes;
     let outcome = if water == 0.0 {
         "It is dry: nothing runs off."
@@ -41,7 +38,7 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
         Term::new("w", "depth of the water", water, "m"),
         Term::new("Dmax", "how much lower the water of the lowest neighbour stands", lower, "m"),
         Term::new("ΣD", "the same of all lower neighbours together", sum, "m"),
-        Term::new("N", "neighbours", neighbours, ""),
+        Term::new("N", "neighbours", law.neighbours as f64, ""),
         Term::new("water", "water that goes to them", goes, "m"),
         Term::new("Kc", "capacity", capacity, ""),
         Term::new("c", "sediment that the water takes along at most", could, "m"),

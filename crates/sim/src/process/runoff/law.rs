@@ -56,6 +56,13 @@ pub(super) struct Giver<V> {
     pub has: V,
 }
 
+/// Water that a cell gives for each metre that a neighbour lies lower: `most` is how much lower the lowest lies, `sum` that of all together,
+/// which is above 0.
+#[inline(always)]
+pub(super) fn gives<V: Cells>(law: Musgrave, water: V, most: V, sum: V) -> V {
+    if law.published { water.min(most) / sum } else { (water / sum).min(V::all(law.part())) }
+}
+
 /// What goes from a cell to a lower neighbour, what is dug; what is not dug, so that the cell stays
 /// higher.
 pub(super) struct Goes<V> {

@@ -15,7 +15,6 @@
 mod explain;
 mod flow;
 mod law;
-pub mod plain;
 #[cfg(test)]
 mod tests;
 

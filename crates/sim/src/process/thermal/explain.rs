@@ -5,7 +5,7 @@ use super::{
         Mode,
         explain::{Cell, Explanation, Term},
     },
-    DUSTING, Thermal,
+    DUSTING, Thermal, talus,
 };
 use crate::core::terrain::Terrain;
 
@@ -14,12 +14,12 @@ pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -
     let (setup, params) = (&thermal.setup, &thermal.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
     let (fall, sand) = (cell.slope(), cell.of(&terrain.sand));
-    let stands = f64::from(thermal.stands_at(terrain, place));
+    let stands = thermal.stands_at(terrain, place);
     let steeper = fall > stands;
     let softness = cell.of(&terrain.softness);
     let [hard, least] =
         [cell.number(setup, |params| params.talus_coefficient), cell.number(setup, |params| params.talus_bias)];
-    let rock = hard * (1.0 - softness) + least;
+    let rock = talus(softness, hard, least);
     let still = params.rate == 0.0 || setup.elapsed == 0.0 && setup.counts.seconds > 0.0;
     let slope = Term::new("S", "steepest fall to a neighbour, as a slope", fall, "");
     let of_rock = [
@@ -36,13 +36,12 @@ pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -
             false => "Nothing moves: no neighbour lies lower than the talus slope allows.",
         };
         let rate = Term::new("Δt·Kt", "time of a tick times the rate", setup.elapsed * f64::from(params.rate), "");
-        let height =
-            Term::new("H", "how much lower the lowest neighbour lies", fall * f64::from(terrain.cell_size), "m");
+        let height = Term::new("H", "how much lower the lowest neighbour lies", fall * terrain.cell_size, "m");
         let terms = [slope].into_iter().chain(of_rock).chain([rate, height]).collect();
         let equation = "where  S > Ka·(1 − R) + Ki  it gives  Δt·Kt·R·H/2";
         return Explanation { equation, terms, outcome: outcome.to_owned() };
     }
-    if sand > f64::from(DUSTING) {
+    if sand > DUSTING {
         let outcome = match steeper {
             _ if still => "Nothing moves: the rate, or the time of a tick, is 0.",
             true if fall > rock => {

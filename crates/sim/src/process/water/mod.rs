@@ -11,7 +11,6 @@ mod explain;
 pub mod friction;
 mod params;
 pub mod pipes;
-pub mod plain;
 mod sources;
 mod surface;
 #[cfg(test)]
@@ -23,7 +22,7 @@ pub use self::{
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Abilities, AnySetup, Context, Counts, Footprint, GoOn, Info, Mode, Process, Progress, Reference, Setup,
+    Abilities, AnySetup, Context, Counts, Footprint, GoOn, Info, Mode, Process, Progress, Reference, Setup, Steady,
     SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
@@ -80,6 +79,14 @@ pub const INFO: Info = Info {
         Limiter {
             name: "digging",
             about: "Cells that dug less than the law says, so that none comes to lie far below its lowest neighbour.",
+        },
+        Limiter {
+            name: "steady state",
+            about: "Searches for full rivers and lakes that ended while depths still changed a little.",
+        },
+        Limiter {
+            name: "levels",
+            about: "Cells of full rivers and lakes whose level does not quite let out what comes in.",
         },
     ],
 };
@@ -218,8 +225,9 @@ impl WaterTallies {
 }
 
 impl SteadyWater for Water {
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Box<dyn Process>, Grid), Unfit> {
-        self.steady_state(terrain, tick, go_on).map(|(water, depths)| (Box::new(water) as Box<dyn Process>, depths))
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<Steady, Unfit> {
+        let (process, water, settled) = self.steady_state(terrain, tick, go_on)?;
+        Ok(Steady { process: Box::new(process), water, settled })
     }
 
     fn bytes_to_begin(&self) -> usize {
@@ -228,13 +236,16 @@ impl SteadyWater for Water {
 }
 
 impl Water {
-    /// Returns itself and the depth of the water in the steady state of a tick's rain and springs.
-    fn steady_state(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Self, Grid), Unfit> {
+    /// Returns itself and the depth of the water in the steady state of a tick's rain and springs, and whether that was reached.
+    fn steady_state(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Self, Grid, bool), Unfit> {
         let params = &self.setup.params;
         let masked = self.setup.masked(terrain, params.mode);
-        let (faces, water) = balance::find(terrain, tick, params, masked.as_ref(), go_on)?;
+        let balance::Found { faces, depths, settled, unmet } =
+            balance::find(terrain, tick, params, masked.as_ref(), go_on)?;
         let flow = if params.mode == Mode::Corrected { Scheme::Friction(faces) } else { Scheme::Still };
-        Ok((Self { setup: self.setup.clone(), flow, ..*self }, water))
+        let mut setup = self.setup.clone();
+        setup.count_limits([0, 0, 0, 0, u64::from(!settled), unmet]);
+        Ok((Self { setup, flow, ..*self }, depths, settled))
     }
 
     /// Velocity of the water along columns and rows, in metres per second, once it has flowed on this terrain.
@@ -287,7 +298,7 @@ impl Process for Water {
             Stage::Rain => {
                 if self.setup.params.filled && self.setup.counts == Counts::default() {
                     // Where that cannot be, it begins with the water that there is.
-                    if let Ok((water, depths)) = self.steady_state(terrain, context.tick, &|_| true) {
+                    if let Ok((water, depths, _)) = self.steady_state(terrain, context.tick, &|_| true) {
                         let before = terrain.water_volume();
                         (*self, terrain.water) = (water, depths);
                         context.ledger.water.came(INFO.key, terrain.water_volume() - before);
@@ -305,7 +316,7 @@ impl Process for Water {
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);
-                self.setup.count_limits([u64::from(self.steps_left - 1), slow, 0, 0]);
+                self.setup.count_limits([u64::from(self.steps_left - 1), slow, 0, 0, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
                 self.setup.elapse(f64::from(seconds));
@@ -324,7 +335,7 @@ impl Process for Water {
             Stage::Erosion => {
                 let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
-                self.setup.count_limits([0, 0, sums.held, sums.spared]);
+                self.setup.count_limits([0, 0, sums.held, sums.spared, 0, 0]);
                 self.setup.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {

@@ -278,9 +278,16 @@ const DRY: f32 = 1e-6;
 
 /// By how much, as a share, water in sand raises the shear at which it moves.
 #[inline(always)]
-fn binds<V: Cells>(wet: V) -> V {
+pub(super) fn binds<V: Cells>(wet: V) -> V {
     let percent = V::all(SATURATED) * wet.max(V::all(DRY));
     V::all(1.21) * (percent * percent.inverse_cube_root())
+}
+
+/// Sand that the wind can carry at a shear, where no sand moves below a threshold, in the unit of `per_shear`: a shear of one above a
+/// threshold of zero carries that.
+#[inline(always)]
+pub(super) fn carries<V: Cells>(per_shear: V, shear: V, threshold: V) -> V {
+    per_shear * shear.sqrt() * (shear - threshold).positive()
 }
 
 struct DriftRow<'a, N> {
@@ -346,8 +353,8 @@ impl<N: Number> RowKernel for DriftRow<'_, N> {
         let shear = over_plain * V::load(self.shear, x) * uneven;
         let wet = V::load(self.wet, x);
         let binds = if wet.any_above(V::all(DRY)) { binds(wet) } else { V::all(self.bound_dry) };
-        let moves = (shear - V::all(self.drift.threshold) * (one + binds)).positive();
-        let carries = (per_shear * shear.sqrt() * moves).min(V::all(self.drift.most));
+        let threshold = V::all(self.drift.threshold) * (one + binds);
+        let carries = carries(per_shear, shear, threshold).min(V::all(self.drift.most));
         let (water, sand) = (V::load(self.water, x), V::load(self.sand, x));
         let shelters = V::all(SHELTERS);
         let carries = water.if_above(shelters, zero, carries);

@@ -5,8 +5,10 @@ use super::{
         Mode,
         explain::{Cell, Explanation, Term},
     },
-    Wind, steps,
-    wetness::{SATURATED, SHELTERS},
+    Wind,
+    drift::{binds, carries},
+    steps,
+    wetness::SHELTERS,
 };
 use crate::core::terrain::Terrain;
 
@@ -18,24 +20,20 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
         return None;
     }
     let cell = Cell { terrain, place, mode: params.mode };
-    let strength = cell.number(setup, |params| params.strength);
-    let over_plain = f64::from(steps::shear(strength as f32));
     let times = wind.air.shear_at(&maps.seen, place[0], place[1])?;
-    let (shear, wet) = (over_plain * f64::from(times), cell.of(&maps.wet));
-    let dry = f64::from(params.threshold);
-    let bound = 1.21 * libm::pow(f64::from(SATURATED) * wet, 2.0 / 3.0);
-    let threshold = dry * (1.0 + bound);
-    let excess = (shear - threshold).max(0.0);
+    let shear = steps::shear(cell.number(setup, |params| params.strength)) * times;
+    let (wet, dry) = (cell.of(&maps.wet), params.threshold);
+    let threshold = dry * (1.0 + binds(wet));
     let capacity = cell.number(setup, |params| params.capacity);
-    let carries = capacity * shear.sqrt() * excess / (1.0 - dry).max(1e-3);
+    let carries = carries(capacity, shear, threshold) / (1.0 - dry).max(1e-3);
     let (sand, water) = (cell.of(&terrain.sand), cell.of(&terrain.water));
-    let outcome = if water > f64::from(SHELTERS) {
+    let outcome = if water > SHELTERS {
         "Water covers the ground and shelters it: what the wind carries falls into it."
-    } else if excess == 0.0 && times == 0.0 {
+    } else if carries == 0.0 && times == 0.0 {
         "The air is still here, behind a sharp crest: all sand that comes falls."
-    } else if excess == 0.0 && shear > dry {
+    } else if carries == 0.0 && shear > dry {
         "Water binds the grains: the wind is too weak for sand that is so wet."
-    } else if excess == 0.0 {
+    } else if carries == 0.0 {
         "The wind is too weak here: its shear is below the threshold, and nothing is lifted."
     } else if sand < 1e-4 {
         "The wind could carry sand, but there is none to lift: it goes on with what it brings."

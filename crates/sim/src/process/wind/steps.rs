@@ -63,7 +63,7 @@ const STRONG_BREEZE: f64 = 1.5e-5;
 /// Sand that crosses a metre of a plain in a tick, in m².
 fn carried(params: &Params, strength: f32) -> f32 {
     let shear = shear(strength);
-    params.capacity * shear.sqrt() * (shear - params.threshold).max(0.0) / (1.0 - params.threshold)
+    drift::carries(params.capacity, shear, params.threshold) / (1.0 - params.threshold)
 }
 
 /// Distance over which the wind takes up its load, in metres.

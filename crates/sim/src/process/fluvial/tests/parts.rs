@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{super::plain::PlainRivers, Fluvial, Params, plain};
+use super::{Fluvial, Params};
 use crate::{
     core::{
         grid::Grid,
         rng::Stream,
         terrain::{Edge, Terrain},
     },
-    process::{
-        Mode,
-        contract::{alone, bits},
-    },
+    process::contract::{alone, bits},
     simulation::Simulation,
 };
 
@@ -72,22 +69,5 @@ fn the_number_of_threads_does_not_show_in_a_map_of_many_pieces() {
                 assert_eq!(one.ledger, other.ledger, "{edge:?}, G = {deposition}: {threads} threads");
             }
         }
-    }
-}
-
-#[test]
-fn the_plain_loops_make_the_same_land() {
-    for deposition in [0.0, 0.5] {
-        let params = Params { mode: Mode::Published, deposition, ..Params::default() };
-        let start = plain(96);
-        let mut slow = PlainRivers::new(&start);
-        (0..150).for_each(|_| slow.step(&params));
-        let fast = alone(Fluvial::with(params), start, 150).terrain.ground();
-        let slow = slow.ground();
-        let [fast_high, slow_high] = [&fast, &slow].map(|ground| f64::from(ground.min_max().1));
-        let [fast, slow] = [fast.total(), slow.total()];
-        println!("G = {deposition}: {slow_high} m against {fast_high} m, volumes as {}", slow / fast);
-        assert!((slow / fast - 1.0).abs() < 0.02, "G = {deposition}: {slow} against {fast}");
-        assert!((slow_high / fast_high - 1.0).abs() < 0.08, "G = {deposition}: {slow_high} m against {fast_high} m");
     }
 }

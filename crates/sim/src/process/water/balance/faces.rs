@@ -69,13 +69,14 @@ pub(super) fn parts_of(falls: [Option<f32>; 4]) -> [f32; 4] {
     falls.map(|fall| if fall.is_some() { 1.0 / count } else { 0.0 })
 }
 
-/// The level at which as much as `flux` leaves across faces, of which there is one at least. A good guess makes it quick.
-pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> f64 {
+/// The level at which as much as `flux` leaves across faces, of which there is one at least, and whether it was met. A good guess makes it
+/// quick.
+pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> (f64, bool) {
     // Nothing passes at it yet.
     let foot = |face: &Face| face.level.max(face.ground[0]).max(face.ground[1]);
     let foot = faces.iter().map(foot).fold(f64::INFINITY, f64::min);
     if flux <= 0.0 {
-        return foot;
+        return (foot, true);
     }
     let passes = |level: f64| faces.iter().map(|face| face.passes(level, pull)).sum::<f64>() - flux;
     // As a broad weir has it.
@@ -83,7 +84,7 @@ pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> f64 {
     let guess = if guess > foot { guess } else { foot + weir };
     let found = passes(guess);
     if found.abs() <= MET * flux {
-        return guess;
+        return (guess, true);
     }
     let (mut low, mut under, mut high, mut over) = (foot, -flux, guess, found);
     // From the guess a little on, and farther each time, to the other side of what is sought.
@@ -114,7 +115,7 @@ pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> f64 {
         let level = (low * over - high * under) / (over - under);
         let found = passes(level);
         if found.abs() <= MET * flux || high - low <= f64::EPSILON * high.abs() {
-            return level;
+            return (level, true);
         }
         if found < 0.0 {
             (low, under) = (level, found);
@@ -126,5 +127,5 @@ pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> f64 {
             side = 1;
         }
     }
-    high
+    (high, false)
 }

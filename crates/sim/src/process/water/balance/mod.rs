@@ -126,7 +126,18 @@ impl Land<'_> {
     }
 }
 
-/// Finds the fluxes and depths, in metres, that a terrain's rivers and lakes have with the rain and springs of a tick.
+/// The state in which the search ended.
+pub(super) struct Found {
+    pub faces: Faces,
+    /// Depths, in metres.
+    pub depths: Grid,
+    /// `false` if the depths still changed after the last round.
+    pub settled: bool,
+    /// Cells whose discharge was not quite met by a level.
+    pub unmet: u64,
+}
+
+/// Finds the fluxes and depths that a terrain's rivers and lakes have with the rain and springs of a tick.
 ///
 /// # Errors
 /// One sentence, if no water can leave the map, none comes, or it was given up.
@@ -136,7 +147,7 @@ pub(super) fn find(
     params: &Params,
     masked: Option<&Masked<Params>>,
     go_on: &GoOn<'_>,
-) -> Result<(Faces, Grid), Unfit> {
+) -> Result<Found, Unfit> {
     let land = Land { terrain, params, masked };
     let supply = land.supply(tick);
     if !supply.iter().any(|&rate| rate > 0.0) {
@@ -154,22 +165,19 @@ pub(super) fn find(
     }
     let mut rivers = Rivers::new(land, supply, &outlets);
     // On one of the threads that share the work: they meet often.
-    let wanted = rayon::scope(|_| {
+    let settled = rayon::scope(|_| {
         for round in 0..MOST_ROUNDS {
             if !go_on(round as f32 / MOST_ROUNDS as f32) {
-                return false;
+                return Err(Unfit { wrong: "it was given up".to_owned(), right: "let it end".to_owned() });
             }
             rivers.gather();
             if rivers.rise(round > 0) <= SETTLED {
-                break;
+                return Ok(true);
             }
         }
-        true
-    });
-    if !wanted {
-        return Err(Unfit { wrong: "it was given up".to_owned(), right: "let it end".to_owned() });
-    }
-    Ok((rivers.fluxes(), rivers.depths()))
+        Ok(false)
+    })?;
+    Ok(Found { faces: rivers.fluxes(), depths: rivers.depths(), settled, unmet: rivers.unmet })
 }
 
 /// How water stands in a cell.
@@ -208,6 +216,8 @@ struct Rivers<'a> {
     /// Levels of the round before, in metres.
     before: Vec<f64>,
     flows: Vec<Flow>,
+    /// Cells whose discharge was not quite met by a level in the last round.
+    unmet: u64,
 }
 
 impl<'a> Rivers<'a> {
@@ -222,7 +232,8 @@ impl<'a> Rivers<'a> {
         let dry = |place: &Place| Standing { level: f64::from(place.ground), spills: [0.0; 4] };
         let standing: Vec<Standing> = ways.places.iter().map(dry).collect();
         let before = standing.iter().map(|standing| standing.level).collect();
-        Self { land, ways, supply, spilled: vec![0.0; count], standing, before, flows: vec![Flow::default(); count] }
+        let (spilled, flows) = (vec![0.0; count], vec![Flow::default(); count]);
+        Self { land, ways, supply, spilled, standing, before, flows, unmet: 0 }
     }
 
     /// Gathers the discharge of every cell, downwards, and its momentum.
@@ -266,7 +277,8 @@ impl<'a> Rivers<'a> {
 
     /// Lets the water of every cell rise until its discharge leaves, upwards. Returns by how much depths have changed, as a share.
     fn rise(&mut self, spills: bool) -> f64 {
-        let Self { land, ways, standing, before, flows, .. } = self;
+        let Self { land, ways, standing, before, flows, unmet, .. } = self;
+        *unmet = 0;
         let size = f64::from(land.terrain.cell_size);
         let gravity = f64::from(land.params.gravity);
         before.par_iter_mut().zip(&*standing).for_each(|(before, standing)| *before = standing.level);
@@ -275,7 +287,7 @@ impl<'a> Rivers<'a> {
             let start = step[0].start;
             let (done, open) = standing.split_at_mut(start);
             let change = |(block, own): (Range<usize>, &mut [Standing])| {
-                let (mut sums, mut faces) = ([0.0; 2], Vec::with_capacity(4));
+                let (mut sums, mut unmet, mut faces) = ([0.0; 2], 0, Vec::with_capacity(4));
                 for at in block.clone() {
                     let place = &ways.places[at];
                     let roughness = land.local(place.cell as usize, |params| params.roughness);
@@ -295,7 +307,8 @@ impl<'a> Rivers<'a> {
                     if spills && place.in_hollow {
                         put_down_spills(place, &ways.places, before, before[at], &mut faces);
                     }
-                    let new = if count == 0 { ground } else { level(&faces, flux, pull, before[at]).max(ground) };
+                    let (new, met) = if count == 0 { (ground, true) } else { level(&faces, flux, pull, before[at]) };
+                    let new = new.max(ground);
                     let own = &mut own[at - block.start];
                     if place.in_hollow && count > 0 {
                         let passes = |face: &Face| face.passes(new, pull);
@@ -307,15 +320,17 @@ impl<'a> Rivers<'a> {
                         own.spills.iter_mut().zip(parts).for_each(|(old, new)| *old += NEW * (new - *old));
                     }
                     own.level = new;
+                    unmet += u64::from(!met);
                     sums[0] += (new - before[at]).abs();
                     sums[1] += new - ground;
                 }
-                sums
+                (sums, unmet)
             };
-            let found: Vec<[f64; 2]> = blocks(step, open).into_par_iter().map(change).collect();
-            for of in found {
+            let found: Vec<([f64; 2], u64)> = blocks(step, open).into_par_iter().map(change).collect();
+            for (of, missed) in found {
                 sums[0] += of[0];
                 sums[1] += of[1];
+                *unmet += missed;
             }
         }
         sums[0] / sums[1].max(f64::MIN_POSITIVE)

@@ -60,17 +60,14 @@ pub(super) struct Bed {
 
 impl Bed {
     pub fn new(params: &Params, size: f32, dt: f32) -> Self {
-        let deepest = params.max_erosion_depth;
-        let per_depth = if params.depth_limit && deepest > 0.0 { 1.0 / deepest } else { 0.0 };
         let push = params.gravity * dt;
-        Self { per_push: if push > 0.0 { 1.0 / push } else { 0.0 }, per_depth, size, dt }
+        Self { per_push: if push > 0.0 { 1.0 / push } else { 0.0 }, per_depth: params.per_depth(), size, dt }
     }
 }
 
 /// What the mask scales: capacity, both rates times Δt, and the share of the water that stays.
 pub(super) fn rates(params: &Params, dt: f32) -> [f32; 4] {
-    let erodes = params.max_erosion_depth > 0.0 || !params.depth_limit;
-    let capacity = if erodes { params.sediment_capacity } else { 0.0 };
+    let capacity = if params.erodes() { params.sediment_capacity } else { 0.0 };
     let stays = 1.0 / (1.0 + params.evaporation_rate * dt);
     [capacity, params.suspension_rate * dt, params.deposition_rate * dt, stays]
 }
@@ -144,6 +141,26 @@ struct BedRow<'a, N> {
     tallies: &'a mut WaterTallies,
 }
 
+/// The slope down which a flow spends its energy, n²·v²/h^(4/3): on a steady slope that of the bed, in a pool next to none. From n², h and v².
+#[inline(always)]
+pub(in crate::process::water) fn energy_slope<V: Cells>(drag: V, depth: V, square: V) -> V {
+    let third = depth.max(V::all(DRY)).inverse_cube_root();
+    drag * square * ((third * third) * (third * third))
+}
+
+/// Concentration up to which a flow of this energy slope, depth and squared speed takes sediment up.
+#[inline(always)]
+pub(in crate::process::water) fn concentration<V: Cells>(
+    capacity: V,
+    slope: V,
+    square: V,
+    (depth, per_depth): (V, f32),
+) -> V {
+    let one = V::all(1.0);
+    let power = slope * slope / (one + slope * slope) * square;
+    (capacity * power.sqrt() * (one - depth * V::all(per_depth)).positive()).min(V::all(MOST_LOAD))
+}
+
 impl<N: Number> RowKernel for BedRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
@@ -160,13 +177,9 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         );
         let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
-        // The slope down which the flow spends its energy, n²·v²/h^(4/3): on a steady slope that of the bed, in a pool next to none.
-        let third = d.max(V::all(DRY)).inverse_cube_root();
         let square = V::load(self.moved[2], x);
-        let slope = drag * square * ((third * third) * (third * third));
-        let power = slope * slope / (one + slope * slope) * square;
-        let concentration = capacity * power.sqrt() * (one - d * V::all(per_depth)).positive();
-        let deficit = concentration.min(V::all(MOST_LOAD)) * d - s;
+        let slope = energy_slope(drag, d, square);
+        let deficit = concentration(capacity, slope, square, (d, per_depth)) * d - s;
         // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
         // and no pit is left when the water has gone.
         let lowest = left.min(right).min(above.min(below));

@@ -22,14 +22,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-pub(super) use self::{
-    carry::MOST_LOAD,
-    flow::{CARRIES, DEEPER},
-};
 use self::{
     carry::{Bed, Carry},
     flow::{Drive, Flow, Sides},
     fluid::Fluid,
+};
+pub(super) use self::{
+    carry::{concentration, energy_slope},
+    flow::{CARRIES, DEEPER},
 };
 use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Surface};
 use crate::{

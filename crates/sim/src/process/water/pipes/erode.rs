@@ -19,7 +19,7 @@ const LEAST_HARDNESS: f32 = 0.1;
 
 /// The numbers of eqs 6 to 14.
 #[derive(Clone, Copy)]
-pub(super) struct PipeBed {
+pub(in crate::process::water) struct PipeBed {
     pub size: f32,
     pub dt: f32,
     /// Speed with which water passes a cell in a step; no more is believed.
@@ -37,16 +37,15 @@ pub(super) struct PipeBed {
 }
 
 impl PipeBed {
-    pub fn new(params: &Params, size: f32, dt: f32) -> Self {
-        let deepest = params.max_erosion_depth;
+    pub(in crate::process::water) fn new(params: &Params, size: f32, dt: f32) -> Self {
         Self {
             size,
             dt,
             fastest: size / dt.max(f32::MIN_POSITIVE),
-            capacity: if deepest > 0.0 || !params.depth_limit { params.sediment_capacity } else { 0.0 },
+            capacity: if params.erodes() { params.sediment_capacity } else { 0.0 },
             least_tilt: params.least_tilt,
             collides: params.capacity == Capacity::Collision,
-            per_depth: if params.depth_limit && deepest > 0.0 { 1.0 / deepest } else { 0.0 },
+            per_depth: params.per_depth(),
             suspension: params.suspension_rate * dt,
             deposition: params.deposition_rate * dt,
             softening: params.softening_rate * params.suspension_rate * dt,
@@ -62,6 +61,34 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
     let along_x = V::load(rows[1], x) - V::load(rows[0], x);
     let along_y = V::load(rows[3], x) - V::load(rows[2], x);
     (along_x * per_two_cells, along_y * per_two_cells)
+}
+
+/// Eq. 10, squared: how squarely a flow of this velocity meets a bed, from the slopes of the bed and of the surface that it follows.
+#[inline(always)]
+pub(in crate::process::water) fn collision<V: Cells>((slope_x, slope_y): (V, V), surface: (V, V), (u, v): (V, V)) -> V {
+    let (square, speed_square) = (slope_x * slope_x + slope_y * slope_y, u * u + v * v);
+    let rise = slope_x * u + slope_y * v;
+    let fall = surface.0 * u + surface.1 * v;
+    let meets = (rise - fall).positive();
+    (meets * meets) / ((V::all(1.0) + square) * ((speed_square + V::all(1e-18)) + fall * fall))
+}
+
+/// Square of the sine of a slope.
+#[inline(always)]
+pub(in crate::process::water) fn tilt<V: Cells>((slope_x, slope_y): (V, V)) -> V {
+    let square = slope_x * slope_x + slope_y * slope_y;
+    square / (V::all(1.0) + square)
+}
+
+impl PipeBed {
+    /// What water of this depth and squared speed can carry over a bed of this squared tilt.
+    #[inline(always)]
+    pub(in crate::process::water) fn capacity<V: Cells>(&self, tilt: V, speed_square: V, depth: V) -> V {
+        let (zero, one) = (V::all(0.0), V::all(1.0));
+        let tilt = tilt.max(V::all(self.least_tilt * self.least_tilt));
+        let wet = depth.if_above(zero, (one - depth * V::all(self.per_depth)).positive(), zero);
+        V::all(self.capacity) * (tilt * speed_square).sqrt() * wet
+    }
 }
 
 /// Eqs 6 to 8 for a row of cells. In short kernels more cells are on their way at once than in a long one.
@@ -129,27 +156,13 @@ impl RowKernel for CapacityRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let bed = self.bed;
-        let (zero, one) = (V::all(0.0), V::all(1.0));
         let (u, v) = (V::load(self.velocity[0], x), V::load(self.velocity[1], x));
-        let speed_square = u * u + v * v;
         let per_two_cells = V::all(0.5 / bed.size);
-        let (slope_x, slope_y) = slope(&self.ground, x, per_two_cells);
-        let square = slope_x * slope_x + slope_y * slope_y;
-        // Square of the tilt, as a sine: of it and the speed, the root is taken once.
-        let tilt = if bed.collides {
-            // Along the flow: how the bed rises more steeply than the surface that the flow follows; times the speed.
-            let (surface_x, surface_y) = slope(&self.level, x, per_two_cells);
-            let rise = slope_x * u + slope_y * v;
-            let fall = surface_x * u + surface_y * v;
-            let meets = (rise - fall).positive();
-            (meets * meets) / ((one + square) * ((speed_square + V::all(1e-18)) + fall * fall))
-        } else {
-            square / (one + square)
-        };
-        let tilt = tilt.max(V::all(bed.least_tilt * bed.least_tilt));
-        let depth = V::load(self.depth, x);
-        let wet = depth.if_above(zero, (one - depth * V::all(bed.per_depth)).positive(), zero);
-        (V::all(bed.capacity) * (tilt * speed_square).sqrt() * wet).store(self.out, x);
+        let slopes = slope(&self.ground, x, per_two_cells);
+        // Of the tilt and the speed, the root is taken once.
+        let tilt =
+            if bed.collides { collision(slopes, slope(&self.level, x, per_two_cells), (u, v)) } else { tilt(slopes) };
+        bed.capacity(tilt, u * u + v * v, V::load(self.depth, x)).store(self.out, x);
     }
 }
 

@@ -15,11 +15,8 @@ mod erode;
 mod flow;
 mod transport;
 
-use self::{
-    erode::{Erosion, PipeBed},
-    flow::FlowRow,
-    transport::SedimentTransport,
-};
+pub(super) use self::erode::{PipeBed, collision, tilt};
+use self::{erode::Erosion, flow::FlowRow, transport::SedimentTransport};
 use super::{
     FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,
     surface::{LEVEL, SUSPENDED, Surface, WATER},
