@@ -8,14 +8,15 @@ use thalweg_scene::{
     io::{
         JobProgress,
         export::{Dimensions, Export, Subject},
+        scene,
     },
-    model::{origin::Options, session::Session},
+    model::origin::Options,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
     // A built-in scene, or the path of a scene or of a heightmap.
-    let mut session = Session::open("alpine-valley", &Options { size: Some((128, 128)), ..Options::default() })?;
+    let mut session = scene::open_first("alpine-valley", &Options { size: Some((128, 128)), ..Options::default() })?;
     session.set("droplets.friction", "0.1")?;
     session.enable(&["droplets", "thermal"]);
     for _ in 0..20 {

@@ -4,8 +4,8 @@
 use std::{env, error::Error, path::Path};
 
 use thalweg_scene::{
-    io::{JobProgress, project},
-    model::{origin::Options, session::Session},
+    io::{JobProgress, project, scene},
+    model::origin::Options,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Saves a project of one session after ten ticks.
 fn save(path: &Path) -> Result<(), Box<dyn Error>> {
     let options = Options { size: Some((64, 64)), ..Options::default() };
-    let mut session = Session::open("wadi", &options)?;
+    let mut session = scene::open_first("wadi", &options)?;
     (0..10).for_each(|_| session.simulation.tick());
     Ok(project::save(&mut project::Project::of(vec![session]), path, &JobProgress::default())?)
 }

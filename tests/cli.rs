@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+use thalweg_scene::io::scene::open_first;
 
 use serde_json::Value;
 use thalweg::app::graphics;
@@ -17,7 +18,7 @@ use thalweg_scene::{
         scene::BUILT_IN,
     },
     look::{Look, WaterLook},
-    model::{film::Key, origin::Options, session::Session},
+    model::{film::Key, origin::Options},
 };
 use thalweg_sim::{
     generate::TerrainParams,
@@ -688,7 +689,7 @@ fn a_film_of_a_project_follows_the_keys_that_are_saved_with_it() {
     }
     let folder = folder();
     let options = Options { size: Some((32, 32)), ..Options::default() };
-    let mut project = Project::of(vec![Session::open("round-hill", &options).expect("it is built in")]);
+    let mut project = Project::of(vec![open_first("round-hill", &options).expect("it is built in")]);
     for (tick, round) in [(0.0, 20.0), (4.0, 80.0)] {
         let key = Key { tick, at: [0.3, 0.6], ..Key::still(round, 30.0, 1.4) };
         assert!(project.views.kept.keys.set(key));

@@ -1,6 +1,7 @@
 //! The layout of the source: which module uses which, and where files are opened and made.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -16,8 +17,8 @@ struct Layers {
     modules: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// The crates use each other in one direction because their manifests say so. Inside these two, modules do too.
-const LAYERS: [Layers; 2] = [
+/// The crates use each other in one direction because their manifests say so. Inside these, modules do too.
+const LAYERS: [Layers; 3] = [
     Layers {
         source: "crates/sim/src",
         modules: &[
@@ -30,6 +31,16 @@ const LAYERS: [Layers; 2] = [
             ("edit", &["params", "core", "simd", "hydrology", "process"]),
             ("simulation", &["params", "core", "simd", "hydrology", "process", "measure", "edit"]),
             ("generate", &["params", "core", "simd", "hydrology", "process", "simulation"]),
+        ],
+    },
+    Layers {
+        source: "crates/scene/src",
+        modules: &[
+            ("allocator", &[]),
+            ("look", &[]),
+            ("model", &["look"]),
+            ("io", &["allocator", "look", "model"]),
+            ("settings", &["io"]),
         ],
     },
     Layers {
@@ -178,7 +189,38 @@ fn modules_are_used_in_one_direction_only() {
             }
             seen += named.own.len();
         }
-        assert!(seen > 300, "only {seen} paths were found in {}", source.display());
+        assert!(seen > 100, "only {seen} paths were found in {}", source.display());
+    }
+}
+
+/// Methods of a type stand in the layer that defines it.
+#[test]
+fn no_layer_adds_methods_to_a_type_of_another() {
+    for Layers { source, .. } in LAYERS {
+        let source = root().join(source);
+        let (mut defined, mut extended) = (BTreeMap::<String, Vec<String>>::new(), Vec::new());
+        for file in files_below(&source) {
+            let layer = module_of(&source, &file).swap_remove(0);
+            for item in syn::parse_file(&fs::read_to_string(&file).expect("source is text")).expect("it is Rust").items
+            {
+                match item {
+                    syn::Item::Struct(syn::ItemStruct { ident, .. }) | syn::Item::Enum(syn::ItemEnum { ident, .. }) => {
+                        defined.entry(ident.to_string()).or_default().push(layer.clone());
+                    }
+                    syn::Item::Impl(syn::ItemImpl { trait_: None, self_ty, .. }) => {
+                        let syn::Type::Path(path) = *self_ty else { continue };
+                        let name = path.path.segments.last().map(|last| last.ident.to_string());
+                        extended.extend(name.map(|name| (name, layer.clone(), file.clone())));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(extended.len() > 50, "only {} blocks were found in {}", extended.len(), source.display());
+        for (name, layer, file) in extended {
+            let own = defined.get(&name).is_none_or(|homes| homes.contains(&layer));
+            assert!(own, "{} has methods of {name}, which {:?} defines", file.display(), defined[&name]);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! not much more.
 
 use std::{path::Path, sync::Arc};
+use thalweg_scene::io::scene::open_first;
 
 use thalweg_scene::{
     allocator::{Counting, most_in_use},
@@ -38,7 +39,7 @@ fn most<T>(work: impl FnOnce() -> T) -> (f64, T) {
 
 fn session() -> Session {
     let options = Options { size: Some((SIDE, SIDE)), ..Options::default() };
-    let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+    let mut session = open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
     session.enable(&[]);
     session
 }
@@ -81,7 +82,7 @@ fn river_land(folder: &Path) -> Session {
     let place = Place { nodata: Some(&hole), ..Place::local(10.0) };
     write_asc(&path, &heights, place, &JobProgress::default()).expect("it is writable");
     let mut session =
-        Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     session.enable(&["droplets", "water"]);
     set(&mut session, "water.rain_rate", "0.01");
     session.restart(1);
@@ -210,9 +211,9 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
 fn what_was_said_is_the_limit(project: &Path) {
     let size = |side| Options { size: Some((side, side)), ..Options::default() };
     Budget::say(SaidBy::Settings, Some(Budget::of(100_000_000)));
-    let error = Session::open("round-hill", &size(2048)).err().expect("it needs more").to_string();
+    let error = open_first("round-hill", &size(2048)).err().expect("it needs more").to_string();
     assert!(error.contains("round-hill: it needs ") && error.contains("of the 100 MB that may be used"), "{error}");
-    assert!(Session::open("round-hill", &size(256)).is_ok());
+    assert!(open_first("round-hill", &size(256)).is_ok());
     Budget::say(SaidBy::CommandLine, Some(Budget::of(5_000_000)));
     let error = project::open(project).err().expect("it needs more").to_string();
     assert!(error.contains("work.thalweg: it needs ") && error.contains("of the 5 MB that may be used"), "{error}");

@@ -100,7 +100,7 @@ pub fn scene(bytes: &[u8]) -> Outcome {
 
 /// A preset, read and applied.
 pub fn preset(bytes: &[u8]) -> Outcome {
-    thread_local!(static SESSION: Session = Session::open("round-hill", &SMALL).expect("it is built in"));
+    thread_local!(static SESSION: Session = scene::open_first("round-hill", &SMALL).expect("it is built in"));
     let path = put("preset.ron", bytes);
     let mut session = SESSION.with(Session::clone);
     said(Preset::load(&path).and_then(|preset| preset.apply(&mut session, &path)))?;
@@ -145,7 +145,7 @@ pub fn manifest(bytes: &[u8]) -> Outcome {
 
 /// The timeline of an otherwise good project, and going to each of its keyframes.
 pub fn timeline(bytes: &[u8]) -> Outcome {
-    thread_local!(static SESSION: Session = Session::open("wadi", &SMALL).expect("it is built in"));
+    thread_local!(static SESSION: Session = scene::open_first("wadi", &SMALL).expect("it is built in"));
     let path = put("work.thalweg", &with("timeline.ron", bytes));
     let timeline = said(project::keyframes(&path))?;
     let states = timeline.frames.iter().flat_map(|frame| frame.states.iter());

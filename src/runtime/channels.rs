@@ -163,6 +163,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
 mod tests {
     use super::*;
     use crate::runtime::Comparison;
+    use thalweg_scene::io::scene::open_first;
     use thalweg_scene::model::origin::Options;
 
     /// Follows a run.
@@ -186,7 +187,7 @@ mod tests {
     fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
         let side = AT_ONCE.isqrt() + 8;
         let options = Options { size: Some((side, side)), ..Options::default() };
-        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut session = open_first("round-hill", &options).expect("built in");
         session.rivers.shown = true;
         let mut app = app(session);
         let state = |app: &App| (app.world().resource::<Channels>().maps.len(), settled(app));
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn rivers_are_there_with_the_first_picture_and_follow_land_and_sliders() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let mut session = Session::open("alpine-valley", &options).expect("built in");
+        let mut session = open_first("alpine-valley", &options).expect("built in");
         session.rivers = RiverParams { shown: true, from_cells: 40.0, ..RiverParams::default() };
         let mut app = app(session);
         let count = |app: &App| {

@@ -130,13 +130,14 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, overlay: Res<Over
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
 
     #[test]
     fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+        app.insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Probes>()
             .init_resource::<Overlay>()

@@ -167,6 +167,7 @@ fn run(mut session: Session) -> Option<Session> {
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use thalweg_scene::io::scene::open_first;
 
     use thalweg_scene::model::origin::{Heightmap, Options};
     use thalweg_sim::core::grid::Grid;
@@ -175,7 +176,7 @@ mod tests {
     fn the_parameter_that_is_asked_for_shows_and_stands_among_the_answers() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         for scene in ["round-hill", "dam-break", "sand-sea"] {
-            let session = Session::open(scene, &options).expect("built in");
+            let session = open_first(scene, &options).expect("built in");
             let mut riddles = Riddles::default();
             for clock in 0..3 {
                 let (riddle, [first, second]) =
@@ -193,7 +194,7 @@ mod tests {
             assert_eq!(riddles.score, [3, 3]);
         }
         // A land that was read from a file is tried out on a small map too.
-        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut session = open_first("round-hill", &options).expect("built in");
         session.set_heights(Arc::new(Heightmap {
             heights: Grid::from_fn(700, 500, |x, y| 30.0 * libm::sinf(0.02 * x as f32) * libm::cosf(0.03 * y as f32)),
             file_size: (700, 500),

@@ -85,12 +85,13 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
 
     #[test]
     fn the_chosen_river_is_studied_while_the_panel_is_seen() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let session = Session::open("alpine-valley", &options).expect("built in");
+        let session = open_first("alpine-valley", &options).expect("built in");
         let mut app = App::new();
         app.insert_resource(Live::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })

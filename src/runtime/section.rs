@@ -110,13 +110,14 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
 
     #[test]
     fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+        app.insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Section>()
             .add_systems(Update, follow);

@@ -1,5 +1,6 @@
 use self::recovery::{keeping, kept};
 use super::*;
+use thalweg_scene::io::scene::open_first;
 use thalweg_scene::{
     io::project::{self, KeptViews},
     model::{
@@ -16,7 +17,7 @@ fn app() -> App {
     let mut app = App::new();
     let options = Options { size: Some((64, 64)), ..Options::default() };
     app.add_plugins((MinimalPlugins, plugin))
-        .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+        .insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
         .insert_resource(Transport::paused());
     app
 }

@@ -194,12 +194,13 @@ impl Sight<'_> {
 mod tests {
     use super::*;
     use crate::view::numbers;
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
 
     #[test]
     fn heights_stand_on_their_lines_along_them_and_apart() {
         let options = Options { size: Some((96, 96)), ..Options::default() };
-        let session = Session::open("round-hill", &options).expect("built in");
+        let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
         let numbers = numbers::alone(&session);
         let (lowest, highest) = terrain.start.min_max();

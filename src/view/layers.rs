@@ -242,7 +242,8 @@ pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
     use thalweg_sim::core::terrain::Layer;
 
     /// Brings parts into the bytes of a texture, as the graphics card does.
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn the_parts_that_changed_make_the_old_texture_the_new_one() {
         let options = Options { size: Some((203, 147)), ..Options::default() };
-        let mut session = Session::open("alpine-valley", &options).expect("built in");
+        let mut session = open_first("alpine-valley", &options).expect("built in");
         session.set("droplets.per_tick", "5").expect("in range");
         let simulation = &mut session.simulation;
         let (mut texture, _) = Drawn::of(simulation, None).bytes();
@@ -289,7 +290,7 @@ mod tests {
 
     #[test]
     fn ground_that_was_wet_is_drawn_so_where_the_wind_blows() {
-        let mut session = Session::open("one-barchan", &Options::default()).expect("built in");
+        let mut session = open_first("one-barchan", &Options::default()).expect("built in");
         // A tick of the wind stands for hours: the sand dries as slowly as it can.
         session.set("wind.drying", "100000").expect("it is a parameter");
         let simulation = &mut session.simulation;
@@ -309,7 +310,7 @@ mod tests {
     #[test]
     fn lakes_that_are_not_simulated_are_drawn_to_their_level_over_the_ground_of_now() {
         let options = Options { size: Some((16, 8)), ..Options::default() };
-        let session = Session::open("alpine-valley", &options).expect("built in");
+        let session = open_first("alpine-valley", &options).expect("built in");
         let mut simulation = session.simulation;
         simulation.terrain.water[5] = 2.0;
         let ground = simulation.terrain.ground();

@@ -197,12 +197,13 @@ pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terr
 mod tests {
     use super::*;
     use crate::view::numbers;
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
 
     #[test]
     fn the_pointer_finds_the_place_that_the_picture_shows() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let session = Session::open("round-hill", &options).expect("built in");
+        let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
         let numbers = numbers::alone(&session);
         let eye = Vec3::new(0.0, 300.0, 300.0);
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn what_a_cut_has_taken_away_is_not_met() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let session = Session::open("round-hill", &options).expect("built in");
+        let session = open_first("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
         let whole = numbers::alone(&session);
         let numbers = whole.cut_along([[0.0, 0.5], [1.0, 0.5]]);

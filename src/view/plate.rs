@@ -163,11 +163,12 @@ fn halved([width, height]: [usize; 2], texels: &[u8]) -> ([usize; 2], Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::{super::numbers::alone, *};
-    use thalweg_scene::model::{origin::Options, session::Session};
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::model::origin::Options;
 
     fn plate(title: &str) -> Plate {
         let options = Options { size: Some((64, 48)), ..Options::default() };
-        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut session = open_first("round-hill", &options).expect("built in");
         title.clone_into(&mut session.title);
         (session.look.vertical_exaggeration, session.look.plate) = (1.5, true);
         let numbers = alone(&session);

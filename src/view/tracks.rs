@@ -259,12 +259,13 @@ fn ribbons(ways: &[Ribbon]) -> Mesh {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_scene::io::scene::open_first;
     use thalweg_scene::model::origin::Options;
 
     #[test]
     fn a_streak_ends_where_the_water_hides_its_bed_or_the_track_leaves_over_a_border() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
-        let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+        let mut session = open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
         let (width, height) = (session.simulation.terrain.width(), session.simulation.terrain.height());
         let track: Track = (0..width).map(|x| [x as f32 + 0.5, 3.5]).collect();
         assert_eq!(seen(&session, &track), width, "dry land hides nothing");

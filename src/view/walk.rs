@@ -281,14 +281,12 @@ mod tests {
 
     use super::*;
     use crate::{runtime::CameraStep, view::numbers};
-    use thalweg_scene::{
-        io::project,
-        model::{origin::Options, session::Session},
-    };
+    use thalweg_scene::io::scene::open_first;
+    use thalweg_scene::{io::project, model::origin::Options};
 
     fn app() -> App {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let session = Session::open("round-hill", &options).expect("built in");
+        let session = open_first("round-hill", &options).expect("built in");
         let numbers = numbers::alone(&session);
         let mut app = App::new();
         app.insert_resource(Live::new(vec![session]))

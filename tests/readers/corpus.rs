@@ -3,6 +3,7 @@
 //! `cargo test --release --test readers -- --ignored` writes them anew, where a format has changed.
 
 use std::{fs, io::Read, path::Path, sync::Arc};
+use thalweg_scene::io::scene::open_first;
 
 use thalweg_scene::{
     io::{
@@ -42,7 +43,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 
 fn small(scene: &str) -> Session {
     let options = Options { size: Some((32, 32)), ..Options::default() };
-    Session::open(scene, &options).unwrap_or_else(|error| panic!("{error}"))
+    open_first(scene, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A project with a timeline of two keyframes, the first of them number 0.

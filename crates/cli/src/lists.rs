@@ -1,6 +1,7 @@
 //! `thalweg scenes` and `thalweg params`: what there is, for people and for scripts.
 
 use serde_json::json;
+use thalweg_scene::io::scene::open_first;
 
 use super::{Failure, print};
 use thalweg_scene::{
@@ -15,7 +16,7 @@ use thalweg_sim::{
 pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
     let (mut rows, mut text) = (Vec::new(), String::new());
     for (name, _) in BUILT_IN {
-        let Session { title, about, ticks, .. } = Session::open(name, &Options::default())?;
+        let Session { title, about, ticks, .. } = open_first(name, &Options::default())?;
         text += &format!("{name:<16} {title}: {about}\n");
         rows.push(json!({"name": name, "title": title, "about": about, "ticks": ticks}));
     }
@@ -23,7 +24,7 @@ pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
 }
 
 fn all_parameters() -> Result<Vec<Parameter>, Failure> {
-    let mut session = Session::open(DEFAULT, &Options::default())?;
+    let mut session = open_first(DEFAULT, &Options::default())?;
     session.terrain = Default::default();
     session.look = Default::default();
     session.simulation.slots = Simulation::new(session.simulation.terrain.clone(), 1).slots;

@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{Failure, interrupted, tell};
 use thalweg_scene::{
     io::{
-        Budget, project,
+        Budget, heightmap, project,
         scene::{self, DEFAULT},
     },
     model::{origin::Options, session::Session},
@@ -244,7 +244,7 @@ impl RunOptions {
             }
         }
         for (layer, file) in &self.maps.0 {
-            session.load_map(*layer, file)?;
+            heightmap::load_map(session, *layer, file)?;
         }
         // A project continues where it stopped, unless an option asks for another start.
         let restarts =
@@ -347,10 +347,11 @@ pub(super) fn parse_length(text: &str) -> Result<f32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_scene::io::scene::open_first;
 
     #[test]
     fn a_run_that_breaks_ends_with_a_sentence() {
-        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
+        let mut session = open_first("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
         let start = RunOptions { ticks: Some(Ticks { from: None, to: 3 }), ..RunOptions::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");

@@ -16,7 +16,7 @@ use crate::runtime::{
 };
 use thalweg_scene::{
     io::{
-        Budget, Error,
+        Budget, Error, heightmap,
         project::{Keyframes, Project},
     },
     model::{
@@ -277,7 +277,7 @@ impl Runtime<'_> {
 fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
     let origin = Origin { input: path.display().to_string(), options, ..Origin::default() };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut fresh = Session::of_heightmap(&stem, map, origin)?;
+    let mut fresh = heightmap::session(&stem, map, origin)?;
     fresh.look = old.look.clone();
     fresh.water_look = old.water_look.clone();
     fresh.rivers = old.rivers.clone();

@@ -1,6 +1,7 @@
 //! A playlist before a room.
 
 use std::{collections::BTreeMap, sync::Arc};
+use thalweg_scene::io::scene::open_first;
 
 use super::*;
 use thalweg_scene::{
@@ -122,7 +123,7 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let options = Options { size: Some((32, 32)), ..Options::default() };
-    let mut project = Project::of(vec![Session::open("round-hill", &options).expect("it is built in")]);
+    let mut project = Project::of(vec![open_first("round-hill", &options).expect("it is built in")]);
     for (tick, round) in [(0.0, 20.0), (4.0, 80.0)] {
         assert!(project.views.kept.keys.set(Key { tick, ..Key::still(round, 30.0, 1.4) }));
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport};
+use thalweg_scene::io::scene::open_first;
 use thalweg_scene::model::origin::Options;
 use thalweg_sim::core::terrain::Terrain;
 
@@ -9,7 +10,7 @@ fn app() -> App {
     let mut app = App::new();
     let options = Options { size: Some((64, 64)), ..Options::default() };
     app.add_plugins((MinimalPlugins, runtime::plugin, crate::tools::plugin))
-        .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+        .insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
         // A stroke is done in the frame in which it ends, however slow the machine.
         .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))
         .insert_resource(Transport::paused());

@@ -116,32 +116,30 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
     Ok((cells, with_name(path, warnings)))
 }
 
-impl Session {
-    /// A map that starts as bare dry bedrock, with droplets on, drawn so that its relief can be read.
-    ///
-    /// # Errors
-    /// It needs more memory than may be used.
-    pub fn of_heightmap(name: &str, map: Heightmap, origin: Origin) -> Result<Self, Error> {
-        let mut session = Session::small(name, 1, origin);
-        session.set_heights(Arc::new(map));
-        session.enable(&["droplets"]);
-        Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
-        session.restart(1);
-        session.suit_look_to_relief();
-        session.note_defaults();
-        Ok(session)
-    }
+/// Returns a session that starts from a map as bare dry bedrock, with droplets on, drawn so that its relief can be read.
+///
+/// # Errors
+/// It needs more memory than may be used.
+pub fn session(name: &str, map: Heightmap, origin: Origin) -> Result<Session, Error> {
+    let mut session = Session::small(name, 1, origin);
+    session.set_heights(Arc::new(map));
+    session.enable(&["droplets"]);
+    Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
+    session.restart(1);
+    session.suit_look_to_relief();
+    session.note_defaults();
+    Ok(session)
+}
 
-    /// Loads a map of a layer. It takes effect at the next [`Self::restart`]. Nothing is changed if the file cannot be used.
-    ///
-    /// # Errors
-    /// The file cannot be used as such a map; nothing is changed then.
-    pub fn load_map(&mut self, layer: Layer, path: &Path) -> Result<(), Error> {
-        let (grid, warnings) = read_layer(path, self.size(), layer)?;
-        self.set_map(layer, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;
-        self.warnings.extend(warnings);
-        Ok(())
-    }
+/// Loads a map of a layer into a session. It takes effect at the next [`Session::restart`].
+///
+/// # Errors
+/// The file cannot be used as such a map; nothing is changed then.
+pub fn load_map(session: &mut Session, layer: Layer, path: &Path) -> Result<(), Error> {
+    let (grid, warnings) = read_layer(path, session.size(), layer)?;
+    session.set_map(layer, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;
+    session.warnings.extend(warnings);
+    Ok(())
 }
 
 fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result<Expected, Error> {

@@ -1,5 +1,6 @@
 //! New land: a run that a person begins from a generator, and not from a scene or a map.
 
+use crate::io::scene::open_first;
 use std::path::Path;
 
 use super::{Budget, Error, preset::Preset};
@@ -58,7 +59,7 @@ impl NewLand {
         let (width, height) = (self.terrain.width as usize, self.terrain.height as usize);
         let options =
             Options { size: Some((width, height)), cell_size: Some(self.terrain.cell_size), ..Options::default() };
-        let mut session = Session::open(BASE, &options)?;
+        let mut session = open_first(BASE, &options)?;
         for parameter in params::walk(("terrain", &self.terrain)) {
             session.write("terrain", parameter.name, &parameter.value);
         }

@@ -18,6 +18,7 @@
 
 pub mod report;
 
+use crate::io::scene::open_first;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -143,7 +144,7 @@ pub fn open(named: &str) -> Result<(Lesson, Session), Error> {
     // A file lies beside the lesson.
     let beside = scene.extension().is_some() && !path.starts_with(FOLDER);
     let scene = if beside { path.with_file_name(scene) } else { scene.to_owned() };
-    let mut session = Session::open(&scene.to_string_lossy(), &Options::default())?;
+    let mut session = open_first(&scene.to_string_lossy(), &Options::default())?;
     lesson.set_up(&mut session).map_err(|wrong| Error::input(&path, wrong, RIGHT))?;
     Budget::present().ask(&path, session.wanted())?;
     lesson.begin(&mut session);

@@ -120,14 +120,14 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::io::scene::open_first;
     use crate::model::origin::Options;
 
     #[test]
     fn the_presets_that_come_along_can_be_set_and_are_about_one_group() {
         assert_eq!(PRESETS.len(), BUILT_IN.len());
         for (name, preset) in PRESETS.iter() {
-            let mut session =
-                Session::open("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+            let mut session = open_first("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
             preset.apply(&mut session, Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
             let all = session.all_parameters();
             assert!(preset.parameters.iter().all(|(path, value)| &all[path] == value), "{name}");
@@ -158,7 +158,7 @@ mod tests {
     fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("mine.ron");
-        let open = || Session::open("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let open = || open_first("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         let mut session = open();
         for (parameter, value) in
             [("water.rain_rate", "0.02"), ("wind.law", "2020"), ("look.flat_color", "0.1,0.2,0.3")]

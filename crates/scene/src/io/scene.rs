@@ -141,19 +141,17 @@ pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
             parse(path, &input::text(path)?)?.sessions(&stem, path, origin)
         }
         None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
-        _ => Ok(vec![Session::of_heightmap(&stem, heightmap::read(path, options)?, origin)?]),
+        _ => Ok(vec![heightmap::session(&stem, heightmap::read(path, options)?, origin)?]),
     }
 }
 
-impl Session {
-    /// The first run of a scene, or the heightmap: see [`open()`].
-    ///
-    /// # Errors
-    /// One sentence, if there is no such scene or the file cannot be used.
-    pub fn open(input: &str, options: &Options) -> Result<Self, Error> {
-        // A scene has at least one run.
-        open(input, options).map(|mut sessions| sessions.swap_remove(0))
-    }
+/// Opens the first run of a scene, or the heightmap: see [`open()`].
+///
+/// # Errors
+/// One sentence, if there is no such scene or the file cannot be used.
+pub fn open_first(input: &str, options: &Options) -> Result<Session, Error> {
+    // A scene has at least one run.
+    open(input, options).map(|mut sessions| sessions.swap_remove(0))
 }
 
 /// Fields of a scene file besides those of layers.
@@ -208,7 +206,7 @@ impl Scene {
         Budget::present().ask(path, sessions.iter().map(bytes).sum())?;
         for session in &mut sessions {
             for (layer, file) in &maps {
-                session.load_map(**layer, &path.with_file_name(file))?;
+                heightmap::load_map(session, **layer, &path.with_file_name(file))?;
             }
             session.restart(session.simulation.seed());
             session.note_defaults();

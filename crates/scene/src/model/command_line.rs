@@ -50,12 +50,12 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::io::scene::open_first;
     use crate::model::origin::Options;
 
     #[test]
     fn the_command_line_names_what_was_changed_and_nothing_else() {
-        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
+        let mut session = open_first("round-hill", &Options::default()).expect("built in");
         assert_eq!(
             session.command_line(),
             "thalweg build round-hill --seed 1 --ticks 0 --enable droplets --out thalweg-out"

@@ -399,6 +399,7 @@ impl Task {
 mod tests {
     use super::*;
     use crate::io::lesson::ron;
+    use crate::io::scene::open_first;
 
     fn head() -> Head {
         ron::from_str(r#"(title: "T", about: "a", level: "l", minutes: 5, source: "s", scene: "round-hill")"#)
@@ -453,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_played_lesson_measures_what_it_says() {
-        let mut session = Session::open("round-hill", &Default::default()).expect("it is built in");
+        let mut session = open_first("round-hill", &Default::default()).expect("it is built in");
         let mut lesson = lesson(&[
             r#"Measure(key: "start", of: "height.most", expect: (1, 10000))"#,
             r#"Run(ticks: 4, enable: ["droplets"])"#,

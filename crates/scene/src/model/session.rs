@@ -514,10 +514,11 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::scene::open_first;
 
     #[test]
     fn numbers_of_particles_and_where_rivers_begin_follow_the_cells() {
-        let sized = |size| Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+        let sized = |size| open_first("round-hill", &Options { size, ..Options::default() }).expect("built in");
         let numbers = |session: &Session| {
             let all = session.all_parameters();
             ["droplets.per_tick", "droplets.total", "wind.per_tick", "rivers.from_cells"]
@@ -547,7 +548,7 @@ mod tests {
     #[test]
     fn a_generated_map_of_uplift_follows_seed_and_parameters_and_a_painted_one_stays() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut session = open_first("round-hill", &options).expect("built in");
         let mut rises = |kind: &str, seed| {
             session.set("terrain.uplift", kind).expect("there is such a kind");
             session.restart(seed);
@@ -568,7 +569,7 @@ mod tests {
     #[test]
     fn maps_follow_the_size_of_the_terrain() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
-        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut session = open_first("round-hill", &options).expect("built in");
         for layer in [Layer::Sand, Layer::Softness, Layer::Rain] {
             session.set_map(layer, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
         }

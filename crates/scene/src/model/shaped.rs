@@ -99,6 +99,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::scene::open_first;
     use crate::{
         io::{
             JobProgress,
@@ -110,7 +111,7 @@ mod tests {
 
     fn session() -> Session {
         let options = Options { size: Some((48, 48)), ..Options::default() };
-        Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"))
+        open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// What a stroke does.

@@ -115,7 +115,7 @@ fn river_land() -> Session {
     let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
     let geo = Some(Geo { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, degrees: false });
     let map = Heightmap { heights, file_size: (60, 40), cell_size: 30.0, geo, nodata, warnings: Vec::new() };
-    let mut session = Session::of_heightmap("land", map, Origin::default()).expect("it is small");
+    let mut session = heightmap::session("land", map, Origin::default()).expect("it is small");
     session.enable(&["droplets", "water"]);
     session.set("water.rain_rate", "0.01").expect("in range");
     session.restart(1);

@@ -9,7 +9,7 @@ use zip::ZipArchive;
 
 use super::*;
 use crate::{
-    io::scene,
+    io::{heightmap, scene},
     model::{
         film::{Ease, Key},
         origin::{Geo, Options},
@@ -35,7 +35,7 @@ fn eventful(side: usize) -> Project {
         nodata: Some(Grid::from_fn(side, side, |x, y| if x + y < 9 { 1.0 } else { 0.0 })),
         warnings: vec![],
     };
-    sessions.push(Session::of_heightmap("hills", map, Default::default()).expect("it is small"));
+    sessions.push(heightmap::session("hills", map, Default::default()).expect("it is small"));
     for session in &mut sessions {
         session.enable(&["droplets", "water", "thermal", "wind"]);
         for (path, value) in [("water.rain_rate", "0.01"), ("droplets.per_tick", "37"), ("wind.gusts", "0.3")] {

@@ -122,13 +122,13 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("mine.ron");
     let size = Some((48, 32));
-    let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+    let mut session = open_first("round-hill", &Options { size, ..Options::default() }).expect("built in");
     session.set("droplets.per_tick", "40").expect("in range");
     session.enable(&["droplets", "water"]);
     session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0, ticks: None });
     (0..3).for_each(|_| session.simulation.tick());
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
-    let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut again = open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
     assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
     assert!(before.water == after.water && before.suspended == after.suspended && before.water.total() > 0.0);
@@ -136,7 +136,7 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
     assert_eq!(before.cell_size, after.cell_size);
     assert_eq!(again.all_parameters()["droplets.per_tick"], "40");
     let options = Options { size: Some((96, 64)), ..Options::default() };
-    let larger = Session::open(&path.to_string_lossy(), &options).unwrap_or_else(|e| panic!("{e}"));
+    let larger = open_first(&path.to_string_lossy(), &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(larger.all_parameters()["droplets.per_tick"], "160");
     again.simulation.tick();
     assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
@@ -147,13 +147,13 @@ fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("rain.ron");
     let options = Options { size: Some((64, 64)), ..Options::default() };
-    let mut session = Session::open("round-hill", &options).expect("built in");
+    let mut session = open_first("round-hill", &options).expect("built in");
     let rain = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 2.0 } else { 0.0 }));
     session.simulation.terrain.rain = rain.clone();
     session.restart(1);
     assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
-    let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let again = open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain.rain == rain);
 }
 
@@ -161,17 +161,17 @@ fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
 fn a_session_at_its_start_is_saved_as_a_scene_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("start.ron");
-    let session = Session::open(DEFAULT, &Options::default()).expect("built in");
+    let session = open_first(DEFAULT, &Options::default()).expect("built in");
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
-    let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let again = open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain == session.simulation.terrain);
 }
 
 #[test]
 fn another_size_keeps_the_extent_and_the_relief() {
     let open =
-        |size| Session::open(DEFAULT, &Options { size, ..Options::default() }).expect("built in").simulation.terrain;
+        |size| open_first(DEFAULT, &Options { size, ..Options::default() }).expect("built in").simulation.terrain;
     let (small, large) = (open(Some((64, 64))), open(Some((128, 128))));
     assert_eq!(small.cell_size, 2.0 * large.cell_size);
     assert_eq!(small.bedrock.min_max(), large.bedrock.min_max());
@@ -194,7 +194,7 @@ fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
     for (process, ticks) in [("droplets", 12), ("water", 50)] {
         let runs = [128, 256, 512, 1024].map(|side| {
             let options = Options { size: Some((side, side)), ..Options::default() };
-            let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+            let mut session = open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
             let noise = [("terrain.generator", "fbm"), ("terrain.frequency", "1.5"), ("terrain.hurst", "0.95")];
             session.set_all(noise.into_iter()).unwrap_or_else(|error| panic!("{error}"));
             session.restart(7);
@@ -223,7 +223,7 @@ fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
 #[test]
 fn the_young_range_measures_as_real_whatever_its_seed() {
     for seed in [3, 5] {
-        let mut session = Session::open("young-range", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let mut session = open_first("young-range", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         session.restart(seed);
         (0..session.ticks).for_each(|_| session.simulation.tick());
         let readings = Measures::of(&session.simulation.terrain).readings();
