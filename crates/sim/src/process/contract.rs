@@ -73,7 +73,7 @@ pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
 }
 
 /// Every process in every mode and law that it has.
-fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
+pub(super) fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
     let mut variants = Vec::new();
     for process in processes() {
         let key = process.info().key;
@@ -93,7 +93,13 @@ fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
     variants
 }
 
-fn run(terrain: &Terrain, key: &str, settings: &[(String, String)], ticks: usize, threads: usize) -> Simulation {
+pub(super) fn run(
+    terrain: &Terrain,
+    key: &str,
+    settings: &[(String, String)],
+    ticks: usize,
+    threads: usize,
+) -> Simulation {
     let mut simulation = simulation(terrain, key, threads);
     for (path, value) in settings {
         set(&mut simulation, path, value);
@@ -405,7 +411,7 @@ fn parameters_act_where_they_say_that_they_do() {
 }
 
 /// How much the surface of ground and water bends, summed over the cells of a map that goes round.
-fn roughness(terrain: &Terrain) -> f64 {
+pub(super) fn roughness(terrain: &Terrain) -> f64 {
     let (ground, width, height) = (terrain.ground(), terrain.width(), terrain.height());
     let at = |x: usize, y: usize| {
         let index = y % height * width + x % width;

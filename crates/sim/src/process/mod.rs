@@ -27,6 +27,8 @@ mod scaled;
 mod setup;
 #[cfg(test)]
 mod snow_melt;
+#[cfg(test)]
+mod soundness;
 mod stage;
 pub mod thermal;
 pub mod water;

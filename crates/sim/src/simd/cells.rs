@@ -10,7 +10,7 @@ mod vector;
 use fearless_simd::{Level, Simd};
 
 use self::vector::Vector;
-use super::{real::Real, vector_unit::VectorUnit};
+use super::{number::Real, vector_unit::VectorUnit};
 
 /// Most numbers that are worked on at once.
 pub const MOST: usize = 16;
@@ -124,11 +124,12 @@ pub fn over_row<V: Cells>(width: usize, mut kernel: impl RowKernel) {
     }
 }
 
-/// Work over rows of cells.
+/// Work over rows of cells, or over particles.
 pub trait Pass {
     /// What the work returns.
     type Output;
-    /// Does the work with `V` on as many cells at once as it holds. It must be `#[inline(always)]`.
+    /// Does the work with `V` on as many cells at once as it holds; one over [`Lanes`](super::lanes::Lanes) needs no `V`. It must be
+    /// `#[inline(always)]`, so that it becomes part of the function that has the vector unit enabled.
     fn run<V: Cells>(self) -> Self::Output;
 }
 
@@ -139,7 +140,7 @@ pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
 }
 
 #[inline]
-fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
+pub(super) fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
     match unit.level() {
         #[cfg(target_arch = "x86_64")]
         Some(Level::Avx512(avx512)) => run_with(avx512, pass),

@@ -3,7 +3,8 @@
 pub mod around;
 pub mod cells;
 pub mod fourier;
-pub mod real;
+pub mod lanes;
+pub mod number;
 pub mod stencil;
 pub mod strip;
 pub mod swarm;

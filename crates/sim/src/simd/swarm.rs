@@ -15,7 +15,10 @@ use std::{
 
 use rayon::{iter::Either, prelude::*};
 
-use super::real::{Kernel, LANES, LaneMask, with_eight_lanes};
+use super::{
+    cells::{Cells, Pass},
+    lanes::{LANES, LaneMask, with_eight_lanes},
+};
 use crate::core::tiles::{SIDE, Tiling};
 
 /// Particles for which a block is made: fewer leave lanes empty, more leave threads without work.
@@ -306,11 +309,11 @@ struct Ran<P, O> {
     outcome: O,
 }
 
-impl<S: Swarm> Kernel for RunBlock<'_, S> {
+impl<S: Swarm> Pass for RunBlock<'_, S> {
     type Output = Ran<S::Particle, S::Outcome>;
 
     #[inline(always)]
-    fn run(self) -> Self::Output {
+    fn run<V: Cells>(self) -> Self::Output {
         let Self { swarm, block, particles, mut last } = self;
         let mut ran = Ran { gone: Vec::new(), left: Vec::new(), outcome: S::Outcome::default() };
         let Some(first) = particles.first() else { return ran };

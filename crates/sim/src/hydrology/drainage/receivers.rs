@@ -10,7 +10,10 @@ use crate::{
         border::{Border, DISTANCES, STEPS},
         terrain::Edge,
     },
-    simd::real::{Kernel, with_eight_lanes},
+    simd::{
+        cells::{Cells, Pass},
+        lanes::with_eight_lanes,
+    },
 };
 
 /// How long a diagonal is, in cells, where neighbours are compared.
@@ -119,11 +122,11 @@ struct Steepest<'a> {
     to: &'a mut [u8],
 }
 
-impl Kernel for Steepest<'_> {
+impl Pass for Steepest<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Cells>(self) {
         let Self { rows, first, diagonal, best, step, to } = self;
         let width = to.len();
         // Diagonals first: `best` holds how much a fall across a corner counts, until it holds the largest fall.

@@ -23,7 +23,8 @@ use crate::{
     },
     simd::{
         around::FARTHER,
-        real::{Kernel, LANES, Lanes, with_eight_lanes},
+        cells::{Cells, Pass},
+        lanes::{LANES, Lanes, with_eight_lanes},
     },
 };
 
@@ -143,11 +144,11 @@ struct FindSlides<'a> {
     slides: &'a mut Vec<Slide>,
 }
 
-impl Kernel for FindSlides<'_> {
+impl Pass for FindSlides<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Cells>(self) {
         let Self { ground, stands, tiles, cells, slides } = self;
         for (number, &tile) in tiles.iter().enumerate() {
             if let Some(&next) = tiles.get(number + AHEAD) {

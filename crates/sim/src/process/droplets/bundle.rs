@@ -7,7 +7,8 @@ use crate::{
     core::terrain::Edge,
     process::Moment,
     simd::{
-        real::{LANES, LaneMask, Lanes, Real},
+        lanes::{LANES, LaneMask, Lanes},
+        number::Real,
         swarm::{Block, Flock, Swarm},
     },
 };

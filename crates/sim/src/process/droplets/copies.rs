@@ -13,7 +13,7 @@ use crate::{
         terrain::Terrain,
         tiles::{SIDE, TileCache, Tiling},
     },
-    simd::real::Lanes,
+    simd::lanes::Lanes,
 };
 
 /// A tile with its layers row by row.

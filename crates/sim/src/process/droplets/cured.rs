@@ -30,7 +30,10 @@ use super::{
 use crate::{
     core::terrain::Edge,
     process::masked::Mask,
-    simd::real::{LANES, LaneMask, Lanes, Real},
+    simd::{
+        lanes::{LANES, LaneMask, Lanes},
+        number::Real,
+    },
 };
 
 /// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.

@@ -16,7 +16,11 @@ use crate::{
         tiles::{CELLS, SIDE, TileCache, Tiling},
     },
     process::memory::{Memories, Memory},
-    simd::real::{Kernel, LANES, Lanes, Real, with_eight_lanes},
+    simd::{
+        cells::{Cells, Pass},
+        lanes::{LANES, Lanes, with_eight_lanes},
+        number::Real,
+    },
 };
 
 /// What a droplet meets in a cell and leaves there: the three maps, the three tracks and nothing. Together, because it needs them
@@ -148,11 +152,11 @@ struct Fade<'a> {
 /// After so many renewals it is worth a look whether anything is left.
 const LOOK: usize = 16;
 
-impl Kernel for Fade<'_> {
+impl Pass for Fade<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Cells>(self) {
         let Self { maps, missed, values } = self;
         let last = maps.renewals;
         let mut faded = *values;

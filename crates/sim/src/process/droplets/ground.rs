@@ -13,7 +13,10 @@ use crate::{
         terrain::{Edge, Terrain},
         tiles::{CELLS, CellSet, SIDE, TileCache, Tiling},
     },
-    simd::real::{LANES, Lanes, Real, fetch_ahead},
+    simd::{
+        lanes::{LANES, Lanes, fetch_ahead},
+        number::Real,
+    },
 };
 
 /// Where eight cells lie: the tile of each, and its place there, row by row.

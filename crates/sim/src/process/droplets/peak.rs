@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{
     core::{grid::Edition, terrain::Terrain, tiles::Tiling},
-    simd::real::LANES,
+    simd::lanes::LANES,
 };
 
 /// Where the highest ground is, as long as nobody but droplets has changed the layers.

@@ -21,7 +21,7 @@
 //! it is published. What it would lay above the highest ground of the map is lost too: so that towers end.
 
 use super::Params;
-use crate::simd::real::Real;
+use crate::simd::number::Real;
 
 /// A droplet, or a bundle of droplets.
 #[derive(Clone, Copy, Debug, Default)]

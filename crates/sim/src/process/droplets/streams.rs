@@ -39,7 +39,10 @@ use crate::{
         Mode,
         masked::{Mask, between},
     },
-    simd::real::{LANES, LaneMask, Lanes, Real, fetch_ahead},
+    simd::{
+        lanes::{LANES, LaneMask, Lanes, fetch_ahead},
+        number::Real,
+    },
 };
 
 /// Droplets per cell in a tick for which the renewal of the maps is stated.

@@ -29,7 +29,7 @@ use crate::{
     generate::{TerrainParams, generate},
     params::set,
     process::contract::{gentle, roughened},
-    simd::real::Lanes,
+    simd::lanes::Lanes,
     simulation::Simulation,
 };
 
@@ -52,7 +52,7 @@ fn reference_starts() -> Vec<[f64; 2]> {
 /// Runs the reference droplets one after the other on normalised heights with the reference's height scale of 60.
 fn run_reference<R>(count: usize) -> Vec<R>
 where
-    R: crate::simd::real::Real + PartialOrd + Into<f64> + Sync,
+    R: crate::simd::number::Real + PartialOrd + Into<f64> + Sync,
 {
     let law = MassTransfer::<R>::new(&Params::default());
     let mut ground: Vec<R> = reference("droplet_h0.f32").iter().map(|&height| R::splat(f64::from(height))).collect();

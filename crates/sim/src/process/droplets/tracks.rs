@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::{
     process::{Moment, Track},
-    simd::real::LANES,
+    simd::lanes::LANES,
 };
 
 /// Longest track that is kept, in points.

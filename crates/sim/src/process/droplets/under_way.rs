@@ -20,7 +20,7 @@ use super::{
 use crate::{
     core::{terrain::Terrain, tiles::TileCache},
     process::masked::{Mask, Masked},
-    simd::{real::Lanes, swarm::Flock},
+    simd::{lanes::Lanes, swarm::Flock},
 };
 
 /// A wave on its way.

@@ -21,7 +21,9 @@ use crate::{
     },
     process::Moment,
     simd::{
-        real::{Kernel, LANES, LaneMask, Lanes, Real, with_eight_lanes},
+        cells::{Cells, Pass},
+        lanes::{LANES, LaneMask, Lanes, with_eight_lanes},
+        number::Real,
         swarm::{Block, Flock, Swarm},
     },
 };
@@ -152,11 +154,11 @@ struct FillTile<'a, S> {
     cells: &'a mut DriveTile,
 }
 
-impl<S: DropletStep<Lanes>> Kernel for FillTile<'_, S> {
+impl<S: DropletStep<Lanes>> Pass for FillTile<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Cells>(self) {
         let Self { terrain, tiling, tile, law, cells } = self;
         let (width, height) = (terrain.width(), terrain.height());
         let steepness = Lanes::splat(1.0 / f64::from(terrain.cell_size));

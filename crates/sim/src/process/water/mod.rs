@@ -101,9 +101,6 @@ const FILM_SQUARE: f32 = 1e-6;
 /// The process: parameters, fluxes, counts.
 #[derive(Clone, Default)]
 pub struct Water {
-    /// By what ratio tests let steps be longer than is stable.
-    #[cfg(test)]
-    pub(super) overstep: f32,
     setup: Setup<Params, Factors>,
     flow: Scheme,
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
@@ -311,8 +308,6 @@ impl Process for Water {
                 }
                 let whole = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
                 let stable = self.largest_stable_dt(terrain);
-                #[cfg(test)]
-                let stable = stable * (1.0 + self.overstep);
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);

@@ -9,7 +9,7 @@ use super::{INFO, Maps, Params, Weather, Wind, WindLaw, boundary::BoundaryLayer,
 use crate::{
     core::{rng::Stream, terrain::Terrain},
     process::{Context, Moment},
-    simd::real::Real,
+    simd::number::Real,
 };
 
 /// Longest track that is kept, in points.

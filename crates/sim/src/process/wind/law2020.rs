@@ -17,7 +17,7 @@ use super::{
     Params,
     grains::{Grain, GrainBed, GrainState, GrainStep, GrainTally},
 };
-use crate::simd::real::Real;
+use crate::simd::number::Real;
 
 /// Cells in a height of one: the published program scales its normals by it.
 pub(super) const TALL: f64 = 80.0;

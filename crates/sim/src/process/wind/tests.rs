@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     process::{contract::alone, water},
-    simd::real::Real,
+    simd::number::Real,
     simulation::Simulation,
 };
 

@@ -1,56 +1,17 @@
-//! Arithmetic that is the same for one number and for eight at once.
+//! Eight particles in lock-step.
 //!
-//! A published step is written once over [`Real`] and runs in f64 (against reference results), in f32 (as the plain
-//! yardstick) and in [`Lanes`] (eight particles in lock-step). Every operation is one IEEE operation per lane, without
-//! fused multiply-add, so a vector unit and plain code give the same bits.
+//! Unlike neighbouring cells, particles stand in different places: code over [`Lanes`] reads and writes single lanes too, and the compiler makes
+//! vector instructions of its loops. So there are eight of them on every machine.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-#[cfg(target_arch = "x86_64")]
-use fearless_simd::{Level, Simd};
-
-#[cfg(target_arch = "x86_64")]
-use super::vector_unit::VectorUnit;
-
-/// A number, or a fixed bundle of independent numbers.
-pub trait Real:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
-{
-    /// The same number in every lane.
-    fn splat(value: f64) -> Self;
-    /// Square root.
-    fn sqrt(self) -> Self;
-    /// The larger of two numbers, lane by lane.
-    fn max(self, other: Self) -> Self;
-    /// `inside` where this number is at least zero, else `below`, lane by lane.
-    fn if_positive(self, inside: Self, below: Self) -> Self;
-}
-
-macro_rules! real {
-    ($($float:ty),*) => {$(
-        impl Real for $float {
-            #[inline(always)]
-            fn splat(value: f64) -> Self {
-                value as $float
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                <$float>::sqrt(self)
-            }
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                if self > other { self } else { other }
-            }
-            #[inline(always)]
-            fn if_positive(self, inside: Self, below: Self) -> Self {
-                if self >= 0.0 { inside } else { below }
-            }
-        }
-    )*};
-}
-real!(f32, f64);
+use super::{
+    cells::{Pass, run_on},
+    number::Real,
+    vector_unit::VectorUnit,
+};
 
 /// Number of particles that move in lock-step.
 pub const LANES: usize = 8;
@@ -225,43 +186,27 @@ pub unsafe fn gather<T: Copy>(memory: &[T], index: [i32; LANES]) -> [T; LANES] {
 /// lines of it come at once.
 #[inline(always)]
 pub fn fetch_ahead<T>(memory: *const T) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a hint, which reads nothing and cannot fault; every x86-64 machine has it.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(memory.cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
     let _ = memory;
 }
 
-/// Work that is compiled twice, for the widest vector unit that this program knows and for any machine.
-pub trait Kernel {
-    /// What the work returns.
-    type Output;
-    /// Does the work.
-    ///
-    /// It must be `#[inline(always)]`, so that it becomes part of the function that has the vector unit enabled.
-    fn run(self) -> Self::Output;
-}
-
-/// Runs a kernel with the vector unit that works. The bits don't depend on which one it is.
+/// Runs a pass over [`Lanes`] with the vector unit that works, which need not be wider than eight lanes. The bits don't depend on which one it
+/// is.
 #[inline]
-pub fn with_eight_lanes<K: Kernel>(kernel: K) -> K::Output {
-    // A machine with AVX-512 has AVX2 too; other architectures need no function of their own for eight lanes.
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = VectorUnit::working().level().and_then(Level::as_avx2) {
-        return avx2.vectorize(
-            #[inline(always)]
-            || kernel.run(),
-        );
-    }
-    kernel.run()
+pub fn with_eight_lanes<P: Pass>(pass: P) -> P::Output {
+    run_on(VectorUnit::working().min(VectorUnit::Avx2), pass)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::cells::Cells;
 
     /// All operations of the trait on one input.
     #[inline(always)]
@@ -271,10 +216,10 @@ mod tests {
 
     struct All(Lanes, Lanes);
 
-    impl Kernel for All {
+    impl Pass for All {
         type Output = [Lanes; 8];
         #[inline(always)]
-        fn run(self) -> [Lanes; 8] {
+        fn run<V: Cells>(self) -> [Lanes; 8] {
             all(self.0, self.1)
         }
     }
@@ -285,7 +230,7 @@ mod tests {
         for _ in 0..1000 {
             let mut draw = || Lanes([(); LANES].map(|()| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)));
             let (a, b) = (draw(), draw());
-            let (plain, vector) = (All(a, b).run(), with_eight_lanes(All(a, b)));
+            let (plain, vector) = (All(a, b).run::<f32>(), with_eight_lanes(All(a, b)));
             for (operation, (plain, vector)) in plain.iter().zip(&vector).enumerate() {
                 for lane in 0..LANES {
                     let single = all(a.0[lane], b.0[lane])[operation];

@@ -1,0 +1,45 @@
+//! What unsafe code promises, put to the test: processes whose threads share memory run on many threads, again and again, and
+//! leave the bits that one thread leaves.
+//!
+//! CONTRIBUTING.md has the command by which Miri interprets these runs; they are short then.
+
+use super::contract::{assert_healthy, bits, run, variants};
+use crate::core::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
+
+/// Side of the map, ticks of a run, and runs.
+const RUNS: (usize, usize, usize) = if cfg!(miri) { (18, 1, 1) } else { (150, 4, 3) };
+const THREADS: usize = if cfg!(miri) { 2 } else { 12 };
+/// Processes whose threads write to memory that they share.
+const SHARE_MEMORY: [&str; 2] = ["droplets", "fluvial"];
+
+/// Rough ground with sand and a pond, from whole numbers alone.
+fn rough(side: usize, edge: Edge) -> Terrain {
+    let ground = Grid::from_fn(side, side, |x, y| ((x * x * 7 + y * y * 13 + x * y * 5) % 31) as f32 + 2.0 * x as f32);
+    let mut terrain = Terrain::bare(ground, 10.0, edge);
+    terrain.spread_sand(0.5);
+    terrain.water = Grid::from_fn(side, side, |x, y| if x + y < side / 4 { 1.0 } else { 0.0 });
+    terrain
+}
+
+#[test]
+fn threads_that_share_memory_leave_the_bits_of_one() {
+    let (side, ticks, runs) = RUNS;
+    for (key, mut settings) in variants().into_iter().filter(|(key, _)| SHARE_MEMORY.contains(key)) {
+        if cfg!(miri) && key == "droplets" {
+            settings.push(("droplets.per_tick".to_owned(), "9".to_owned()));
+        }
+        for edge in if cfg!(miri) { &[Edge::Wrap][..] } else { &[Edge::Wall, Edge::Open, Edge::Wrap] } {
+            println!("{key} {settings:?} {edge:?}");
+            let terrain = rough(side, *edge);
+            let one = run(&terrain, key, &settings, ticks, 1);
+            for _ in 0..runs {
+                let many = run(&terrain, key, &settings, ticks, THREADS);
+                assert!(bits(&many) == bits(&one), "{key} {settings:?} {edge:?}");
+                assert_healthy(&many, key);
+            }
+        }
+    }
+}

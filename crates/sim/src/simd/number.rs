@@ -1,0 +1,45 @@
+//! Arithmetic that is the same for one number and for several at once.
+//!
+//! A published step is written once over [`Real`] and runs in f64 (against reference results), in f32 and in
+//! [`Lanes`](super::lanes::Lanes), eight particles in lock-step; a step of cells over [`Cells`](super::cells::Cells). Every operation is one
+//! IEEE operation per number, without fused multiply-add, so a vector unit and plain code give the same bits.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A number, or a fixed bundle of independent numbers.
+pub trait Real:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The same number in every lane.
+    fn splat(value: f64) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// The larger of two numbers, lane by lane.
+    fn max(self, other: Self) -> Self;
+    /// `inside` where this number is at least zero, else `below`, lane by lane.
+    fn if_positive(self, inside: Self, below: Self) -> Self;
+}
+
+macro_rules! real {
+    ($($float:ty),*) => {$(
+        impl Real for $float {
+            #[inline(always)]
+            fn splat(value: f64) -> Self {
+                value as $float
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$float>::sqrt(self)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn if_positive(self, inside: Self, below: Self) -> Self {
+                if self >= 0.0 { inside } else { below }
+            }
+        }
+    )*};
+}
+real!(f32, f64);
