@@ -15,9 +15,11 @@ const THREADS: usize = if cfg!(miri) { 2 } else { 12 };
 /// Processes whose threads write to memory that they share.
 const SHARE_MEMORY: [&str; 2] = ["droplets", "fluvial"];
 
-/// Rough ground with sand and a pond, from whole numbers alone.
+/// Rough ground with sand and a pond, from whole numbers alone. Under Miri it is smoother, and droplets soon leave it.
 fn rough(side: usize, edge: Edge) -> Terrain {
-    let ground = Grid::from_fn(side, side, |x, y| ((x * x * 7 + y * y * 13 + x * y * 5) % 31) as f32 + 2.0 * x as f32);
+    let rises = if cfg!(miri) { 3 } else { 31 };
+    let ground =
+        Grid::from_fn(side, side, |x, y| ((x * x * 7 + y * y * 13 + x * y * 5) % rises) as f32 + 3.0 * x as f32);
     let mut terrain = Terrain::bare(ground, 10.0, edge);
     terrain.spread_sand(0.5);
     terrain.water = Grid::from_fn(side, side, |x, y| if x + y < side / 4 { 1.0 } else { 0.0 });
@@ -31,7 +33,7 @@ fn threads_that_share_memory_leave_the_bits_of_one() {
         if cfg!(miri) && key == "droplets" {
             settings.push(("droplets.per_tick".to_owned(), "9".to_owned()));
         }
-        for edge in if cfg!(miri) { &[Edge::Wrap][..] } else { &[Edge::Wall, Edge::Open, Edge::Wrap] } {
+        for edge in if cfg!(miri) { &[Edge::Open][..] } else { &[Edge::Wall, Edge::Open, Edge::Wrap] } {
             println!("{key} {settings:?} {edge:?}");
             let terrain = rough(side, *edge);
             let one = run(&terrain, key, &settings, ticks, 1);
