@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::{
     graphics::find_adapter,
@@ -77,12 +78,10 @@ fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Resu
         if stopped() {
             return Ok(false);
         }
-        for session in &mut *sessions {
-            session.simulation.tick();
-            if let Some(fault) = session.simulation.fault() {
-                let right = "change the parameters, or end the film before this tick";
-                return Err(Error::output(Path::new("film"), fault.to_string(), right));
-            }
+        sessions.par_iter_mut().for_each(|session| session.simulation.tick());
+        if let Some(fault) = sessions.iter().find_map(|session| session.simulation.fault()) {
+            let right = "change the parameters, or end the film before this tick";
+            return Err(Error::output(Path::new("film"), fault.to_string(), right));
         }
     }
     Ok(!stopped())

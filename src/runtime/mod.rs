@@ -36,6 +36,7 @@ use std::{
 };
 
 use bevy::prelude::*;
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 pub use self::{
     ahead::Ahead,
@@ -162,9 +163,8 @@ impl Live {
     /// Finishes the tick that has begun at once, if one has: layers are changed by hand between ticks alone.
     pub fn finish_tick(&mut self) {
         self.halted = false;
-        for session in self.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
-            session.simulation.tick();
-        }
+        let unfinished = self.sessions.par_iter_mut().filter(|session| !session.simulation.between_ticks());
+        unfinished.for_each(|session| session.simulation.tick());
     }
 
     /// Where a session broke, if one did.

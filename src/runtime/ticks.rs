@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::{
     Ahead, Course, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Overlay, Revision, RunCommand,
@@ -33,10 +34,10 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, set_deadline.before(SimSystems::Edit));
     for process in 0..processes {
         let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
-            for session in &mut live.sessions {
+            live.sessions.par_iter_mut().for_each(|session| {
                 let until = Some(deadline.ticks_until);
                 while !session.simulation.advance_until(process, until) && !deadline.left().is_zero() {}
-            }
+            });
         };
         app.add_systems(SimTick, run_process.in_set(Turn(process + 1)));
     }

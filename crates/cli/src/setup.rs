@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Arg, ArgMatches, Args, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
 
 use super::{Failure, interrupted, tell};
 use thalweg_scene::{
@@ -317,12 +318,11 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     }
 }
 
+/// Runs a tick of every session, side by side.
 pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
-    sessions.iter_mut().try_for_each(|session| {
-        session.simulation.tick();
-        let broken = |fault| Err(Failure::while_running(format!("{fault}; nothing was written")));
-        session.simulation.fault().map_or(Ok(()), broken)
-    })
+    sessions.par_iter_mut().for_each(|session| session.simulation.tick());
+    let broken = |fault| Failure::while_running(format!("{fault}; nothing was written"));
+    sessions.iter().find_map(|session| session.simulation.fault()).map_or(Ok(()), |fault| Err(broken(fault)))
 }
 
 pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
