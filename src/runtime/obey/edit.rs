@@ -103,7 +103,7 @@ impl Runtime<'_> {
         let flows =
             self.live.chosen().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
         let still = if flows { "" } else { " Switch Water on to let it flow." };
-        let still = if settled { still.to_owned() } else { format!(" Depths still changed a little.{still}") };
+        let still = if settled { still.to_owned() } else { format!(" Depths still change.{still}") };
         let text = match came {
             came if came < 0.0 => {
                 format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(units, -came))

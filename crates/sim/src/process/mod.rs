@@ -274,7 +274,7 @@ pub struct Steady {
     pub process: Box<dyn Process>,
     /// Water of each cell, in metres.
     pub water: Grid,
-    /// `false` if depths still changed a little when the search ended.
+    /// `false` if depths still changed when the search ended.
     pub settled: bool,
 }
 

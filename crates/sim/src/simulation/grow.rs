@@ -71,9 +71,9 @@ fn years_per_tick(params: &Params, length: f64) -> f32 {
     (response / TICKS_OF_A_RESPONSE).clamp(1.0, 1e6) as f32
 }
 
-/// A range in the place of a terrain's ground, mature if 800 ticks on the smallest map are enough. Its layers of uplift, rain and softness say where it rises and what it is made
-/// of; size, edge and springs stay, and the ground's heights do not matter. The lowest outlet lies at 0 m; what the rivers have laid
-/// down is sand, and it is dry. Where nothing rises, the land is level.
+/// A range in the place of a terrain's ground, mature if 800 ticks on the smallest map are enough. Its layers of uplift, rain and softness
+/// say where it rises and what it is made of; size, edge and springs stay, and the ground's heights do not matter. The lowest outlet lies
+/// at 0 m; what the rivers have laid down is sand, and it is dry. Where nothing rises, the land is level.
 ///
 /// `show` is told how far it has come, after every few ticks; it says whether to go on. Returns nothing if it has said no.
 pub fn grow(terrain: &Terrain, params: &Params, seed: u64, mut show: impl FnMut(Growth<'_>) -> bool) -> Option<Range> {

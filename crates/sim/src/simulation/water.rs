@@ -14,7 +14,7 @@ use crate::{
 pub struct Balance(Vec<Steady>);
 
 impl Balance {
-    /// `false` if depths still changed a little when the search ended.
+    /// `false` if depths still changed when the search ended.
     pub fn settled(&self) -> bool {
         self.0.iter().all(|steady| steady.settled)
     }

@@ -82,7 +82,7 @@ pub const INFO: Info = Info {
         },
         Limiter {
             name: "steady state",
-            about: "Searches for full rivers and lakes that ended while depths still changed a little.",
+            about: "Searches for full rivers and lakes that ended while depths still changed.",
         },
         Limiter {
             name: "levels",

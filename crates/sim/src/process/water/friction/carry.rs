@@ -141,7 +141,8 @@ struct BedRow<'a, N> {
     tallies: &'a mut WaterTallies,
 }
 
-/// The slope down which a flow spends its energy, n²·v²/h^(4/3): on a steady slope that of the bed, in a pool next to none. From n², h and v².
+/// The slope down which a flow spends its energy, n²·v²/h^(4/3), from n², h and v²: on a steady slope that of the bed, in a pool next
+/// to none.
 #[inline(always)]
 pub(in crate::process::water) fn energy_slope<V: Cells>(drag: V, depth: V, square: V) -> V {
     let third = depth.max(V::all(DRY)).inverse_cube_root();
