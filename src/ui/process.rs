@@ -11,8 +11,9 @@ use super::{
 };
 use crate::runtime::{Command, EditCommand, Workspace};
 use thalweg_sim::{
+    core::terrain::Terrain,
     params::{self, Parameter, Value, walk},
-    process::{Process, masked::masked_key},
+    process::{Idle, Process, masked::masked_key, runoff},
     simulation::Slot,
 };
 
@@ -21,10 +22,10 @@ pub const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYW
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let session = state.live.chosen();
-    let (learn, masked) = (*state.workspace == Workspace::Learn, session.simulation.terrain.mask.is_some());
+    let (learn, terrain) = (*state.workspace == Workspace::Learn, &session.simulation.terrain);
     let mut asked = Vec::new();
     for (slot, fresh) in session.simulation.slots.iter().zip(session.defaults().simulation.slots) {
-        process_ui(ui, &session.name, slot, &*fresh.process, (learn, masked), &mut asked);
+        process_ui(ui, (&session.name, terrain), slot, &*fresh.process, learn, &mut asked);
     }
     asked
 }
@@ -33,12 +34,13 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 /// are unfolded.
 fn process_ui(
     ui: &mut Ui,
-    scene: &str,
+    (scene, terrain): (&str, &Terrain),
     slot: &Slot,
     fresh: &dyn Process,
-    (main_only, masked): (bool, bool),
+    main_only: bool,
     commands: &mut Vec<Command>,
 ) {
+    let masked = terrain.mask.is_some();
     let info = slot.process.info();
     let id = ui.make_persistent_id((scene, info.key));
     let mut folding = CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled);
@@ -76,6 +78,7 @@ fn process_ui(
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
                 }
                 limiters_ui(ui, &*slot.process);
+                commands.extend(idle_ui(ui, (slot, fresh), terrain));
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(set(info.key, changes));
@@ -90,6 +93,28 @@ fn process_ui(
     toggle.widget_info(|| {
         WidgetInfo::labeled(WidgetType::CollapsingHeader, true, format!("Parameters of {}", info.title))
     });
+}
+
+/// Says why a process can change nothing here, with the one click that helps.
+fn idle_ui(ui: &mut Ui, (slot, fresh): (&Slot, &dyn Process), terrain: &Terrain) -> Option<Command> {
+    let (why, button, remedy): (_, _, Command) = match slot.process.idle(terrain)? {
+        Idle::NoSand => {
+            ("There is no sand for the wind to carry.", "Spread 1 m of sand", EditCommand::SpreadSand(1.0).into())
+        }
+        Idle::NoWater => {
+            let rain = if slot.key() == runoff::INFO.key { "rain" } else { "rain_rate" };
+            let usual = params::get(&[(slot.key(), fresh.params())], &format!("{}.{rain}", slot.key())).ok()?.value;
+            let rains = |usual: &Value| matches!(usual, Value::Number(rate) if *rate > 0.0);
+            let value = if rains(&usual) { usual } else { Value::Number(1e-4) };
+            let remedy = EditCommand::Set(slot.key().to_owned(), rain, value).into();
+            ("No rain falls, no spring runs and no water stands here.", "Let it rain", remedy)
+        }
+    };
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(why).small().color(ui.visuals().warn_fg_color));
+        ui.small_button(button).clicked().then_some(remedy)
+    })
+    .inner
 }
 
 /// How often each limiter of a process was applied in the last tick, and so far.

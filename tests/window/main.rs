@@ -520,6 +520,32 @@ fn a_click_on_pause_asks_for_it() {
 }
 
 #[test]
+fn a_process_that_can_change_nothing_says_why_and_offers_what_helps() {
+    let click = |key: &str, set: &[(&str, &str)], button: &str| {
+        let mut sessions = sessions("round-hill", 32);
+        for (path, value) in set {
+            sessions[0].set(path, value).expect("it is a parameter");
+        }
+        sessions[0].simulation.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() == key);
+        sessions[0].simulation.terrain.sand.fill(0.0);
+        let (shelf, asked) = (Shelf::new(Live::new(sessions)), RefCell::default());
+        let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
+        harness.run_steps(3);
+        let found = harness.query_by_label(button).map(|node| node.click());
+        harness.run_steps(2);
+        drop(harness);
+        (found.is_some(), asked.take())
+    };
+    let (offered, asked) = click("wind", &[], "Spread 1 m of sand");
+    assert!(offered && asked == [EditCommand::SpreadSand(1.0)], "{asked:?}");
+    let (offered, asked) = click("water", &[("water.rain_rate", "0")], "Let it rain");
+    assert!(offered && matches!(&asked[..], [Command::Edit(EditCommand::Set(_, "rain_rate", _))]), "{asked:?}");
+    for (key, button) in [("water", "Let it rain"), ("thermal", "Spread 1 m of sand")] {
+        assert_eq!(click(key, &[], button), (false, Vec::new()), "{key} has what it needs");
+    }
+}
+
+#[test]
 fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     let (mut live, asked) = (Live::new(sessions("round-hill", 32)), RefCell::default());
     for tick in [0.0, 40.0] {

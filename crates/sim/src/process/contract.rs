@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{catalogue, droplets, masked::masked_key, snow_melt::SnowMelt};
+use super::{Idle, catalogue, droplets, masked::masked_key, snow_melt::SnowMelt};
 use crate::{
     core::{
         grid::Grid,
@@ -303,6 +303,36 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_o
         (0..3).for_each(|_| other.tick());
         assert!(bits(&one) != bits(&other), "{key} does not depend on the seed");
     }
+}
+
+#[test]
+fn a_process_that_is_idle_changes_nothing_and_says_why() {
+    let bare = Terrain { sand: Grid::filled(48, 48, 0.0), ..hills(48, Edge::Open) };
+    let sandy = hills(48, Edge::Open);
+    let mut wet = bare.clone();
+    wet.water.fill(0.5);
+    let mut seen = Vec::new();
+    for (key, mut settings) in variants() {
+        for dry in [false, true] {
+            let rain = if key == "runoff" { "runoff.rain" } else { "water.rain_rate" };
+            settings.extend(dry.then(|| (rain.to_owned(), "0".to_owned())));
+            for (name, terrain) in [("bare", &bare), ("sandy", &sandy), ("wet", &wet)] {
+                let start = run(terrain, key, &settings, 0, 1);
+                let slot = start.slots.iter().find(|slot| slot.key() == key).expect("it is in the catalogue");
+                let Some(idle) = slot.process.idle(terrain) else { continue };
+                let after = run(terrain, key, &settings, 3, 1);
+                assert!(bits(&after) == bits(&start), "{key} {settings:?} is idle on {name} ground and changes it");
+                seen.push((key, name, dry, idle));
+            }
+        }
+    }
+    seen.sort_by_key(|(key, name, dry, _)| (*key, *name, *dry));
+    seen.dedup();
+    let wind = [false, true].map(|dry| ["bare", "wet"].map(|name| ("wind", name, dry, Idle::NoSand)));
+    let water = ["runoff", "water"].map(|key| ["bare", "sandy"].map(|name| (key, name, true, Idle::NoWater)));
+    let mut wanted: Vec<_> = wind.into_iter().chain(water).flatten().collect();
+    wanted.sort_by_key(|(key, name, dry, _)| (*key, *name, *dry));
+    assert_eq!(seen, wanted);
 }
 
 #[test]

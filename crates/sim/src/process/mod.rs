@@ -196,6 +196,28 @@ pub enum VectorMap {
     Momentum,
 }
 
+/// Why a process can change nothing on a terrain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// No sand lies on the ground.
+    NoSand,
+    /// No rain falls, no spring runs and no water stands.
+    NoWater,
+}
+
+impl Idle {
+    /// [`Self::NoSand`] if a terrain has no sand.
+    fn without_sand(terrain: &Terrain) -> Option<Self> {
+        (!terrain.sand.iter().any(|&sand| sand > 0.0)).then_some(Self::NoSand)
+    }
+
+    /// [`Self::NoWater`] if a terrain has neither water nor springs.
+    fn without_water(terrain: &Terrain) -> Option<Self> {
+        let has_springs = terrain.sources.iter().any(|source| source.rate > 0.0);
+        (!has_springs && !terrain.water.iter().any(|&water| water > 0.0)).then_some(Self::NoWater)
+    }
+}
+
 /// A process that shapes the terrain.
 ///
 /// One tick runs every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool and gives the same
@@ -217,6 +239,11 @@ pub trait Process: Duplicate + Send + Sync {
     /// is.
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         f32::INFINITY
+    }
+
+    /// Returns why it can change nothing on this terrain, if that is so.
+    fn idle(&self, _: &Terrain) -> Option<Idle> {
+        None
     }
 
     /// Returns everything that the next tick depends on besides parameters and layers, made if there is none yet for this terrain.

@@ -22,7 +22,7 @@ use bevy_reflect::Reflect;
 
 use self::{flow::Run, law::Musgrave};
 use super::{
-    AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
+    AnySetup, Context, Footprint, Idle, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
     limiter::Limiter, stage::stages,
 };
 use crate::{
@@ -144,6 +144,10 @@ impl Process for Runoff {
 
     fn setup_mut(&mut self) -> &mut dyn AnySetup {
         &mut self.setup
+    }
+
+    fn idle(&self, terrain: &Terrain) -> Option<Idle> {
+        Idle::without_water(terrain).filter(|_| self.setup.params.rain == 0.0)
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

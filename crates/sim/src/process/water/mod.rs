@@ -22,15 +22,15 @@ pub use self::{
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Abilities, AnySetup, Context, Counts, Footprint, GoOn, Info, Mode, Process, Progress, Reference, Setup, Steady,
-    SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Counts, Footprint, GoOn, Idle, Info, Mode, Process, Progress, Reference, Setup,
+    Steady, SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
         bounds::Unfit,
         grid::Grid,
         ledger::Ledger,
-        terrain::{Layer, Terrain},
+        terrain::{Edge, Layer, Terrain},
     },
     process::{
         masked::{Mask, Masked, between},
@@ -339,6 +339,13 @@ impl Process for Water {
             }
         }
         Progress::Done
+    }
+
+    fn idle(&self, terrain: &Terrain) -> Option<Idle> {
+        let params = &self.setup.params;
+        // A sea comes in over the border.
+        let has_sea = terrain.edge == Edge::Open && params.sea_level > terrain.start.min_max().0;
+        Idle::without_water(terrain).filter(|_| params.rain_rate == 0.0 && !has_sea)
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

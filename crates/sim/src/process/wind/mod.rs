@@ -31,8 +31,8 @@ pub use self::{
     weather::Weather,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Mode, Moment, Particles, Process, Progress, Reference, Setup, Track,
-    explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Footprint, Idle, Info, Mode, Moment, Particles, Process, Progress, Reference, Setup,
+    Track, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -239,6 +239,11 @@ impl Process for Wind {
         let maps = [("aloft", aloft), ("seen", seen), ("wet", wet)];
         kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
         kept
+    }
+
+    fn idle(&self, terrain: &Terrain) -> Option<Idle> {
+        let flies = self.spare.as_ref().is_some_and(|maps| maps.aloft.iter().any(|&aloft| aloft > 0.0));
+        Idle::without_sand(terrain).filter(|_| !flies)
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
