@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
-use thalweg_scene::io::scene::open_first;
 
 use serde_json::Value;
 use thalweg::app::graphics;
@@ -15,7 +14,7 @@ use thalweg_scene::{
         JobProgress,
         film::Film,
         project::{self, Project},
-        scene::BUILT_IN,
+        scene::{BUILT_IN, open_first},
     },
     look::{Look, WaterLook},
     model::{film::Key, origin::Options},

@@ -193,9 +193,9 @@ fn modules_are_used_in_one_direction_only() {
     }
 }
 
-/// Methods of a type stand in the layer that defines it.
+/// Inherent methods of a type are defined in its own layer.
 #[test]
-fn no_layer_adds_methods_to_a_type_of_another() {
+fn inherent_methods_are_defined_in_the_layer_of_their_type() {
     for Layers { source, .. } in LAYERS {
         let source = root().join(source);
         let (mut defined, mut extended) = (BTreeMap::<String, Vec<String>>::new(), Vec::new());

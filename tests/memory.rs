@@ -2,7 +2,6 @@
 //! not much more.
 
 use std::{path::Path, sync::Arc};
-use thalweg_scene::io::scene::open_first;
 
 use thalweg_scene::{
     allocator::{Counting, most_in_use},
@@ -11,6 +10,7 @@ use thalweg_scene::{
         export::{self, Dimensions, Export, Size, Subject},
         heightmap,
         project::{self, Project},
+        scene::open_first,
         write_asc, write_exr, write_png16, write_r32, write_sidecar, write_tiff,
     },
     model::{

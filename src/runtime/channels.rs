@@ -163,8 +163,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
 mod tests {
     use super::*;
     use crate::runtime::Comparison;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     /// Follows a run.
     fn app(session: Session) -> App {

@@ -85,7 +85,7 @@ pub(super) enum JobOutcome {
     Kept((u64, u64)),
     /// So many files were written into a folder.
     Exported(PathBuf, usize),
-    /// Sessions whose ground is a grown range, and whether all of them are mature.
+    /// Sessions whose ground is a grown range, and `true` if every range is mature.
     Grown(Vec<Session>, bool),
     /// The water of every session.
     Filled(Vec<Balance>),
@@ -312,7 +312,7 @@ impl Task {
                         GrowthEnd::Mature => {}
                         GrowthEnd::StillRising => mature = false,
                         GrowthEnd::Cancelled => {
-                            return Err(Error::input(&title, "the growing was given up", "let it end"));
+                            return Err(Error::input(&title, "growing was cancelled", "let it finish"));
                         }
                     }
                 }

@@ -130,8 +130,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, overlay: Res<Over
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {

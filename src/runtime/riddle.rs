@@ -167,9 +167,11 @@ fn run(mut session: Session) -> Option<Session> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use thalweg_scene::io::scene::open_first;
 
-    use thalweg_scene::model::origin::{Heightmap, Options};
+    use thalweg_scene::{
+        io::scene::open_first,
+        model::origin::{Heightmap, Options},
+    };
     use thalweg_sim::core::grid::Grid;
 
     #[test]

@@ -85,8 +85,7 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn the_chosen_river_is_studied_while_the_panel_is_seen() {

@@ -110,8 +110,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {

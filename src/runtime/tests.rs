@@ -1,8 +1,10 @@
 use self::recovery::{keeping, kept};
 use super::*;
-use thalweg_scene::io::scene::open_first;
 use thalweg_scene::{
-    io::project::{self, KeptViews},
+    io::{
+        project::{self, KeptViews},
+        scene::open_first,
+    },
     model::{
         film::{Ease, Key},
         origin::Options,

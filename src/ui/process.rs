@@ -13,7 +13,7 @@ use crate::runtime::{Command, EditCommand, Workspace};
 use thalweg_sim::{
     core::terrain::Terrain,
     params::{self, Parameter, Value, walk},
-    process::{Idle, Process, masked::masked_key, runoff},
+    process::{IdleReason, Process, masked::masked_key},
     simulation::Slot,
 };
 
@@ -78,7 +78,7 @@ fn process_ui(
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
                 }
                 limiters_ui(ui, &*slot.process);
-                commands.extend(idle_ui(ui, (slot, fresh), terrain));
+                commands.extend(idle_ui(ui, slot, terrain));
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(set(info.key, changes));
@@ -95,24 +95,22 @@ fn process_ui(
     });
 }
 
-/// Says why a process can change nothing here, with the one click that helps.
-fn idle_ui(ui: &mut Ui, (slot, fresh): (&Slot, &dyn Process), terrain: &Terrain) -> Option<Command> {
-    let (why, button, remedy): (_, _, Command) = match slot.process.idle(terrain)? {
-        Idle::NoSand => {
-            ("There is no sand for the wind to carry.", "Spread 1 m of sand", EditCommand::SpreadSand(1.0).into())
+/// Draws why a process cannot change anything on a terrain, and a button that remedies it. Returns the command of the button.
+fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
+    let (why, button, remedy) = match slot.process.idle_reason(terrain)? {
+        IdleReason::NoSand => {
+            ("There is no sand for the wind to carry.", "Spread 1 m of sand", EditCommand::SpreadSand(1.0))
         }
-        Idle::NoWater => {
-            let rain = if slot.key() == runoff::INFO.key { "rain" } else { "rain_rate" };
-            let usual = params::get(&[(slot.key(), fresh.params())], &format!("{}.{rain}", slot.key())).ok()?.value;
-            let rains = |usual: &Value| matches!(usual, Value::Number(rate) if *rate > 0.0);
-            let value = if rains(&usual) { usual } else { Value::Number(1e-4) };
-            let remedy = EditCommand::Set(slot.key().to_owned(), rain, value).into();
-            ("No rain falls, no spring runs and no water stands here.", "Let it rain", remedy)
+        IdleReason::NoWater { rain } => {
+            let default = slot.process.fresh();
+            let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
+            let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
+            ("There is no water, no rain and no spring.", "Let it rain", remedy)
         }
     };
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(why).small().color(ui.visuals().warn_fg_color));
-        ui.small_button(button).clicked().then_some(remedy)
+        ui.small_button(button).clicked().then(|| remedy.into())
     })
     .inner
 }

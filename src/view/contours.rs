@@ -194,8 +194,7 @@ impl Sight<'_> {
 mod tests {
     use super::*;
     use crate::view::numbers;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn heights_stand_on_their_lines_along_them_and_apart() {

@@ -242,8 +242,7 @@ pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
     use thalweg_sim::core::terrain::Layer;
 
     /// Brings parts into the bytes of a texture, as the graphics card does.

@@ -197,8 +197,7 @@ pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terr
 mod tests {
     use super::*;
     use crate::view::numbers;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn the_pointer_finds_the_place_that_the_picture_shows() {

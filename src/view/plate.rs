@@ -163,8 +163,7 @@ fn halved([width, height]: [usize; 2], texels: &[u8]) -> ([usize; 2], Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::{super::numbers::alone, *};
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     fn plate(title: &str) -> Plate {
         let options = Options { size: Some((64, 48)), ..Options::default() };

@@ -259,8 +259,7 @@ fn ribbons(ways: &[Ribbon]) -> Mesh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::model::origin::Options;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn a_streak_ends_where_the_water_hides_its_bed_or_the_track_leaves_over_a_border() {

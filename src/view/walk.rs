@@ -281,8 +281,10 @@ mod tests {
 
     use super::*;
     use crate::{runtime::CameraStep, view::numbers};
-    use thalweg_scene::io::scene::open_first;
-    use thalweg_scene::{io::project, model::origin::Options};
+    use thalweg_scene::{
+        io::{project, scene::open_first},
+        model::origin::Options,
+    };
 
     fn app() -> App {
         let options = Options { size: Some((64, 64)), ..Options::default() };

@@ -3,15 +3,15 @@
 //! `cargo test --release --test readers -- --ignored` writes them anew, where a format has changed.
 
 use std::{fs, io::Read, path::Path, sync::Arc};
-use thalweg_scene::io::scene::open_first;
 
 use thalweg_scene::{
     io::{
         JobProgress, Place,
         preset::Preset,
         project::{self, Keyframe, Keyframes, Project},
-        scene, write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar,
-        write_tiff,
+        scene,
+        scene::open_first,
+        write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
     },
     model::{origin::Options, session::Session, state::State},
     settings::{Remembered, Settings, Theme},

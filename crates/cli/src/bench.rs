@@ -1,9 +1,9 @@
-//! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a plain scalar loop run in the same
-//! process.
+//! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a scalar reference
+//! implementation run in the same process.
 
 mod fluvial;
 mod grids;
-mod plain;
+mod scalar;
 mod sizes;
 mod wind;
 
@@ -32,9 +32,9 @@ use thalweg_sim::{
 const FINISHED_MAP: f64 = 200_000.0;
 /// Repetitions whose median is reported.
 const REPETITIONS: usize = 5;
-/// Droplets of a repetition, and those of the plain loop.
+/// Droplets of a repetition, and those of the scalar reference implementation.
 const DROPLETS: f64 = 5000.0;
-const PLAIN_DROPLETS: usize = 2000;
+const SCALAR_DROPLETS: usize = 2000;
 /// Seconds after which a map is not finished but reckoned from what has run.
 const LONGEST: f64 = 3.0;
 
@@ -102,16 +102,16 @@ fn table(report: &Value) -> String {
         figure(report, "bandwidth_gb_per_s"),
         "process",
         "as published",
-        "plain loop",
+        "scalar",
         "ratio",
         "default",
     );
     for (name, of) in report["processes"].as_object().into_iter().flatten() {
         let (unit, published) =
             if of["ns_per_cell"].is_null() { ("step of a particle", "ns_per_step") } else { ("cell", "ns_per_cell") };
-        let [published, plain, ratio, default] =
+        let [published, scalar, ratio, default] =
             [published, "scalar_ns", "ratio", "default_ns"].map(|key| figure(of, key));
-        text += &format!("{name:14} {published:13.2} {plain:11.2} {ratio:7.1} {default:11.2}   {unit}");
+        text += &format!("{name:14} {published:13.2} {scalar:11.2} {ratio:7.1} {default:11.2}   {unit}");
         let [share, default] = ["bandwidth_share", "default_bandwidth_share"].map(|key| 100.0 * figure(of, key));
         let air = figure(of, "default_air_ns");
         if air.is_finite() {
@@ -129,11 +129,11 @@ fn table(report: &Value) -> String {
     }
     let droplets = &report["processes"]["droplets"];
     if droplets.is_object() {
-        let [default, plain, ratio] =
+        let [default, scalar, ratio] =
             ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
         text += &format!(
             "a finished map of {FINISHED_MAP} droplets, made once or reckoned after {LONGEST} s: default {default:.2} s, \
-             published in a plain loop {plain:.2} s, ratio {ratio:.1}\n"
+             published, scalar {scalar:.2} s, ratio {ratio:.1}\n"
         );
     }
     text
@@ -224,7 +224,7 @@ fn run(terrain: &Terrain, params: &Params, most: f64, pool: &Arc<rayon::ThreadPo
 }
 
 /// The published loop, one droplet after the other in f32. Same units as [`run`].
-fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
+fn run_scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     let law = MassTransfer::<f32>::new(&Params::default());
     let (width, height) = (terrain.width(), terrain.height());
     let mut ground = terrain.ground();
@@ -243,31 +243,31 @@ fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
 }
 
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
-    let (mut fast, mut plain, mut streams) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut fast, mut slow, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     let (stated, mut params) = (Params::default(), Params::default());
     follow((droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
     let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..params.clone() };
     for _ in 0..REPETITIONS {
         fast.push(run(terrain, &published, DROPLETS, &pool));
-        plain.push(scalar(terrain, PLAIN_DROPLETS));
+        slow.push(run_scalar(terrain, SCALAR_DROPLETS));
         streams.push(run(terrain, &params, DROPLETS, &pool));
     }
-    let [fast, plain, streams] = [fast, plain, streams].map(median);
+    let [fast, slow, streams] = [fast, slow, streams].map(median);
     // Seconds each: once is enough.
     let whole = run(terrain, &params, FINISHED_MAP, &pool);
-    let whole_plain = scalar(terrain, FINISHED_MAP as usize);
+    let whole_scalar = run_scalar(terrain, FINISHED_MAP as usize);
     json!({
         "ns_per_step": fast.0,
-        "scalar_ns": plain.0,
-        "ratio": plain.0 / fast.0,
+        "scalar_ns": slow.0,
+        "ratio": slow.0 / fast.0,
         "threads": pool.current_num_threads(),
         "size": terrain.width(),
         "steps_per_droplet": fast.1,
         "default_ns": streams.0,
         "default_steps_per_droplet": whole.1,
         "map_seconds": whole.2 * FINISHED_MAP,
-        "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,
-        "map_ratio": whole_plain.2 / whole.2,
+        "map_scalar_seconds": whole_scalar.2 * FINISHED_MAP,
+        "map_ratio": whole_scalar.2 / whole.2,
     })
 }
 

@@ -1,11 +1,10 @@
 //! `thalweg scenes` and `thalweg params`: what there is, for people and for scripts.
 
 use serde_json::json;
-use thalweg_scene::io::scene::open_first;
 
 use super::{Failure, print};
 use thalweg_scene::{
-    io::scene::{BUILT_IN, DEFAULT},
+    io::scene::{BUILT_IN, DEFAULT, open_first},
     model::{origin::Options, session::Session},
 };
 use thalweg_sim::{

@@ -310,7 +310,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     match grown {
         Ok(GrowthEnd::Mature) => Ok(()),
         Ok(GrowthEnd::StillRising) => {
-            tell(&format!("warning: {}: the range is not mature: more rises than leaves the map", session.name));
+            tell(&format!("warning: {}: the range is not mature: uplift still exceeds erosion", session.name));
             Ok(())
         }
         Ok(GrowthEnd::Cancelled) => Err(Failure::stopped()),
@@ -318,7 +318,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     }
 }
 
-/// Runs a tick of every session, side by side.
+/// Runs one tick of every session, concurrently.
 pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
     sessions.par_iter_mut().for_each(|session| session.simulation.tick());
     let broken = |fault| Failure::while_running(format!("{fault}; nothing was written"));

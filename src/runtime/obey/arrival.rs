@@ -184,7 +184,7 @@ impl Runtime<'_> {
                 let text = if mature {
                     format!("A range has grown to {height}; low erodibility makes it higher.")
                 } else {
-                    format!("A range has grown to {height} and is not mature: more rises than leaves the map.")
+                    format!("A range has grown to {height} and is not mature: uplift still exceeds erosion.")
                 };
                 self.offer_undo(format!("{text} What was before is kept."));
                 self.begins();

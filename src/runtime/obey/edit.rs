@@ -94,7 +94,7 @@ impl Runtime<'_> {
     /// Fills the rivers of all runs as was found.
     pub(super) fn fill_rivers(&mut self, balances: Vec<Balance>) {
         let units = self.preferences.settings.units;
-        let settled = balances.iter().all(Balance::settled);
+        let has_converged = balances.iter().all(Balance::has_converged);
         let mut balances = balances.into_iter();
         let mut came = 0.0;
         self.change_layers(Label::RiversFilled, |simulation| {
@@ -103,7 +103,8 @@ impl Runtime<'_> {
         let flows =
             self.live.chosen().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
         let still = if flows { "" } else { " Switch Water on to let it flow." };
-        let still = if settled { still.to_owned() } else { format!(" Depths still change.{still}") };
+        let still =
+            if has_converged { still.to_owned() } else { format!(" The steady state has not converged yet.{still}") };
         let text = match came {
             came if came < 0.0 => {
                 format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(units, -came))

@@ -1,11 +1,10 @@
 //! A playlist before a room.
 
 use std::{collections::BTreeMap, sync::Arc};
-use thalweg_scene::io::scene::open_first;
 
 use super::*;
 use thalweg_scene::{
-    io::{JobProgress, project::Project},
+    io::{JobProgress, project::Project, scene::open_first},
     model::playlist::{Item, Playlist},
     settings::Remembered,
 };

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport};
-use thalweg_scene::io::scene::open_first;
-use thalweg_scene::model::origin::Options;
+use thalweg_scene::{io::scene::open_first, model::origin::Options};
 use thalweg_sim::core::terrain::Terrain;
 
 fn app() -> App {

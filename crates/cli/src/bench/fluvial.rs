@@ -4,7 +4,7 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median, plain::rivers::PlainRivers, simulation, timed};
+use super::{REPETITIONS, median, scalar::rivers::ScalarRivers, simulation, timed};
 use thalweg_sim::{
     core::terrain::Terrain,
     process::{
@@ -27,7 +27,7 @@ fn ticks(simulation: &mut Simulation) -> (f64, f64, Vec<(&'static str, f64)>) {
     (all * per_cell, all * 1e3 / TICKS as f64, INFO.stages.iter().map(by_stage).collect())
 }
 
-/// By default and as published, beside the plain loop.
+/// By default and as published, beside the scalar reference implementation.
 pub(super) fn rivers(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> Value {
     let run = |mode| {
         let params = Params { mode, ..Params::default() };
@@ -36,7 +36,7 @@ pub(super) fn rivers(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> Value 
         run
     };
     let (mut published, mut default) = (run(Mode::Published), run(Mode::Corrected));
-    let mut plain = PlainRivers::new(&default.terrain);
+    let mut scalar = ScalarRivers::new(&default.terrain);
     let (mut runs, mut stages) = ([const { Vec::new() }; 3], Vec::new());
     for _ in 0..REPETITIONS {
         let (ns, ms, _) = ticks(&mut published);
@@ -45,11 +45,11 @@ pub(super) fn rivers(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> Value 
         runs[1].push((ns, ms, 0.0));
         stages.push(by_stage);
         let begun = Instant::now();
-        plain.step(&Params::default());
+        scalar.step(&Params::default());
         runs[2].push((begun.elapsed().as_secs_f64() * 1e9 / terrain.bedrock.len() as f64, 0.0, 0.0));
     }
-    black_box(&plain);
-    let [published, default, plain] = runs.map(median);
+    black_box(&scalar);
+    let [published, default, scalar] = runs.map(median);
     let by_stage = |index: usize| {
         let mut ns: Vec<f64> = stages.iter().map(|stages| stages[index].1).collect();
         ns.sort_by(f64::total_cmp);
@@ -57,8 +57,8 @@ pub(super) fn rivers(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> Value 
     };
     json!({
         "ns_per_cell": published.0,
-        "scalar_ns": plain.0,
-        "ratio": plain.0 / published.0,
+        "scalar_ns": scalar.0,
+        "ratio": scalar.0 / published.0,
         "threads": pool.current_num_threads(),
         "size": terrain.width(),
         "ms_per_tick": published.1,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     REPETITIONS,
-    plain::{runoff::PlainRunoff, water::PlainWater},
+    scalar::{runoff::ScalarRunoff, water::ScalarWater},
     simulation,
 };
 use thalweg_sim::{
@@ -65,19 +65,19 @@ impl GridBench {
             (median(runs), steps.sum::<u64>() as f64 / (ticks * (REPETITIONS + 1)) as f64)
         };
         let slow = || {
-            let (mut plain, mut runs_off) = (PlainWater::new(&terrain), PlainRunoff::new(&terrain));
+            let (mut scalar, mut scalar_runoff) = (ScalarWater::new(&terrain), ScalarRunoff::new(&terrain));
             let (water, thermal) = (water::Params::default(), thermal::Params::default());
             let runs = (0..3).map(|_| {
                 let started = Instant::now();
                 for _ in 0..ticks {
                     if self.enabled.contains(&"water") {
-                        plain.flow(&water, water.dt);
+                        scalar.flow(&water, water.dt);
                     }
                     if self.enabled.contains(&"thermal") {
-                        plain.slump(&thermal);
+                        scalar.slump(&thermal);
                     }
                     if self.enabled.contains(&"runoff") {
-                        runs_off.step(&runoff::Params::default());
+                        scalar_runoff.step(&runoff::Params::default());
                     }
                 }
                 started.elapsed().as_secs_f64()
@@ -85,12 +85,12 @@ impl GridBench {
             median(runs.collect())
         };
         let ((published, steps), (default, default_steps)) = (fast(Mode::Published), fast(Mode::Corrected));
-        let plain = slow();
+        let scalar = slow();
         let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
         json!({
             "ns_per_cell": published,
-            "scalar_ns": plain,
-            "ratio": plain / published,
+            "scalar_ns": scalar,
+            "ratio": scalar / published,
             "threads": pool.current_num_threads(),
             "size": terrain.width(),
             "default_ns": default,

@@ -1,10 +1,12 @@
 //! New land: a run that a person begins from a generator, and not from a scene or a map.
 
-use crate::io::scene::open_first;
 use std::path::Path;
 
 use super::{Budget, Error, preset::Preset};
-use crate::model::{origin::Options, session::Session};
+use crate::{
+    io::scene::open_first,
+    model::{origin::Options, session::Session},
+};
 use thalweg_sim::{
     generate::{Generator, TerrainParams},
     params,

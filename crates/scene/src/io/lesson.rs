@@ -18,7 +18,6 @@
 
 pub mod report;
 
-use crate::io::scene::open_first;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -30,11 +29,14 @@ use ron::extensions::Extensions;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Budget, Error, embedded::FOLDER, input, output};
-use crate::model::{
-    chart::told,
-    lesson::{Answer, Attempt, Head, Lesson, Step, Task},
-    origin::Options,
-    session::Session,
+use crate::{
+    io::scene::open_first,
+    model::{
+        chart::told,
+        lesson::{Answer, Attempt, Head, Lesson, Step, Task},
+        origin::Options,
+        session::Session,
+    },
 };
 use thalweg_sim::params::listed;
 

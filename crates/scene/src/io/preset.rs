@@ -120,8 +120,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::io::scene::open_first;
-    use crate::model::origin::Options;
+    use crate::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn the_presets_that_come_along_can_be_set_and_are_about_one_group() {

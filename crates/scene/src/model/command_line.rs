@@ -50,8 +50,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use crate::io::scene::open_first;
-    use crate::model::origin::Options;
+    use crate::{io::scene::open_first, model::origin::Options};
 
     #[test]
     fn the_command_line_names_what_was_changed_and_nothing_else() {

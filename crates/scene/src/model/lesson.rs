@@ -398,8 +398,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::lesson::ron;
-    use crate::io::scene::open_first;
+    use crate::io::{lesson::ron, scene::open_first};
 
     fn head() -> Head {
         ron::from_str(r#"(title: "T", about: "a", level: "l", minutes: 5, source: "s", scene: "round-hill")"#)

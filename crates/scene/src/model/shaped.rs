@@ -99,11 +99,11 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::scene::open_first;
     use crate::{
         io::{
             JobProgress,
             project::{self, Project},
+            scene::open_first,
         },
         model::{origin::Options, state::State},
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Idle, catalogue, droplets, masked::masked_key, snow_melt::SnowMelt};
+use super::{IdleReason, catalogue, droplets, masked::masked_key, snow_melt::SnowMelt};
 use crate::{
     core::{
         grid::Grid,
@@ -306,7 +306,7 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_o
 }
 
 #[test]
-fn a_process_that_is_idle_changes_nothing_and_says_why() {
+fn an_idle_process_changes_nothing() {
     let bare = Terrain { sand: Grid::filled(48, 48, 0.0), ..hills(48, Edge::Open) };
     let sandy = hills(48, Edge::Open);
     let mut wet = bare.clone();
@@ -319,7 +319,7 @@ fn a_process_that_is_idle_changes_nothing_and_says_why() {
             for (name, terrain) in [("bare", &bare), ("sandy", &sandy), ("wet", &wet)] {
                 let start = run(terrain, key, &settings, 0, 1);
                 let slot = start.slots.iter().find(|slot| slot.key() == key).expect("it is in the catalogue");
-                let Some(idle) = slot.process.idle(terrain) else { continue };
+                let Some(idle) = slot.process.idle_reason(terrain) else { continue };
                 let after = run(terrain, key, &settings, 3, 1);
                 assert!(bits(&after) == bits(&start), "{key} {settings:?} is idle on {name} ground and changes it");
                 seen.push((key, name, dry, idle));
@@ -328,8 +328,9 @@ fn a_process_that_is_idle_changes_nothing_and_says_why() {
     }
     seen.sort_by_key(|(key, name, dry, _)| (*key, *name, *dry));
     seen.dedup();
-    let wind = [false, true].map(|dry| ["bare", "wet"].map(|name| ("wind", name, dry, Idle::NoSand)));
-    let water = ["runoff", "water"].map(|key| ["bare", "sandy"].map(|name| (key, name, true, Idle::NoWater)));
+    let wind = [false, true].map(|dry| ["bare", "wet"].map(|name| ("wind", name, dry, IdleReason::NoSand)));
+    let water = [("runoff", "rain"), ("water", "rain_rate")]
+        .map(|(key, rain)| ["bare", "sandy"].map(|name| (key, name, true, IdleReason::NoWater { rain })));
     let mut wanted: Vec<_> = wind.into_iter().chain(water).flatten().collect();
     wanted.sort_by_key(|(key, name, dry, _)| (*key, *name, *dry));
     assert_eq!(seen, wanted);

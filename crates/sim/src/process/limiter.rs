@@ -1,4 +1,4 @@
-//! Limiters: they keep a scheme sound where its law alone would not. Whenever one is applied, that is counted and shown.
+//! Limiters, which keep a scheme stable where its law alone does not. Each application is counted and shown.
 
 /// A limiter of a process.
 #[derive(Clone, Copy, Debug)]

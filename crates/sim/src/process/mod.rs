@@ -196,26 +196,29 @@ pub enum VectorMap {
     Momentum,
 }
 
-/// Why a process can change nothing on a terrain.
+/// Reason why a process cannot change anything on a terrain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Idle {
-    /// No sand lies on the ground.
+pub enum IdleReason {
+    /// There is no sand.
     NoSand,
-    /// No rain falls, no spring runs and no water stands.
-    NoWater,
+    /// There is no water, no rain and no spring.
+    NoWater {
+        /// Name of the parameter of the process that sets its rain.
+        rain: &'static str,
+    },
 }
 
-impl Idle {
-    /// [`Self::NoSand`] if a terrain has no sand.
-    fn without_sand(terrain: &Terrain) -> Option<Self> {
-        (!terrain.sand.iter().any(|&sand| sand > 0.0)).then_some(Self::NoSand)
-    }
-
-    /// [`Self::NoWater`] if a terrain has neither water nor springs.
-    fn without_water(terrain: &Terrain) -> Option<Self> {
+impl IdleReason {
+    /// Returns [`Self::NoWater`] if a terrain has neither water nor springs. `rain` is the name of the parameter that sets the rain.
+    fn without_water(terrain: &Terrain, rain: &'static str) -> Option<Self> {
         let has_springs = terrain.sources.iter().any(|source| source.rate > 0.0);
-        (!has_springs && !terrain.water.iter().any(|&water| water > 0.0)).then_some(Self::NoWater)
+        (!has_springs && is_empty(&terrain.water)).then_some(Self::NoWater { rain })
     }
+}
+
+/// `true` if no cell of a layer has more than 0.
+fn is_empty(layer: &Grid) -> bool {
+    !layer.chunks(4096).any(|cells| cells.iter().fold(false, |any, &cell| any | (cell > 0.0)))
 }
 
 /// A process that shapes the terrain.
@@ -241,8 +244,8 @@ pub trait Process: Duplicate + Send + Sync {
         f32::INFINITY
     }
 
-    /// Returns why it can change nothing on this terrain, if that is so.
-    fn idle(&self, _: &Terrain) -> Option<Idle> {
+    /// Returns why the process cannot change anything on this terrain, or `None` if it can.
+    fn idle_reason(&self, _: &Terrain) -> Option<IdleReason> {
         None
     }
 
@@ -296,13 +299,13 @@ pub trait Particles {
 }
 
 /// Steady state of the water of a process.
-pub struct Steady {
-    /// The process as it would be.
+pub struct SteadyState {
+    /// Process in this state.
     pub process: Box<dyn Process>,
-    /// Water of each cell, in metres.
+    /// Depth of the water, in metres.
     pub water: Grid,
-    /// `false` if depths still changed when the search ended.
-    pub settled: bool,
+    /// `false` if depths still changed after the last iteration.
+    pub has_converged: bool,
 }
 
 /// Water of a process that can be brought into its steady state.
@@ -312,7 +315,7 @@ pub trait SteadyWater {
     ///
     /// # Errors
     /// One sentence, if there is no steady state or the search was cancelled.
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<Steady, Unfit>;
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<SteadyState, Unfit>;
 
     /// Bytes for each cell that the first tick takes for a moment to start in its steady state; 0 if it does not.
     fn bytes_to_begin(&self) -> usize;

@@ -1,7 +1,6 @@
-//! What unsafe code promises, put to the test: processes whose threads share memory run on many threads, again and again, and
-//! leave the bits that one thread leaves.
+//! Stress tests of unsafe code: processes whose threads share memory give the same bits on many threads, run after run, as on one.
 //!
-//! CONTRIBUTING.md has the command by which Miri interprets these runs; they are short then.
+//! Under Miri (see CONTRIBUTING.md for the command) the runs are shorter.
 
 use super::contract::{assert_healthy, bits, run, variants};
 use crate::core::{
@@ -9,13 +8,13 @@ use crate::core::{
     terrain::{Edge, Terrain},
 };
 
-/// Side of the map, ticks of a run, and runs.
+/// Side of the map in cells, ticks per run, and number of runs.
 const RUNS: (usize, usize, usize) = if cfg!(miri) { (18, 1, 1) } else { (150, 4, 3) };
 const THREADS: usize = if cfg!(miri) { 2 } else { 12 };
-/// Processes whose threads write to memory that they share.
+/// Processes whose threads write to shared memory.
 const SHARE_MEMORY: [&str; 2] = ["droplets", "fluvial"];
 
-/// Rough ground with sand and a pond, from whole numbers alone. Under Miri it is smoother, and droplets soon leave it.
+/// Returns rough ground with sand and a pond, computed from integers. Under Miri it is smoother, so that droplets leave it soon.
 fn rough(side: usize, edge: Edge) -> Terrain {
     let rises = if cfg!(miri) { 3 } else { 31 };
     let ground =
@@ -27,14 +26,13 @@ fn rough(side: usize, edge: Edge) -> Terrain {
 }
 
 #[test]
-fn threads_that_share_memory_leave_the_bits_of_one() {
+fn processes_with_shared_memory_give_the_same_bits_on_any_number_of_threads() {
     let (side, ticks, runs) = RUNS;
     for (key, mut settings) in variants().into_iter().filter(|(key, _)| SHARE_MEMORY.contains(key)) {
         if cfg!(miri) && key == "droplets" {
             settings.push(("droplets.per_tick".to_owned(), "9".to_owned()));
         }
         for edge in if cfg!(miri) { &[Edge::Open][..] } else { &[Edge::Wall, Edge::Open, Edge::Wrap] } {
-            println!("{key} {settings:?} {edge:?}");
             let terrain = rough(side, *edge);
             let one = run(&terrain, key, &settings, ticks, 1);
             for _ in 0..runs {

@@ -124,12 +124,12 @@ pub fn over_row<V: Cells>(width: usize, mut kernel: impl RowKernel) {
     }
 }
 
-/// Work over rows of cells, or over particles.
+/// Pass over rows of cells or over particles.
 pub trait Pass {
     /// What the work returns.
     type Output;
-    /// Does the work with `V` on as many cells at once as it holds; one over [`Lanes`](super::lanes::Lanes) needs no `V`. It must be
-    /// `#[inline(always)]`, so that it becomes part of the function that has the vector unit enabled.
+    /// Runs the pass with `V`, which a pass over [`Lanes`](super::lanes::Lanes) ignores. Implementations must be `#[inline(always)]`, to
+    /// become part of the function that enables the vector unit.
     fn run<V: Cells>(self) -> Self::Output;
 }
 
@@ -140,7 +140,7 @@ pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
 }
 
 #[inline]
-pub(super) fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
+fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
     match unit.level() {
         #[cfg(target_arch = "x86_64")]
         Some(Level::Avx512(avx512)) => run_with(avx512, pass),

@@ -1,17 +1,18 @@
 //! Eight particles in lock-step.
 //!
-//! Unlike neighbouring cells, particles stand in different places: code over [`Lanes`] reads and writes single lanes too, and the compiler makes
-//! vector instructions of its loops. So there are eight of them on every machine.
+//! Unlike neighbouring cells, particles lie in scattered places, so code over [`Lanes`] also reads and writes single lanes; the compiler
+//! vectorises its loops. The number of lanes is the same on every machine.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{
-    cells::{Pass, run_on},
-    number::Real,
-    vector_unit::VectorUnit,
-};
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::{Level, Simd};
+
+#[cfg(target_arch = "x86_64")]
+use super::vector_unit::VectorUnit;
+use super::{cells::Pass, number::Real};
 
 /// Number of particles that move in lock-step.
 pub const LANES: usize = 8;
@@ -196,11 +197,18 @@ pub fn fetch_ahead<T>(memory: *const T) {
     let _ = memory;
 }
 
-/// Runs a pass over [`Lanes`] with the vector unit that works, which need not be wider than eight lanes. The bits don't depend on which one it
-/// is.
+/// Runs a pass over [`Lanes`] with the vector unit that works. The bits don't depend on the unit.
 #[inline]
 pub fn with_eight_lanes<P: Pass>(pass: P) -> P::Output {
-    run_on(VectorUnit::working().min(VectorUnit::Avx2), pass)
+    // A machine with AVX-512 has AVX2 too; other architectures need no function of their own for eight lanes.
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = VectorUnit::working().level().and_then(Level::as_avx2) {
+        return avx2.vectorize(
+            #[inline(always)]
+            || pass.run::<f32>(),
+        );
+    }
+    pass.run::<f32>()
 }
 
 #[cfg(test)]

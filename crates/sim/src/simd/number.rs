@@ -1,8 +1,8 @@
-//! Arithmetic that is the same for one number and for several at once.
+//! Arithmetic over one number or several.
 //!
 //! A published step is written once over [`Real`] and runs in f64 (against reference results), in f32 and in
-//! [`Lanes`](super::lanes::Lanes), eight particles in lock-step; a step of cells over [`Cells`](super::cells::Cells). Every operation is one
-//! IEEE operation per number, without fused multiply-add, so a vector unit and plain code give the same bits.
+//! [`Lanes`](super::lanes::Lanes), eight particles in lock-step; a kernel over cells is written over [`Cells`](super::cells::Cells). Every
+//! operation is one IEEE operation per number, without fused multiply-add, so vector and scalar code give the same bits.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

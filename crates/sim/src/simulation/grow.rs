@@ -37,23 +37,23 @@ pub struct Growth<'a> {
     pub terrain: &'a Terrain,
 }
 
-/// A range that has grown.
+/// Range that has grown on a terrain.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Range {
-    /// Its terrain.
+pub struct GrownRange {
+    /// Terrain of the range.
     pub terrain: Terrain,
-    /// `false` if it still rose when the growing ended, after 800 ticks on the smallest map.
-    pub mature: bool,
+    /// `false` if uplift still exceeded erosion after the last tick on the smallest map.
+    pub is_mature: bool,
 }
 
-/// How the growing ended.
+/// Outcome of growing a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowthEnd {
-    /// As much leaves the range as rises.
+    /// Erosion balances uplift.
     Mature,
-    /// More rises than leaves.
+    /// Uplift still exceeds erosion.
     StillRising,
-    /// `show` said not to go on; nothing has changed.
+    /// Growing was cancelled; nothing has changed.
     Cancelled,
 }
 
@@ -71,15 +71,20 @@ fn years_per_tick(params: &Params, length: f64) -> f32 {
     (response / TICKS_OF_A_RESPONSE).clamp(1.0, 1e6) as f32
 }
 
-/// A range in the place of a terrain's ground, mature if 800 ticks on the smallest map are enough. Its layers of uplift, rain and softness
-/// say where it rises and what it is made of; size, edge and springs stay, and the ground's heights do not matter. The lowest outlet lies
-/// at 0 m; what the rivers have laid down is sand, and it is dry. Where nothing rises, the land is level.
+/// Returns a range in place of the ground of a terrain, or `None` if `show` has cancelled it. The layers of uplift, rain and softness say
+/// where it rises and what it is made of; size, edge and springs stay, and the heights of the ground do not matter. The lowest outlet lies
+/// at 0 m, deposits are sand, and the range is dry. Where nothing rises, the terrain is level.
 ///
-/// `show` is told how far it has come, after every few ticks; it says whether to go on. Returns nothing if it has said no.
-pub fn grow(terrain: &Terrain, params: &Params, seed: u64, mut show: impl FnMut(Growth<'_>) -> bool) -> Option<Range> {
+/// `show` hears the progress every few ticks and answers whether to continue.
+pub fn grow(
+    terrain: &Terrain,
+    params: &Params,
+    seed: u64,
+    mut show: impl FnMut(Growth<'_>) -> bool,
+) -> Option<GrownRange> {
     let size = (terrain.width(), terrain.height());
     if terrain.bedrock.is_empty() {
-        return Some(Range { terrain: terrain.clone(), mature: true });
+        return Some(GrownRange { terrain: terrain.clone(), is_mature: true });
     }
     let sizes = sizes(size.0, size.1);
     let length = 0.5 * size.0.max(size.1) as f64 * f64::from(terrain.cell_size);
@@ -134,12 +139,12 @@ pub fn grow(terrain: &Terrain, params: &Params, seed: u64, mut show: impl FnMut(
         range.set_layer(layer, None);
     }
     range.start = range.ground();
-    Some(Range { terrain: range, mature: is_mature })
+    Some(GrownRange { terrain: range, is_mature })
 }
 
 impl Simulation {
     /// Starts again from a mature range on the terrain's maps of uplift, rain and softness, with the parameters of uplift and
-    /// rivers; see [`grow`]. `show` is told how far it has come, and says whether to go on.
+    /// rivers; see [`grow`]. `show` hears the progress and answers whether to continue.
     ///
     /// # Errors
     /// Nothing rises.
@@ -153,9 +158,9 @@ impl Simulation {
             return Err(Unfit { wrong: "no range can grow where nothing rises".into(), right: right.into() });
         }
         let grown = self.on_its_threads(|run| grow(&run.terrain, &params, run.seed(), show));
-        let Some(Range { terrain, mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
+        let Some(GrownRange { terrain, is_mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
         self.restart(terrain, self.seed());
-        Ok(if mature { GrowthEnd::Mature } else { GrowthEnd::StillRising })
+        Ok(if is_mature { GrowthEnd::Mature } else { GrowthEnd::StillRising })
     }
 }
 

@@ -7,16 +7,16 @@ use crate::{
         drainage::Drainage,
         network::{Course, Land, RiverParams},
     },
-    process::{GoOn, Steady, VectorMap, fluvial, water},
+    process::{GoOn, SteadyState, VectorMap, fluvial, water},
 };
 
 /// Steady state of rivers and lakes, by each process that moves water.
-pub struct Balance(Vec<Steady>);
+pub struct Balance(Vec<SteadyState>);
 
 impl Balance {
-    /// `false` if depths still changed when the search ended.
-    pub fn settled(&self) -> bool {
-        self.0.iter().all(|steady| steady.settled)
+    /// `false` if depths still changed after the last iteration.
+    pub fn has_converged(&self) -> bool {
+        self.0.iter().all(|steady| steady.has_converged)
     }
 }
 
@@ -36,7 +36,7 @@ impl Simulation {
     /// Puts rivers and lakes into their steady state. The change is booked as inflow or outflow of the water. Returns it, in cubic metres.
     pub fn fill_rivers(&mut self, balance: Balance) -> f64 {
         let before = self.terrain.water_volume();
-        for Steady { process, water, .. } in balance.0 {
+        for SteadyState { process, water, .. } in balance.0 {
             let key = process.info().key;
             if let Some(slot) = self.slot_mut(key) {
                 slot.process = process;

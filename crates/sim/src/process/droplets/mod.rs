@@ -15,12 +15,12 @@ mod follow;
 mod ground;
 mod params;
 mod peak;
-#[cfg(test)]
-mod plain;
 pub mod published;
 mod rain;
 #[cfg(test)]
 mod rivers;
+#[cfg(test)]
+mod scalar;
 mod settling;
 mod streams;
 #[cfg(test)]

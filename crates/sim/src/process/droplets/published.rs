@@ -240,7 +240,7 @@ pub struct RunTally {
     pub moved: f64,
 }
 
-/// Runs one droplet to its end on the live ground: the published program's own loop, and the plain yardstick.
+/// Runs one droplet to its end on the live ground: the published program's own loop, and the scalar reference implementation.
 ///
 /// `ground` is row-major, in metres (or any unit that `steepness` fits).
 pub fn run_alone<R, S>(

@@ -168,7 +168,7 @@ fn eroded_of(run: &Simulation) -> f64 {
 fn waves_of_streams_erode_as_a_plain_loop_on_land_whose_banks_hold() {
     let terrain = fluvial(256, 3);
     let waves = eroded_of(&erode(&terrain, &Params::default(), 60, 3)) / terrain.cell_area();
-    let (mut plain, mut stream) = (plain::PlainStreams::new(&terrain), Stream::new(3, "plain", 0));
+    let (mut plain, mut stream) = (scalar::ScalarStreams::new(&terrain), Stream::new(3, "plain", 0));
     (0..60).for_each(|_| plain.tick(&terrain, &Params::default(), 1000, &mut stream));
     assert!((waves / plain.eroded - 1.0).abs() <= 0.05, "{waves} and {} m eroded", plain.eroded);
 }

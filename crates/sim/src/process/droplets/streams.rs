@@ -127,7 +127,7 @@ pub(super) fn sheet(params: &Params) -> f32 {
     SHEET * params.headwater
 }
 
-/// What droplets can carry down a slope, in metres times cells, where the rain of this land passes, in hectares.
+/// Returns the transport capacity of droplets on a slope with a drainage area in hectares, in metres times cells.
 #[inline(always)]
 fn capacity(entrainment: Lanes, volume: Lanes, land: Lanes, exponent: f32, slope: Lanes) -> Lanes {
     entrainment * volume * power(land, exponent) * slope

@@ -3,7 +3,7 @@
 use super::{
     super::explain::{Cell, Explanation, Term},
     Fluvial,
-    solve::{cut_of, power},
+    solve::{incision, power},
 };
 use crate::core::terrain::{Edge, Terrain};
 
@@ -20,7 +20,7 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let n = if deposition > 0.0 { 1.0 } else { params.slope_exponent };
     let (power, fall) = (power(params, area), libm::pow(slope, n.into()));
     let own = power * f64::from(cell.number(setup, |params| params.erodibility));
-    let cut = cut_of(params, own, [cell.of(&terrain.softness), sand], || fall);
+    let cut = incision(params, own, [cell.of(&terrain.softness), sand], || fall);
     let cuts = 1e3 * cut * fall / f64::from(params.years_per_tick);
     let map = terrain.uplift.as_ref().map_or(1.0, |map| cell.of(map));
     let rises = 1e3 * f64::from(cell.number(setup, |params| params.uplift_rate) * map);

@@ -57,10 +57,10 @@ pub(super) fn powers(params: &Params, cell_area: f64, count: usize) -> Vec<f64> 
     (0..POWERS.min(count)).map(|cells| power(params, cells as f32 * cell_area as f32)).collect()
 }
 
-/// What rivers cut of ground of some softness under sand, in metres, for each metre of `fall`, given what they would cut of solid ground
-/// of neutral softness. Sand is cut first and lasts for a share of the tick, as long as the fall lets it.
+/// Returns the incision in a tick per unit of `fall` of ground with a softness and a depth of sand, in metres, where that of rock of
+/// neutral softness is `own`. Sand erodes first, for the fraction of the tick that it lasts.
 #[inline(always)]
-pub(super) fn cut_of(params: &Params, own: f64, [softness, sand]: [f32; 2], fall: impl FnOnce() -> f64) -> f64 {
+pub(super) fn incision(params: &Params, own: f64, [softness, sand]: [f32; 2], fall: impl FnOnce() -> f64) -> f64 {
     let (rock, sand) = (own * 2.0 * f64::from(softness), f64::from(sand));
     if params.mode == Mode::Published {
         return own;
@@ -192,7 +192,7 @@ impl<'a> Rivers<'a> {
         };
         let power = if self.linear { power / far } else { power / libm::pow(far, params.slope_exponent.into()) };
         let own = self.numbers.at(cell).erodibility * power;
-        cut_of(params, own, [self.terrain.softness[cell], self.terrain.sand[cell]], || {
+        incision(params, own, [self.terrain.softness[cell], self.terrain.sand[cell]], || {
             let fall = (f64::from(node.ground) - f64::from(base)).max(0.0);
             if self.linear { fall } else { libm::pow(fall, params.slope_exponent.into()) }
         })
@@ -259,7 +259,7 @@ mod tests {
     use super::fall_left;
 
     #[test]
-    fn what_is_left_of_a_fall_and_what_is_cut_of_it_make_the_whole() {
+    fn what_is_left_of_a_fall_and_what_is_incision_it_make_the_whole() {
         for before in [1e-6, 0.3, 12.0, 5e5] {
             for cut in [1e-9, 0.2, 40.0, 1e12] {
                 for exponent in [0.5, 0.8, 1.0, 1.6, 2.0] {

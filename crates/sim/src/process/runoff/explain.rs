@@ -6,7 +6,7 @@ use super::{
         explain::{Cell, Explanation, Term},
     },
     Neighbours, Runoff,
-    law::{Musgrave, gives},
+    law::{Musgrave, outflow_per_fall},
 };
 use crate::core::{border::Border, terrain::Terrain};
 
@@ -23,7 +23,7 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     let law = Musgrave::new(params);
     let (water, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended));
     let capacity = cell.number(setup, |params| params.capacity);
-    let goes = if sum > 0.0 { sum * gives(law, water, lower, sum) } else { 0.0 };
+    let goes = if sum > 0.0 { sum * outflow_per_fall(law, water, lower, sum) } else { 0.0 };
     let could = capacity * goes;
     let outcome = if water == 0.0 {
         "It is dry: nothing runs off."

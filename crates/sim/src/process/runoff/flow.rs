@@ -1,6 +1,6 @@
 //! What runs from cell to cell: the shares of the lower neighbours, then the transfer.
 
-use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Musgrave, RunoffSums, STAYS, gives, pair};
+use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Musgrave, RunoffSums, STAYS, outflow_per_fall, pair};
 use crate::{
     core::{aligned::Aligned, border::Border, terrain::Edge},
     process::masked::{Number, Numbers, Rows, Scaled},
@@ -99,7 +99,7 @@ impl<N: Number, const EIGHT: bool> RowKernel for ShareRow<'_, N, EIGHT> {
         let some = all.max(V::all(f32::MIN_POSITIVE));
         let [sand, water, suspended, softness] = self.layers;
         let (sand, water, suspended) = (V::load(sand, x), V::load(water, x), V::load(suspended, x));
-        let water = gives(law, water, most, some);
+        let water = outflow_per_fall(law, water, most, some);
         let soft = if law.published {
             one
         } else {

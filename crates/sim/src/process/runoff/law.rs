@@ -56,10 +56,9 @@ pub(super) struct Giver<V> {
     pub has: V,
 }
 
-/// Water that a cell gives for each metre that a neighbour lies lower: `most` is how much lower the lowest lies, `sum` that of all together,
-/// which is above 0.
+/// Returns the outflow to a neighbour per metre of fall: `most` is the largest fall, and `sum`, which is above 0, that of all falls.
 #[inline(always)]
-pub(super) fn gives<V: Cells>(law: Musgrave, water: V, most: V, sum: V) -> V {
+pub(super) fn outflow_per_fall<V: Cells>(law: Musgrave, water: V, most: V, sum: V) -> V {
     if law.published { water.min(most) / sum } else { (water / sum).min(V::all(law.part())) }
 }
 

@@ -22,7 +22,7 @@ use bevy_reflect::Reflect;
 
 use self::{flow::Run, law::Musgrave};
 use super::{
-    AnySetup, Context, Footprint, Idle, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
+    AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
     limiter::Limiter, stage::stages,
 };
 use crate::{
@@ -146,8 +146,8 @@ impl Process for Runoff {
         &mut self.setup
     }
 
-    fn idle(&self, terrain: &Terrain) -> Option<Idle> {
-        Idle::without_water(terrain).filter(|_| self.setup.params.rain == 0.0)
+    fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
+        if self.setup.params.rain > 0.0 { None } else { IdleReason::without_water(terrain, "rain") }
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

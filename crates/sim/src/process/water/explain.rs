@@ -7,7 +7,7 @@ use super::{
     },
     Capacity, Water,
     friction::{concentration, energy_slope},
-    pipes::{PipeBed, collision, tilt},
+    pipes::{PipeBed, collision_squared, sine_squared},
 };
 use crate::core::{analysis::gradient, border::Border, terrain::Terrain};
 
@@ -53,10 +53,15 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             let (equation, symbol, about, squared) = if params.capacity == Capacity::Collision {
                 let surface = slopes(&|x, y| ground(x, y) + terrain.water.at(x, y));
                 let meets = "how squarely the flow meets the bed, never less than the least tilt";
-                ("C = Kc·max(least, −N·V)·v·(1 − h/Kdmax)", "−N·V", meets, collision(bed_slopes, surface, (u, v)))
+                (
+                    "C = Kc·max(least, −N·V)·v·(1 − h/Kdmax)",
+                    "−N·V",
+                    meets,
+                    collision_squared(bed_slopes, surface, (u, v)),
+                )
             } else {
                 let steep = "of the slope of the ground, never less than the least tilt";
-                ("C = Kc·sin α·v·(1 − h/Kdmax)", "sin α", steep, tilt(bed_slopes))
+                ("C = Kc·sin α·v·(1 − h/Kdmax)", "sin α", steep, sine_squared(bed_slopes))
             };
             terms.push(Term::new(symbol, about, squared.sqrt().max(params.least_tilt), ""));
             (equation, bed.capacity(squared, square, depth))

@@ -22,8 +22,8 @@ pub use self::{
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Abilities, AnySetup, Context, Counts, Footprint, GoOn, Idle, Info, Mode, Process, Progress, Reference, Setup,
-    Steady, SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Counts, Footprint, GoOn, IdleReason, Info, Mode, Process, Progress, Reference, Setup,
+    SteadyState, SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -82,11 +82,11 @@ pub const INFO: Info = Info {
         },
         Limiter {
             name: "steady state",
-            about: "Searches for full rivers and lakes that ended while depths still changed.",
+            about: "Steady states of rivers and lakes whose depths still changed after the last iteration.",
         },
         Limiter {
             name: "levels",
-            about: "Cells of full rivers and lakes whose level does not quite let out what comes in.",
+            about: "Cells in a steady state for whose discharge no exact water level was found.",
         },
     ],
 };
@@ -222,9 +222,9 @@ impl WaterTallies {
 }
 
 impl SteadyWater for Water {
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<Steady, Unfit> {
-        let (process, water, settled) = self.steady_state(terrain, tick, go_on)?;
-        Ok(Steady { process: Box::new(process), water, settled })
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<SteadyState, Unfit> {
+        let (process, water, has_converged) = self.steady_state(terrain, tick, go_on)?;
+        Ok(SteadyState { process: Box::new(process), water, has_converged })
     }
 
     fn bytes_to_begin(&self) -> usize {
@@ -233,16 +233,17 @@ impl SteadyWater for Water {
 }
 
 impl Water {
-    /// Returns itself and the depth of the water in the steady state of a tick's rain and springs, and whether that was reached.
+    /// Returns itself and the depth of the water in the steady state of a tick's rain and springs, and `true` if it has
+    /// converged.
     fn steady_state(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Self, Grid, bool), Unfit> {
         let params = &self.setup.params;
         let masked = self.setup.masked(terrain, params.mode);
-        let balance::Found { faces, depths, settled, unmet } =
+        let balance::RiverSolution { faces, depths, has_converged, unsolved } =
             balance::find(terrain, tick, params, masked.as_ref(), go_on)?;
         let flow = if params.mode == Mode::Corrected { Scheme::Friction(faces) } else { Scheme::Still };
         let mut setup = self.setup.clone();
-        setup.count_limits([0, 0, 0, 0, u64::from(!settled), unmet]);
-        Ok((Self { setup, flow, ..*self }, depths, settled))
+        setup.count_limits([0, 0, 0, 0, u64::from(!has_converged), unsolved]);
+        Ok((Self { setup, flow, ..*self }, depths, has_converged))
     }
 
     /// Velocity of the water along columns and rows, in metres per second, once it has flowed on this terrain.
@@ -341,11 +342,14 @@ impl Process for Water {
         Progress::Done
     }
 
-    fn idle(&self, terrain: &Terrain) -> Option<Idle> {
+    fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
         let params = &self.setup.params;
-        // A sea comes in over the border.
-        let has_sea = terrain.edge == Edge::Open && params.sea_level > terrain.start.min_max().0;
-        Idle::without_water(terrain).filter(|_| params.rain_rate == 0.0 && !has_sea)
+        if params.rain_rate > 0.0 {
+            return None;
+        }
+        // A sea flows in over the border.
+        let has_sea = || terrain.edge == Edge::Open && params.sea_level > terrain.start.min_max().0;
+        IdleReason::without_water(terrain, "rain_rate").filter(|_| !has_sea())
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

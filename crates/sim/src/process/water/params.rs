@@ -111,12 +111,12 @@ impl Default for Params {
 factors!(rain_rate, evaporation_rate, roughness, sediment_capacity, suspension_rate, deposition_rate);
 
 impl Params {
-    /// `false` if water digs at no depth.
+    /// `false` if water of no depth erodes.
     pub(super) fn erodes(&self) -> bool {
         self.max_erosion_depth > 0.0 || !self.depth_limit
     }
 
-    /// One over the depth from which on nothing is dug, in 1/m; 0 without a limit.
+    /// Returns the inverse of the depth limit of erosion, in 1/m; 0 without a limit.
     pub(super) fn per_depth(&self) -> f32 {
         if self.depth_limit && self.max_erosion_depth > 0.0 { 1.0 / self.max_erosion_depth } else { 0.0 }
     }

@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// GrainBed that has changed by no more than what is news has the wind of the ground as it was, within what it may be off.
+    /// Ground that has changed by no more than what is news has the wind of the ground as it was, within what it may be off.
     #[test]
     fn the_wind_over_ground_without_news_is_found_no_better_again() {
         let hill = |x: usize, y: usize| {

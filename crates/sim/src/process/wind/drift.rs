@@ -236,7 +236,7 @@ impl DriftStrip<'_> {
         let mut window: Window<5> = Window::over(&strip, 1);
         let (mut lifted, mut dropped) = (Tally::default(), Tally::default());
         let mut all = Drifted::default();
-        let bound_dry = binds(DRY);
+        let bound_dry = threshold_increase(DRY);
         for y in strip.rows() {
             window.fill_to::<V>(y + 1, &GoneOn { drift: &drift, bedrock, strip: &strip });
             numbers.next(y);
@@ -276,17 +276,16 @@ impl DriftStrip<'_> {
 /// Wetness that is none.
 const DRY: f32 = 1e-6;
 
-/// By how much, as a share, water in sand raises the shear at which it moves.
+/// Returns the fraction by which moisture raises the threshold shear (Fécan et al. 1999).
 #[inline(always)]
-pub(super) fn binds<V: Cells>(wet: V) -> V {
+pub(super) fn threshold_increase<V: Cells>(wet: V) -> V {
     let percent = V::all(SATURATED) * wet.max(V::all(DRY));
     V::all(1.21) * (percent * percent.inverse_cube_root())
 }
 
-/// Sand that the wind can carry at a shear, where no sand moves below a threshold, in the unit of `per_shear`: a shear of one above a
-/// threshold of zero carries that.
+/// Returns the saturated flux at a shear above a threshold, in the unit of `per_shear`: the flux at a shear of 1 above a threshold of 0.
 #[inline(always)]
-pub(super) fn carries<V: Cells>(per_shear: V, shear: V, threshold: V) -> V {
+pub(super) fn saturated_flux<V: Cells>(per_shear: V, shear: V, threshold: V) -> V {
     per_shear * shear.sqrt() * (shear - threshold).positive()
 }
 
@@ -352,9 +351,9 @@ impl<N: Number> RowKernel for DriftRow<'_, N> {
         let uneven = one + V::all(self.drift.uneven) * V::load(self.noise, x);
         let shear = over_plain * V::load(self.shear, x) * uneven;
         let wet = V::load(self.wet, x);
-        let binds = if wet.any_above(V::all(DRY)) { binds(wet) } else { V::all(self.bound_dry) };
+        let binds = if wet.any_above(V::all(DRY)) { threshold_increase(wet) } else { V::all(self.bound_dry) };
         let threshold = V::all(self.drift.threshold) * (one + binds);
-        let carries = carries(per_shear, shear, threshold).min(V::all(self.drift.most));
+        let carries = saturated_flux(per_shear, shear, threshold).min(V::all(self.drift.most));
         let (water, sand) = (V::load(self.water, x), V::load(self.sand, x));
         let shelters = V::all(SHELTERS);
         let carries = water.if_above(shelters, zero, carries);

@@ -6,7 +6,7 @@ use super::{
         explain::{Cell, Explanation, Term},
     },
     Wind,
-    drift::{binds, carries},
+    drift::{saturated_flux, threshold_increase},
     steps,
     wetness::SHELTERS,
 };
@@ -23,17 +23,17 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     let times = wind.air.shear_at(&maps.seen, place[0], place[1])?;
     let shear = steps::shear(cell.number(setup, |params| params.strength)) * times;
     let (wet, dry) = (cell.of(&maps.wet), params.threshold);
-    let threshold = dry * (1.0 + binds(wet));
+    let threshold = dry * (1.0 + threshold_increase(wet));
     let capacity = cell.number(setup, |params| params.capacity);
-    let carries = carries(capacity, shear, threshold) / (1.0 - dry).max(1e-3);
+    let carries = saturated_flux(capacity, shear, threshold) / (1.0 - dry).max(1e-3);
     let (sand, water) = (cell.of(&terrain.sand), cell.of(&terrain.water));
     let outcome = if water > SHELTERS {
         "Water covers the ground and shelters it: what the wind carries falls into it."
-    } else if carries == 0.0 && times == 0.0 {
+    } else if shear <= threshold && times == 0.0 {
         "The air is still here, behind a sharp crest: all sand that comes falls."
-    } else if carries == 0.0 && shear > dry {
+    } else if shear <= threshold && shear > dry {
         "Water binds the grains: the wind is too weak for sand that is so wet."
-    } else if carries == 0.0 {
+    } else if shear <= threshold {
         "The wind is too weak here: its shear is below the threshold, and nothing is lifted."
     } else if sand < 1e-4 {
         "The wind could carry sand, but there is none to lift: it goes on with what it brings."

@@ -31,8 +31,8 @@ pub use self::{
     weather::Weather,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, Idle, Info, Mode, Moment, Particles, Process, Progress, Reference, Setup,
-    Track, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Footprint, IdleReason, Info, Mode, Moment, Particles, Process, Progress, Reference,
+    Setup, Track, explain::Explanation, is_empty, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -241,9 +241,9 @@ impl Process for Wind {
         kept
     }
 
-    fn idle(&self, terrain: &Terrain) -> Option<Idle> {
-        let flies = self.spare.as_ref().is_some_and(|maps| maps.aloft.iter().any(|&aloft| aloft > 0.0));
-        Idle::without_sand(terrain).filter(|_| !flies)
+    fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
+        let is_aloft = || self.spare.as_ref().is_some_and(|maps| !is_empty(&maps.aloft));
+        (is_empty(&terrain.sand) && !is_aloft()).then_some(IdleReason::NoSand)
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

@@ -45,7 +45,7 @@ pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, round
     let mut looked_at: Vec<usize> = (0..tiles.across * tiles.down).collect();
     let mut sums = [0.0, 0.0];
     for _ in 0..rounds {
-        let ground = GrainBed { bedrock, sand, border, lies, even };
+        let ground = SandBed { bedrock, sand, border, lies, even };
         let slid: Vec<Slid> = looked_at.par_iter().filter_map(|&tile| ground.slide(tile, tiles)).collect();
         if slid.is_empty() {
             break;
@@ -141,7 +141,7 @@ struct Slid {
 
 /// What slides, and where it rests.
 #[derive(Clone, Copy)]
-struct GrainBed<'a> {
+struct SandBed<'a> {
     bedrock: &'a [f32],
     sand: &'a [f32],
     border: Border,
@@ -149,7 +149,7 @@ struct GrainBed<'a> {
     even: bool,
 }
 
-impl GrainBed<'_> {
+impl SandBed<'_> {
     /// What slides in a tile, if anything does.
     fn slide(&self, tile: usize, tiles: Tiles) -> Option<Slid> {
         let Border { width, height, edge } = self.border;

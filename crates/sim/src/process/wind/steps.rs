@@ -63,7 +63,7 @@ const STRONG_BREEZE: f64 = 1.5e-5;
 /// Sand that crosses a metre of a plain in a tick, in m².
 fn carried(params: &Params, strength: f32) -> f32 {
     let shear = shear(strength);
-    drift::carries(params.capacity, shear, params.threshold) / (1.0 - params.threshold)
+    drift::saturated_flux(params.capacity, shear, params.threshold) / (1.0 - params.threshold)
 }
 
 /// Distance over which the wind takes up its load, in metres.

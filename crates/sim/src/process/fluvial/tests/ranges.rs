@@ -14,7 +14,7 @@ fn ground(side: usize, cell_size: f32) -> Terrain {
 
 fn range(terrain: &Terrain, seed: u64) -> Terrain {
     let range = grow(terrain, &Params::default(), seed, |_| true).expect("nobody says no");
-    assert!(range.mature);
+    assert!(range.is_mature);
     range.terrain
 }
 
@@ -119,10 +119,10 @@ fn growing_tells_how_far_it_is_and_stops_when_told_to() {
 }
 
 #[test]
-fn a_range_that_rises_too_slowly_to_be_cut_in_time_is_said_to_be_no_mature_one() {
+fn a_range_that_erodes_too_slowly_to_mature_is_reported() {
     let slow = Params { erodibility: 1e-9, uplift_rate: 1e-9, diffusivity: 0.0, ..Params::default() };
     for (params, mature) in [(slow, false), (Params::default(), true)] {
-        assert_eq!(grow(&ground(64, 30.0), &params, 1, |_| true).map(|range| range.mature), Some(mature));
+        assert_eq!(grow(&ground(64, 30.0), &params, 1, |_| true).map(|range| range.is_mature), Some(mature));
     }
 }
 

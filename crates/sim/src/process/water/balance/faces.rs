@@ -69,7 +69,7 @@ pub(super) fn parts_of(falls: [Option<f32>; 4]) -> [f32; 4] {
     falls.map(|fall| if fall.is_some() { 1.0 / count } else { 0.0 })
 }
 
-/// The level at which as much as `flux` leaves across faces, of which there is one at least, and whether it was met. A good guess makes it
+/// Returns the level at which `flux` leaves across one or more faces, and `true` if it does so to within [`MET`]. A good guess makes it
 /// quick.
 pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> (f64, bool) {
     // Nothing passes at it yet.

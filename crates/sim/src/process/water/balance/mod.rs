@@ -126,28 +126,28 @@ impl Land<'_> {
     }
 }
 
-/// The state in which the search ended.
-pub(super) struct Found {
+/// Fluxes and depths of rivers and lakes, as far as the search came.
+pub(super) struct RiverSolution {
     pub faces: Faces,
-    /// Depths, in metres.
+    /// Depth of the water, in metres.
     pub depths: Grid,
-    /// `false` if the depths still changed after the last round.
-    pub settled: bool,
-    /// Cells whose discharge was not quite met by a level.
-    pub unmet: u64,
+    /// `false` if depths still changed in the last round.
+    pub has_converged: bool,
+    /// Number of cells for whose discharge no exact level was found in the last round.
+    pub unsolved: u64,
 }
 
 /// Finds the fluxes and depths that a terrain's rivers and lakes have with the rain and springs of a tick.
 ///
 /// # Errors
-/// One sentence, if no water can leave the map, none comes, or it was given up.
+/// One sentence, if no water can leave the map, none enters it, or the search was cancelled.
 pub(super) fn find(
     terrain: &Terrain,
     tick: u64,
     params: &Params,
     masked: Option<&Masked<Params>>,
     go_on: &GoOn<'_>,
-) -> Result<Found, Unfit> {
+) -> Result<RiverSolution, Unfit> {
     let land = Land { terrain, params, masked };
     let supply = land.supply(tick);
     if !supply.iter().any(|&rate| rate > 0.0) {
@@ -165,10 +165,10 @@ pub(super) fn find(
     }
     let mut rivers = Rivers::new(land, supply, &outlets);
     // On one of the threads that share the work: they meet often.
-    let settled = rayon::scope(|_| {
+    let has_converged = rayon::scope(|_| {
         for round in 0..MOST_ROUNDS {
             if !go_on(round as f32 / MOST_ROUNDS as f32) {
-                return Err(Unfit { wrong: "it was given up".to_owned(), right: "let it end".to_owned() });
+                return Err(Unfit { wrong: "the search was cancelled".to_owned(), right: "let it finish".to_owned() });
             }
             rivers.gather();
             if rivers.rise(round > 0) <= SETTLED {
@@ -177,7 +177,7 @@ pub(super) fn find(
         }
         Ok(false)
     })?;
-    Ok(Found { faces: rivers.fluxes(), depths: rivers.depths(), settled, unmet: rivers.unmet })
+    Ok(RiverSolution { faces: rivers.fluxes(), depths: rivers.depths(), has_converged, unsolved: rivers.unsolved })
 }
 
 /// How water stands in a cell.
@@ -216,8 +216,8 @@ struct Rivers<'a> {
     /// Levels of the round before, in metres.
     before: Vec<f64>,
     flows: Vec<Flow>,
-    /// Cells whose discharge was not quite met by a level in the last round.
-    unmet: u64,
+    /// Number of cells for whose discharge no exact level was found in the last round.
+    unsolved: u64,
 }
 
 impl<'a> Rivers<'a> {
@@ -233,7 +233,7 @@ impl<'a> Rivers<'a> {
         let standing: Vec<Standing> = ways.places.iter().map(dry).collect();
         let before = standing.iter().map(|standing| standing.level).collect();
         let (spilled, flows) = (vec![0.0; count], vec![Flow::default(); count]);
-        Self { land, ways, supply, spilled, standing, before, flows, unmet: 0 }
+        Self { land, ways, supply, spilled, standing, before, flows, unsolved: 0 }
     }
 
     /// Gathers the discharge of every cell, downwards, and its momentum.
@@ -277,8 +277,8 @@ impl<'a> Rivers<'a> {
 
     /// Lets the water of every cell rise until its discharge leaves, upwards. Returns by how much depths have changed, as a share.
     fn rise(&mut self, spills: bool) -> f64 {
-        let Self { land, ways, standing, before, flows, unmet, .. } = self;
-        *unmet = 0;
+        let Self { land, ways, standing, before, flows, unsolved, .. } = self;
+        *unsolved = 0;
         let size = f64::from(land.terrain.cell_size);
         let gravity = f64::from(land.params.gravity);
         before.par_iter_mut().zip(&*standing).for_each(|(before, standing)| *before = standing.level);
@@ -287,7 +287,7 @@ impl<'a> Rivers<'a> {
             let start = step[0].start;
             let (done, open) = standing.split_at_mut(start);
             let change = |(block, own): (Range<usize>, &mut [Standing])| {
-                let (mut sums, mut unmet, mut faces) = ([0.0; 2], 0, Vec::with_capacity(4));
+                let (mut sums, mut inexact, mut faces) = ([0.0; 2], 0, Vec::with_capacity(4));
                 for at in block.clone() {
                     let place = &ways.places[at];
                     let roughness = land.local(place.cell as usize, |params| params.roughness);
@@ -307,7 +307,8 @@ impl<'a> Rivers<'a> {
                     if spills && place.in_hollow {
                         put_down_spills(place, &ways.places, before, before[at], &mut faces);
                     }
-                    let (new, met) = if count == 0 { (ground, true) } else { level(&faces, flux, pull, before[at]) };
+                    let (new, is_exact) =
+                        if count == 0 { (ground, true) } else { level(&faces, flux, pull, before[at]) };
                     let new = new.max(ground);
                     let own = &mut own[at - block.start];
                     if place.in_hollow && count > 0 {
@@ -320,17 +321,17 @@ impl<'a> Rivers<'a> {
                         own.spills.iter_mut().zip(parts).for_each(|(old, new)| *old += NEW * (new - *old));
                     }
                     own.level = new;
-                    unmet += u64::from(!met);
+                    inexact += u64::from(!is_exact);
                     sums[0] += (new - before[at]).abs();
                     sums[1] += new - ground;
                 }
-                (sums, unmet)
+                (sums, inexact)
             };
             let found: Vec<([f64; 2], u64)> = blocks(step, open).into_par_iter().map(change).collect();
-            for (of, missed) in found {
+            for (of, inexact) in found {
                 sums[0] += of[0];
                 sums[1] += of[1];
-                *unmet += missed;
+                *unsolved += inexact;
             }
         }
         sums[0] / sums[1].max(f64::MIN_POSITIVE)

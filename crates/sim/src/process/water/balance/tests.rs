@@ -165,8 +165,8 @@ fn what_cannot_be_in_balance_is_said() {
     assert!(walled.balance(&|_| true).err().expect("walls").to_string().contains("place a drain"));
     let dry = run(Terrain::bare(ground, 1.0, Edge::Open), rain(0.0));
     assert!(dry.balance(&|_| true).err().expect("no rain").to_string().contains("rain rate"));
-    let given_up = run(Terrain::bare(Grid::filled(16, 16, 1.0), 1.0, Edge::Open), rain(1e-4));
-    assert!(given_up.balance(&|_| false).err().expect("given up").to_string().contains("given up"));
+    let cancelled = run(Terrain::bare(Grid::filled(16, 16, 1.0), 1.0, Edge::Open), rain(1e-4));
+    assert!(cancelled.balance(&|_| false).err().expect("cancelled").to_string().contains("cancelled"));
     // A drain is a way out.
     let drain = Source { place: [0.1, 0.5], radius: 0.0, rate: -1.0, ticks: None };
     let mut drained = run(Terrain { sources: vec![drain], ..terrain }, rain(1e-4));

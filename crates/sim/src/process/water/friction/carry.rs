@@ -141,15 +141,14 @@ struct BedRow<'a, N> {
     tallies: &'a mut WaterTallies,
 }
 
-/// The slope down which a flow spends its energy, n²·v²/h^(4/3), from n², h and v²: on a steady slope that of the bed, in a pool next
-/// to none.
+/// Returns the energy slope n²·v²/h^(4/3) from n², h and v²: that of the bed in uniform flow, almost 0 in a pool.
 #[inline(always)]
 pub(in crate::process::water) fn energy_slope<V: Cells>(drag: V, depth: V, square: V) -> V {
     let third = depth.max(V::all(DRY)).inverse_cube_root();
     drag * square * ((third * third) * (third * third))
 }
 
-/// Concentration up to which a flow of this energy slope, depth and squared speed takes sediment up.
+/// Returns the concentration of sediment at transport capacity, as a fraction of the volume.
 #[inline(always)]
 pub(in crate::process::water) fn concentration<V: Cells>(
     capacity: V,

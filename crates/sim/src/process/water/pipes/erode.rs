@@ -63,9 +63,13 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
     (along_x * per_two_cells, along_y * per_two_cells)
 }
 
-/// Eq. 10, squared: how squarely a flow of this velocity meets a bed, from the slopes of the bed and of the surface that it follows.
+/// Returns the square of −N·V (eq. 10) from the slopes of the bed and of the surface along which the water flows, and its velocity.
 #[inline(always)]
-pub(in crate::process::water) fn collision<V: Cells>((slope_x, slope_y): (V, V), surface: (V, V), (u, v): (V, V)) -> V {
+pub(in crate::process::water) fn collision_squared<V: Cells>(
+    (slope_x, slope_y): (V, V),
+    surface: (V, V),
+    (u, v): (V, V),
+) -> V {
     let (square, speed_square) = (slope_x * slope_x + slope_y * slope_y, u * u + v * v);
     let rise = slope_x * u + slope_y * v;
     let fall = surface.0 * u + surface.1 * v;
@@ -73,15 +77,15 @@ pub(in crate::process::water) fn collision<V: Cells>((slope_x, slope_y): (V, V),
     (meets * meets) / ((V::all(1.0) + square) * ((speed_square + V::all(1e-18)) + fall * fall))
 }
 
-/// Square of the sine of a slope.
+/// Returns the square of sin α from the slopes along columns and rows.
 #[inline(always)]
-pub(in crate::process::water) fn tilt<V: Cells>((slope_x, slope_y): (V, V)) -> V {
+pub(in crate::process::water) fn sine_squared<V: Cells>((slope_x, slope_y): (V, V)) -> V {
     let square = slope_x * slope_x + slope_y * slope_y;
     square / (V::all(1.0) + square)
 }
 
 impl PipeBed {
-    /// What water of this depth and squared speed can carry over a bed of this squared tilt.
+    /// Returns the transport capacity of water of a depth and a squared speed where sin α or −N·V, squared, is `tilt` (eqs 9 to 11).
     #[inline(always)]
     pub(in crate::process::water) fn capacity<V: Cells>(&self, tilt: V, speed_square: V, depth: V) -> V {
         let (zero, one) = (V::all(0.0), V::all(1.0));
@@ -160,8 +164,11 @@ impl RowKernel for CapacityRow<'_> {
         let per_two_cells = V::all(0.5 / bed.size);
         let slopes = slope(&self.ground, x, per_two_cells);
         // Of the tilt and the speed, the root is taken once.
-        let tilt =
-            if bed.collides { collision(slopes, slope(&self.level, x, per_two_cells), (u, v)) } else { tilt(slopes) };
+        let tilt = if bed.collides {
+            collision_squared(slopes, slope(&self.level, x, per_two_cells), (u, v))
+        } else {
+            sine_squared(slopes)
+        };
         bed.capacity(tilt, u * u + v * v, V::load(self.depth, x)).store(self.out, x);
     }
 }

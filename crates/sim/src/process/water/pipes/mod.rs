@@ -15,7 +15,7 @@ mod erode;
 mod flow;
 mod transport;
 
-pub(super) use self::erode::{PipeBed, collision, tilt};
+pub(super) use self::erode::{PipeBed, collision_squared, sine_squared};
 use self::{erode::Erosion, flow::FlowRow, transport::SedimentTransport};
 use super::{
     FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,

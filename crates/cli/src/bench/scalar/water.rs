@@ -1,6 +1,6 @@
-//! The paper's water and slumping as one would first write them: cell by cell, one thread, between walls.
+//! Scalar reference implementation of the paper's water and thermal erosion: cell by cell, on one thread, between walls.
 //!
-//! Every layer has a ring of cells around the map, so that no loop asks where the border is.
+//! Every layer has a ring of cells around the map, so that no loop checks for the border.
 
 use thalweg_sim::{
     core::terrain::Terrain,
@@ -12,11 +12,11 @@ use thalweg_sim::{
 
 #[cfg(test)]
 use super::unringed;
-use super::{close, ringed};
+use super::{close, ringed, ringed_layers};
 
-/// A terrain as the plain loops see it: the ground is one solid.
+/// Layers of a terrain whose ground is one solid, and the fluxes between its cells.
 #[derive(Clone, Debug)]
-pub(in crate::bench) struct PlainWater {
+pub(in crate::bench) struct ScalarWater {
     width: usize,
     height: usize,
     size: f32,
@@ -33,20 +33,20 @@ pub(in crate::bench) struct PlainWater {
     gives: Vec<f32>,
 }
 
-impl PlainWater {
+impl ScalarWater {
     /// A terrain in which nothing flows yet.
     pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || vec![0.0; (width + 2) * (height + 2)];
-        let ringed = |grid: &[f32]| ringed(grid, width, height);
+        let [ground, water, suspended] = ringed_layers(terrain);
         Self {
             width,
             height,
             size: terrain.cell_size,
-            ground: ringed(&terrain.ground()),
-            water: ringed(&terrain.water),
-            suspended: ringed(&terrain.suspended),
-            softness: ringed(&terrain.softness),
+            ground,
+            water,
+            suspended,
+            softness: ringed(&terrain.softness, width, height),
             flux: [empty(), empty(), empty(), empty()],
             velocity: [empty(), empty()],
             next_ground: empty(),

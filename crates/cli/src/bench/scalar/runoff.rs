@@ -1,14 +1,14 @@
-//! The published runoff as one would first write it: cell by cell, one thread, eight neighbours, between walls.
+//! Scalar reference implementation of the published runoff: cell by cell, on one thread, eight neighbours, between walls.
 
 use thalweg_sim::{core::terrain::Terrain, process::runoff::Params};
 
-use super::ringed;
+use super::ringed_layers;
 #[cfg(test)]
 use super::unringed;
 
-/// A terrain as the plain loops see it, with a ring of cells around every layer: the ground is one solid.
+/// Layers of a terrain whose ground is one solid, each with a ring of cells around it.
 #[derive(Clone, Debug)]
-pub(in crate::bench) struct PlainRunoff {
+pub(in crate::bench) struct ScalarRunoff {
     width: usize,
     height: usize,
     ground: Vec<f32>,
@@ -21,18 +21,18 @@ pub(in crate::bench) struct PlainRunoff {
     change: [Vec<f32>; 3],
 }
 
-impl PlainRunoff {
+impl ScalarRunoff {
     /// The terrain as it is.
     pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || vec![0.0; (width + 2) * (height + 2)];
-        let ringed = |grid: &[f32]| ringed(grid, width, height);
+        let [ground, water, suspended] = ringed_layers(terrain);
         Self {
             width,
             height,
-            ground: ringed(&terrain.ground()),
-            water: ringed(&terrain.water),
-            suspended: ringed(&terrain.suspended),
+            ground,
+            water,
+            suspended,
             gives: empty(),
             loads: empty(),
             change: [empty(), empty(), empty()],

@@ -1,4 +1,4 @@
-//! The plain loops compute what the simulation's fast forms compute.
+//! The scalar reference implementations agree with the simulation.
 
 use thalweg_sim::{
     core::{
@@ -16,11 +16,11 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-use super::{rivers::PlainRivers, runoff::PlainRunoff, water::PlainWater};
+use super::{rivers::ScalarRivers, runoff::ScalarRunoff, water::ScalarWater};
 
 const SIDE: usize = 48;
 
-/// A run of one process.
+/// Runs a single process.
 fn alone(process: impl Process + 'static, terrain: Terrain, ticks: usize) -> Simulation {
     let mut run = Simulation::of(vec![Box::new(process)], terrain, 1);
     run.slots[0].enabled = true;
@@ -32,7 +32,7 @@ fn between_walls(ground: impl Fn(f32, f32) -> f32) -> Terrain {
     Terrain::bare(Grid::from_fn(SIDE, SIDE, |x, y| ground(x as f32, y as f32)), 1.0, Edge::Wall)
 }
 
-/// A valley of rock and sand of many kinds.
+/// Returns a valley of varied rock and sand.
 fn valley() -> Terrain {
     let bumps = |x: f32, y: f32| 0.6 * ((x * 0.31).sin() + (y * 0.23).cos()) + 0.2 * (x * 0.9 + y * 0.7).sin();
     let mut terrain = between_walls(|x, y| 30.0 + 0.3 * (x - 20.0).abs() + 0.15 * y + bumps(x, y));
@@ -46,15 +46,15 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
 }
 
-/// The map away from its walls, which mirror the ground in the fast forms and end it in the plain ones.
+/// Returns the cells away from the walls, which mirror the ground in the simulation only.
 fn inner(ground: &[f32]) -> Vec<f32> {
     ground.chunks(SIDE).skip(6).take(36).flat_map(|row| row[6..42].to_vec()).collect()
 }
 
-/// What the fast form and the plain loops differ by after some ticks: of ground, water and sediment, as shares of what they changed.
+/// Returns the difference between simulation and reference after some ticks, for ground, water and sediment, relative to their change.
 fn apart(start: &Terrain, params: &water::Params, ticks: usize) -> [f64; 3] {
     let fast = alone(Water::with(params.clone()), start.clone(), ticks).terrain;
-    let mut slow = PlainWater::new(start);
+    let mut slow = ScalarWater::new(start);
     (0..ticks).for_each(|_| slow.flow(params, 0.02));
     let [ground, water, suspended] = slow.layers();
     assert!(distance(&ground, &start.ground()) > 1.0);
@@ -66,11 +66,11 @@ fn apart(start: &Terrain, params: &water::Params, ticks: usize) -> [f64; 3] {
     ]
 }
 
-/// Both round the ground to its last digit in every step. After a step that is what they differ by: on ground at 10 m four
-/// times less than at 40 m. It stays so for about 100 ticks; then the jumps in the equations, at dry cells and where
-/// deposition turns into erosion, make it larger. So few ticks on low ground are compared closely.
+/// Both round the ground to its last digit in every step, which is their difference for about 100 ticks: four times smaller on ground at
+/// 10 m than at 40 m. Then the discontinuities of the equations, at dry cells and between deposition and erosion, amplify it. So a few
+/// ticks on low ground are compared closely.
 #[test]
-fn water_and_slumping_are_those_of_the_fast_forms() {
+fn water_and_thermal_erosion_agree() {
     let start = valley();
     let mut low = start.clone();
     low.bedrock.iter_mut().for_each(|height| *height -= 29.0);
@@ -90,10 +90,10 @@ fn water_and_slumping_are_those_of_the_fast_forms() {
         let [ground, water, _] = apart(&start, &params(1.0, capacity), 400);
         assert!(ground <= 1e-2 && water <= 1e-2, "{capacity:?}: {ground}, {water}");
     }
-    // Slumping jumps at its angle, so that rounding grows: few steps.
+    // Thermal erosion is discontinuous at the talus angle, which amplifies rounding: few steps.
     let params = thermal::Params { mode: Mode::Published, rate: 3.0, dt: 0.05, ..Default::default() };
     let fast = alone(Thermal::with(params.clone()), start.clone(), 3);
-    let mut slow = PlainWater::new(&start);
+    let mut slow = ScalarWater::new(&start);
     (0..3).for_each(|_| slow.slump(&params));
     let (slow, fast) = (inner(&slow.layers()[0]), inner(&fast.terrain.ground()));
     let (moved, apart) = (distance(&slow, &inner(&start.ground())), distance(&slow, &fast));
@@ -101,14 +101,14 @@ fn water_and_slumping_are_those_of_the_fast_forms() {
 }
 
 #[test]
-fn runoff_is_that_of_the_fast_form() {
+fn runoff_agrees() {
     let mut start = between_walls(|x, y| {
         40.0 + 6.0 * (0.21 * x).sin() + 5.0 * (0.17 * y + 0.1 * x).cos() + (0.9 * x + 0.4 * y).sin()
     });
     start.water = Grid::from_fn(SIDE, SIDE, |x, y| 0.2 + 0.1 * ((x * 5 + y * 3) % 7) as f32);
     start.suspended = Grid::from_fn(SIDE, SIDE, |x, y| 0.01 * ((x * 3 + y * 5) % 4) as f32);
     let params = runoff::Params { mode: Mode::Published, rain: 0.0, ..Default::default() };
-    let mut slow = PlainRunoff::new(&start);
+    let mut slow = ScalarRunoff::new(&start);
     slow.step(&params);
     let fast = alone(Runoff::with(params), start, 1).terrain;
     let fast = [fast.ground(), fast.water.clone(), fast.suspended.clone()];
@@ -125,7 +125,7 @@ fn runoff_is_that_of_the_fast_form() {
 }
 
 #[test]
-fn uplift_and_rivers_make_the_land_of_the_fast_form() {
+fn uplift_and_rivers_agree() {
     let side = 96;
     let mut stream = Stream::new(4, "plain", 0);
     let ground = Grid::from_fn(side, side, |x, y| {
@@ -135,7 +135,7 @@ fn uplift_and_rivers_make_the_land_of_the_fast_form() {
     let start = Terrain::bare(ground, 30.0, Edge::Open);
     for deposition in [0.0, 0.5] {
         let params = fluvial::Params { mode: Mode::Published, deposition, ..Default::default() };
-        let mut slow = PlainRivers::new(&start);
+        let mut slow = ScalarRivers::new(&start);
         (0..150).for_each(|_| slow.step(&params));
         let fast = alone(Fluvial::with(params), start.clone(), 150).terrain.ground();
         let slow = slow.ground();

@@ -1,6 +1,6 @@
-//! Published laws as one would first write them: the yardsticks of `thalweg bench`.
+//! Scalar reference implementations of the published laws, against which `thalweg bench` compares the simulation.
 //!
-//! They share nothing with the simulation but parameters, so they are its independent oracles too.
+//! They share nothing with the simulation except its parameters and its neighbour table, so tests use them as independent oracles.
 
 pub(super) mod rivers;
 pub(super) mod runoff;
@@ -8,7 +8,15 @@ pub(super) mod runoff;
 mod tests;
 pub(super) mod water;
 
-/// A layer with a ring of cells around it.
+use thalweg_sim::core::terrain::Terrain;
+
+/// Returns ground, water and suspended sediment of a terrain, each with a ring of cells around it.
+fn ringed_layers(terrain: &Terrain) -> [Vec<f32>; 3] {
+    let (width, height) = (terrain.width(), terrain.height());
+    [&terrain.ground(), &terrain.water, &terrain.suspended].map(|layer| ringed(layer, width, height))
+}
+
+/// Returns a layer with a ring of cells around it.
 fn ringed(grid: &[f32], width: usize, height: usize) -> Vec<f32> {
     let mut layer = vec![0.0; (width + 2) * (height + 2)];
     for (line, row) in layer.chunks_exact_mut(width + 2).skip(1).zip(grid.chunks_exact(width)) {
@@ -17,13 +25,13 @@ fn ringed(grid: &[f32], width: usize, height: usize) -> Vec<f32> {
     layer
 }
 
-/// A layer without its ring.
+/// Returns a layer without its ring.
 #[cfg(test)]
 fn unringed(layer: &[f32], width: usize, height: usize) -> Vec<f32> {
     layer.chunks_exact(width + 2).skip(1).take(height).flat_map(|line| line[1..=width].to_vec()).collect()
 }
 
-/// Gives the ring the values of the cells beside it.
+/// Copies the outermost cells into the ring.
 fn close(layer: &mut [f32], width: usize, height: usize) {
     let stride = width + 2;
     for row in layer.chunks_exact_mut(stride) {

@@ -1,6 +1,5 @@
-//! A tick of uplift and rivers as one would first write it: one thread, f64, a queue that floods the map from its border, a list of
-//! cells from low to high. As published: plain D8 on one solid of the same erodibility everywhere, with outlets all round; the slope's
-//! exponent is 1.
+//! Scalar reference implementation of uplift and rivers as published: one thread, f64, a priority flood from the border, D8 on one
+//! solid of uniform erodibility, outlets all round; the exponent of the slope is 1.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -12,9 +11,9 @@ use thalweg_sim::{
     process::fluvial::Params,
 };
 
-/// A terrain as the plain loops see it.
+/// Ground of a terrain.
 #[derive(Clone, Debug)]
-pub(in crate::bench) struct PlainRivers {
+pub(in crate::bench) struct ScalarRivers {
     width: usize,
     height: usize,
     cell_size: f64,
@@ -32,7 +31,7 @@ struct Way {
     level: f64,
 }
 
-impl PlainRivers {
+impl ScalarRivers {
     /// The terrain as it is.
     pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
         let ground = terrain.ground().iter().map(|&height| f64::from(height)).collect();

@@ -1,5 +1,5 @@
-//! The default streams as a plain loop: one droplet after the other on one layer, as one would write it first, and banks that fail
-//! cell by cell: what waves of droplets side by side are compared with.
+//! Scalar reference implementation of the default streams: one droplet after the other on one layer, and banks that fail cell by cell.
+//! Tests compare waves of concurrent droplets with it.
 
 use super::{
     Params,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A ground, and the maps of its streams.
-pub(super) struct PlainStreams {
+pub(super) struct ScalarStreams {
     /// Height of the ground, in metres.
     ground: Grid,
     /// Taken off the ground so far, in metres times cells.
@@ -29,7 +29,7 @@ pub(super) struct PlainStreams {
     undercut: Vec<usize>,
 }
 
-impl PlainStreams {
+impl ScalarStreams {
     /// Those of a terrain on which no droplet has run.
     pub(super) fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
