@@ -25,8 +25,6 @@ pub trait Cells: Real {
     fn store(self, row: &mut [f32], at: usize);
     /// The same number for all.
     fn all(value: f32) -> Self;
-    /// The smaller of two numbers, cell by cell.
-    fn min(self, other: Self) -> Self;
     /// This number, or 0 where it is negative.
     #[inline(always)]
     fn positive(self) -> Self {
@@ -65,11 +63,6 @@ impl Cells for f32 {
     #[inline(always)]
     fn all(value: f32) -> Self {
         value
-    }
-
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        if self < other { self } else { other }
     }
 
     #[inline(always)]

@@ -65,6 +65,14 @@ impl Real for Lanes {
         out
     }
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] };
+        }
+        out
+    }
+    #[inline(always)]
     fn if_positive(self, inside: Self, below: Self) -> Self {
         let mut out = self;
         for lane in 0..LANES {
@@ -75,16 +83,6 @@ impl Real for Lanes {
 }
 
 impl Lanes {
-    /// The smaller of two numbers, lane by lane.
-    #[inline(always)]
-    pub fn min(self, other: Self) -> Self {
-        let mut out = self;
-        for lane in 0..LANES {
-            out.0[lane] = if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] };
-        }
-        out
-    }
-
     /// Where this number is larger than the other.
     #[inline(always)]
     pub fn above(self, other: Self) -> LaneMask {
@@ -218,16 +216,16 @@ mod tests {
 
     /// All operations of the trait on one input.
     #[inline(always)]
-    fn all<R: Real>(a: R, b: R) -> [R; 8] {
-        [a + b, a - b, a * b, a / b, -a, (a * a).sqrt(), a.max(b), a.if_positive(b, a)]
+    fn all<R: Real>(a: R, b: R) -> [R; 9] {
+        [a + b, a - b, a * b, a / b, -a, (a * a).sqrt(), a.max(b), a.min(b), a.if_positive(b, a)]
     }
 
     struct All(Lanes, Lanes);
 
     impl Pass for All {
-        type Output = [Lanes; 8];
+        type Output = [Lanes; 9];
         #[inline(always)]
-        fn run<V: Cells>(self) -> [Lanes; 8] {
+        fn run<V: Cells>(self) -> [Lanes; 9] {
             all(self.0, self.1)
         }
     }

@@ -16,6 +16,8 @@ pub trait Real:
     fn sqrt(self) -> Self;
     /// The larger of two numbers, lane by lane.
     fn max(self, other: Self) -> Self;
+    /// The smaller of two numbers, lane by lane.
+    fn min(self, other: Self) -> Self;
     /// `inside` where this number is at least zero, else `below`, lane by lane.
     fn if_positive(self, inside: Self, below: Self) -> Self;
 }
@@ -34,6 +36,10 @@ macro_rules! real {
             #[inline(always)]
             fn max(self, other: Self) -> Self {
                 if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if self < other { self } else { other }
             }
             #[inline(always)]
             fn if_positive(self, inside: Self, below: Self) -> Self {

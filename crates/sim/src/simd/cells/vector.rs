@@ -68,6 +68,10 @@ impl<S: Simd> Real for Vector<S> {
         if COMPARES { Self(self.0.max(other.0)) } else { self.if_above(other, self, other) }
     }
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        if COMPARES { Self(self.0.min(other.0)) } else { other.if_above(self, self, other) }
+    }
+    #[inline(always)]
     fn if_positive(self, inside: Self, below: Self) -> Self {
         Self(self.0.simd_ge(0.0).select(inside.0, below.0))
     }
@@ -91,10 +95,6 @@ impl<S: Simd> Cells for Vector<S> {
     #[inline(always)]
     fn all(value: f32) -> Self {
         Self(S::f32s::splat(proof(), value))
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        if COMPARES { Self(self.0.min(other.0)) } else { other.if_above(self, self, other) }
     }
     #[inline(always)]
     fn if_above(self, other: Self, yes: Self, no: Self) -> Self {
