@@ -14,7 +14,7 @@ use crate::runtime::{
     amount::{told_in, volume},
 };
 use thalweg_scene::settings::Units;
-use thalweg_sim::process::Counts;
+use thalweg_sim::{process::Counts, simulation::Slot};
 
 /// Play, step, speed, restart, and what is seen.
 pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
@@ -119,7 +119,11 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         parts.push(format!("next: {process}, {stage}"));
     }
     if simulation.simulated_seconds() > 0.0 {
-        parts.push(format!("{} simulated", duration(simulation.simulated_seconds())));
+        let flows =
+            |slot: &&Slot| slot.enabled && slot.process.abilities().acceleration.is_some_and(|times| times > 1.0);
+        let flow = simulation.slots.iter().find(flows).map(|slot| slot.process.counts().seconds);
+        let flow = flow.map(|seconds| format!(", {} of flow", duration(seconds))).unwrap_or_default();
+        parts.push(format!("{} simulated{flow}", duration(simulation.simulated_seconds())));
     }
     if let Some(years) = simulation.years().filter(|&years| years > 0.0) {
         parts.push(format!("{years:.0} years of rivers"));

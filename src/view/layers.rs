@@ -35,7 +35,7 @@ const UNCHANGED: u8 = 128;
 
 /// What a texture held: the editions of the layers, and those of the wetness, the lakes and the start, if there were such maps.
 /// And whether the land had risen by itself.
-pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3], bool);
+pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3], (bool, f32));
 
 /// The lowest ground, and the highest place of ground and water, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,6 +61,8 @@ pub(super) struct Drawn<'a> {
     lakes: Option<&'a Grid>,
     start: &'a Grid,
     cell_size: f32,
+    /// Share of the suspended layer that the water holds.
+    muddy: f32,
     /// Whether the land has risen by itself: then what is higher than at the start was not laid down.
     risen: bool,
 }
@@ -71,7 +73,8 @@ impl<'a> Drawn<'a> {
         let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
         let risen = simulation.ledger.solid.rows.get("fluvial").is_some_and(|row| row.inflow > 0.0);
         let layers = [bedrock, sand, water, suspended];
-        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, risen }
+        let muddy = 1.0 / simulation.acceleration();
+        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, muddy, risen }
     }
 
     fn others(&self) -> [Option<&Grid>; 3] {
@@ -79,7 +82,7 @@ impl<'a> Drawn<'a> {
     }
 
     pub(super) fn editions(&self) -> Editions {
-        (self.layers.map(Grid::edition), self.others().map(|map| map.map(Grid::edition)), self.risen)
+        (self.layers.map(Grid::edition), self.others().map(|map| map.map(Grid::edition)), (self.risen, self.muddy))
     }
 
     fn width(&self) -> usize {
@@ -87,8 +90,8 @@ impl<'a> Drawn<'a> {
     }
 
     /// The parts that have changed since the maps were what they were then; none if they are too large.
-    pub(super) fn changed_parts(&self, (layers, others, risen): Editions) -> Option<Vec<URect>> {
-        if risen != self.risen {
+    pub(super) fn changed_parts(&self, (layers, others, (risen, muddy)): Editions) -> Option<Vec<URect>> {
+        if (risen, muddy) != (self.risen, self.muddy) {
             return None;
         }
         let tiling = Tiling::new(self.width(), self.layers[0].height());
@@ -189,9 +192,9 @@ impl<'a> Drawn<'a> {
             let ground = bedrock[x] + sand[x];
             let last = match wetness {
                 Some(wetness) if water[x] < STANDS => -wetness[x],
-                _ => suspended[x],
+                _ => suspended[x] * self.muddy,
             };
-            let depth = water[x] + suspended[x];
+            let depth = water[x] + suspended[x] * self.muddy;
             let depth = lakes.map_or(depth, |levels| depth.max(levels[x] - ground));
             let values = [ground, sand[x], depth, last].map(f32::to_le_bytes);
             write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));

@@ -438,6 +438,11 @@ fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
         let before = simulation.terrain.clone();
         let slot = simulation.slot_mut(key).expect("it is in the catalogue");
         (slot.enabled, slot.limited) = (true, true);
+        if key == "water" {
+            // So much that there are rivers after so few ticks.
+            let [params, _] = slot.process.settings_mut();
+            write(params, "rain_rate", &Value::Number(0.002));
+        }
         (0..60).for_each(|_| simulation.tick());
         let changed = |left: bool| {
             let ground = simulation.terrain.ground();

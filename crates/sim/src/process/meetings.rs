@@ -60,6 +60,7 @@ fn rain_stills_the_sand_and_the_wind_lifts_it_again_when_it_has_dried() {
     terrain.edge = Edge::Wrap;
     let mut simulation = run(terrain, &["water", "wind"]);
     set(&mut simulation, "wind.drying", "20");
+    set(&mut simulation, "water.acceleration", "1");
     let blown = |simulation: &mut Simulation, ticks: usize| {
         let moved = |simulation: &Simulation| simulation.ledger.solid.rows.get("wind").map_or(0.0, |row| row.eroded);
         let before = moved(simulation);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Simulation;
 use crate::{
-    core::{analysis::steepest_fall, grid::Grid, quantity::Quantity},
+    core::{analysis::steepest_fall, grid::Grid, quantity::Quantity, terrain::Layer},
     hydrology::drainage::Drainage,
     measure::{Channels, basins},
     process::{VectorMap, wind::Weather},
@@ -55,6 +55,16 @@ impl Simulation {
     /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
     pub fn wetness(&self) -> Option<Cow<'_, Grid>> {
         self.enabled_map(Quantity::Wetness)
+    }
+
+    /// How many times as fast as the flow alone the water changes the bed: the flow holds the suspended layer divided by that.
+    pub fn acceleration(&self) -> f32 {
+        let of_slots = |enabled: bool| {
+            let mut slots = self.slots.iter().filter(move |slot| slot.enabled == enabled);
+            slots.find(|slot| slot.process.info().writes.contains(&Layer::Suspended))
+        };
+        let slot = of_slots(true).or_else(|| of_slots(false));
+        slot.and_then(|slot| slot.process.abilities().acceleration).unwrap_or(1.0)
     }
 
     /// The map of a quantity by the first process that is on and has it.

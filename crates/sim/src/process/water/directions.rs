@@ -1,6 +1,6 @@
 //! Whether what the water digs and lays down knows the grid's directions.
 
-use super::*;
+use super::{tests::unaccelerated, *};
 use crate::{
     core::{
         rng::Stream,
@@ -43,7 +43,7 @@ fn rain_wears_the_sides_of_a_cone_alike_in_all_directions() {
     for seed in 0..4 {
         let start = cone(seed);
         let before = start.ground();
-        let water = Water::with(Params { rain_rate: 0.01, dt: 0.05, ..Params::default() });
+        let water = Water::with(Params { rain_rate: 0.01, dt: 0.05, ..unaccelerated() });
         let mut simulation = Simulation::of(vec![Box::new(water), Box::new(Thermal::default())], start, seed);
         simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
         (0..1000).for_each(|_| simulation.tick());
@@ -82,7 +82,7 @@ fn a_delta_carries_no_washboard() {
     terrain.start = bed.clone();
     terrain.water.iter_mut().zip(bed.iter()).for_each(|(water, bed)| *water = (level - bed).max(0.0));
     terrain.sources.push(Source { place: [0.03, 0.5], radius: 15.0, rate: 120.0, ticks: None });
-    let params = Params { rain_rate: 0.0, sea_level: level, dt: 0.05, ..Params::default() };
+    let params = Params { rain_rate: 0.0, sea_level: level, dt: 0.05, ..unaccelerated() };
     let mut simulation = Simulation::of(vec![Box::new(Water::with(params)), Box::new(Thermal::default())], terrain, 1);
     simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
     (0..6000).for_each(|_| simulation.tick());

@@ -4,6 +4,8 @@
 //! in flux form. [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. These carry no momentum
 //! along: there are no hydraulic jumps, and a dam-break front on dry ground is too slow.
 
+#[cfg(test)]
+mod acceleration;
 mod balance;
 #[cfg(test)]
 mod directions;
@@ -250,7 +252,7 @@ impl Water {
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
         match &self.flow {
             Scheme::Still => None,
-            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
+            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain, self.setup.params.muddy())),
             Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
         }
     }
@@ -275,13 +277,14 @@ impl Process for Water {
     }
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
-        let Params { gravity, pipe_area, .. } = self.setup.params;
+        let params = &self.setup.params;
+        let &Params { gravity, pipe_area, .. } = params;
         let size = terrain.cell_size;
         match self.setup.params.mode {
             Mode::Corrected => {
                 let wave = match &self.flow {
-                    Scheme::Friction(faces) if faces.fit(terrain) => faces.fastest_wave(terrain, gravity),
-                    _ => friction::Faces::still(terrain).fastest_wave(terrain, gravity),
+                    Scheme::Friction(faces) if faces.fit(terrain) => faces.fastest_wave(terrain, params),
+                    _ => friction::Faces::still(terrain).fastest_wave(terrain, params),
                 };
                 friction::COURANT * size / wave
             }
@@ -316,7 +319,8 @@ impl Process for Water {
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
                 self.setup.elapse(f64::from(seconds));
-                context.elapsed.get_or_insert(f64::from(seconds));
+                // The other processes change the bed too, so they follow its clock.
+                context.elapsed.get_or_insert(f64::from(seconds / self.setup.params.muddy()));
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;
@@ -361,7 +365,7 @@ impl Process for Water {
     }
 
     fn abilities(&self) -> Abilities<'_> {
-        Abilities { steady: Some(self), ..Abilities::default() }
+        Abilities { steady: Some(self), acceleration: Some(1.0 / self.setup.params.muddy()), ..Abilities::default() }
     }
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {

@@ -54,6 +54,10 @@ pub struct Params {
     /// How fast sediment settles. High drops it at once where water slows; low carries it far.
     #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
     pub deposition_rate: f32,
+    /// How many times as fast the bed changes as the water alone would change it: a second of flow counts for so many. High shapes land
+    /// within seconds; at 1 the bed takes as long as it would.
+    #[reflect(@knob(1.0..=1000.0).unit("×").symbol("M").source("Roelvink 2006").log().main().only("mode=default"))]
+    pub acceleration: f32,
     /// How fast deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High makes rivers rework
     /// their beds.
     #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
@@ -88,7 +92,7 @@ impl Default for Params {
         Self {
             mode: Mode::Corrected,
             dt: 0.02,
-            rain_rate: 0.002,
+            rain_rate: 0.0005,
             evaporation_rate: 0.0002,
             roughness: 0.04,
             pipe_area: 20.0,
@@ -96,6 +100,7 @@ impl Default for Params {
             sediment_capacity: 1.0,
             suspension_rate: 0.5,
             deposition_rate: 1.0,
+            acceleration: 250.0,
             softening_rate: 5.0,
             max_erosion_depth: 10.0,
             depth_limit: true,
@@ -114,6 +119,11 @@ impl Params {
     /// `false` if water of no depth erodes.
     pub(super) fn erodes(&self) -> bool {
         self.max_erosion_depth > 0.0 || !self.depth_limit
+    }
+
+    /// Returns the share of the suspended layer that the water holds.
+    pub(super) fn muddy(&self) -> f32 {
+        if self.mode == Mode::Corrected { 1.0 / self.acceleration } else { 1.0 }
     }
 
     /// Returns the inverse of the depth limit of erosion, in 1/m; 0 without a limit.

@@ -16,14 +16,19 @@ use crate::{
     simulation::Simulation,
 };
 
+/// Heavy rain on a bed that changes no faster than the flow changes it.
+pub(in crate::process::water) fn unaccelerated() -> Params {
+    Params { acceleration: 1.0, rain_rate: 0.002, ..Params::default() }
+}
+
 /// Water alone, without rain, evaporation or erosion.
 fn calm() -> Params {
-    Params { rain_rate: 0.0, evaporation_rate: 0.0, max_erosion_depth: 0.0, roughness: 0.0, ..Params::default() }
+    Params { rain_rate: 0.0, evaporation_rate: 0.0, max_erosion_depth: 0.0, roughness: 0.0, ..unaccelerated() }
 }
 
 /// As the paper's table 2 has it, with much rain.
 fn table_2() -> Params {
-    Params { rain_rate: 0.012, evaporation_rate: 0.015, ..Params::default() }
+    Params { rain_rate: 0.012, evaporation_rate: 0.015, ..unaccelerated() }
 }
 
 /// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
@@ -388,7 +393,7 @@ fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
 #[test]
 fn a_turned_or_mirrored_start_gives_the_turned_or_mirrored_end() {
     for mode in [Mode::Corrected, Mode::Published] {
-        let params = Params { mode, ..Params::default() };
+        let params = Params { mode, ..unaccelerated() };
         let straight = run(valley(Edge::Open), params.clone(), 300).terrain;
         for quarter in [false, true] {
             let other = run(turned(&valley(Edge::Open), quarter), params.clone(), 300).terrain;
@@ -415,7 +420,7 @@ fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
     // A wet slope, washed down by several metres.
     let mut slope = filled(96, 96, |x, _| 0.1 * x, |_, _| 0.0);
     slope.edge = Edge::Open;
-    let after = run(slope.clone(), Params { rain_rate: 0.012, ..Params::default() }, 3000).terrain;
+    let after = run(slope.clone(), Params { rain_rate: 0.012, ..unaccelerated() }, 3000).terrain;
     let inside = |x: usize, y: usize| (8..88).contains(&x) && (8..88).contains(&y);
     let lowered = (slope.bedrock.total() - after.ground().total()) / 96.0 / 96.0;
     let ripples = roughness(&after.ground(), inside);
@@ -423,7 +428,7 @@ fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
     // A stirred lake that is deeper in its middle than water may be to erode.
     let bowl = |x: f32, y: f32| 0.01 * ((x - 47.5).powi(2) + (y - 47.5).powi(2));
     let lake = filled(96, 96, bowl, |x, _| 18.0 + 0.05 * (x - 47.5));
-    let params = Params { max_erosion_depth: 5.0, rain_rate: 0.0, evaporation_rate: 0.0, ..Params::default() };
+    let params = Params { max_erosion_depth: 5.0, rain_rate: 0.0, evaporation_rate: 0.0, ..unaccelerated() };
     let after = run(lake.clone(), params, 2000).terrain;
     let deep = |x: usize, y: usize| lake.water.at(x, y) > 8.0;
     let (before, now) = (roughness(&lake.ground(), deep), roughness(&after.ground(), deep));
@@ -485,7 +490,7 @@ fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
         rain_rate: 0.0,
         evaporation_rate: 0.0,
         depth_limit: false,
-        ..Params::default()
+        ..unaccelerated()
     };
     let mut simulation = run(terrain, params.clone(), 0);
     flow_along_rows(&mut simulation, (fast * depth) as f32);
@@ -512,7 +517,7 @@ fn water_leaves_good_land_good() {
     let terrain = fluvial(256, 1);
     let start = Land::of(&terrain);
     let slump = thermal::Thermal::with(thermal::Params::default());
-    let mut simulation = Simulation::of(vec![Box::new(Water::default()), Box::new(slump)], terrain, 1);
+    let mut simulation = Simulation::of(vec![Box::new(Water::with(unaccelerated())), Box::new(slump)], terrain, 1);
     simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
     (0..2000).for_each(|_| simulation.tick());
     let (land, eroded) = (Land::of(&simulation.terrain), simulation.ledger.solid.rows[INFO.key].eroded);
@@ -575,7 +580,7 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
     let spring = inner.max_by(|&one, &other| ground[one].total_cmp(&ground[other])).expect("there is an inner cell");
     let place = [(spring % side) as f32 + 0.5, (spring / side) as f32 + 0.5].map(|place| place / side as f32);
     terrain.sources.push(Source { place, radius: 0.0, rate: 30.0, ticks: None });
-    let mut simulation = alone(Water::with(Params { rain_rate: 0.0, ..Params::default() }), terrain, 0);
+    let mut simulation = alone(Water::with(Params { rain_rate: 0.0, ..unaccelerated() }), terrain, 0);
     let mut arrived = None;
     for tick in 1..=8000 {
         simulation.tick();
@@ -596,7 +601,7 @@ fn steps_four_times_as_long_as_the_largest_stable_one_are_not_stable() {
     for mode in [Mode::Corrected, Mode::Published] {
         let mut terrain = gentle();
         terrain.water.fill(2.0);
-        let mut water = Water::with(Params { mode, ..Params::default() });
+        let mut water = Water::with(Params { mode, ..unaccelerated() });
         water.dt = 4.0 * water.largest_stable_dt(&terrain);
         let (dt, start) = (water.dt, contract::roughness(&terrain));
         for _ in 0..50 {

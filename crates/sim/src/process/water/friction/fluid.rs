@@ -1,6 +1,6 @@
 //! What of the fluid is sediment, and how much of its outflow a cell can give.
 
-use super::Flow;
+use super::{Bed, Flow};
 use crate::{
     core::{aligned::Aligned, border::Border},
     process::water::{
@@ -14,11 +14,12 @@ use crate::{
     },
 };
 
-/// Concentration of sediment, and the share of its outflow that a cell can give, row after row.
+/// Suspended layer per depth of the fluid, and the share of its outflow that a cell can give, row after row.
 pub(super) struct Fluid {
     border: Border,
-    /// Δt/l.
+    /// Δt/l, and the share of the suspended layer that the fluid holds.
     dt_over_l: f32,
+    muddy: f32,
     rain: Aligned,
     rows: Ring<2, 3>,
     /// Both beyond an open border.
@@ -33,12 +34,13 @@ pub(super) const LIMIT: usize = 1;
 const BEYOND: [f32; 2] = [0.0, 1.0];
 
 impl Fluid {
-    /// Rows from `first` on; `dt_over_l` is Δt/l.
-    pub fn new(border: Border, first: isize, dt_over_l: f32) -> Self {
+    /// Rows from `first` on.
+    pub fn new(border: Border, first: isize, bed: &Bed) -> Self {
         let beyond = BEYOND.map(|value| Aligned::filled(border.width + 2, value));
         Self {
             border,
-            dt_over_l,
+            dt_over_l: bed.dt / bed.size,
+            muddy: bed.muddy,
             rain: Aligned::filled(border.width, 0.0),
             rows: Ring::new(border.width, first),
             beyond,
@@ -57,7 +59,8 @@ impl Fluid {
         let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
         let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
         let held = &mut self.held;
-        over_row::<V>(width, FluidRow { dt_over_l: self.dt_over_l, layers, rain, faces, concentration, limit, held });
+        let &mut Self { dt_over_l, muddy, .. } = self;
+        over_row::<V>(width, FluidRow { dt_over_l, muddy, layers, rain, faces, concentration, limit, held });
         self.held.end_row(counts);
         self.rows.close(self.border.edge, [BEYOND; 2]);
     }
@@ -71,6 +74,7 @@ impl Fluid {
 
 struct FluidRow<'a> {
     dt_over_l: f32,
+    muddy: f32,
     /// Water and sediment.
     layers: [&'a [f32]; 2],
     rain: Fallen<'a>,
@@ -91,7 +95,7 @@ impl RowKernel for FluidRow<'_> {
             V::load(self.faces[2], x),
             V::load(self.faces[3], x),
         );
-        let fluid = (water + self.rain.at::<V>(x)) + suspended;
+        let fluid = (water + self.rain.at::<V>(x)) + suspended * V::all(self.muddy);
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let wanted = out * V::all(self.dt_over_l);
         let one = V::all(1.0);
