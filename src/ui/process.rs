@@ -72,7 +72,14 @@ fn process_ui(
             }
             if slot.enabled {
                 if slot.process.setup().elapsed() > 0.0 {
-                    let text = format!("A tick stands for {}", duration(slot.process.setup().elapsed()));
+                    let (seconds, acceleration) = (slot.process.setup().elapsed(), slot.process.abilities().acceleration);
+                    let text = match acceleration.map(f64::from).filter(|&times| times > 1.0) {
+                        Some(times) => {
+                            let bed = duration(times * seconds);
+                            format!("A tick stands for {bed} of its bed, {} of flow", duration(seconds))
+                        }
+                        None => format!("A tick stands for {}", duration(seconds)),
+                    };
                     let help = "How much time this process covered in the last tick. The clock of the run is the water's; without \
                                 water it is that of slumping, and without both that of the first process that is on.";
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
