@@ -76,7 +76,7 @@ fn process_ui(
                     let text = match acceleration.map(f64::from).filter(|&times| times > 1.0) {
                         Some(times) => {
                             let bed = duration(times * seconds);
-                            format!("A tick stands for {bed} of its bed, {} of flow", duration(seconds))
+                            format!("A tick stands for {} of flow and {bed} of bed change", duration(seconds))
                         }
                         None => format!("A tick stands for {}", duration(seconds)),
                     };

@@ -90,7 +90,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     };
     let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&Layers::ground));
     let surface = heights(&|layers| layers.ground() + layers.water);
-    let acceleration = state.live.chosen().simulation.acceleration();
+    let acceleration = state.live.chosen().simulation.bed_acceleration();
     let load = heights(&|layers| layers.ground() + layers.suspended / acceleration);
     let line = |ground: &[f32]| -> PlotPoints<'static> {
         along.iter().zip(ground).map(|(along, height)| [*along, times * f64::from(*height)]).collect()

@@ -122,7 +122,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         let flows =
             |slot: &&Slot| slot.enabled && slot.process.abilities().acceleration.is_some_and(|times| times > 1.0);
         let flow = simulation.slots.iter().find(flows).map(|slot| slot.process.counts().seconds);
-        let flow = flow.map(|seconds| format!(", {} of flow", duration(seconds))).unwrap_or_default();
+        let flow = flow.map(|seconds| format!(" ({} of flow)", duration(seconds))).unwrap_or_default();
         parts.push(format!("{} simulated{flow}", duration(simulation.simulated_seconds())));
     }
     if let Some(years) = simulation.years().filter(|&years| years > 0.0) {

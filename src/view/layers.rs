@@ -61,8 +61,8 @@ pub(super) struct Drawn<'a> {
     lakes: Option<&'a Grid>,
     start: &'a Grid,
     cell_size: f32,
-    /// Share of the suspended layer that the water holds.
-    muddy: f32,
+    /// Fraction of the suspended layer that is part of the water.
+    suspended_fraction: f32,
     /// Whether the land has risen by itself: then what is higher than at the start was not laid down.
     risen: bool,
 }
@@ -73,8 +73,8 @@ impl<'a> Drawn<'a> {
         let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
         let risen = simulation.ledger.solid.rows.get("fluvial").is_some_and(|row| row.inflow > 0.0);
         let layers = [bedrock, sand, water, suspended];
-        let muddy = 1.0 / simulation.acceleration();
-        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, muddy, risen }
+        let suspended_fraction = 1.0 / simulation.bed_acceleration();
+        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, suspended_fraction, risen }
     }
 
     fn others(&self) -> [Option<&Grid>; 3] {
@@ -82,7 +82,11 @@ impl<'a> Drawn<'a> {
     }
 
     pub(super) fn editions(&self) -> Editions {
-        (self.layers.map(Grid::edition), self.others().map(|map| map.map(Grid::edition)), (self.risen, self.muddy))
+        (
+            self.layers.map(Grid::edition),
+            self.others().map(|map| map.map(Grid::edition)),
+            (self.risen, self.suspended_fraction),
+        )
     }
 
     fn width(&self) -> usize {
@@ -90,8 +94,8 @@ impl<'a> Drawn<'a> {
     }
 
     /// The parts that have changed since the maps were what they were then; none if they are too large.
-    pub(super) fn changed_parts(&self, (layers, others, (risen, muddy)): Editions) -> Option<Vec<URect>> {
-        if (risen, muddy) != (self.risen, self.muddy) {
+    pub(super) fn changed_parts(&self, (layers, others, (risen, suspended_fraction)): Editions) -> Option<Vec<URect>> {
+        if (risen, suspended_fraction) != (self.risen, self.suspended_fraction) {
             return None;
         }
         let tiling = Tiling::new(self.width(), self.layers[0].height());
@@ -192,9 +196,9 @@ impl<'a> Drawn<'a> {
             let ground = bedrock[x] + sand[x];
             let last = match wetness {
                 Some(wetness) if water[x] < STANDS => -wetness[x],
-                _ => suspended[x] * self.muddy,
+                _ => suspended[x] * self.suspended_fraction,
             };
-            let depth = water[x] + suspended[x] * self.muddy;
+            let depth = water[x] + suspended[x] * self.suspended_fraction;
             let depth = lakes.map_or(depth, |levels| depth.max(levels[x] - ground));
             let values = [ground, sand[x], depth, last].map(f32::to_le_bytes);
             write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));

@@ -214,10 +214,11 @@ fn slumping_covers_the_time_that_the_water_covers_unless_it_is_set_apart() {
     let same = |one: f64, other: f64| (one - other).abs() <= 1e-5 * other;
     let long = ("water.dt", "0.05");
     let (water, thermal, clock, followed) = run(&["water", "thermal"], &[long]);
-    let bed = 250.0 * water;
+    let acceleration = f64::from(water::Params::default().acceleration);
+    let bed = acceleration * water;
     assert!(water < 0.9 * stated(0.05) && same(thermal, bed) && same(clock, bed), "{water}, {thermal}, {clock}");
     let (water, thermal, clock, apart) = run(&["water", "thermal"], &[long, ("thermal.own_time", "true")]);
-    assert!(same(thermal, stated(0.02)) && same(clock, 250.0 * water), "{water}, {thermal}, {clock}");
+    assert!(same(thermal, stated(0.02)) && same(clock, acceleration * water), "{water}, {thermal}, {clock}");
     let (none, thermal, clock, alone) = run(&["thermal"], &[("thermal.dt", "0.02")]);
     assert!(none == 0.0 && same(thermal, stated(0.02)) && same(clock, thermal), "{thermal}, {clock}");
     // Rock crumbles by the time: more of it in the longer ticks, whether or not the water is there.
@@ -227,6 +228,7 @@ fn slumping_covers_the_time_that_the_water_covers_unless_it_is_set_apart() {
 #[test]
 fn the_clock_says_what_a_tick_stands_for_where_no_water_runs() {
     let terrain = Terrain::bare(Grid::filled(64, 64, 1.0), 10.0, Edge::Wall);
+    let acceleration = f64::from(water::Params::default().acceleration);
     for (keys, wanted) in [
         // A droplet of 5 cm over a cell; heavy rain brings 1 cm in an hour.
         (["droplets"].as_slice(), 1000.0 * 0.05 / 4096.0 * 360_000.0),
@@ -234,8 +236,7 @@ fn the_clock_says_what_a_tick_stands_for_where_no_water_runs() {
         (["runoff"].as_slice(), 10.0),
         (["thermal"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
         (["droplets", "thermal"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
-        // The bed changes 250 times as fast.
-        (["droplets", "water"].as_slice(), 250.0 * 0.02 * 64.0 * 10.0 / 256.0),
+        (["droplets", "water"].as_slice(), acceleration * 0.02 * 64.0 * 10.0 / 256.0),
     ] {
         let mut simulation = Simulation::new(terrain.clone(), 1);
         enable(&mut simulation, keys);

@@ -66,7 +66,7 @@ fn every_limiter_is_applied_where_it_must_be_and_nowhere_else() {
     let gentle = [mass, ("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
     let (still, light_rain, filled) = (("rain_rate", "0"), ("rain_rate", "0.0001"), ("filled", "true"));
-    let cases: [(&str, &str, &Terrain, LimitedCase<'_>, &Terrain, LimitedCase<'_>); 18] = [
+    let cases: [(&str, &str, &Terrain, LimitedCase<'_>, &Terrain, LimitedCase<'_>); 19] = [
         ("droplets", "steps", &slopes, &[mass, ("dt", "5")], &slopes, &[mass, ("dt", "0.01")]),
         (
             "droplets",
@@ -94,6 +94,7 @@ fn every_limiter_is_applied_where_it_must_be_and_nowhere_else() {
         ("water", "slow ticks", &sea, &[("dt", "0.05")], &lake, &[]),
         ("water", "outflow", &cliff, &[("roughness", "0"), ("dt", "0.05")], &lake, &[still]),
         ("water", "digging", &slopes, &[("sediment_capacity", "3")], &lake, &[still]),
+        ("water", "deposition", &slopes, &[], &slopes, &[("acceleration", "1")]),
         ("water", "outflow", &cliff, &[published], &lake, &[published, still]),
         ("water", "steady state", &slopes, &[filled, ("rain_rate", "0.01")], &slopes, &[filled, light_rain]),
         ("water", "levels", &slopes, &[filled, light_rain, ("roughness", "0")], &plane, &[filled, light_rain]),

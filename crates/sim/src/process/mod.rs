@@ -286,7 +286,7 @@ pub struct Abilities<'a> {
     pub weather: Option<wind::Weather>,
     /// Simulated time in years, if its clock counts years.
     pub years: Option<f64>,
-    /// How many times as fast as the flow alone it changes the bed, if it can: the flow holds the suspended layer divided by that.
+    /// Morphological acceleration, if it has one: its water holds the suspended layer divided by that.
     pub acceleration: Option<f32>,
 }
 

@@ -409,8 +409,8 @@ impl Simulation {
 
     /// Simulated time since the start, in seconds.
     ///
-    /// A tick covers what the bed of the water covers in it, which its acceleration makes longer than the time of the flow; without
-    /// water what slumping covers; without both what the first process that is on says that a tick of it stands for.
+    /// A tick covers the time of the water's bed, that of its flow times its acceleration; without water what slumping covers; without both
+    /// what the first process that is on says that a tick of it stands for.
     pub fn simulated_seconds(&self) -> f64 {
         self.seconds
     }

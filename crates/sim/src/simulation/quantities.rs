@@ -57,8 +57,8 @@ impl Simulation {
         self.enabled_map(Quantity::Wetness)
     }
 
-    /// How many times as fast as the flow alone the water changes the bed: the flow holds the suspended layer divided by that.
-    pub fn acceleration(&self) -> f32 {
+    /// Returns the morphological acceleration of the water, or 1 if it has none: the water holds the suspended layer divided by it.
+    pub fn bed_acceleration(&self) -> f32 {
         let of_slots = |enabled: bool| {
             let mut slots = self.slots.iter().filter(move |slot| slot.enabled == enabled);
             slots.find(|slot| slot.process.info().writes.contains(&Layer::Suspended))

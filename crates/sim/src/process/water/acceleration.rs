@@ -1,9 +1,10 @@
-//! Whether an accelerated bed becomes the same bed sooner, and loses nothing on the way.
+//! Tests of morphological acceleration: equivalence, conservation, rest, and the effect of the defaults on new terrain.
 
 use super::{tests::unaccelerated, *};
 use crate::{
     core::terrain::Source,
     generate::{Generator, TerrainParams, generate},
+    params::{Value, write},
     process::{
         contract::alone,
         land::{Land, fluvial},
@@ -20,18 +21,19 @@ fn fed_slope() -> Terrain {
     terrain
 }
 
-fn set_acceleration(simulation: &mut Simulation, acceleration: f32) {
+fn set(simulation: &mut Simulation, name: &str, value: f64) {
     let [params, _] = simulation.slots[0].process.settings_mut();
-    crate::params::write(params, "acceleration", &crate::params::Value::Number(f64::from(acceleration)));
+    assert!(write(params, name, &Value::Number(value)), "{name}");
 }
 
 #[test]
 fn an_accelerated_bed_is_the_same_bed_sooner() {
-    let bed_after = |acceleration: f32, ticks: usize| {
+    let bed_after = |acceleration: f64, ticks: usize| {
         let params = Params { rain_rate: 0.0, evaporation_rate: 0.0, dt: 2.0, ..unaccelerated() };
         // The river is there before its bed begins to change.
         let mut simulation = alone(Water::with(Params { max_erosion_depth: 0.0, ..params.clone() }), fed_slope(), 2000);
-        simulation.slots[0].process.settings_mut()[0].apply(&Params { acceleration, ..params });
+        set(&mut simulation, "max_erosion_depth", f64::from(params.max_erosion_depth));
+        set(&mut simulation, "acceleration", acceleration);
         (0..ticks).for_each(|_| simulation.tick());
         simulation.terrain.ground()
     };
@@ -49,7 +51,7 @@ fn solids_are_conserved_while_the_acceleration_changes() {
     let terrain = fluvial(96, 2);
     let mut simulation = alone(Water::with(Params { rain_rate: 0.002, ..Params::default() }), terrain, 0);
     for acceleration in [1.0, 300.0, 10.0] {
-        set_acceleration(&mut simulation, acceleration);
+        set(&mut simulation, "acceleration", acceleration);
         (0..150).for_each(|_| simulation.tick());
         let (moved, residual) = (simulation.ledger.solid.rows[INFO.key].moved, simulation.solid_residual());
         assert!(residual.abs() < 1e-6 * moved, "×{acceleration}: {residual} m³ of {moved}");

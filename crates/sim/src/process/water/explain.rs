@@ -18,7 +18,7 @@ const DRY: f32 = 1e-4;
 pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&water.setup, &water.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
-    let (depth, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended) * params.muddy());
+    let (depth, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended) * params.suspended_fraction());
     let (u, v) = water.velocity(terrain).map_or((0.0, 0.0), |[u, v]| (cell.of(&u), cell.of(&v)));
     let square = u * u + v * v;
     let capacity = if params.erodes() { cell.number(setup, |params| params.sediment_capacity) } else { 0.0 };

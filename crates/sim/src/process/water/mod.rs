@@ -80,7 +80,11 @@ pub const INFO: Info = Info {
         },
         Limiter {
             name: "digging",
-            about: "Cells that dug less than the law says, so that none comes to lie far below its lowest neighbour.",
+            about: "Cells that eroded less than the law says, so that none comes to lie far below its lowest neighbour.",
+        },
+        Limiter {
+            name: "deposition",
+            about: "Cells with accelerated beds that deposited less than the law says, so that none rises above its highest neighbour.",
         },
         Limiter {
             name: "steady state",
@@ -168,9 +172,10 @@ struct WaterSums {
     /// Of the published mode alone: what its transport loses, or makes.
     water_lost: f64,
     solid_lost: f64,
-    /// Cells whose outflow or digging was limited.
+    /// Number of cells whose outflow, erosion or deposition was limited.
     held: u64,
     spared: u64,
+    withheld: u64,
 }
 
 impl std::ops::AddAssign for WaterSums {
@@ -185,6 +190,7 @@ impl std::ops::AddAssign for WaterSums {
         self.solid_lost += other.solid_lost;
         self.held += other.held;
         self.spared += other.spared;
+        self.withheld += other.withheld;
     }
 }
 
@@ -197,14 +203,15 @@ struct WaterTallies {
     dried: Tally,
     held: Tally,
     spared: Tally,
+    withheld: Tally,
 }
 
 impl WaterTallies {
     /// Ends a row, which counts or is forgotten.
     #[inline(always)]
     fn end_row(&mut self, counts: bool) {
-        let Self { eroded, laid, rained, dried, held, spared } = self;
-        for tally in [eroded, laid, rained, dried, held, spared] {
+        let Self { eroded, laid, rained, dried, held, spared, withheld } = self;
+        for tally in [eroded, laid, rained, dried, held, spared, withheld] {
             tally.end_row(counts);
         }
     }
@@ -218,6 +225,7 @@ impl WaterTallies {
             evaporated: self.dried.total(),
             held: self.held.total() as u64,
             spared: self.spared.total() as u64,
+            withheld: self.withheld.total() as u64,
             ..WaterSums::default()
         }
     }
@@ -244,7 +252,7 @@ impl Water {
             balance::find(terrain, tick, params, masked.as_ref(), go_on)?;
         let flow = if params.mode == Mode::Corrected { Scheme::Friction(faces) } else { Scheme::Still };
         let mut setup = self.setup.clone();
-        setup.count_limits([0, 0, 0, 0, u64::from(!has_converged), unsolved]);
+        setup.count_limits([0, 0, 0, 0, 0, u64::from(!has_converged), unsolved]);
         Ok((Self { setup, flow, ..*self }, depths, has_converged))
     }
 
@@ -252,7 +260,9 @@ impl Water {
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
         match &self.flow {
             Scheme::Still => None,
-            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain, self.setup.params.muddy())),
+            Scheme::Friction(faces) => {
+                faces.fit(terrain).then(|| faces.velocity(terrain, self.setup.params.suspended_fraction()))
+            }
             Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
         }
     }
@@ -315,12 +325,12 @@ impl Process for Water {
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);
-                self.setup.count_limits([u64::from(self.steps_left - 1), slow, 0, 0, 0, 0]);
+                self.setup.count_limits([u64::from(self.steps_left - 1), slow, 0, 0, 0, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
                 self.setup.elapse(f64::from(seconds));
-                // The other processes change the bed too, so they follow its clock.
-                context.elapsed.get_or_insert(f64::from(seconds / self.setup.params.muddy()));
+                // Other processes change the bed too, so they follow its clock.
+                context.elapsed.get_or_insert(f64::from(seconds * self.setup.params.bed_acceleration()));
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;
@@ -335,7 +345,7 @@ impl Process for Water {
             Stage::Erosion => {
                 let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
-                self.setup.count_limits([0, 0, sums.held, sums.spared, 0, 0]);
+                self.setup.count_limits([0, 0, sums.held, sums.spared, sums.withheld, 0, 0]);
                 self.setup.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {
@@ -365,7 +375,11 @@ impl Process for Water {
     }
 
     fn abilities(&self) -> Abilities<'_> {
-        Abilities { steady: Some(self), acceleration: Some(1.0 / self.setup.params.muddy()), ..Abilities::default() }
+        Abilities {
+            steady: Some(self),
+            acceleration: Some(self.setup.params.bed_acceleration()),
+            ..Abilities::default()
+        }
     }
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {

@@ -54,8 +54,8 @@ pub struct Params {
     /// How fast sediment settles. High drops it at once where water slows; low carries it far.
     #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
     pub deposition_rate: f32,
-    /// How many times as fast the bed changes as the water alone would change it: a second of flow counts for so many. High shapes land
-    /// within seconds; at 1 the bed takes as long as it would.
+    /// Morphological acceleration: factor by which erosion and deposition are multiplied in each step of the flow. High values shape
+    /// terrain within seconds; at 1 the bed and the flow share one clock.
     #[reflect(@knob(1.0..=1000.0).unit("×").symbol("M").source("Roelvink 2006").log().main().only("mode=default"))]
     pub acceleration: f32,
     /// How fast deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High makes rivers rework
@@ -121,9 +121,14 @@ impl Params {
         self.max_erosion_depth > 0.0 || !self.depth_limit
     }
 
-    /// Returns the share of the suspended layer that the water holds.
-    pub(super) fn muddy(&self) -> f32 {
-        if self.mode == Mode::Corrected { 1.0 / self.acceleration } else { 1.0 }
+    /// Returns the morphological acceleration of the mode, which is 1 as published.
+    pub(super) fn bed_acceleration(&self) -> f32 {
+        if self.mode == Mode::Corrected { self.acceleration } else { 1.0 }
+    }
+
+    /// Returns the fraction of the suspended layer that is part of the fluid.
+    pub(super) fn suspended_fraction(&self) -> f32 {
+        1.0 / self.bed_acceleration()
     }
 
     /// Returns the inverse of the depth limit of erosion, in 1/m; 0 without a limit.

@@ -18,8 +18,8 @@ pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
     pub strip: &'a Strip<'layers, LAYERS>,
     pub rain: Rain<'a>,
     pub beyond: Shore<'a>,
-    /// Share of the suspended layer that the fluid holds: 0 for water alone.
-    pub muddy: f32,
+    /// Fraction of the suspended layer that is part of the fluid: 0 for water alone.
+    pub suspended_fraction: f32,
 }
 
 pub(super) const GROUND: usize = 0;
@@ -34,9 +34,10 @@ impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
         let rain = (!uneven).then_some(self.rain.amount);
         let [bedrock, sand, water, suspended] =
             [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &self.strip.row(layer, y)[..width]);
-        let suspended = (self.muddy > 0.0).then_some((suspended, self.muddy));
+        let fraction = self.suspended_fraction;
+        let suspended = (fraction > 0.0).then_some(suspended);
         let (ground, level) = (&mut ground[..width], &mut level[..width]);
-        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, rain, ground, level });
+        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, fraction, rain, ground, level });
     }
 
     #[inline(always)]
@@ -50,7 +51,9 @@ struct SurfaceRow<'a> {
     bedrock: &'a [f32],
     sand: &'a [f32],
     water: &'a [f32],
-    suspended: Option<(&'a [f32], f32)>,
+    suspended: Option<&'a [f32]>,
+    /// Fraction of the suspended layer that is part of the fluid.
+    fraction: f32,
     /// The rain of this step, unless `level` holds it before.
     rain: Option<f32>,
     ground: &'a mut [f32],
@@ -63,8 +66,8 @@ impl RowKernel for SurfaceRow<'_> {
         let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
         let rain = self.rain.map_or_else(|| V::load(self.level, x), V::all);
         let mut fluid = V::load(self.water, x) + rain;
-        if let Some((suspended, share)) = self.suspended {
-            fluid = fluid + V::load(suspended, x) * V::all(share);
+        if let Some(suspended) = self.suspended {
+            fluid = fluid + V::load(suspended, x) * V::all(self.fraction);
         }
         ground.store(self.ground, x);
         (ground + fluid).store(self.level, x);

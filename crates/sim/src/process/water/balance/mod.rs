@@ -224,8 +224,9 @@ impl<'a> Rivers<'a> {
     fn new(land: Land<'a>, supply: Vec<f64>, outlets: &[(usize, f32)]) -> Self {
         let terrain = land.terrain;
         let Terrain { bedrock, sand, suspended, .. } = terrain;
-        let (count, muddy) = (bedrock.len(), land.params.muddy());
-        let ground: Vec<f32> = (0..count).map(|cell| bedrock[cell] + sand[cell] + suspended[cell] * muddy).collect();
+        let (count, suspended_fraction) = (bedrock.len(), land.params.suspended_fraction());
+        let ground: Vec<f32> =
+            (0..count).map(|cell| bedrock[cell] + sand[cell] + suspended[cell] * suspended_fraction).collect();
         let borders = |cell| if terrain.edge == Edge::Open { land.at_border(cell) } else { [false; 4] };
         let ways = Ways::find(Border::of(terrain), &ground, outlets, borders, |cell| land.beyond(cell)[1]);
         let supply = ways.places.iter().map(|place| supply[place.cell as usize]).collect();

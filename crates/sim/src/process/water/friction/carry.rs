@@ -22,8 +22,9 @@ pub(in crate::process::water) const MOST_LOAD: f32 = 0.5;
 /// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
-/// Share of the step to its lowest or highest neighbour by which an accelerated bed sinks or rises at most: so a slope never reverses.
-const GENTLE: f32 = 0.25;
+/// Fraction of the height difference to its lowest or highest neighbour by which an accelerated bed erodes or deposits at most in a step,
+/// so that no slope reverses.
+const STEP_FRACTION: f32 = 0.25;
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
 struct LimitRow<'a> {
@@ -54,9 +55,9 @@ pub(super) struct Bed {
     pub per_push: f32,
     /// One over the depth from which on nothing is eroded; 0 without a limit.
     pub per_depth: f32,
-    /// How many times as fast the bed changes, and the inverse: the share of the suspended layer that the fluid holds.
+    /// Morphological acceleration, and its inverse: the fraction of the suspended layer that is part of the fluid.
     pub acceleration: f32,
-    pub muddy: f32,
+    pub suspended_fraction: f32,
     /// Side of a cell.
     pub size: f32,
     /// Length of the step, in seconds: water that would pass a cell in less is not believed.
@@ -70,7 +71,7 @@ impl Bed {
             per_push: if push > 0.0 { 1.0 / push } else { 0.0 },
             per_depth: params.per_depth(),
             acceleration: params.acceleration,
-            muddy: params.muddy(),
+            suspended_fraction: params.suspended_fraction(),
             size,
             dt,
         }
@@ -87,7 +88,7 @@ pub(super) fn rates(params: &Params, dt: f32) -> [f32; 4] {
 /// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.
 struct MoveRow<'a> {
     dt_over_l: f32,
-    muddy: f32,
+    suspended_fraction: f32,
     /// Square of the speed with which water passes a cell in a step; no more is believed.
     fastest: f32,
     /// Depth of the water; rain of this step; sediment in the water.
@@ -118,7 +119,8 @@ impl RowKernel for MoveRow<'_> {
             V::load(self.loads[2], x),
             V::load(self.loads[3], x),
         );
-        let (half, dt_over_l, muddy) = (V::all(0.5), V::all(self.dt_over_l), V::all(self.muddy));
+        let (half, dt_over_l, suspended_fraction) =
+            (V::all(0.5), V::all(self.dt_over_l), V::all(self.suspended_fraction));
         // What comes in, from both sides and then from above and below: a turned map gives the same sum.
         let inflow = (flux_left - flux_right) + (flux_above - flux_below);
         let load_in = (load_left - load_right) + (load_above - load_below);
@@ -127,9 +129,9 @@ impl RowKernel for MoveRow<'_> {
         self.rained.add(x, wet - water);
         let suspended = V::load(self.suspended, x);
         let s = (suspended + dt_over_l * load_in).positive();
-        let d = (wet + dt_over_l * (inflow - load_in * muddy)).positive();
+        let d = (wet + dt_over_l * (inflow - load_in * suspended_fraction)).positive();
         // Velocity, by the mean of the depths before and after; that of films is not known.
-        let mean = half * ((wet + suspended * muddy) + (d + s * muddy));
+        let mean = half * ((wet + suspended * suspended_fraction) + (d + s * suspended_fraction));
         let scale = half * (mean / (mean * mean + V::all(FILM_SQUARE)));
         let (u, v) = ((flux_left + flux_right) * scale, (flux_above + flux_below) * scale);
         let [water_out, suspended_out, speed_out] = &mut self.out;
@@ -177,7 +179,7 @@ pub(in crate::process::water) fn concentration<V: Cells>(
 impl<N: Number> RowKernel for BedRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let Bed { per_depth, per_push, acceleration, muddy, .. } = self.bed;
+        let Bed { per_depth, per_push, acceleration, suspended_fraction, .. } = self.bed;
         let drag: V = self.rates[4].at::<V>(x) * V::all(per_push);
         let (capacity, suspension): (V, V) = (self.rates[0].at(x), self.rates[1].at(x));
         let (deposition, stays): (V, V) = (self.rates[2].at(x), self.rates[3].at(x));
@@ -192,18 +194,18 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
         let square = V::load(self.moved[2], x);
         let slope = energy_slope(drag, d, square);
-        // As much more of the layer as the bed changes faster.
-        let lacks = concentration(capacity, slope, square, (d, per_depth)) * d - s * V::all(muddy);
+        // In units of the suspended layer.
+        let lacks = concentration(capacity, slope, square, (d, per_depth)) * d - s * V::all(suspended_fraction);
         let deficit = lacks * V::all(acceleration);
         // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
         // and no pit is left when the water has gone.
         let (lowest, highest) = (left.min(right).min(above.min(below)), left.max(right).max(above.max(below)));
-        let (pool, muddy) = (V::all(POOL) * d.min(V::all(DEEP)), V::all(muddy));
+        let (pool, suspended_fraction) = (V::all(POOL) * d.min(V::all(DEEP)), V::all(suspended_fraction));
         let want = deficit.positive();
         let wanted = want * (suspension / (one + suspension));
-        // What the water would do without acceleration is never less.
-        let gentle = V::all(GENTLE) * (here - lowest).positive();
-        let above_lowest = ((here - lowest) + pool).min(gentle.max(want * muddy)).positive();
+        // Never less than without acceleration.
+        let gentle = (V::all(STEP_FRACTION) * (here - lowest).positive()).max(want * suspended_fraction);
+        let above_lowest = ((here - lowest) + pool).min(gentle).positive();
         let loose = wanted.min(above_lowest);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
@@ -215,8 +217,9 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let share = deposition / (one + deposition);
         let falls = (lowest - here).positive().min(s * share);
         let settles = d.if_above(V::all(DRY), ((-deficit).positive() * share).max(falls), s);
-        let room = V::all(GENTLE) * (highest - here).positive();
-        let settles = settles.min(room.max(settles * muddy));
+        let room = (V::all(STEP_FRACTION) * (highest - here).positive()).max(settles * suspended_fraction);
+        self.tallies.withheld.add(x, settles.if_above(room, one, V::all(0.0)));
+        let settles = settles.min(room);
         // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
         // can't take up without getting more than there is stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
@@ -355,7 +358,7 @@ impl Carry {
         let [moved_water, moved_sediment, speed] = &mut self.moved;
         let moves = MoveRow {
             dt_over_l,
-            muddy: bed.muddy,
+            suspended_fraction: bed.suspended_fraction,
             fastest: fastest * fastest,
             water,
             rain: rain.fall(self.border.on_map(y), &mut self.rain),
@@ -380,14 +383,14 @@ impl Carry {
         tallies.end_row(true);
         if edge == Edge::Open {
             let dt_over_l = f64::from(dt_over_l);
-            let muddy = f64::from(bed.muddy);
+            let suspended_fraction = f64::from(bed.suspended_fraction);
             let out = f64::from(x_out[width]) - f64::from(x_out[0]);
             let load = f64::from(self.load_x[width]) - f64::from(self.load_x[0]);
-            self.water_out += dt_over_l * (out - muddy * load);
+            self.water_out += dt_over_l * (out - suspended_fraction * load);
             self.solid_out += dt_over_l * load;
             let mut cross = |fluxes: &[f32], loads: &[f32], sign: f64| {
                 let load = row_sum::<V>(loads);
-                self.water_out += sign * dt_over_l * (row_sum::<V>(fluxes) - muddy * load);
+                self.water_out += sign * dt_over_l * (row_sum::<V>(fluxes) - suspended_fraction * load);
                 self.solid_out += sign * dt_over_l * load;
             };
             if first {

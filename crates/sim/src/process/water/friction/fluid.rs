@@ -17,9 +17,9 @@ use crate::{
 /// Suspended layer per depth of the fluid, and the share of its outflow that a cell can give, row after row.
 pub(super) struct Fluid {
     border: Border,
-    /// Δt/l, and the share of the suspended layer that the fluid holds.
+    /// Δt/l, and the fraction of the suspended layer that is part of the fluid.
     dt_over_l: f32,
-    muddy: f32,
+    suspended_fraction: f32,
     rain: Aligned,
     rows: Ring<2, 3>,
     /// Both beyond an open border.
@@ -40,7 +40,7 @@ impl Fluid {
         Self {
             border,
             dt_over_l: bed.dt / bed.size,
-            muddy: bed.muddy,
+            suspended_fraction: bed.suspended_fraction,
             rain: Aligned::filled(border.width, 0.0),
             rows: Ring::new(border.width, first),
             beyond,
@@ -59,8 +59,11 @@ impl Fluid {
         let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
         let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
         let held = &mut self.held;
-        let &mut Self { dt_over_l, muddy, .. } = self;
-        over_row::<V>(width, FluidRow { dt_over_l, muddy, layers, rain, faces, concentration, limit, held });
+        let &mut Self { dt_over_l, suspended_fraction, .. } = self;
+        over_row::<V>(
+            width,
+            FluidRow { dt_over_l, suspended_fraction, layers, rain, faces, concentration, limit, held },
+        );
         self.held.end_row(counts);
         self.rows.close(self.border.edge, [BEYOND; 2]);
     }
@@ -74,7 +77,7 @@ impl Fluid {
 
 struct FluidRow<'a> {
     dt_over_l: f32,
-    muddy: f32,
+    suspended_fraction: f32,
     /// Water and sediment.
     layers: [&'a [f32]; 2],
     rain: Fallen<'a>,
@@ -95,7 +98,7 @@ impl RowKernel for FluidRow<'_> {
             V::load(self.faces[2], x),
             V::load(self.faces[3], x),
         );
-        let fluid = (water + self.rain.at::<V>(x)) + suspended * V::all(self.muddy);
+        let fluid = (water + self.rain.at::<V>(x)) + suspended * V::all(self.suspended_fraction);
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let wanted = out * V::all(self.dt_over_l);
         let one = V::all(1.0);

@@ -11,11 +11,11 @@
 //! Fluxes and levels lie side by side, as in Stelling & Duinmeijer 2003: each flux takes along the momentum of the face that it comes
 //! from, which neither makes nor loses any. |q| is the whole flow, of both components, so no direction is favoured.
 //!
-//! Morphological acceleration (Roelvink 2006) multiplies what the bed and the water exchange in a step by M. The suspended layer S is the
-//! volume that the bed gave: the fluid holds s = S/M of it, by which it flows and carries; so bed and S together are conserved for every M.
+//! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved.
 //!
-//! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved, and
-//! erosion and deposition change neither the surface nor the ledger.
+//! Morphological acceleration (Roelvink 2006) multiplies erosion and deposition in a step by M. The suspended layer S is the volume that
+//! was eroded and not deposited; the fluid contains S/M of it, which sets its level and its concentration. Bed and S together are
+//! conserved for every M, and with M = 1 erosion and deposition leave the surface where it is.
 
 mod carry;
 mod flow;
@@ -113,11 +113,11 @@ impl Faces {
     }
 
     /// Velocity of the fluid along columns and rows, in metres per second; films that hardly flow have none.
-    pub(super) fn velocity(&self, terrain: &Terrain, muddy: f32) -> [Grid; 2] {
+    pub(super) fn velocity(&self, terrain: &Terrain, suspended_fraction: f32) -> [Grid; 2] {
         let (width, height) = self.size;
         let along = |x: usize, y: usize, first: f32, second: f32| {
             let index = y * width + x;
-            let depth = terrain.water[index] + terrain.suspended[index] * muddy;
+            let depth = terrain.water[index] + terrain.suspended[index] * suspended_fraction;
             0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
         };
         let (faces_x, faces_y) = match &self.seen {
@@ -139,10 +139,10 @@ impl Faces {
     /// Speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
     pub(super) fn fastest_wave(&self, terrain: &Terrain, params: &Params) -> f32 {
         const ROWS: usize = 32;
-        let (height, gravity, muddy) = (self.size.1, params.gravity, params.muddy());
+        let (height, gravity, suspended_fraction) = (self.size.1, params.gravity, params.suspended_fraction());
         let waves = |part: usize| {
             let rows = part * ROWS..((part + 1) * ROWS).min(height);
-            with_vector_unit(Waves { terrain, faces: self, gravity, muddy, rows })
+            with_vector_unit(Waves { terrain, faces: self, gravity, suspended_fraction, rows })
         };
         (0..height.div_ceil(ROWS)).into_par_iter().map(waves).reduce(|| 0.0, f32::max)
     }
@@ -212,7 +212,7 @@ impl RowKernel for WaveRow<'_> {
 /// Ground and level of a row of cells.
 struct LevelRow<'a> {
     layers: [&'a [f32]; 4],
-    muddy: f32,
+    suspended_fraction: f32,
     out: [&'a mut [f32]; 2],
 }
 
@@ -222,7 +222,7 @@ impl RowKernel for LevelRow<'_> {
         let [bedrock, sand, water, suspended] = self.layers.map(|layer| V::load(layer, x));
         let [ground, level] = &mut self.out;
         (bedrock + sand).store(ground, x);
-        (bedrock + sand + (water + suspended * V::all(self.muddy))).store(level, x);
+        (bedrock + sand + (water + suspended * V::all(self.suspended_fraction))).store(level, x);
     }
 }
 
@@ -231,7 +231,7 @@ struct Waves<'a> {
     terrain: &'a Terrain,
     faces: &'a Faces,
     gravity: f32,
-    muddy: f32,
+    suspended_fraction: f32,
     rows: Range<usize>,
 }
 
@@ -240,7 +240,7 @@ impl Pass for Waves<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> f32 {
-        let Self { terrain, faces, gravity, muddy, rows } = self;
+        let Self { terrain, faces, gravity, suspended_fraction, rows } = self;
         let (width, height) = faces.size;
         let mut lines = [0; 2].map(|_| [0; 2].map(|_| vec![0.0; width]));
         let mut most = [0.0; MOST];
@@ -250,7 +250,7 @@ impl Pass for Waves<'_> {
             let Terrain { bedrock, sand, water, suspended, .. } = terrain;
             let layers = [bedrock, sand, water, suspended].map(|layer| &layer[cells.clone()]);
             let [ground, level] = &mut lines[1];
-            over_row::<V>(width, LevelRow { layers, muddy, out: [ground, level] });
+            over_row::<V>(width, LevelRow { layers, suspended_fraction, out: [ground, level] });
             let [[ground_above, level_above], [ground, level]] = &lines;
             if y > rows.start {
                 let flux = &faces.y[cells];
@@ -316,13 +316,19 @@ impl FrictionSweep<'_> {
         let mut flow = Flow::new(border, drive, near.clone());
         let mut fluid = Fluid::new(border, near.start, &bed);
         let mut carry = Carry::new(border, bed);
-        surface.fill_to::<V>(own.start, &Surface { strip: &layers, rain, beyond, muddy: bed.muddy });
+        surface.fill_to::<V>(
+            own.start,
+            &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction },
+        );
         for y in own.start - 3..own.start - 1 {
             flow.look::<V>(y, &surface, &faces);
         }
         // Each stage is a row ahead of the one that needs it.
         for y in own.start - 3..own.end {
-            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: bed.muddy });
+            surface.fill_to::<V>(
+                y + 3,
+                &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction },
+            );
             numbers.next(y + 2);
             flow.look::<V>(y + 2, &surface, &faces);
             flow.along_row::<V>(y + 1, &surface, &numbers);

@@ -175,7 +175,7 @@ impl Pass for PipeSweep<'_> {
         };
         // Each stage is a row ahead of the one that needs it.
         for y in own.start - 2 * MARGIN as isize..own.end {
-            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: 0.0 });
+            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, suspended_fraction: 0.0 });
             if flows.contains(&(y + 2)) {
                 let y = y + 2;
                 let rained = rain.fall(border.on_map(y), &mut rained);
