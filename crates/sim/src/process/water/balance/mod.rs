@@ -185,7 +185,7 @@ pub(super) fn find(
 struct Standing {
     /// In metres.
     level: f64,
-    /// Of the discharge of a cell of a lake, the part that leaves across each face over its shore.
+    /// The part of the discharge that leaves across each face over a bank or shore, or pours over the border.
     spills: [f32; 4],
 }
 
@@ -305,22 +305,21 @@ impl<'a> Rivers<'a> {
                             if behind == NOWHERE { 0.0 } else { flows[behind as usize].momentum[face.number].into() };
                     }
                     let count = faces.len();
-                    if spills && place.in_hollow {
+                    if spills && count > 0 {
                         put_down_spills(place, &ways.places, before, before[at], &mut faces);
                     }
                     let (new, is_exact) =
                         if count == 0 { (ground, true) } else { level(&faces, flux, pull, before[at]) };
                     let new = new.max(ground);
                     let own = &mut own[at - block.start];
-                    if place.in_hollow && count > 0 {
-                        let passes = |face: &Face| face.passes(new, pull);
-                        let sum: f64 = faces.iter().map(passes).sum();
-                        let mut parts = [0.0; 4];
-                        for face in faces.drain(count..).filter(|_| sum > 0.0) {
-                            parts[face.number] = (passes(&face) / sum) as f32;
-                        }
-                        own.spills.iter_mut().zip(parts).for_each(|(old, new)| *old += NEW * (new - *old));
+                    let passes = |face: &Face| face.passes(new, pull);
+                    let sum: f64 = faces.iter().map(passes).sum();
+                    let spills = |(at, face): &(usize, &Face)| *at >= count || place.pours(face.number);
+                    let mut parts = [0.0; 4];
+                    for (_, face) in faces.iter().enumerate().filter(spills).filter(|_| sum > 0.0) {
+                        parts[face.number] = (passes(face) / sum) as f32;
                     }
+                    own.spills.iter_mut().zip(parts).for_each(|(old, new)| *old += NEW * (new - *old));
                     own.level = new;
                     inexact += u64::from(!is_exact);
                     sums[0] += (new - before[at]).abs();
@@ -366,12 +365,12 @@ impl<'a> Rivers<'a> {
     }
 }
 
-/// Adds the faces over a lake's shore behind which water stands clearly lower: it spills over them beside its way out.
+/// Adds the faces over a bank or shore behind which water stands clearly lower: it spills over them beside its way out.
 fn put_down_spills(place: &Place, places: &[Place], levels: &[f64], own: f64, faces: &mut Vec<Face>) {
     for (number, next) in place.beside().filter(|&(face, _)| !place.leaves(face)) {
         let (ground, bed) = (f64::from(place.ground), f64::from(places[next].ground));
         let over = own - bed;
-        if over > 0.0 && bed >= ground && own - levels[next] > CLEARLY * over {
+        if over > 0.0 && bed > ground && own - levels[next] > CLEARLY * over {
             faces.push(Face { number, ground: [ground, bed], level: levels[next], brought: 0.0 });
         }
     }

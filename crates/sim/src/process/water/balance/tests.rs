@@ -3,7 +3,7 @@ use crate::{
     core::terrain::Source,
     generate::{Generator, TerrainParams, generate},
     hydrology::drainage::Drainage,
-    process::{memory::Memory, water::Water},
+    process::{land::fluvial, memory::Memory, water::Water},
     simulation::Simulation,
 };
 
@@ -64,20 +64,29 @@ fn a_range_opens_with_its_rivers_in_place() {
     let mut filled = run(terrain.clone(), rain(1e-4));
     let volume = fill(&mut filled);
     let share = outflow(&mut filled, 20);
-    assert!((0.9..1.05).contains(&share), "{share} of the rain leaves at once");
+    assert!((0.9..1.1).contains(&share), "{share} of the rain leaves at once");
     (0..500).for_each(|_| filled.tick());
     let after = filled.terrain.water_volume();
-    assert!((after / volume - 1.0).abs() < 0.01, "{volume} m³ became {after} m³");
+    assert!((after / volume - 1.0).abs() < 0.03, "{volume} m³ became {after} m³");
     let mut dry = run(terrain, rain(1e-4));
     assert!(outflow(&mut dry, 20) < 0.1, "without it land takes time to fill");
 }
 
 #[test]
+fn as_much_leaves_over_a_border_that_is_not_level() {
+    for (generator, seed) in [(Generator::Valley, 5), (Generator::Valley, 6), (Generator::Range, 7)] {
+        let params = TerrainParams { generator, width: 128, height: 128, cell_size: 20.0, ..Default::default() };
+        let mut run = run(generate(&params, seed), rain(1e-4));
+        fill(&mut run);
+        let share = outflow(&mut run, 20);
+        assert!((0.9..1.1).contains(&share), "{generator:?}: {share} of the rain leaves");
+    }
+}
+
+#[test]
 fn discharge_grows_with_the_land_above_and_large_rivers_are_wet_throughout() {
-    let params =
-        TerrainParams { generator: Generator::Range, width: 160, height: 160, cell_size: 20.0, ..Default::default() };
     for seed in [5, 11] {
-        let terrain = generate(&params, seed);
+        let terrain = fluvial(160, seed);
         let drainage = Drainage::of(&terrain);
         let areas = drainage.areas(|_| 1.0);
         let mut run = run(terrain, rain(1e-4));

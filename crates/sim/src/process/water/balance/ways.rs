@@ -22,14 +22,17 @@ pub(super) struct Place {
     pub(super) parts: [f32; 4],
     /// The faces that its water leaves across, a bit for each. None where a drain swallows what comes.
     leaves: u8,
-    /// Whether it lies lower than the pass that its water leaves over.
-    pub(super) in_hollow: bool,
 }
 
 impl Place {
     /// Whether its water leaves across a face.
     pub(super) fn leaves(&self, face: usize) -> bool {
         self.leaves >> face & 1 == 1
+    }
+
+    /// Whether its water leaves the map across a face behind which the ground lies no lower: by its depth alone, beside falls that take more.
+    pub(super) fn pours(&self, face: usize) -> bool {
+        self.leaves(face) && self.around[face] == NOWHERE && self.parts[face] == 0.0
     }
 
     /// Its faces to other cells, with the places of these.
@@ -63,7 +66,7 @@ impl Ways {
         beyond: impl Fn(usize) -> f32,
     ) -> Self {
         let across_faces = |cell: usize| border.across_faces(cell).into_iter().flatten();
-        let Flood { order, from, levels } = Flood::new(ground, outlets.iter().copied(), across_faces);
+        let Flood { order, from, .. } = Flood::new(ground, outlets.iter().copied(), across_faces);
         let mut turn = vec![0; ground.len()];
         let number = |turn: &mut [u32], order: &[u32]| {
             order.iter().zip(0..).for_each(|(&cell, place)| turn[cell as usize] = place);
@@ -95,7 +98,6 @@ impl Ways {
                 ground: ground[own],
                 parts: parts_of(falls),
                 leaves,
-                in_hollow: from[own] != cell && levels[own] > ground[own],
             }
         };
         Self { places: order.iter().map(place).collect(), steps }
