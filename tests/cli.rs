@@ -25,6 +25,7 @@ use thalweg_sim::{
     params::{Group, Parameter, walk},
     process::catalogue,
     simd::vector_unit::VectorUnit,
+    simulation::grow::RangeParams,
 };
 
 use self::skipped::skipped;
@@ -356,10 +357,10 @@ fn lists_are_complete_and_machine_readable() {
     }
 
     let (terrain, look, water) = (TerrainParams::default(), Look::default(), WaterLook::default());
-    let rivers = RiverParams::default();
+    let (rivers, range) = (RiverParams::default(), RangeParams::default());
     let catalogue = catalogue();
     let mut groups: Vec<Group<'_>> =
-        vec![("terrain", &terrain), ("look", &look), ("water-look", &water), ("rivers", &rivers)];
+        vec![("terrain", &terrain), ("look", &look), ("water-look", &water), ("rivers", &rivers), ("range", &range)];
     groups.extend(catalogue.iter().map(|process| (process.info().key, process.params())));
     let own: Vec<Parameter> = groups.into_iter().flat_map(walk).collect();
     let listed = rows("params", "key");

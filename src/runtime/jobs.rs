@@ -303,13 +303,12 @@ impl Task {
                         let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
                         // Made anew when the last one was taken.
                         if sheet.is_none() {
-                            let layers = [&growth.terrain.bedrock, &growth.terrain.sand];
-                            *sheet = Some(layers.map(|layer| layer.resampled(size.0, size.1)));
+                            *sheet = Some(growth.layers().map(|layer| layer.resampled(size.0, size.1)));
                         }
                         !progress.is_cancelled()
                     });
                     match end.map_err(|unfit| Error::unfit(&title, unfit))? {
-                        GrowthEnd::Mature => {}
+                        GrowthEnd::Grown => {}
                         GrowthEnd::StillRising => mature = false,
                         GrowthEnd::Cancelled => {
                             return Err(Error::input(&title, "growing was cancelled", "let it finish"));

@@ -133,6 +133,11 @@ impl OpenStroke {
             let mut unkept = Patch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
             let size = (simulation.terrain.width(), simulation.terrain.height());
+            // Where all land rises alike, the fastest uplift could not be seen.
+            let is_lost = self.tool == Tool::Uplift && !self.inverted && brush.uplift >= 1.0;
+            if first && is_lost && simulation.terrain.uplift.is_none() {
+                simulation.clear_uplift(patch);
+            }
             for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
                 let copies = way.copied.as_ref().map(|(_, away, lower)| (*away, *lower));
                 let relief = way.copied.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);

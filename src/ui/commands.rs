@@ -274,8 +274,8 @@ fn run(table: &mut MenuPart<'_>) {
     let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
     table.add(icon::ERASER, "Restart unshaped", bare, &[], RunCommand::RestartUnshaped);
     let seed = "Begins again with the next seed; what was is kept for undo.";
-    let grow = "Lets mountains rise and rivers cut them until the two are in balance, as set in Uplift and rivers. Undo brings \
-        back what was there.";
+    let grow = "Replaces the ground by a range of the relief, ruggedness and age that the panel Mountain range asks for. It \
+        rises where the map of uplift lets it; erodibility and diffusivity of Uplift and rivers follow from it.";
     table.add(icon::MOUNTAINS, "Grow a range", grow, &[], RunCommand::Grow);
     table.add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], RunCommand::NewSeed);
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::runtime::{Command, FileCommand, amount::length};
 use thalweg_scene::{
     io::{
-        Budget, NewLand,
+        Activity, Budget, NewLand,
         preset::{PRESETS, Preset},
     },
     settings::Units,
@@ -107,9 +107,21 @@ impl LandDialog {
                 .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
         });
         let land = &mut self.land;
-        if let Some(text) = fit(&mut land.terrain, self.metres, self.cells, units(ui)) {
+        let mut said = None;
+        land.resize(|terrain| said = fit(terrain, self.metres, self.cells, units(ui)));
+        if let Some(text) = said {
             ui.label(RichText::new(text).small().color(style::WARNING));
         }
+        row(ui, "What happens", "Enables processes, with values that work at this extent.", |ui| {
+            let choice = egui::ComboBox::from_id_salt("activity").width(style::CHOICE_WIDTH);
+            let shown = choice.selected_text(land.activity.title()).show_ui(ui, |ui| {
+                access::begin_list(ui);
+                for (activity, title) in Activity::ALL {
+                    access::list_choice(ui, &mut land.activity, activity, title);
+                }
+            });
+            shown.response
+        });
         row(ui, "Seed", "The same seed always gives exactly the same land.", |ui| {
             Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
         });
@@ -131,16 +143,6 @@ impl LandDialog {
         for (name, value) in some_of_group_ui(ui, ("terrain", &shown), ("terrain", &fresh), false, wanted) {
             write(&mut land.terrain, name, &value);
         }
-        ui.separator();
-        ui.label("What runs on it");
-        ui.horizontal_wrapped(|ui| {
-            for (key, title) in NewLand::all_processes() {
-                let mut on = land.processes.contains(&key);
-                if ui.checkbox(&mut on, title).changed() {
-                    land.switch(key, on);
-                }
-            }
-        });
     }
 }
 

@@ -33,6 +33,7 @@ pub mod presentation;
 pub mod presenter;
 mod probes;
 mod process;
+mod range;
 mod readout;
 mod repaint;
 mod rivers;

@@ -71,11 +71,12 @@ fn parameters(state: &PanelState<'_>) -> Vec<Row> {
         },
         command: WindowCommand::Seek(parameter.path).into(),
     };
-    let groups: [(&str, Group<'_>); 5] = [
+    let groups: [(&str, Group<'_>); 6] = [
         ("Terrain", ("terrain", &session.terrain)),
         ("Light and colour", ("look", &session.look)),
         ("Water look", ("water-look", &session.water_look)),
         ("Rivers", ("rivers", &session.rivers)),
+        ("Mountain range", ("range", &session.range)),
         ("Settings", ("settings", &state.preferences.settings)),
     ];
     let slots = session.simulation.slots.iter().map(|slot| (slot.process.info(), slot.process.params()));

@@ -7,7 +7,7 @@ use super::{
     menu::menu_ui,
     overlay,
     panel::Panel,
-    probes, process, rivers, run, section, seek, springs, statistics, style, terrain,
+    probes, process, range, rivers, run, section, seek, springs, statistics, style, terrain,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
@@ -15,11 +15,12 @@ use super::{
 use crate::runtime::{Command, Workspace};
 
 /// All panels, from the top.
-pub const PANELS: [Panel; 18] = [
+pub const PANELS: [Panel; 19] = [
     run::PANEL,
     learn::PANEL,
     brush::PANEL,
     terrain::PANEL,
+    range::PANEL,
     process::PANEL,
     springs::PANEL,
     mask::PANEL,
@@ -37,8 +38,8 @@ pub const PANELS: [Panel; 18] = [
 ];
 
 /// Panels that a lesson puts away: it has the sliders that it leaves to the student.
-const NOT_IN_LESSONS: [Panel; 7] =
-    [brush::PANEL, terrain::PANEL, process::PANEL, springs::PANEL, mask::PANEL, look::LIGHT, look::WATER];
+const NOT_IN_LESSONS: [Panel; 8] =
+    [brush::PANEL, terrain::PANEL, range::PANEL, process::PANEL, springs::PANEL, mask::PANEL, look::LIGHT, look::WATER];
 
 /// Whether a panel is seen now.
 fn is_seen(panel: &Panel, state: &PanelState<'_>) -> bool {

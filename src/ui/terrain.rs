@@ -85,19 +85,25 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     commands
 }
 
-/// Land that drains: a grown range, outlets for hollows, or lakes in them.
-fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
+/// Draws buttons of commands that work on the whole terrain. Returns those that were clicked.
+pub(super) fn buttons_ui(ui: &mut Ui, state: &PanelState<'_>, wanted: &[Command]) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
-        let edits = [EditCommand::FillLakes, EditCommand::FillRivers].map(Command::from);
-        for command in [Command::from(RunCommand::Grow)].into_iter().chain(edits) {
-            let Some(entry) = commands::table().iter().find(|entry| entry.command == command) else { continue };
+        for entry in
+            wanted.iter().filter_map(|command| commands::table().iter().find(|entry| entry.command == *command))
+        {
             let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
             if ui.add_enabled(!state.held(), button).on_hover_text(&entry.about).clicked() {
-                asked.push(command);
+                asked.push(entry.command.clone());
             }
         }
     });
+    asked
+}
+
+/// Draws what drains the land: outlets carved from depressions, or lakes and rivers in them.
+fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
+    let mut asked = buttons_ui(ui, state, &[EditCommand::FillLakes, EditCommand::FillRivers].map(Command::from));
     ui.horizontal_wrapped(|ui| {
         let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
         if ui.button("Carve outlets").on_hover_text(help).clicked() {

@@ -308,7 +308,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     });
     bar.finish_and_clear();
     match grown {
-        Ok(GrowthEnd::Mature) => Ok(()),
+        Ok(GrowthEnd::Grown) => Ok(()),
         Ok(GrowthEnd::StillRising) => {
             tell(&format!("warning: {}: the range is not mature: uplift still exceeds erosion", session.name));
             Ok(())

@@ -182,7 +182,7 @@ impl Runtime<'_> {
                 let (low, high) = self.live.chosen().simulation.terrain.ground().min_max();
                 let height = length(self.preferences.settings.units, f64::from(high - low), 0);
                 let text = if mature {
-                    format!("A range has grown to {height}; low erodibility makes it higher.")
+                    format!("A range has grown to {height}.")
                 } else {
                     format!("A range has grown to {height} and is not mature: uplift still exceeds erosion.")
                 };

@@ -21,6 +21,11 @@ impl Runtime<'_> {
             RunCommand::TogglePlay => {
                 self.transport.playing = !self.transport.playing;
                 self.transport.due = 0.0;
+                let idle = |session: &Session| session.simulation.slots.iter().all(|slot| !slot.enabled);
+                if self.transport.playing && self.live.all().iter().all(idle) {
+                    let text = "No process is enabled, so nothing will change. Enable one in its panel on the right.";
+                    self.notices.tell(Level::Info, text);
+                }
             }
             RunCommand::Step(ticks) => {
                 // What playing still owed is not asked for now.

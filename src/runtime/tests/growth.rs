@@ -93,6 +93,26 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
 }
 
 #[test]
+fn play_says_so_where_no_process_is_enabled() {
+    let mut app = app();
+    let enabled = app.world().resource::<Live>().chosen().simulation.slots.iter().filter(|slot| slot.enabled);
+    let keys: Vec<&'static str> = enabled.map(|slot| slot.process.info().key).collect();
+    assert!(!keys.is_empty());
+    let says = |app: &mut App| {
+        send(app, RunCommand::TogglePlay);
+        app.update();
+        notices(app).iter().any(|text| text.contains("No process is enabled"))
+    };
+    assert!(!says(&mut app));
+    send(&mut app, RunCommand::TogglePlay);
+    for key in keys {
+        send(&mut app, EditCommand::Enable(key, false));
+    }
+    app.update();
+    assert!(says(&mut app));
+}
+
+#[test]
 fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     let mut app = app();
     // A crater in the hill.

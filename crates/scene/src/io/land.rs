@@ -10,11 +10,66 @@ use crate::{
 use thalweg_sim::{
     generate::{Generator, TerrainParams},
     params,
-    process::catalogue,
+    simulation::grow::typical_relief,
 };
 
 /// The scene whose parameters a new land begins with, so that the command line can tell what is different.
 const BASE: &str = "round-hill";
+
+/// Thickness of the sand on a land for the wind that has none, in metres.
+const SAND: f32 = 4.0;
+
+/// What happens on a new land: processes that are enabled, with values that work at its extent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Activity {
+    /// Droplets gather in rivers and cut gullies.
+    #[default]
+    Rain,
+    /// Heavy rain runs off in a sheet that gathers in torrents.
+    Flood,
+    /// Wind drives sand.
+    Wind,
+    /// Mountains rise and rivers cut them.
+    Uplift,
+    /// No process is enabled.
+    Nothing,
+}
+
+impl Activity {
+    /// All of them, with their titles.
+    pub const ALL: [(Self, &str); 5] = [
+        (Self::Rain, "Rain and rivers"),
+        (Self::Flood, "Flood"),
+        (Self::Wind, "Desert wind"),
+        (Self::Uplift, "Rising mountains"),
+        (Self::Nothing, "Nothing yet"),
+    ];
+
+    /// Returns its title.
+    pub fn title(self) -> &'static str {
+        Self::ALL.iter().find(|(activity, _)| *activity == self).map_or("", |(_, title)| title)
+    }
+
+    /// Keys of the processes that it enables.
+    pub fn processes(self) -> &'static [&'static str] {
+        match self {
+            Self::Rain => &["droplets"],
+            Self::Flood => &["water", "thermal"],
+            Self::Wind => &["wind"],
+            Self::Uplift => &["fluvial"],
+            Self::Nothing => &[],
+        }
+    }
+
+    /// Names of the built-in presets that it sets.
+    fn presets(self) -> &'static [&'static str] {
+        match self {
+            Self::Flood => &["water-flash-flood"],
+            Self::Wind => &["wind-transverse-dunes"],
+            Self::Rain | Self::Uplift | Self::Nothing => &[],
+        }
+    }
+}
 
 /// What a new land is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,20 +78,17 @@ pub struct NewLand {
     pub terrain: TerrainParams,
     /// The same seed gives the same land.
     pub seed: u64,
-    /// Keys of the processes that run.
-    pub processes: Vec<&'static str>,
+    /// What happens on it.
+    pub activity: Activity,
     /// Name of the built-in preset of its colours.
     pub palette: &'static str,
 }
 
 impl Default for NewLand {
     fn default() -> Self {
-        Self {
-            terrain: TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() },
-            seed: 1,
-            processes: vec!["droplets"],
-            palette: "palette-alpine",
-        }
+        let mut terrain = TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() };
+        terrain.relief = typical_relief(extent(&terrain)).round() as f32;
+        Self { terrain, seed: 1, activity: Activity::default(), palette: "palette-alpine" }
     }
 }
 
@@ -48,7 +100,7 @@ impl NewLand {
     pub fn bytes(&self) -> u64 {
         let mut outline = Session::small(Self::TITLE, self.seed, Default::default());
         outline.terrain = self.terrain.clone();
-        outline.enable(&self.processes);
+        outline.enable(self.activity.processes());
         outline.bytes()
     }
 
@@ -68,27 +120,47 @@ impl NewLand {
         if let Some(palette) = Preset::built_in(self.palette) {
             palette.apply(&mut session, Path::new(self.palette))?;
         }
-        session.enable(&self.processes);
+        session.enable(self.activity.processes());
+        for name in self.activity.presets() {
+            if let Some(preset) = Preset::built_in(name) {
+                preset.apply(&mut session, Path::new(name))?;
+            }
+        }
+        if self.activity == Activity::Wind && session.terrain.sand == 0.0 && !session.terrain.loose {
+            session.terrain.sand = SAND;
+        }
         Self::TITLE.clone_into(&mut session.title);
         "new-land".clone_into(&mut session.name);
         session.about.clear();
         session.restart(self.seed);
+        if self.activity == Activity::Uplift {
+            let range = session.range.clone();
+            session.simulation.tune_uplift(&range);
+        }
         Ok(session)
     }
 
-    /// Key and name of every process that can run on it.
-    pub fn all_processes() -> Vec<(&'static str, &'static str)> {
-        catalogue().iter().map(|process| (process.info().key, process.info().title)).collect()
+    /// Changes the extent and the number of cells as `change` does. Relief and thickness of strata follow the extent, in the ratio that
+    /// they have to the relief of real ranges.
+    pub fn resize(&mut self, change: impl FnOnce(&mut TerrainParams)) {
+        let before = typical_relief(extent(&self.terrain));
+        change(&mut self.terrain);
+        let factor = (typical_relief(extent(&self.terrain)) / before) as f32;
+        for (name, value) in
+            [("relief", &mut self.terrain.relief), ("strata_thickness", &mut self.terrain.strata_thickness)]
+        {
+            let declared = params::walk(("terrain", &TerrainParams::default()));
+            let knob = declared.into_iter().find(|parameter| parameter.name == name).map(|parameter| parameter.knob);
+            if let Some(knob) = knob {
+                *value = (*value * factor).clamp(knob.min as f32, knob.max as f32);
+            }
+        }
     }
+}
 
-    /// Lets a process run on it, and none that it stands for; or lets it rest.
-    pub fn switch(&mut self, key: &'static str, on: bool) {
-        let all = catalogue();
-        let info = |key: &str| all.iter().map(|process| process.info()).find(|info| info.key == key);
-        let replaces = |other: &str| info(key).zip(info(other)).is_some_and(|(own, other)| own.replaces(other));
-        self.processes.retain(|other| *other != key && !(on && replaces(other)));
-        self.processes.extend(on.then_some(key));
-    }
+/// Shorter side, in metres.
+fn extent(terrain: &TerrainParams) -> f64 {
+    f64::from(terrain.width.min(terrain.height)) * f64::from(terrain.cell_size)
 }
 
 #[cfg(test)]
@@ -106,30 +178,42 @@ mod tests {
             sand: 2.0,
             ..TerrainParams::default()
         };
-        let land = NewLand { terrain, seed: 7, processes: vec!["water", "wind"], palette: "palette-desert" };
+        let land = NewLand { terrain, seed: 7, activity: Activity::Flood, palette: "palette-desert" };
         let session = land.open().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((session.terrain.clone(), session.simulation.seed()), (land.terrain.clone(), 7));
         let enabled: Vec<&str> =
             session.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key()).collect();
-        assert_eq!(enabled, land.processes);
+        assert_eq!(enabled, land.activity.processes());
         let now = &session.simulation.terrain;
         assert_eq!((now.width(), now.height(), now.cell_size), (80, 48, 25.0));
         let (low, high) = now.bedrock.min_max();
         assert!((high - low - 900.0).abs() < 1e-2 && now.sand.iter().all(|sand| *sand == 2.0));
         let words = session.command_line();
         for word in
-            ["--size 80x48", "terrain.generator=ridged", "terrain.relief=900", "--seed 7", "--enable 'water,wind'"]
+            ["--size 80x48", "terrain.generator=ridged", "terrain.relief=900", "--seed 7", "--enable 'water,thermal'"]
         {
             assert!(words.contains(word), "{word} is not in {words}");
         }
         assert_eq!(session.look.flat_color, [0.66, 0.54, 0.36]);
         assert!(land.bytes() >= 80 * 48 * 4);
         assert_eq!(session.name, "new-land");
-        // One kind of rain takes the place of the other.
-        let mut land = land;
-        land.switch("runoff", true);
-        assert_eq!(land.processes, ["wind", "runoff"]);
-        land.switch("runoff", false);
-        assert_eq!(land.processes, ["wind"]);
+    }
+    #[test]
+    fn every_activity_has_values_that_work_at_the_extent() {
+        for (activity, title) in Activity::ALL {
+            for cell_size in [2.0, 40.0, 500.0] {
+                let mut land = NewLand { activity, ..NewLand::default() };
+                land.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (64, 64, cell_size));
+                let ratio = f64::from(land.terrain.relief) / typical_relief(64.0 * f64::from(cell_size));
+                assert!((ratio - 1.0).abs() < 0.01, "{title}, {cell_size} m: relief of {} m", land.terrain.relief);
+                let mut session = land.open().unwrap_or_else(|error| panic!("{error}"));
+                let before = session.simulation.terrain.ground();
+                (0..60).for_each(|_| session.simulation.tick());
+                let after = session.simulation.terrain.ground();
+                let most = before.iter().zip(after.iter()).map(|(one, other)| (one - other).abs()).fold(0.0, f32::max);
+                let moves = activity != Activity::Nothing;
+                assert_eq!(most > 1e-3 * land.terrain.relief.min(10.0), moves, "{title}, {cell_size} m: {most} m");
+            }
+        }
     }
 }

@@ -46,7 +46,7 @@ pub use self::{
     asc::write_asc,
     budget::{Budget, SaidBy},
     exr::write_exr,
-    land::NewLand,
+    land::{Activity, NewLand},
     pixels::Pixels,
     png::{picture_of, write_picture, write_png8, write_png16},
     progress::JobProgress,

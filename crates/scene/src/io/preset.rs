@@ -18,10 +18,11 @@ macro_rules! built_in {
 }
 
 /// The presets compiled into the program: name and RON text.
-const BUILT_IN: [(&str, &str); 21] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
+const BUILT_IN: [(&str, &str); 28] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
 "palette-desert" "palette-tropics" "palette-clay" "palette-hypsometric" "palette-satellite-alps"
 "palette-satellite-atlas" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
-"droplets-1998" "water-2011" "thermal-2011" };
+"droplets-1998" "water-gentle-rain" "water-snowmelt-river" "water-flash-flood" "water-2011" "wind-transverse-dunes" "wind-barchans"
+"wind-linear-dunes" "wind-star-dunes" "thermal-2011" };
 
 /// The presets that come with the program, by name. Each is about one process, or about light and colour.
 pub static PRESETS: LazyLock<Vec<(&'static str, Preset)>> = LazyLock::new(|| {

@@ -82,7 +82,7 @@ pub fn page(settings: Group<'_>) -> String {
     groups.extend(beside);
     // The land, then what happens to it, then how it looks, and last what belongs to the hand and to the person.
     groups.sort_by_key(|(group, _)| match *group {
-        "terrain" => 0,
+        "terrain" | "range" => 0,
         "look" | "water-look" | "rivers" => 2,
         "brush" | "selection" => 3,
         "settings" => 4,

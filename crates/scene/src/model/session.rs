@@ -19,7 +19,7 @@ use thalweg_sim::{
     process::{Process, water::BYTES_TO_FILL},
     simulation::{
         Simulation,
-        grow::{Growth, GrowthEnd},
+        grow::{Growth, GrowthEnd, RangeParams},
     },
 };
 
@@ -80,6 +80,8 @@ pub struct Session {
     pub water_look: WaterLook,
     /// Where rivers begin, and how wide and deep they are.
     pub rivers: RiverParams,
+    /// Range that [`Self::grow`] makes.
+    pub range: RangeParams,
     /// The imported map, if the terrain is not generated.
     pub heightmap: Option<Arc<Heightmap>>,
     /// Imported layers, which stand for the generated ones, each of any size.
@@ -133,6 +135,7 @@ impl Session {
             look: Look::default(),
             water_look: WaterLook::default(),
             rivers: RiverParams::default(),
+            range: RangeParams::default(),
             heightmap: None,
             maps: BTreeMap::new(),
             sources: Vec::new(),
@@ -298,6 +301,7 @@ impl Session {
             ("look", &self.look),
             ("water-look", &self.water_look),
             ("rivers", &self.rivers),
+            ("range", &self.range),
         ];
         groups.extend(self.simulation.groups());
         groups
@@ -310,6 +314,7 @@ impl Session {
             ("look", &mut self.look),
             ("water-look", &mut self.water_look),
             ("rivers", &mut self.rivers),
+            ("range", &mut self.range),
         ];
         groups.extend(self.simulation.groups_mut());
         groups
@@ -415,12 +420,12 @@ impl Session {
         self.note_rises();
     }
 
-    /// Grows a range in the place of the ground, as shaped by hand: see [`Simulation::grow_range`].
+    /// Grows the range of [`Self::range`] in the place of the ground, as shaped by hand: see [`Simulation::grow_range`].
     ///
     /// # Errors
     /// Nothing rises.
     pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<GrowthEnd, Unfit> {
-        let end = self.simulation.grow_range(show)?;
+        let end = self.simulation.grow_range(&self.range, show)?;
         if end != GrowthEnd::Cancelled {
             self.origin.edited = true;
             self.note_shape();

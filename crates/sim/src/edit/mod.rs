@@ -11,6 +11,7 @@ mod stroke;
 #[cfg(test)]
 mod tests;
 
+use self::area::Area;
 pub use self::{
     brush::{Brush, Falloff, Pen, Symmetry, Tool},
     dab::Dab,
@@ -28,6 +29,13 @@ use crate::core::{
     grid::Grid,
     terrain::{Layer, Matter, Terrain},
 };
+
+/// Sets a layer to 0 everywhere. What it was before is kept in `patch`.
+pub(crate) fn clear(terrain: &mut Terrain, layer: Layer, patch: &mut Patch) {
+    let whole = Area::new(terrain, [0.0, 0.0], (terrain.width() + terrain.height()) as f32);
+    patch.keep(terrain, &[layer], &whole);
+    terrain.layer_mut(layer).fill(0.0);
+}
 
 /// The layers that a process which keeps off the mask leaves alone there.
 pub(crate) fn masked(terrain: &Terrain) -> Vec<(Layer, Grid)> {

@@ -378,6 +378,21 @@ fn what_the_mask_holds_is_left_alone() {
 }
 
 #[test]
+fn uplift_that_is_painted_on_uniform_uplift_is_seen_and_undone() {
+    let mut simulation = ground(Edge::Open);
+    let mut patch = Patch::default();
+    simulation.clear_uplift(&mut patch);
+    simulation.dab(Tool::Uplift, &brush(Tool::Uplift), dab([32.0, 32.0]), None, &mut patch);
+    let uplift = |simulation: &Simulation| simulation.terrain.layer_or_empty(Layer::Uplift);
+    let painted = uplift(&simulation);
+    assert!(painted.at(32, 32) > 0.0 && painted.at(0, 0) == 0.0 && painted.at(SIDE - 1, SIDE - 1) == 0.0);
+    simulation.exchange(&mut patch);
+    assert_eq!(uplift(&simulation).min_max(), (1.0, 1.0));
+    simulation.exchange(&mut patch);
+    assert_eq!(uplift(&simulation), painted);
+}
+
+#[test]
 fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
     let mut simulation = ground(Edge::Wrap);
     simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([0.0, 10.0]), None, &mut Patch::default());

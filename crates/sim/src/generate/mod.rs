@@ -32,6 +32,9 @@ use frame::Frame;
 pub use softness::softness_map;
 pub use uplift::{Uplift, uplift_map};
 
+/// Thickness of a sheet of sand that has none of its own, in metres.
+const SHEET: f32 = 4.0;
+
 /// Source of the default terrain.
 const D1: &str = "SimpleErosion (McDonald 2020)";
 /// Source of the Gaussian midpoints and of the softness map.
@@ -75,6 +78,8 @@ pub enum Generator {
     FloodPlain,
     /// A range that rivers have cut while it rose, and that they drain over the map's edge: it has no hollows.
     Range,
+    /// Level bedrock at 0, bare unless `sand` covers it.
+    Flat,
     /// One inclined plane, from 0 at the left border to the relief at the right.
     Plane,
     /// Two level halves, 0 on the left and the relief on the right, joined by a slope two feature sizes wide.
@@ -93,7 +98,7 @@ pub enum Generator {
     Crater,
     /// A valley along y, closed by a wall across its middle. Its floor rises behind the wall, so that a lake can stand.
     Dam,
-    /// Level bedrock at 0 under a level sheet of sand; `sand` alone is its thickness, and without sand it is bare.
+    /// Level bedrock at 0 under a level sheet of sand as thick as `sand`, or 4 m where that is 0.
     SandSheet,
     /// Two walled basins with their floor at 0, joined by a gap as wide as the feature size. The walls are the relief.
     TwoVessels,
@@ -281,7 +286,8 @@ pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
     if params.loose {
         std::mem::swap(&mut terrain.bedrock, &mut terrain.sand);
     }
-    terrain.spread_sand(params.sand);
+    let sheet = params.generator == Generator::SandSheet && params.sand == 0.0;
+    terrain.spread_sand(if sheet { SHEET } else { params.sand });
     terrain
 }
 

@@ -4,20 +4,19 @@ use super::{TerrainParams, Uplift, uplift_map};
 use crate::{
     core::{grid::Grid, terrain::Terrain},
     process::fluvial::Params,
-    simulation::grow::grow,
+    simulation::grow::{RangeParams, grow},
 };
 
-/// Length of the map's shorter side on which the range grows, in metres: its forms depend on it, its relief is what is asked for.
-const LENGTH: f32 = 7680.0;
-/// How fast land rises where it rises slowest, as a share of its fastest rise: each seed has its own highlands.
+/// How fast land rises where it rises slowest, as a fraction of its fastest rise: each seed has its own highlands.
 const SLOWEST: f32 = 0.1;
 
-/// Heights of a mature range that drains over the map's edge as its `edge` says, of any scale; the caller normalises them.
+/// Heights of a mature range of this relief that drains over the map's edge as its `edge` says.
 pub(super) fn heights(params: &TerrainParams, (width, height): (usize, usize), seed: u64) -> Grid {
-    let flat = Grid::filled(width, height, 0.0);
-    let mut terrain = Terrain::bare(flat, LENGTH / width.min(height) as f32, params.edge);
+    let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), params.cell_size, params.edge);
     let mut uplift = uplift_map(Uplift::Patches, width, height, seed);
     uplift.iter_mut().for_each(|share| *share = SLOWEST + (1.0 - SLOWEST) * *share);
     terrain.uplift = Some(uplift);
-    grow(&terrain, &Params::default(), seed, |_| true).map_or(terrain.bedrock, |range| range.terrain.ground())
+    let range = RangeParams { relief: params.relief, ..RangeParams::default() };
+    let grown = grow(&terrain, &Params::default(), &range, seed, |_| true);
+    grown.map_or(terrain.bedrock, |range| range.terrain.ground())
 }

@@ -25,7 +25,8 @@ fn params(generator: Generator, (width, height): (u32, u32)) -> TerrainParams {
 fn all() -> impl Iterator<Item = Generator> {
     use Generator::*;
     let fields = [
-        Plateau, FloodPlain, Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill,
+        Plateau, FloodPlain, Flat, Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels,
+        Hill,
     ];
     RANDOM.into_iter().chain(fields)
 }
@@ -134,11 +135,13 @@ fn random_ground_is_as_steep_along_x_as_along_y() {
 
 #[test]
 fn sand_lies_on_the_bedrock_and_belongs_to_the_start() {
-    for generator in [Generator::SandSheet, Generator::Perlin] {
+    let bare = |generator| generate(&params(generator, (40, 40)), 1).sand.min_max();
+    assert_eq!((bare(Generator::SandSheet), bare(Generator::Flat)), ((4.0, 4.0), (0.0, 0.0)));
+    for generator in [Generator::SandSheet, Generator::Flat, Generator::Perlin] {
         let terrain = generate(&TerrainParams { sand: 3.0, ..params(generator, (40, 40)) }, 1);
         assert!(terrain.sand.iter().all(|&sand| sand == 3.0));
         assert_eq!(terrain.start, terrain.ground());
-        assert_eq!(generator == Generator::SandSheet, terrain.bedrock.iter().all(|&height| height == 0.0));
+        assert_eq!(generator != Generator::Perlin, terrain.bedrock.iter().all(|&height| height == 0.0));
     }
 }
 
@@ -175,9 +178,9 @@ fn parameters_act_where_they_say_that_they_do() {
                     assert!(write(&mut changed, parameter.name, &Value::Number(end)));
                     layers(&changed) != before
                 });
-                // A flat sheet has no relief.
-                let flat =
-                    generator == Generator::SandSheet && ["relief", "strata_thickness"].contains(&parameter.name);
+                // Level ground has no relief.
+                let is_level = matches!(generator, Generator::Flat | Generator::SandSheet);
+                let flat = is_level && ["relief", "strata_thickness"].contains(&parameter.name);
                 let acts = parameter.knob.idle(&group).is_none() && !flat;
                 assert_eq!(changes, acts, "{} with {generator:?} and {softness:?}", parameter.name);
             }

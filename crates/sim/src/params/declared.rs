@@ -23,7 +23,7 @@ pub fn assert_declared(group: &'static str, fields: &mut dyn Struct) {
             let known = |value: &&str| parse(asked, value).is_ok_and(|parsed| parsed.to_string() == **value);
             assert!(values.iter().all(known), "{path} depends on a value that {name} cannot have");
         }
-        assert!(!parameter.knob.log || parameter.knob.min > 0.0, "{path} is logarithmic from {}", parameter.knob.min);
+        assert!(!parameter.knob.log || parameter.knob.min >= 0.0, "{path} is logarithmic from {}", parameter.knob.min);
         let value = parse(parameter, &parameter.value.to_string());
         assert_eq!(value.as_ref(), Ok(&parameter.value), "{path}: its default does not come back or is out of range");
         if let Value::Number(_) = parameter.value {

@@ -27,7 +27,8 @@ fn random_value(parameter: &Parameter, stream: &mut Stream) -> String {
                 1 => 1.0,
                 _ => f64::from(stream.unit()),
             };
-            let value = if parameter.knob.log { min * (max / min).powf(part) } else { min + (max - min) * part };
+            let value =
+                if parameter.knob.log && min > 0.0 { min * (max / min).powf(part) } else { min + (max - min) * part };
             let value = if parameter.whole { value.round() } else { value };
             value.clamp(min, max).to_string()
         }

@@ -554,6 +554,7 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
     let mut terrain = TerrainParams::default();
     params::assert_declared("terrain", &mut terrain);
     params::assert_declared("rivers", &mut crate::hydrology::network::RiverParams::default());
+    params::assert_declared("range", &mut crate::simulation::grow::RangeParams::default());
     for mut process in processes() {
         let (info, [params, factors]) = (process.info(), process.settings_mut());
         params::assert_declared(info.key, params);

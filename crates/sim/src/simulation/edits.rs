@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::{
-    core::grid::Grid,
+    core::{grid::Grid, terrain::Layer},
     edit::{self, Brush, Combine, Dab, Growth, Patch, Selection, Tool},
     hydrology::breach::{Breached, Limits, breach},
 };
@@ -27,6 +27,11 @@ impl Simulation {
             }
             terrain.water.iter_mut().for_each(|water| *water = 0.0);
         });
+    }
+
+    /// Lets no land rise, so that uplift can be painted where it is wanted. What the map of uplift was before is kept in `patch`.
+    pub fn clear_uplift(&mut self, patch: &mut Patch) {
+        edit::clear(&mut self.terrain, Layer::Uplift, patch);
     }
 
     /// Touches the ground with a brush. A stamp presses the relief on it, and a clone copies from it. What the layers were

@@ -30,7 +30,7 @@ mod tests;
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
-pub use self::params::{Factors, Params};
+pub use self::params::{CRITICAL_SLOPE, DIFFUSIVITY, ERODIBILITY, Factors, Params, YEARS_PER_TICK};
 use self::{pieces::Pieces, solve::Rivers};
 use super::{
     Abilities, AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,

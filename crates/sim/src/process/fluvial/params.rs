@@ -1,5 +1,7 @@
 //! What there is to tune on uplift and rivers.
 
+use std::ops::RangeInclusive;
+
 use bevy_reflect::Reflect;
 
 use crate::{
@@ -9,6 +11,15 @@ use crate::{
 
 const YUAN: &str = "Yuan et al. 2019; the values are ours";
 const BRAUN: &str = "Braun & Willett 2013; the values are ours";
+
+/// Erodibilities that make sense, in m^(1−2m)/yr; the exponent of the area decides which.
+pub const ERODIBILITY: RangeInclusive<f64> = 1e-9..=1.0;
+/// Diffusivities that make sense, in m²/yr: the high ones stand for hillsides shorter than a cell.
+pub const DIFFUSIVITY: RangeInclusive<f64> = 0.0..=100.0;
+/// Critical slopes that make sense.
+pub const CRITICAL_SLOPE: RangeInclusive<f64> = 0.2..=5.0;
+/// Times of a tick that make sense, in years.
+pub const YEARS_PER_TICK: RangeInclusive<f64> = 1.0..=1e6;
 
 /// The least level of the sea, at which there is none.
 pub(super) const NO_SEA: f64 = -12_000.0;
@@ -29,7 +40,7 @@ pub struct Params {
     pub uplift_rate: f32,
     /// How easily rivers cut rock of middle softness. High keeps the land low, low lets it grow to the critical slope. Its unit
     /// changes with the exponent of the area, so that a value means nothing without it.
-    #[reflect(@knob(1e-6..=1e-2).unit("m^(1−2m)/yr").symbol("Kd").source(BRAUN).log().main())]
+    #[reflect(@knob(ERODIBILITY).unit("m^(1−2m)/yr").symbol("Kd").source(BRAUN).log().main())]
     pub erodibility: f32,
     /// How much more easily sand is cut than rock. High clears deposits away at once; low lets them stay.
     #[reflect(@knob(1.0..=10.0).unit("×").source("ours").log().only("mode=default"))]
@@ -45,17 +56,17 @@ pub struct Params {
     #[reflect(@knob(0.5..=2.0).symbol("n").source(BRAUN).only("deposition=0"))]
     pub slope_exponent: f32,
     /// How fast hillsides creep. High makes rounded hills, at 0 ridges stay sharp.
-    #[reflect(@knob(0.0..=1.0).unit("m²/yr").symbol("D").source(BRAUN).main())]
+    #[reflect(@knob(DIFFUSIVITY).unit("m²/yr").symbol("D").source(BRAUN).log().main())]
     pub diffusivity: f32,
     /// Slope of hillsides above which they slide. What slides is the river's to carry. Low keeps mountains gentle.
-    #[reflect(@knob(0.2..=2.0).symbol("Sc").source("Cordonnier et al. 2016; the value is ours").main())]
+    #[reflect(@knob(CRITICAL_SLOPE).symbol("Sc").source("Cordonnier et al. 2016; the value is ours").main())]
     pub critical_slope: f32,
     /// Height of the sea, into which rivers run. What lies lower is under water. High leaves islands; at the least value there is
     /// no sea.
     #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("ours"))]
     pub sea_level: f32,
     /// Time that a tick covers. Long ticks reach mature land sooner; short ones show how valleys grow.
-    #[reflect(@knob(1.0..=1e6).unit("yr").symbol("δt").source(BRAUN).log().main())]
+    #[reflect(@knob(YEARS_PER_TICK).unit("yr").symbol("δt").source(BRAUN).log().main())]
     pub years_per_tick: f32,
 }
 

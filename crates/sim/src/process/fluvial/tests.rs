@@ -14,7 +14,10 @@ use crate::{
     hydrology::drainage::Drainage,
     measure::{Channels, Fit},
     process::{Mode, contract::alone},
-    simulation::{Simulation, grow::grow},
+    simulation::{
+        Simulation,
+        grow::{GrownRange, RangeParams, grow, typical_relief},
+    },
 };
 
 /// Rivers alone, and steep land that does not slide.

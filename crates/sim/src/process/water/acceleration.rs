@@ -101,8 +101,10 @@ fn default_water_changes_any_land_within_half_a_minute_and_leaves_no_spikes() {
                 before.iter().zip(after.iter()).map(|(one, other)| (one - other).abs()).collect();
             changes.sort_by(f32::total_cmp);
             let change = changes[changes.len() * 95 / 100] / (high - low);
-            let sharper = sharpness(&after, cell_size) / sharpness(&before, cell_size);
-            assert!(change >= 0.01 && sharper < 2.6, "{generator:?}, {cell_size} m: {change} of the relief, {sharper}");
+            // Smooth land may become as sharp as rugged land was, and a little more.
+            let [sharp, was] = [&after, &before].map(|ground| sharpness(ground, cell_size));
+            let told = format!("{generator:?}, {cell_size} m: {change} of the relief, {was} became {sharp}");
+            assert!(change >= 0.01 && sharp < 2.6 * was.max(0.5), "{told}");
         }
     }
 }

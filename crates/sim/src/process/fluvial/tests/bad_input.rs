@@ -34,7 +34,8 @@ fn every_size_and_edge_has_a_clear_result() {
                 let rises = run.ledger.solid.sum(|row| row.inflow) > 0.0;
                 assert_eq!(rises, outlets < width * height, "{what}");
                 assert!(rises || run.terrain.ground() == before, "{what}");
-                let grown = grow(&run.terrain, &Params::default(), 1, |_| true).expect("nobody says no");
+                let grown = grow(&run.terrain, &Params::default(), &RangeParams::default(), 1, |_| true)
+                    .expect("nobody says no");
                 assert!(grown.terrain.bedrock.iter().all(|height| height.is_finite()), "{what}");
             }
         }

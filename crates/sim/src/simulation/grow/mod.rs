@@ -1,0 +1,366 @@
+//! A range that grows from coarse to fine: to maturity on a small map, then on ever larger ones, each of which begins with what the
+//! last one left. So the large forms are those of the smallest map, whatever the size of the largest.
+//!
+//! An open border would be one straight base level, with a comb of even gullies along it. So the range grows on a map with a margin,
+//! from which the terrain is cut out: rivers leave it where their valleys are.
+
+mod map;
+mod target;
+
+pub use self::target::{RangeParams, rising_extent, typical_relief};
+
+use noise::{NoiseFn, Perlin};
+
+use self::{
+    map::{Map, maps},
+    target::Target,
+};
+use crate::{
+    core::{
+        bounds::Unfit,
+        grid::Grid,
+        rng::Stream,
+        terrain::{Edge, Layer, Terrain},
+    },
+    process::fluvial::{Fluvial, INFO, Params},
+    simulation::Simulation,
+};
+
+/// A range is mature when this fraction of what rises leaves again, over as many ticks as are looked at together.
+const MATURE: f64 = 0.98;
+const TOGETHER: usize = 20;
+/// Ticks on the smallest map until the range is mature: usually, and at most.
+const TICKS: usize = 360;
+const MOST_TICKS: usize = 800;
+/// Ticks on each of the other maps.
+const FINER_TICKS: usize = 40;
+/// Most corrections of the erodibility on the smallest map, and the error of the relief that needs none.
+const CORRECTIONS: usize = 4;
+const CLOSE: f64 = 0.02;
+/// Ground from which the range rises, as fractions of its relief: swells, and noise from cell to cell.
+const SWELLS: f64 = 0.6;
+const NOISE: f32 = 0.004;
+/// Octaves of the swells, waves of the first along the shorter side, and height of each over the one before.
+const OCTAVES: usize = 5;
+const WAVES: f64 = 3.0;
+const PERSISTENCE: f64 = 0.57;
+
+/// Progress of range growth.
+pub struct Growth<'a> {
+    /// Which of the maps grows, from 0.
+    pub level: usize,
+    /// Number of maps.
+    pub levels: usize,
+    /// Fraction of the work that is done.
+    pub share: f32,
+    map: &'a Map,
+    terrain: &'a Terrain,
+}
+
+impl Growth<'_> {
+    /// Bedrock and sand as they are, without the margin.
+    pub fn layers(&self) -> [Grid; 2] {
+        [&self.terrain.bedrock, &self.terrain.sand].map(|layer| self.map.within(layer))
+    }
+}
+
+/// Range that has grown on a terrain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GrownRange {
+    /// Terrain of the range.
+    pub terrain: Terrain,
+    /// Law by which its rivers and hillsides are in balance with the uplift.
+    pub params: Params,
+    /// `false` if uplift still exceeded erosion when the range should have been mature.
+    pub is_mature: bool,
+}
+
+/// Outcome of growing a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthEnd {
+    /// The range is as old as was asked for.
+    Grown,
+    /// Uplift still exceeds erosion in a range that should be mature.
+    StillRising,
+    /// Growing was cancelled; nothing has changed.
+    Cancelled,
+}
+
+/// A range while it grows.
+struct Range<'a, F> {
+    params: &'a Params,
+    target: Target,
+    erodibility: f64,
+    /// Base level, in metres: that of the sea, or of the outlets where the sea lies lower.
+    base: f64,
+    seed: u64,
+    /// Runs begun, of which each has its own random numbers.
+    runs: u64,
+    /// Work done and all of it, in cells times ticks; and the largest fraction that was shown.
+    work: [f64; 2],
+    share: f32,
+    levels: usize,
+    show: F,
+}
+
+impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
+    /// Lets the range rise or wear down. Returns `false` if it should be mature and is not, or `None` if cancelled.
+    fn run(&mut self, (level, map): (usize, &Map), terrain: &mut Terrain, ticks: Ticks) -> Option<bool> {
+        let law = self.target.law(self.params, self.erodibility, terrain.cell_size);
+        let uplift_rate = if matches!(ticks, Ticks::Wearing(_)) { 0.0 } else { law.uplift_rate };
+        let seed = self.seed.wrapping_add(self.runs);
+        self.runs += 1;
+        let placeholder = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default());
+        let terrain_before = std::mem::replace(terrain, placeholder);
+        let fluvial = Fluvial::with(Params { uplift_rate, ..law });
+        let mut run = Simulation::of(vec![Box::new(fluvial)], terrain_before, seed);
+        run.slots[0].enabled = true;
+        let (mut before, done) = ([0.0; 2], self.work[0]);
+        let expected = ticks.expected() as f64 * map.cells();
+        for tick in 1..=ticks.most() {
+            run.tick();
+            let part = (tick as f64 / ticks.expected() as f64).min(1.0);
+            // A correction begins again.
+            self.share = self.share.max(((done + part * expected) / self.work[1]) as f32);
+            let growth = Growth { level, levels: self.levels, share: self.share, map, terrain: &run.terrain };
+            if tick.is_multiple_of(5) && !(self.show)(growth) {
+                return None;
+            }
+            if matches!(ticks, Ticks::UntilMature) && tick.is_multiple_of(TOGETHER) {
+                let now = [run.ledger.solid.sum(|row| row.inflow), run.ledger.solid.sum(|row| row.outflow)];
+                let [risen, left] = [now[0] - before[0], now[1] - before[1]];
+                before = now;
+                if left >= MATURE * risen {
+                    *terrain = run.terrain;
+                    return Some(true);
+                }
+            }
+        }
+        *terrain = run.terrain;
+        Some(!matches!(ticks, Ticks::UntilMature))
+    }
+
+    /// Runs, and scales the range to the relief that is asked for, until it has that in balance with its law. Returns `false` if it should
+    /// be mature and is not, or `None` if cancelled.
+    fn stage(&mut self, (level, map): (usize, &Map), terrain: &mut Terrain, ticks: Ticks) -> Option<bool> {
+        let mut is_mature = true;
+        let corrections = if matches!(ticks, Ticks::UntilMature) { CORRECTIONS } else { 0 };
+        for _ in 0..=corrections {
+            is_mature = self.run((level, map), terrain, ticks)?;
+            let factor = self.fit(map, terrain);
+            // Without uplift, heights are in no balance with the law.
+            if matches!(ticks, Ticks::Wearing(_)) {
+                break;
+            }
+            self.erodibility = Target::scaled(self.params, self.erodibility, factor);
+            if (factor - 1.0).abs() < CLOSE {
+                break;
+            }
+        }
+        self.work[0] += ticks.expected() as f64 * map.cells();
+        Some(is_mature)
+    }
+
+    /// Scales the heights above the base so that the range has the relief that is asked for. Returns the factor.
+    fn fit(&self, map: &Map, terrain: &mut Terrain) -> f64 {
+        let (low, high) = map.within(&terrain.ground()).min_max();
+        let relief = f64::from(high) - f64::from(low).max(self.base);
+        if relief <= 0.0 {
+            return 1.0;
+        }
+        let (factor, base) = ((self.target.relief / relief) as f32, self.base as f32);
+        for (rock, sand) in terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut()) {
+            let height = *rock + *sand;
+            if height > base {
+                *sand *= factor;
+                *rock = base + (height - base) * factor - *sand;
+            }
+        }
+        f64::from(factor)
+    }
+}
+
+/// Duration of a run.
+#[derive(Clone, Copy)]
+enum Ticks {
+    /// Until erosion balances uplift.
+    UntilMature,
+    /// With uplift.
+    Rising(usize),
+    /// Without uplift.
+    Wearing(usize),
+}
+
+impl Ticks {
+    fn expected(self) -> usize {
+        match self {
+            Self::UntilMature => TICKS,
+            Self::Rising(ticks) | Self::Wearing(ticks) => ticks,
+        }
+    }
+
+    fn most(self) -> usize {
+        if matches!(self, Self::UntilMature) { MOST_TICKS } else { self.expected() }
+    }
+}
+
+/// Returns what happens on each of the maps for a range to reach an age: a young one only rises, and an old one wears down after it was
+/// mature.
+fn plan(age: f64, maps: usize) -> Vec<Vec<Ticks>> {
+    let ticks_of = |times: f64| (TICKS as f64 * times).round() as usize;
+    let finer = ((FINER_TICKS as f64 * age.min(1.0)).round() as usize).max(1);
+    let then = if age > 1.0 { Ticks::Wearing(finer) } else { Ticks::Rising(finer) };
+    let first = if age < 1.0 {
+        vec![Ticks::Rising(ticks_of(age).saturating_sub((maps - 1) * finer).max(finer))]
+    } else if age > 1.0 {
+        vec![Ticks::UntilMature, Ticks::Wearing(ticks_of(age - 1.0).max(1))]
+    } else {
+        vec![Ticks::UntilMature]
+    };
+    std::iter::once(first).chain((1..maps).map(|_| vec![then])).collect()
+}
+
+/// Returns a range in place of the ground of a terrain, or `None` if `show` has cancelled it. The layers of uplift, rain and softness say
+/// where it rises and what it is made of; size, edge and springs stay, and the heights of the ground do not matter. The lowest outlet lies
+/// at 0 m, deposits are sand, and the range is dry. Where nothing rises, the terrain is level.
+///
+/// `params` are those of uplift and rivers. Erodibility, diffusivity and the time of a tick follow from the range that is asked for, and
+/// the critical slope is raised where channel heads are steeper.
+///
+/// `show` hears the progress every few ticks and answers whether to continue.
+pub fn grow(
+    terrain: &Terrain,
+    params: &Params,
+    range: &RangeParams,
+    seed: u64,
+    show: impl FnMut(Growth<'_>) -> bool,
+) -> Option<GrownRange> {
+    let (target, maps) = (Target::of(terrain, params, range), maps(terrain));
+    if terrain.bedrock.is_empty() || target.uplift <= 0.0 {
+        let layers = [(); 2].map(|()| Grid::filled(terrain.width(), terrain.height(), 0.0));
+        return Some(GrownRange { terrain: in_place(terrain, layers), params: params.clone(), is_mature: true });
+    }
+    let plan = plan(target.age, maps.len());
+    let work = |(map, stages): (&Map, &Vec<Ticks>)| {
+        map.cells() * stages.iter().map(|ticks| ticks.expected() as f64).sum::<f64>()
+    };
+    let all = maps.iter().zip(&plan).map(work).sum();
+    let mut growing = Range {
+        params,
+        erodibility: target.guess(params),
+        target,
+        base: f64::from(params.sea_level).max(0.0),
+        seed,
+        runs: 0,
+        work: [0.0, all],
+        share: 0.0,
+        levels: maps.len(),
+        show,
+    };
+    let mut layers = start(&maps[0], terrain, &growing.target, seed);
+    let mut is_mature = true;
+    for (level, (map, stages)) in maps.iter().zip(&plan).enumerate() {
+        let mut ground = map.terrain(terrain, layers);
+        for &ticks in stages {
+            is_mature &= growing.stage((level, map), &mut ground, ticks)?;
+        }
+        let of_ground = [&ground.bedrock, &ground.sand];
+        layers = match maps.get(level + 1) {
+            None => of_ground.map(|layer| map.within(layer)),
+            Some(next) if level == 0 => of_ground.map(|layer| map.cut(layer, next.margin)),
+            Some(next) => of_ground.map(|layer| layer.resampled(next.whole().0, next.whole().1)),
+        };
+    }
+    let [mut bedrock, sand] = layers;
+    if params.sea_level <= 0.0 {
+        let lowest = bedrock.iter().zip(sand.iter()).map(|(rock, sand)| rock + sand).fold(f32::INFINITY, f32::min);
+        bedrock.iter_mut().for_each(|rock| *rock -= lowest);
+    }
+    let params = growing.target.law(params, growing.erodibility, terrain.cell_size);
+    Some(GrownRange { terrain: in_place(terrain, [bedrock, sand]), params, is_mature })
+}
+
+/// Returns a terrain with this bedrock and sand, dry.
+fn in_place(terrain: &Terrain, [bedrock, sand]: [Grid; 2]) -> Terrain {
+    let mut range = terrain.clone();
+    (range.bedrock, range.sand) = (bedrock, sand);
+    for layer in [Layer::Water, Layer::Suspended] {
+        range.set_layer(layer, None);
+    }
+    range.start = range.ground();
+    range
+}
+
+impl Simulation {
+    /// Starts again from a range on the terrain's maps of uplift, rain and softness, and sets the parameters of uplift and rivers to those
+    /// with which it grew; see [`grow`]. `show` hears the progress and answers whether to continue.
+    ///
+    /// # Errors
+    /// Nothing rises.
+    pub fn grow_range(
+        &mut self,
+        range: &RangeParams,
+        show: impl FnMut(Growth<'_>) -> bool + Send,
+    ) -> Result<GrowthEnd, Unfit> {
+        let params = self.fluvial();
+        let uplift = self.terrain.uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1);
+        if params.uplift_rate * uplift <= 0.0 {
+            let right = "set fluvial.uplift_rate above 0 and let the map of uplift rise above 0 somewhere";
+            return Err(Unfit { wrong: "no range can grow where nothing rises".into(), right: right.into() });
+        }
+        let grown = self.on_its_threads(|run| grow(&run.terrain, &params, range, run.seed(), show));
+        let Some(GrownRange { terrain, params, is_mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
+        self.set_fluvial(&params);
+        self.restart(terrain, self.seed());
+        Ok(if is_mature { GrowthEnd::Grown } else { GrowthEnd::StillRising })
+    }
+
+    /// Sets the parameters of uplift and rivers to those with which the terrain comes to about the relief of `range`.
+    pub fn tune_uplift(&mut self, range: &RangeParams) {
+        let params = target::tuned(&self.terrain, &self.fluvial(), range);
+        self.set_fluvial(&params);
+    }
+
+    fn fluvial(&self) -> Params {
+        let slot = self.slots.iter().find(|slot| slot.key() == INFO.key);
+        let params = slot.and_then(|slot| slot.process.params().as_partial_reflect().try_downcast_ref::<Params>());
+        params.cloned().unwrap_or_default()
+    }
+
+    fn set_fluvial(&mut self, params: &Params) {
+        if let Some(slot) = self.slot_mut(INFO.key) {
+            slot.process.settings_mut()[0].apply(params);
+        }
+    }
+}
+
+/// Bedrock and sand from which a range rises: swells where it rises, and outlets at 0 m.
+fn start(map: &Map, terrain: &Terrain, target: &Target, seed: u64) -> [Grid; 2] {
+    let ((width, height), edge) = (map.whole(), terrain.edge);
+    let uplift = terrain.uplift.as_ref().map(|uplift| map.around(uplift));
+    let fastest = uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1).max(f32::MIN_POSITIVE);
+    let mut stream = Stream::new(seed, "range", 0);
+    let perlin = Perlin::new(stream.bits());
+    let wave = WAVES / width.min(height).max(2) as f64;
+    let swell = |x: usize, y: usize| {
+        let (mut sum, mut size, mut wave) = (0.0, 1.0, wave);
+        for octave in 0..OCTAVES {
+            sum += size * perlin.get([wave * x as f64 + 0.5, wave * y as f64 + 0.5, octave as f64 + 0.5]);
+            (size, wave) = (size * PERSISTENCE, 2.0 * wave);
+        }
+        sum
+    };
+    let swells = Grid::from_fn(width, height, |x, y| swell(x, y) as f32);
+    let (low, high) = swells.min_max();
+    let scale = (SWELLS * target.relief) as f32 / (high - low).max(f32::MIN_POSITIVE);
+    let bedrock = Grid::from_fn(width, height, |x, y| {
+        let noise = NOISE * target.relief as f32 * stream.unit();
+        let border = (width > 1 && (x == 0 || x + 1 == width)) || (height > 1 && (y == 0 || y + 1 == height));
+        if edge == Edge::Open && border {
+            return 0.0;
+        }
+        let rises = uplift.as_ref().map_or(1.0, |uplift| uplift.at(x, y) / fastest);
+        rises * scale * (swells.at(x, y) - low) + noise
+    });
+    [bedrock, Grid::filled(width, height, 0.0)]
+}
