@@ -157,9 +157,10 @@ fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
         skipped("this machine has no vector unit to compare", "THALWEG_REQUIRE_VECTORS");
     }
     for (enabled, settings) in variants() {
-        // Rows that are no multiple of any unit's width.
+        // Rows that are no multiple of any unit's width, on land so steep that its slopes fail.
         let mut arguments = vec!["build", "alpine-valley", "--size", "75x51", "--ticks", "4", "--json", "--out", "out"];
-        arguments.extend(["--save", "height.r32", "--set", "terrain.sand=2", "--enable", enabled]);
+        arguments.extend(["--save", "height.r32", "--set", "terrain.sand=2", "--set", "terrain.relief=3000"]);
+        arguments.extend(["--enable", enabled]);
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
         let results = names.iter().map(|name| {
             let mut report = report(&succeeds(&[("THALWEG_SIMD", name)], &arguments, folder.path()));
