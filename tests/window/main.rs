@@ -174,6 +174,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     harness.run_steps(2);
     let carves = |asked: &Command| matches!(asked, Command::Edit(EditCommand::CarveOutlets(_)));
     assert!(asked.borrow_mut().drain(..).any(|asked| carves(&asked)));
+    unfold(&mut harness, "Mountain range", 8);
     for (button, command) in [
         ("Grow a range", Command::from(RunCommand::Grow)),
         ("Fill lakes", EditCommand::FillLakes.into()),

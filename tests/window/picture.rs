@@ -407,7 +407,7 @@ fn sharpness(picture: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
 
 /// A lens blurs what is near and far, and the same picture comes again.
 fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
-    let Some(mut app) = running("alpine-valley", 128, (320, 200)) else { return };
+    let Some(mut app) = running("young-range", 128, (320, 200)) else { return };
     frames(&mut app, 20);
     let (size, sharp) = taken(&mut app);
     app.world_mut().resource_mut::<Preferences>().settings.picture_blur = 10.0;
@@ -430,7 +430,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let how = PictureOptions { blur: 10.0, transparent: true, ..PictureOptions::default() };
     let shot = Picture { out: folder.path().join("land.png"), resolution: (320, 200), camera: None, how };
-    off_screen::shot(sessions("alpine-valley", 128), &shot).unwrap_or_else(|error| panic!("{error}"));
+    off_screen::shot(sessions("young-range", 128), &shot).unwrap_or_else(|error| panic!("{error}"));
     assert!(read(&shot.out) == wanted, "another picture is taken without a window");
 }
 
