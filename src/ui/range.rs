@@ -17,8 +17,8 @@ pub const PANEL: Panel = Panel { key: "range", title: "Mountain range", workspac
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let session = state.live.chosen();
     let mut asked = set("range", group_ui(ui, ("range", &session.range), ("range", &RangeParams::default()), false));
-    if session.range.relief == 0.0 {
-        let extent = rising_extent(&session.simulation.terrain);
+    let extent = rising_extent(&session.simulation.terrain);
+    if session.range.relief == 0.0 && extent > 0.0 {
         let [typical, across] = [typical_relief(extent), extent].map(|metres| length(units(ui), metres, 0));
         ui.label(RichText::new(format!("Real ranges {across} across are about {typical} high.")).small().weak());
     }

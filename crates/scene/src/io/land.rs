@@ -140,8 +140,7 @@ impl NewLand {
         Ok(session)
     }
 
-    /// Changes the extent and the number of cells as `change` does. Relief and thickness of strata follow the extent, in the ratio that
-    /// they have to the relief of real ranges.
+    /// Changes the extent or the number of cells. Relief and strata thickness scale with the relief of real ranges of that extent.
     pub fn resize(&mut self, change: impl FnOnce(&mut TerrainParams)) {
         let before = typical_relief(extent(&self.terrain));
         change(&mut self.terrain);

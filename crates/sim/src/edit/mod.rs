@@ -30,7 +30,7 @@ use crate::core::{
     terrain::{Layer, Matter, Terrain},
 };
 
-/// Sets a layer to 0 everywhere. What it was before is kept in `patch`.
+/// Sets a layer to 0 everywhere. Its previous values are kept in `patch`.
 pub(crate) fn clear(terrain: &mut Terrain, layer: Layer, patch: &mut Patch) {
     let whole = Area::new(terrain, [0.0, 0.0], (terrain.width() + terrain.height()) as f32);
     patch.keep(terrain, &[layer], &whole);

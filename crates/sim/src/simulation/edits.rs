@@ -29,7 +29,7 @@ impl Simulation {
         });
     }
 
-    /// Lets no land rise, so that uplift can be painted where it is wanted. What the map of uplift was before is kept in `patch`.
+    /// Sets the uplift to 0 everywhere, so that it can be painted. The previous map of uplift is kept in `patch`.
     pub fn clear_uplift(&mut self, patch: &mut Patch) {
         edit::clear(&mut self.terrain, Layer::Uplift, patch);
     }

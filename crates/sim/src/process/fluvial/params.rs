@@ -12,13 +12,13 @@ use crate::{
 const YUAN: &str = "Yuan et al. 2019; the values are ours";
 const BRAUN: &str = "Braun & Willett 2013; the values are ours";
 
-/// Erodibilities that make sense, in m^(1−2m)/yr; the exponent of the area decides which.
+/// Range of the erodibility, in m^(1−2m)/yr; its order of magnitude depends on the area exponent m.
 pub const ERODIBILITY: RangeInclusive<f64> = 1e-9..=1.0;
-/// Diffusivities that make sense, in m²/yr: the high ones stand for hillsides shorter than a cell.
+/// Range of the diffusivity, in m²/yr; high values represent hillslopes shorter than a cell.
 pub const DIFFUSIVITY: RangeInclusive<f64> = 0.0..=100.0;
-/// Critical slopes that make sense.
+/// Range of the critical slope.
 pub const CRITICAL_SLOPE: RangeInclusive<f64> = 0.2..=5.0;
-/// Times of a tick that make sense, in years.
+/// Range of the duration of a tick, in years.
 pub const YEARS_PER_TICK: RangeInclusive<f64> = 1.0..=1e6;
 
 /// The least level of the sea, at which there is none.

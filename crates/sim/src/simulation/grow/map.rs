@@ -45,7 +45,7 @@ impl Map {
         Grid::from_fn(size.0, size.1, |x, y| layer.at(x + first.0, y + first.1))
     }
 
-    /// Returns a layer of a terrain on the whole map: beyond the border it is what it is there.
+    /// Returns a layer of a terrain on the whole map, extended into the margin by its border values.
     pub fn around(&self, layer: &Grid) -> Grid {
         let (inner, (width, height)) = (layer.resampled(self.size.0, self.size.1), self.whole());
         let place = |place: usize, margin: usize| place as isize - margin as isize;

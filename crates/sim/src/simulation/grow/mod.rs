@@ -86,7 +86,7 @@ pub enum GrowthEnd {
     Cancelled,
 }
 
-/// A range while it grows.
+/// State of range growth.
 struct Range<'a, F> {
     params: &'a Params,
     target: Target,
@@ -120,7 +120,7 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
         for tick in 1..=ticks.most() {
             run.tick();
             let part = (tick as f64 / ticks.expected() as f64).min(1.0);
-            // A correction begins again.
+            // Progress does not fall when a correction runs again.
             self.share = self.share.max(((done + part * expected) / self.work[1]) as f32);
             let growth = Growth { level, levels: self.levels, share: self.share, map, terrain: &run.terrain };
             if tick.is_multiple_of(5) && !(self.show)(growth) {
@@ -204,8 +204,7 @@ impl Ticks {
     }
 }
 
-/// Returns what happens on each of the maps for a range to reach an age: a young one only rises, and an old one wears down after it was
-/// mature.
+/// Returns the runs on each map by which a range reaches an age. A young range only rises; an old one matures, then wears down.
 fn plan(age: f64, maps: usize) -> Vec<Vec<Ticks>> {
     let ticks_of = |times: f64| (TICKS as f64 * times).round() as usize;
     let finer = ((FINER_TICKS as f64 * age.min(1.0)).round() as usize).max(1);

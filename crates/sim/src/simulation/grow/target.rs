@@ -1,4 +1,4 @@
-//! The range that is asked for, and the law of its rivers and hillsides that makes it.
+//! Target of range growth, and the erodibility, diffusivity and critical slope that produce it.
 //!
 //! With U uplift, K erodibility, A drainage area, m its exponent, D diffusivity and ℓ the length of hillsides, steady rivers and
 //! hillsides are similar at every extent L and relief R when R·K/U, ℓ/L and the critical slope over that of the channel heads are
@@ -84,7 +84,7 @@ pub(super) fn tuned(terrain: &Terrain, params: &Params, range: &RangeParams) -> 
     target.law(params, target.guess(params), terrain.cell_size)
 }
 
-/// What a range is to become, in lengths and in rates.
+/// Target in lengths and rates.
 pub(super) struct Target {
     /// Height above the outlets, in metres.
     pub relief: f64,
@@ -113,7 +113,7 @@ impl Target {
         }
     }
 
-    /// Returns the erodibility to begin with.
+    /// Returns a first estimate of the erodibility.
     pub fn guess(&self, params: &Params) -> f64 {
         let (m, n) = (f64::from(params.area_exponent), exponent(params));
         let along = BRANCHING * libm::pow(0.5 * self.extent, 1.0 - 2.0 * m / n) / (1.2 - m / n).abs().max(0.2);
@@ -121,7 +121,7 @@ impl Target {
         deposition * self.uplift * libm::pow(along / self.relief, n)
     }
 
-    /// Returns the law with which a range of this erodibility becomes what it is to be on cells of this size.
+    /// Returns the parameters of uplift and rivers for the target, at this erodibility and this cell size in metres.
     pub fn law(&self, params: &Params, erodibility: f64, cell_size: f32) -> Params {
         let (m, n) = (f64::from(params.area_exponent), exponent(params));
         let cell_size = f64::from(cell_size);
@@ -146,7 +146,7 @@ impl Target {
     }
 }
 
-/// The exponent of the slope that acts.
+/// Returns the exponent of the slope in effect: deposition makes it 1.
 fn exponent(params: &Params) -> f64 {
     if params.deposition > 0.0 { 1.0 } else { params.slope_exponent.into() }
 }

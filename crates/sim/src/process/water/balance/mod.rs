@@ -365,7 +365,7 @@ impl<'a> Rivers<'a> {
     }
 }
 
-/// Adds the faces over a bank or shore behind which water stands clearly lower: it spills over them beside its way out.
+/// Adds the faces over a bank or shore behind which the water is clearly lower, so that it overflows there.
 fn put_down_spills(place: &Place, places: &[Place], levels: &[f64], own: f64, faces: &mut Vec<Face>) {
     for (number, next) in place.beside().filter(|&(face, _)| !place.leaves(face)) {
         let (ground, bed) = (f64::from(place.ground), f64::from(places[next].ground));

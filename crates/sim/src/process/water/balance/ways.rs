@@ -30,7 +30,7 @@ impl Place {
         self.leaves >> face & 1 == 1
     }
 
-    /// Whether its water leaves the map across a face behind which the ground lies no lower: by its depth alone, beside falls that take more.
+    /// Returns `true` if a face is an open border without a fall, over which the depth of the water alone drives the outflow.
     pub(super) fn pours(&self, face: usize) -> bool {
         self.leaves(face) && self.around[face] == NOWHERE && self.parts[face] == 0.0
     }
