@@ -8,8 +8,9 @@
 //! ```
 //!
 //! In a step all sand in the air goes on by a cell: which one it is follows the true way of the wind, rounded to whole cells, so
-//! nothing is blurred and no direction is special. Then it drifts to the side where the air does and where the ground falls, and each
-//! cell exchanges with its ground what is lacking or too much. No cell gives more than it has.
+//! nothing is blurred and no direction is special. Then it drifts to the side where the air does and where the ground falls, in
+//! proportion to 1/√τ, as grains in weak wind give way to a slope more (Talmon et al. 1995; Hersen 2004), and each cell exchanges with
+//! its ground what is lacking or too much. No cell gives more than it has.
 //!
 //! In wet sand water binds the grains (Fécan et al. 1999, with 2/3 for their 0.68, and w in percent of the mass):
 //!
@@ -43,6 +44,9 @@ pub(super) const TABLE: usize = 4096;
 /// The numbers of a step: thickness of the sand in the air over a plain at a shear of one, times 1 − τ_t; shear of the wind over a
 /// plain; share of what is lacking or too much that is exchanged.
 pub(super) type Exchange<'a> = Scaled<'a, 3>;
+
+/// Shear, as a share of that over a plain, below which weaker wind lets sand drift no further down a slope.
+const WEAKEST: f32 = 0.25;
 
 /// What becomes of sand at the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +87,8 @@ pub(super) struct Drift<'a> {
     /// How uneven the wind is, and random numbers from −1 to 1.
     pub uneven: f32,
     pub table: &'a [f32; TABLE],
-    /// How far sand in the air drifts down a slope of one to the side of the wind, for each cell along it, per cell size; and whether the
-    /// map goes round.
+    /// How far sand in the air drifts over a plain down a slope of one to the side of the wind, for each cell along it, per cell size;
+    /// and whether the map goes round.
     pub pulls: f32,
     pub periodic: bool,
 }
@@ -198,7 +202,9 @@ impl Quantities<5> for GoneOn<'_, '_> {
             .for_each(|(ground, (rock, sand))| *ground = rock + sand);
         let inside = self.drift.periodic || (1..border.height - 1).contains(&here);
         let most = if inside { self.drift.pulls } else { 0.0 };
-        pulls.iter_mut().zip(&*shear).for_each(|(pulls, &shear)| *pulls = if shear > 0.0 { most } else { 0.0 });
+        pulls.iter_mut().zip(&*shear).for_each(|(pulls, &shear)| {
+            *pulls = if shear > 0.0 { most / shear.max(WEAKEST).sqrt() } else { 0.0 };
+        });
         if !self.drift.periodic {
             (pulls[0], pulls[border.width - 1]) = (0.0, 0.0);
         }

@@ -173,7 +173,7 @@ fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
     // In this direction what its horns lose comes back everywhere in turn.
     const DIRECTION: f32 = 20.0;
     let terrain = heap([128, 64], 2.0, [60.0, 64.0], 30.0, 8.0);
-    let mut run = alone(Wind::with(wind(DIRECTION, 2.0)), terrain, 1500);
+    let mut run = alone(Wind::with(Params { abrasion: 0.0, ..wind(DIRECTION, 2.0) }), terrain, 1500);
     let sand = |run: &Simulation| run.terrain.sand.total() * run.terrain.cell_area();
     let (before, held) = (measure(&run.terrain, DIRECTION), sand(&run));
     (0..5000).for_each(|_| run.tick());
@@ -188,7 +188,7 @@ fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
     for side in [0, 1] {
         kept("horn", after.horns[side] + after.length, before.horns[side] + before.length);
     }
-    assert!((sand(&run) / held - 1.0).abs() < 0.03, "{} m³ of {held} m³", sand(&run));
+    assert!((sand(&run) / held - 1.0).abs() < 0.01, "{} m³ of {held} m³", sand(&run));
     assert_like_nature(&after, "after 6500 ticks");
 }
 
@@ -291,6 +291,44 @@ fn dunes_on_a_sheet_are_a_tenth_to_a_twentieth_as_high_as_they_are_long() {
     assert!((0.05..=0.1).contains(&(height / length)), "{height} m high, {length} m apart");
 }
 
+/// A sheet of sand under one wind with default parameters.
+fn blown_sheet([width, height]: [usize; 2], cell_size: f32, thickness: f32, direction: f32, ticks: usize) -> Terrain {
+    let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), cell_size, Edge::Wrap);
+    terrain.spread_sand(thickness);
+    alone(Wind::with(Params { direction, ..Params::default() }), terrain, ticks).terrain
+}
+
+#[test]
+fn the_first_dunes_show_within_300_ticks_on_a_sheet_of_little_more_than_a_metre() {
+    for (cell_size, direction) in [(1.0, 0.0), (2.0, 45.0), (5.0, 0.0), (10.0, 45.0)] {
+        let terrain = blown_sheet([96, 64], cell_size, 1.1, direction, 300);
+        let (low, high) = terrain.sand.min_max();
+        println!("cells of {cell_size} m: from {low} m to {high} m");
+        assert!(high - low > 1.5, "cells of {cell_size} m: from {low} m to {high} m");
+    }
+}
+
+/// Slopes across the wind as a multiple of those along it, where the sand lies lower than its mean: between dunes.
+fn furrows(sand: &Grid) -> f64 {
+    let (width, height) = (sand.width(), sand.height());
+    let mean = (sand.total() / sand.len() as f64) as f32;
+    let (mut along, mut across) = (0.0, 0.0);
+    for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).filter(|&(x, y)| sand.at(x, y) < mean) {
+        along += f64::from(sand.at((x + 1) % width, y) - sand.at((x + width - 1) % width, y)).powi(2);
+        across += f64::from(sand.at(x, (y + 1) % height) - sand.at(x, (y + height - 1) % height)).powi(2);
+    }
+    (across / along).sqrt()
+}
+
+#[test]
+fn one_wind_over_full_cover_leaves_no_furrows_between_dunes() {
+    for (cell_size, thickness) in [(1.0, 8.0), (2.0, 8.0), (5.0, 20.0), (10.0, 40.0)] {
+        let furrows = furrows(&blown_sheet([96, 96], cell_size, thickness, 0.0, 2000).sand);
+        println!("cells of {cell_size} m: {furrows:.2}");
+        assert!(furrows < 0.7, "cells of {cell_size} m: slopes across the wind are {furrows} of those along it");
+    }
+}
+
 /// Arms of the heap: ridges that a circle around its middle crosses.
 fn arms(terrain: &Terrain, radius: f32) -> Vec<f32> {
     let (sand, cell) = (&terrain.sand, terrain.cell_size);
@@ -353,7 +391,7 @@ fn two_winds_from_both_sides_make_ridges_along_their_mean_in_any_direction() {
         let mut terrain = Terrain::bare(Grid::filled(80, 80, 0.0), 2.0, Edge::Wrap);
         terrain.spread_sand(3.0);
         let [direction, second_direction] = [-65.0, 65.0].map(|side: f32| (turned + side).rem_euclid(360.0));
-        let winds = Params { second_direction, second_share: 0.5, ..wind(direction, 2.0) };
+        let winds = Params { second_direction, second_share: 0.5, capacity: 0.96, ..wind(direction, 2.0) };
         let run = alone(Wind::with(winds), terrain, 1500);
         let [along, straight] = ridges(&run.terrain.sand);
         let off = (along - turned + 90.0).rem_euclid(180.0) - 90.0;

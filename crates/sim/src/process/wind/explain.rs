@@ -24,7 +24,7 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     let shear = steps::shear(cell.number(setup, |params| params.strength)) * times;
     let (wet, dry) = (cell.of(&maps.wet), params.threshold);
     let threshold = dry * (1.0 + threshold_increase(wet));
-    let capacity = cell.number(setup, |params| params.capacity);
+    let capacity = cell.number(setup, |params| steps::capacity(params, terrain.cell_size));
     let carries = saturated_flux(capacity, shear, threshold) / (1.0 - dry).max(1e-3);
     let (sand, water) = (cell.of(&terrain.sand), cell.of(&terrain.water));
     let outcome = if water > SHELTERS {

@@ -28,11 +28,12 @@ use rayon::prelude::*;
 use self::{air::Air, drift::TABLE};
 pub use self::{
     params::{Params, WindLaw},
+    steps::thinnest_sheet,
     weather::Weather,
 };
 use super::{
     Abilities, AnySetup, Context, Footprint, IdleReason, Info, Mode, Moment, Particles, Process, Progress, Reference,
-    Setup, Track, explain::Explanation, is_empty, limiter::Limiter, stage::stages,
+    Setup, Track, any_above, explain::Explanation, is_empty, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -243,7 +244,11 @@ impl Process for Wind {
 
     fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
         let is_aloft = || self.spare.as_ref().is_some_and(|maps| !is_empty(&maps.aloft));
-        (is_empty(&terrain.sand) && !is_aloft()).then_some(IdleReason::NoSand)
+        if is_empty(&terrain.sand) && !is_aloft() {
+            return Some(IdleReason::NoSand);
+        }
+        let needed = thinnest_sheet(terrain.cell_size);
+        (!self.has_grains() && !any_above(&terrain.sand, needed)).then_some(IdleReason::ThinSand { needed })
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

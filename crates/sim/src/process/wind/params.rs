@@ -92,7 +92,8 @@ pub struct Params {
     #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("mode=default"))]
     pub saturation_length: f32,
     /// Sand that a wind of 2 carries over each metre of a plain in a tick. More is a longer time in each tick: dunes move
-    /// faster, and small cells need more steps.
+    /// faster, and small cells need more steps. On cells larger than 2.5 saturation lengths dunes are larger than in nature, and
+    /// a tick carries more, with the square of the cell size.
     #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("ours").log().main().only("mode=default"))]
     pub capacity: f32,
     /// How much the wind speeds up over what rises into it. High makes low dunes that grow and move fast.

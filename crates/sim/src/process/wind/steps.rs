@@ -33,6 +33,8 @@ const BLUR: f32 = 1.5;
 const CROSSES: f32 = 0.1;
 /// In a tick sand in the air goes on by so many metres at least: far compared with what dunes do.
 const FARTHER: f32 = 1.0;
+/// A sheet of sand thinner than this, in cell sizes, is all in the air before dunes can grow from it.
+const THINNEST_SHEET: f32 = 0.1;
 /// Most steps of a tick.
 const MOST_STEPS: f32 = 16.0;
 /// Rounds of sliding for the greatest share of a cell that crosses it in a step.
@@ -41,9 +43,9 @@ const ROUNDS: f32 = 24.0;
 const FULL: f32 = 0.25;
 /// How much of the turbulence is felt close to the ground.
 const UNEVEN: f32 = 0.1;
-/// How far sand in the air drifts down a slope to the side of the wind, as a share of its way along the wind and of the slope (Hersen
-/// 2004). Without it furrows along the wind neither grow nor vanish, and every sheet of sand is full of them.
-const PULLS: f32 = 0.15;
+/// Transverse slope effect: how far sand in the air drifts down a slope to the side of the wind, as a share of its way along the wind and
+/// of the slope, over a plain (Hersen 2004). It fills the furrows that uneven crests leave behind them.
+const PULLS: f32 = 0.35;
 /// Cells over which a streak is drawn.
 const STREAK: usize = 128;
 /// Share by which sand that flies over a plain wears rock, of what it does where it hits it.
@@ -60,10 +62,22 @@ pub(super) fn shear(strength: f32) -> f32 {
 /// 0.5 m/s, over a bulk density of 1600 kg/m³. It tells for how long a tick stands.
 const STRONG_BREEZE: f64 = 1.5e-5;
 
+/// Sand that a wind of strength 2 carries over each metre of a plain in a tick, in m². Dunes on cells that are coarse compared with the
+/// saturation length are larger than nature's and take longer in proportion to their size squared, and so does a tick.
+pub(super) fn capacity(params: &Params, cell_size: f32) -> f32 {
+    let larger = length(params, cell_size) / params.saturation_length;
+    params.capacity * (larger * larger)
+}
+
 /// Sand that crosses a metre of a plain in a tick, in m².
-fn carried(params: &Params, strength: f32) -> f32 {
+fn carried(params: &Params, cell_size: f32, strength: f32) -> f32 {
     let shear = shear(strength);
-    drift::saturated_flux(params.capacity, shear, params.threshold) / (1.0 - params.threshold)
+    drift::saturated_flux(capacity(params, cell_size), shear, params.threshold) / (1.0 - params.threshold)
+}
+
+/// Returns the thickness that a sheet of sand needs for dunes to grow from it, in metres.
+pub fn thinnest_sheet(cell_size: f32) -> f32 {
+    THINNEST_SHEET * cell_size
 }
 
 /// Distance over which the wind takes up its load, in metres.
@@ -74,7 +88,7 @@ fn length(params: &Params, cell_size: f32) -> f32 {
 impl Wind {
     /// Dries or wets the sand, in the time that the tick covers.
     pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut Maps) {
-        let own = f64::from(self.setup.params.capacity) / STRONG_BREEZE;
+        let own = f64::from(capacity(&self.setup.params, context.terrain.cell_size)) / STRONG_BREEZE;
         self.setup.elapse(own);
         let seconds = context.elapsed.unwrap_or(own);
         soak(&mut maps.wet, context.terrain, seconds as f32 / self.setup.params.drying);
@@ -83,7 +97,7 @@ impl Wind {
     /// Finds how many steps a tick has in a wind of this strength.
     pub(super) fn count_steps(&mut self, terrain: &Terrain, strength: f32) {
         let params = &self.setup.params;
-        let crosses = carried(params, strength) / (terrain.cell_size * terrain.cell_size);
+        let crosses = carried(params, terrain.cell_size, strength) / (terrain.cell_size * terrain.cell_size);
         let steps = (crosses / CROSSES).max(FARTHER / terrain.cell_size).ceil();
         if crosses > CROSSES * MOST_STEPS {
             self.setup.count_limits([1]);
@@ -154,7 +168,8 @@ impl Wind {
         };
         let cell_size = terrain.cell_size;
         let exchange = Exchange::new(params, masked.as_ref(), |own| {
-            let per_shear = self.slows * own.capacity / ((1.0 - own.threshold) * self.steps as f32 * cell_size);
+            let per_shear =
+                self.slows * capacity(own, cell_size) / ((1.0 - own.threshold) * self.steps as f32 * cell_size);
             let over_plain = shear(weather.strength * stronger(params, own));
             [per_shear, over_plain, 1.0 - decay(cell_size / length(own, cell_size))]
         });
