@@ -13,7 +13,7 @@ use crate::runtime::{Command, EditCommand, Workspace};
 use thalweg_sim::{
     core::terrain::Terrain,
     params::{self, Parameter, Value, walk},
-    process::{IdleReason, Process, masked::masked_key},
+    process::{IdleReason, Process, masked::masked_key, wind::thinnest_sheet},
     simulation::Slot,
 };
 
@@ -102,22 +102,31 @@ fn process_ui(
     });
 }
 
-/// Draws why a process cannot change anything on a terrain, and a button that remedies it. Returns the command of the button.
+/// Draws why a process leaves no mark on a terrain, and a button that remedies it, where one does. Returns the command of the button.
 fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
-    let (why, button, remedy) = match slot.process.idle_reason(terrain)? {
+    let reason = slot.process.idle_reason(terrain)?;
+    let spread = |metres: f32| Some((format!("Spread {metres} m of sand"), EditCommand::SpreadSand(metres)));
+    let (why, remedy) = match reason {
         IdleReason::NoSand => {
-            ("There is no sand for the wind to carry.", "Spread 1 m of sand", EditCommand::SpreadSand(1.0))
+            ("There is no sand for the wind to carry.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
+        }
+        IdleReason::ThinSand { needed } => {
+            ("The sand is too thin for dunes on cells of this size.", spread((2.0 * needed).ceil()))
+        }
+        IdleReason::LevelGround => ("The land is level: no water runs. Sculpt it, or begin on new land.", None),
+        IdleReason::StableSlopes => {
+            ("No slope is steep enough to fail. Lower the angles, or sculpt steeper land.", None)
         }
         IdleReason::NoWater { rain } => {
             let default = slot.process.fresh();
             let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
             let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
-            ("There is no water, no rain and no spring.", "Let it rain", remedy)
+            ("There is no water, no rain and no spring.", Some(("Let it rain".to_owned(), remedy)))
         }
     };
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(why).small().color(ui.visuals().warn_fg_color));
-        ui.small_button(button).clicked().then(|| remedy.into())
+        remedy.and_then(|(button, remedy)| ui.small_button(button).clicked().then(|| remedy.into()))
     })
     .inner
 }

@@ -1,6 +1,7 @@
 //! Panels of processes and their parameters.
 
 use super::*;
+use thalweg_sim::process::wind::thinnest_sheet;
 
 #[test]
 fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
@@ -43,11 +44,14 @@ fn an_idle_process_says_why_and_offers_a_remedy() {
         drop(harness);
         (found.is_some(), asked.take())
     };
-    let (offered, asked) = click("wind", &[], "Spread 1 m of sand");
-    assert!(offered && asked == [EditCommand::SpreadSand(1.0)], "{asked:?}");
+    // Enough for dunes on cells of this size.
+    let metres = (2.0 * thinnest_sheet(sessions("round-hill", 32)[0].simulation.terrain.cell_size)).ceil();
+    let spread = format!("Spread {metres} m of sand");
+    let (offered, asked) = click("wind", &[], &spread);
+    assert!(offered && asked == [EditCommand::SpreadSand(metres)], "{asked:?}");
     let (offered, asked) = click("water", &[("water.rain_rate", "0")], "Let it rain");
     assert!(offered && matches!(&asked[..], [Command::Edit(EditCommand::Set(_, "rain_rate", _))]), "{asked:?}");
-    for (key, button) in [("water", "Let it rain"), ("thermal", "Spread 1 m of sand")] {
+    for (key, button) in [("water", "Let it rain"), ("thermal", &*spread)] {
         assert_eq!(click(key, &[], button), (false, Vec::new()), "{key} has what it needs");
     }
 }

@@ -319,7 +319,9 @@ fn an_idle_process_changes_nothing() {
             for (name, terrain) in [("bare", &bare), ("sandy", &sandy), ("wet", &wet)] {
                 let start = run(terrain, key, &settings, 0, 1);
                 let slot = start.slots.iter().find(|slot| slot.key() == key).expect("it is in the catalogue");
-                let Some(idle) = slot.process.idle_reason(terrain) else { continue };
+                // Thin sand moves, but makes no dunes.
+                let reason = slot.process.idle_reason(terrain);
+                let Some(idle) = reason.filter(|idle| !matches!(idle, IdleReason::ThinSand { .. })) else { continue };
                 let after = run(terrain, key, &settings, 3, 1);
                 assert!(bits(&after) == bits(&start), "{key} {settings:?} is idle on {name} ground and changes it");
                 seen.push((key, name, dry, idle));

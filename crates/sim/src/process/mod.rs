@@ -19,6 +19,8 @@ mod limited;
 pub mod limiter;
 pub mod masked;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod meetings;
 pub mod memory;
 pub mod runoff;
@@ -196,11 +198,20 @@ pub enum VectorMap {
     Momentum,
 }
 
-/// Reason why a process cannot change anything on a terrain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Reason why a process leaves no mark on a terrain.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum IdleReason {
     /// There is no sand.
     NoSand,
+    /// All sand lies in a sheet that is too thin for dunes on cells of this size.
+    ThinSand {
+        /// Thickness that a sheet needs, in metres.
+        needed: f32,
+    },
+    /// The ground is level: no water runs.
+    LevelGround,
+    /// No slope was steep enough to fail in the last tick.
+    StableSlopes,
     /// There is no water, no rain and no spring.
     NoWater {
         /// Name of the parameter of the process that sets its rain.
@@ -218,7 +229,18 @@ impl IdleReason {
 
 /// `true` if no cell of a layer has more than 0.
 fn is_empty(layer: &Grid) -> bool {
-    !layer.chunks(4096).any(|cells| cells.iter().fold(false, |any, &cell| any | (cell > 0.0)))
+    !any_above(layer, 0.0)
+}
+
+/// `true` if a cell of a layer has more than a bound.
+fn any_above(layer: &Grid, bound: f32) -> bool {
+    layer.chunks(4096).any(|cells| cells.iter().fold(false, |any, &cell| any | (cell > bound)))
+}
+
+/// `true` if the ground has the same height everywhere.
+fn is_level(terrain: &Terrain) -> bool {
+    let height = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell];
+    (1..terrain.bedrock.len()).all(|cell| height(cell) == height(0))
 }
 
 /// A process that shapes the terrain.
@@ -244,7 +266,7 @@ pub trait Process: Duplicate + Send + Sync {
         f32::INFINITY
     }
 
-    /// Returns why the process cannot change anything on this terrain, or `None` if it can.
+    /// Returns why the process leaves no mark on this terrain, or `None` if it does.
     fn idle_reason(&self, _: &Terrain) -> Option<IdleReason> {
         None
     }

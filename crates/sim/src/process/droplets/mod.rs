@@ -44,8 +44,8 @@ use self::{
     wave::DriveTile,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Mode, Moment, Particles, Process, Progress, Reference, Setup, Track,
-    VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
+    Abilities, AnySetup, Context, Footprint, IdleReason, Info, Mode, Moment, Particles, Process, Progress, Reference,
+    Setup, Track, VectorMap, explain::Explanation, is_level, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -164,6 +164,10 @@ impl Process for Droplets {
             }
             _ => f32::INFINITY,
         }
+    }
+
+    fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
+        is_level(terrain).then_some(IdleReason::LevelGround)
     }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {

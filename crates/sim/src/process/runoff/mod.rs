@@ -23,7 +23,7 @@ use bevy_reflect::Reflect;
 use self::{flow::Run, law::Musgrave};
 use super::{
     AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
-    limiter::Limiter, stage::stages,
+    is_level, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -56,7 +56,8 @@ pub struct Params {
     /// With how many neighbours a cell exchanges water.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub neighbours: Neighbours,
-    /// Water that falls on every cell at once. Much floods the map, little dries before it arrives.
+    /// Water that falls on every cell at once. Much floods the map, little dries before it arrives. In the corrected mode the value is
+    /// for cells of 1 m; on larger ones a tick covers more time and more falls, in proportion.
     #[reflect(@knob(0.0..=0.2).unit("m").source(G1).main())]
     pub rain: f32,
     /// Ticks from rain to rain. Short intervals keep the map wet; long ones let it dry.
@@ -81,10 +82,10 @@ impl Default for Params {
         Self {
             mode: Mode::Corrected,
             neighbours: Neighbours::Eight,
-            rain: 0.01,
+            rain: 0.004,
             interval: 10,
             evaporation: 0.02,
-            capacity: 0.1,
+            capacity: 0.5,
             deposition: 0.1,
             dissolution: 0.1,
         }
@@ -147,7 +148,8 @@ impl Process for Runoff {
     }
 
     fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
-        if self.setup.params.rain > 0.0 { None } else { IdleReason::without_water(terrain, "rain") }
+        let level = is_level(terrain).then_some(IdleReason::LevelGround);
+        if self.setup.params.rain > 0.0 { level } else { IdleReason::without_water(terrain, "rain").or(level) }
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
@@ -161,9 +163,13 @@ impl Process for Runoff {
         if Stage::at(stage) == Stage::Rain {
             if (context.tick - 1).is_multiple_of(u64::from(self.setup.params.interval.max(1))) {
                 let before = terrain.water.total();
-                let rain = self.setup.params.rain;
+                let per_cell_size = match self.setup.params.mode {
+                    Mode::Corrected => terrain.cell_size,
+                    Mode::Published => 1.0,
+                };
+                let rain = self.setup.params.rain * per_cell_size;
                 let masked = self.setup.masked(terrain, self.setup.params.mode);
-                let more = masked.as_ref().map_or(0.0, |masked| masked.params.rain - rain);
+                let more = masked.as_ref().map_or(0.0, |masked| masked.params.rain * per_cell_size - rain);
                 for y in 0..height {
                     for x in 0..width {
                         let mask = masked.as_ref().map_or(0.0, |masked| masked.mask.at(x, y));

@@ -21,8 +21,8 @@ use self::{
     sliding::{Slopes, flatter, slide, talus},
 };
 use super::{
-    AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, StageInfo, explain::Explanation,
-    limiter::Limiter,
+    AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Progress, Reference, Setup, StageInfo,
+    explain::Explanation, limiter::Limiter,
 };
 use crate::{
     core::{
@@ -121,12 +121,14 @@ const SLIDES: f32 = 1.0 / 12.0;
 #[derive(Clone, Default)]
 pub struct Thermal {
     setup: Setup<Params, Factors>,
+    /// Whether nothing came down in the last tick.
+    at_rest: bool,
 }
 
 impl Thermal {
     /// Returns the process with these parameters.
     pub fn with(params: Params) -> Self {
-        Self { setup: Setup::with(params) }
+        Self { setup: Setup::with(params), at_rest: false }
     }
 }
 
@@ -170,7 +172,9 @@ impl Process for Thermal {
         self.setup.count_limits([u64::from(steep.cut || under.cut)]);
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
+        self.at_rest = true;
         for band in bands {
+            self.at_rest &= band.given + band.crumbled == 0.0;
             row.eroded += band.given * area;
             row.deposited += band.got * area;
             row.moved += (band.given + band.got + band.crumbled) * area;
@@ -179,6 +183,10 @@ impl Process for Thermal {
         }
         self.setup.counts.substeps += 1;
         Progress::Done
+    }
+
+    fn idle_reason(&self, _: &Terrain) -> Option<IdleReason> {
+        self.at_rest.then_some(IdleReason::StableSlopes)
     }
 
     fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {

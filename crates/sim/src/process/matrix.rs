@@ -1,0 +1,76 @@
+//! Every process on the land of every generator, at three extents, with its default parameters.
+
+use rayon::prelude::*;
+
+use crate::{
+    generate::{TerrainParams, generate},
+    params::{Value, walk, write},
+    process::{catalogue, contract::assert_healthy},
+    simulation::{
+        Simulation,
+        grow::{RangeParams, typical_relief},
+    },
+};
+
+const SIDE: u32 = 32;
+/// Ticks of every run, and of one that has left no mark by then: half a minute.
+const TICKS: [usize; 2] = [150, 600];
+/// Change that shows, as a share of the relief of the extent.
+const SHOWS: f32 = 1e-3;
+/// Heights may leave the range of the land by this share of the relief.
+const GROWS: f32 = 1.5;
+
+#[test]
+fn every_process_leaves_a_mark_on_the_land_of_every_generator_or_says_why_it_does_not() {
+    let declared = walk(("terrain", &TerrainParams::default()));
+    let generators =
+        declared.into_iter().find(|parameter| parameter.name == "generator").expect("it is declared").choices;
+    let lands: Vec<_> =
+        generators.into_iter().flat_map(|name| [8.0, 80.0, 800.0].map(|cell_size| (name.clone(), cell_size))).collect();
+    let dead: Vec<String> = lands
+        .into_par_iter()
+        .flat_map_iter(|(name, cell_size): (String, f32)| {
+            let relief = typical_relief(f64::from(SIDE) * f64::from(cell_size)) as f32;
+            let mut params = TerrainParams { width: SIDE, height: SIDE, cell_size, relief, ..TerrainParams::default() };
+            assert!(write(&mut params, "generator", &Value::Choice(name.clone())));
+            let terrain = generate(&params, 3);
+            let before = terrain.ground();
+            let (low, high) = before.min_max();
+            let keys = catalogue().into_iter().map(|process| process.info().key);
+            let dead: Vec<String> = keys
+                .filter_map(|key| {
+                    let mut simulation = Simulation::new(terrain.clone(), 3);
+                    simulation.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() == key);
+                    if key == "fluvial" {
+                        simulation.tune_uplift(&RangeParams::default());
+                    }
+                    let mark = |simulation: &Simulation| {
+                        let after = simulation.terrain.ground();
+                        let changes = before.iter().zip(after.iter()).map(|(one, other)| (one - other).abs());
+                        changes.fold(0.0, f32::max) / relief
+                    };
+                    (0..TICKS[0]).for_each(|_| simulation.tick());
+                    if mark(&simulation) < SHOWS {
+                        (TICKS[0]..TICKS[1]).for_each(|_| simulation.tick());
+                    }
+                    let told = format!("{key} on {name}, {cell_size} m");
+                    assert_healthy(&simulation, &told);
+                    let most = mark(&simulation);
+                    let (floor, top) = simulation.terrain.ground().min_max();
+                    assert!(
+                        top < high + GROWS * relief && floor > low - GROWS * relief,
+                        "{told} explodes: {floor} m to {top} m"
+                    );
+                    let slot = simulation.slot_mut(key).expect("it is in the catalogue");
+                    let reason = slot.process.idle_reason(&terrain);
+                    // Rain on level ground is a lake, not a dead process.
+                    let floods = key == "water" && high - low < 1e-3;
+                    println!("{told}: {most:.4} {reason:?}");
+                    (most < SHOWS && reason.is_none() && !floods).then_some(format!("{told}: {most}"))
+                })
+                .collect();
+            dead
+        })
+        .collect();
+    assert!(dead.is_empty(), "without a mark or a reason: {dead:#?}");
+}
