@@ -28,7 +28,7 @@ struct Water {
 // Level and weight of a cell for a mean over wet cells: a dry one has no weight.
 fn wet_level(cell: vec2<i32>) -> vec2<f32> {
     let here = texel(cell);
-    return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.y);
+    return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.x);
 }
 
 // Height of the surface in metres: between wet cells alone, so that no bank lifts it. Beside water it goes on at the water's
@@ -154,11 +154,9 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let wall = false;
 #endif
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
-    // Water ends in a line as wide as a pixel, where it is half as deep as it must be to be drawn fully.
+    // Water fades out where it gets shallow, over a pixel at least.
     let thin = min(depth, here.b + water.film.x);
-    let half_deep = 0.5 * (water.film.x + water.film.y);
-    let edge = clamp(0.75 * fwidth(thin), 0.02 * water.film.y, half_deep);
-    let wet = smoothstep(half_deep - edge, half_deep + edge, thin);
+    let wet = smoothstep(water.film.x, max(water.film.y, water.film.x + 1.5 * fwidth(thin)), thin);
     if wet <= 0.0 { discard; }
     let eye = view.eye.xyz - place;
     // The far walls are not seen through the water: their mirror of the sky would look like a hole.
@@ -186,8 +184,10 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let first = waves(at - pace * (phase.x - 0.5) * 2.0);
         let second = waves(at - pace * (phase.y - 0.5) * 2.0 + 17.0);
         let chop = mix(first, second, abs(2.0 * phase.x - 1.0));
-        let fade = clamp(1.6 * scene.air.w / distance - 0.3, 0.0, 1.0) * smoothstep(0.0, 4.0 * water.film.y, depth);
-        let ripples = chop * (0.7 + 0.5 * min(length(flow), 2.0)) * water.silt.a * fade;
+        let fade = clamp(1.6 * scene.air.w / distance - 0.3, 0.0, 1.0) * smoothstep(0.0, water.film.y, depth);
+        // Shallow water is smooth unless it flows.
+        let rough = 0.7 * smoothstep(water.film.y, 4.0 * water.film.y, depth) + 0.5 * min(length(flow), 2.0);
+        let ripples = chop * rough * water.silt.a * fade;
         normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
         // Water that rushes takes air in. Gusts and currents make large water lighter here and darker there.
         let near = 1.0 - smoothstep(0.3, 1.0, distance / scene.air.w * scene.country.w);
@@ -234,9 +234,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let bed = vec3(0.44, 0.42, 0.26) * light * (1.0 - silt);
     let seen = max(body * (1.0 - through) + bed * (through - vec3(1.0 - covers)), vec3(0.0));
     var color = (seen * (1.0 - fresnel) + mirror * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
-    // A pale line where waves lap at the bank.
-    let lap = (1.0 - smoothstep(water.film.y, 2.0 * water.film.y, depth)) * 0.12 * (1.0 - silt);
-    color = mix(color, vec3(0.8, 0.84, 0.86) * light, max(lap, 0.55 * foam));
+    color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.55 * foam);
 #ifdef WALL
     // Where the surface ends at the wall, it shines along its edge.
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.2 * (1.0 - smoothstep(0.5, 1.5, under / max(fwidth(under), 1e-6))));

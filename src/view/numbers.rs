@@ -22,6 +22,9 @@ const SNOW_FADES: f32 = 0.022;
 /// And in metres, at most.
 const SNOW_FADES_WITHIN: f32 = 200.0;
 
+/// Sand thicker than this, in metres, hides the ground beneath, however large the cells.
+const SAND_HIDES: f32 = 4.0;
+
 /// A column and a row that lie on no map.
 const NOWHERE: f32 = -1e9;
 /// Where a block stands that is not to be seen, in world units.
@@ -147,7 +150,7 @@ impl SceneNumbers {
             place: Vec4::new(centre.x, centre.y, 0.0, 0.0),
             flat_color: color(look.flat_color),
             steep_color: color(look.steep_color),
-            sand_color: color(look.sand_color).truncate().extend(look.sand_cover * terrain.cell_size),
+            sand_color: color(look.sand_color).truncate().extend((look.sand_cover * terrain.cell_size).min(SAND_HIDES)),
             bedrock_color: color(look.bedrock_color),
             table_color: color(look.table_color).truncate().extend(relief::spread(look)),
             ground: Vec4::new(look.steep_threshold, look.threshold_softness, look.occlusion, haze(look)),

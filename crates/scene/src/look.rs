@@ -140,7 +140,7 @@ pub struct Look {
     /// Colour of the table on which the block stands.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub table_color: [f32; 3],
-    /// Thickness of sand that hides the ground beneath, in cells. Low: a dusting counts as sand. High: only dunes and
+    /// Thickness of sand that hides the ground beneath, in cells; 4 m at most. Low: a dusting counts as sand. High: only dunes and
     /// thick fans do.
     #[reflect(@knob(0.01..=5.0).unit("cells").source("ours").log())]
     pub sand_cover: f32,
