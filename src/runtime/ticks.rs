@@ -16,6 +16,8 @@ use super::{
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{core::quantity::Quantity, process::catalogue};
 
+/// Beyond this speed ticks matter more than the picture.
+const FAST: f32 = 16.0;
 /// A tick that takes longer is shown while it runs.
 const LONG: Duration = Duration::from_millis(100);
 
@@ -54,8 +56,9 @@ fn set_deadline(
     mut deadline: ResMut<Deadline>,
 ) {
     // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the time: half as long as all else takes,
-    // or longer on the way to the tick that is to be seen, but not so long that the picture stands.
-    let (parts, longest) = if ahead.runs(&live, &transport) { (1.5, 0.04) } else { (0.5, 0.3) };
+    // or longer on the way to the tick that is to be seen or at a high speed, but not so long that the picture stands.
+    let hurries = ahead.runs(&live, &transport) || transport.speed > FAST;
+    let (parts, longest) = if hurries { (1.5, 0.04) } else { (0.5, 0.3) };
     let rest = time.delta().saturating_sub(deadline.spent).as_secs_f64();
     deadline.begin(budget.0.max(Duration::from_secs_f64(rest.min(longest) * parts)));
 }

@@ -44,7 +44,10 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 let slider = Number::new("Speed", "×", SPEEDS)
                     .slider_ui(ui, &mut speed, |slider| slider.logarithmic(true).suffix("×").max_decimals(2));
                 let slider = slider.labelled_by(label.id);
-                if slider.on_hover_text("Ticks per second, as a multiple of 20.").changed() {
+                if slider
+                    .on_hover_text("Ticks per second, as a multiple of 20, or as many as the machine can do.")
+                    .changed()
+                {
                     asked.push(RunCommand::SetSpeed(speed).into());
                 }
                 ui.separator();

@@ -431,7 +431,7 @@ mod tests {
             (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), since: "b")"#], "nothing was measured"),
             (vec![measure, r#"Reveal(guess: "a")"#], "nothing to reveal of \"a\""),
             (vec![r#"Draw(key: "a")"#], "needs a section"),
-            (vec![r#"Run(ticks: 3, speed: 99)"#], "0.25 to 16"),
+            (vec![r#"Run(ticks: 3, speed: 9999)"#], "0.25 to 1000"),
         ] {
             let error = lesson(&tasks).check().expect_err(said);
             assert!(error.starts_with("in the step \"step ") && error.contains(said), "{error}");

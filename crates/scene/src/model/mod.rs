@@ -16,5 +16,5 @@ mod shaped;
 pub mod state;
 pub mod sweep;
 
-/// Slowest and fastest speed of a run that is watched, as multiples of the usual one.
-pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;
+/// Slowest and fastest speed of a run that is watched, as multiples of the usual one. The fastest is more than a machine can do.
+pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=1000.0;
