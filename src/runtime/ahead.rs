@@ -54,15 +54,20 @@ pub(super) fn follow(
     if ahead.0.is_none() {
         return;
     }
-    if !ahead.runs(&live, &transport) {
-        ahead.end(&mut notices);
+    let runs = ahead.runs(&live, &transport);
+    let Some(way) = &mut ahead.0 else { return };
+    if !runs {
+        // New land stands still until it is played.
+        if live.ticks() == 0 && way.work == live.work() && way.to > 0 {
+            way.began = Instant::now();
+        } else {
+            ahead.end(&mut notices);
+        }
         return;
     }
-    let Some(way) = &mut ahead.0 else { return };
     if way.told.is_none() && way.began.elapsed() > SHORT {
         let progress = JobProgress::default();
-        let notice =
-            notices.work(format!("Running ahead to tick {}, where the scene begins …", way.to), progress.clone());
+        let notice = notices.work(format!("Running ahead to tick {} …", way.to), progress.clone());
         notices.let_act(notice, "Stop here", RunCommand::TogglePlay);
         way.told = Some((notice, progress));
     }

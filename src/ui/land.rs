@@ -5,6 +5,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use super::{
     access,
     group::some_of_group_ui,
+    land_preview::LandPreview,
     number::{Number, units},
     style,
 };
@@ -18,7 +19,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::{
     generate::TerrainParams,
-    params::{walk, write},
+    params::{Value, choice_title, walk, write},
 };
 
 /// The least and the most that a parameter of the terrain can be.
@@ -28,19 +29,41 @@ fn range(name: &str) -> [f64; 2] {
     found.map_or([0.0; 2], |found| [found.knob.min, found.knob.max])
 }
 
+/// Names of all generators.
+fn generators() -> Vec<String> {
+    let declared = walk(("terrain", &TerrainParams::default()));
+    let generator = declared.into_iter().find(|parameter| parameter.name == "generator");
+    generator.map(|generator| generator.choices).unwrap_or_default()
+}
+
+/// Width of the preview, in points, and cells along its longer side; and the same of a generator's thumbnail.
+const PREVIEW: f32 = 240.0;
+const PREVIEW_CELLS: u32 = 160;
+const THUMBNAIL: f32 = 53.0;
+const THUMBNAIL_CELLS: u32 = 64;
+
 /// What was set in the dialog. It is there again the next time.
 pub struct LandDialog {
     land: NewLand,
     /// Width and height that are wanted, in metres, and cells along the shorter side.
     metres: [f32; 2],
     cells: u32,
+    preview: LandPreview,
+    /// One for each generator.
+    thumbnails: Vec<(String, LandPreview)>,
 }
 
 impl Default for LandDialog {
     fn default() -> Self {
         let land = NewLand::default();
         let metres = [land.terrain.width, land.terrain.height].map(|cells| cells as f32 * land.terrain.cell_size);
-        Self { cells: land.terrain.width.min(land.terrain.height), metres, land }
+        Self {
+            cells: land.terrain.width.min(land.terrain.height),
+            metres,
+            land,
+            preview: LandPreview::default(),
+            thumbnails: generators().into_iter().map(|name| (name, LandPreview::default())).collect(),
+        }
     }
 }
 
@@ -53,10 +76,20 @@ pub fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool
     let highest = context.content_rect().height() * 0.85;
     style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
         let opened = access::hold(ui);
-        ui.set_width(style::SETTINGS_WIDTH);
-        egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| {
-            dialog.parts_ui(ui);
-            access::follow_focus(ui);
+        ui.horizontal_top(|ui| {
+            ui.vertical(|ui| {
+                ui.set_width(style::SETTINGS_WIDTH);
+                egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| {
+                    dialog.parts_ui(ui);
+                    access::follow_focus(ui);
+                });
+            });
+            ui.vertical(|ui| {
+                ui.set_width(PREVIEW);
+                egui::ScrollArea::vertical().id_salt("preview").max_height(highest - 120.0).show(ui, |ui| {
+                    dialog.preview_ui(ui);
+                });
+            });
         });
         ui.separator();
         ui.horizontal(|ui| {
@@ -90,6 +123,38 @@ fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui:
 }
 
 impl LandDialog {
+    /// Draws how the land will look, and the generators to choose from.
+    fn preview_ui(&mut self, ui: &mut Ui) {
+        let size = |longer: f32, [columns, rows]: [u32; 2]| {
+            egui::vec2(columns as f32, rows as f32) * (longer / columns.max(rows).max(1) as f32)
+        };
+        let terrain = &self.land.terrain;
+        let place = size(PREVIEW, [terrain.width, terrain.height]);
+        let (place, response) = ui.allocate_exact_size(place, egui::Sense::hover());
+        let mut waits = self.preview.show(ui, place, &self.land, PREVIEW_CELLS, true);
+        response.on_hover_text("The land from above, on fewer cells.");
+        ui.add_space(6.0);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = egui::Vec2::splat(6.0);
+            for (name, thumbnail) in &mut self.thumbnails {
+                let mut land = NewLand { palette: self.land.palette, ..NewLand::default() };
+                land.activity = Activity::Nothing;
+                write(&mut land.terrain, "generator", &Value::Choice(name.clone()));
+                let (place, response) = ui.allocate_exact_size(egui::Vec2::splat(THUMBNAIL), egui::Sense::click());
+                let title = choice_title(name);
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, &title));
+                waits |= thumbnail.show(ui, place, &land, THUMBNAIL_CELLS, !waits);
+                let chosen = land.terrain.generator == self.land.terrain.generator;
+                if chosen || response.has_focus() || response.hovered() {
+                    ui.painter().rect_stroke(place, 3.0, style::focus(ui.ctx()), egui::StrokeKind::Outside);
+                }
+                if response.on_hover_text(&title).clicked() {
+                    self.land.terrain.generator = land.terrain.generator;
+                }
+            }
+        });
+    }
+
     fn parts_ui(&mut self, ui: &mut Ui) {
         let [[fewest, most_cells], [_, largest]] = ["width", "cell_size"].map(range);
         let [width, height] = &mut self.metres;
@@ -116,8 +181,12 @@ impl LandDialog {
             let choice = egui::ComboBox::from_id_salt("activity").width(style::CHOICE_WIDTH);
             let shown = choice.selected_text(land.activity.title()).show_ui(ui, |ui| {
                 access::begin_list(ui);
+                let before = land.activity;
                 for (activity, title) in Activity::ALL {
                     access::list_choice(ui, &mut land.activity, activity, title);
+                }
+                if land.activity != before {
+                    land.palette = land.activity.palette();
                 }
             });
             shown.response

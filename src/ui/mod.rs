@@ -15,6 +15,7 @@ pub mod group;
 mod history;
 mod keys;
 mod land;
+mod land_preview;
 mod learn;
 mod ledger;
 mod lesson;

@@ -254,6 +254,10 @@ impl RunOptions {
             Budget::present().ask(Path::new(&session.name), session.wanted())?;
             session.restart(seed);
         }
+        if !self.enable.is_empty() {
+            let range = session.range.clone();
+            session.simulation.tune_default_uplift(&range);
+        }
         Ok(())
     }
 

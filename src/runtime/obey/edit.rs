@@ -7,6 +7,7 @@ use thalweg_sim::{
     edit::Patch,
     hydrology::breach::Breached,
     params::{Value, write},
+    process::fluvial,
     simulation::{Simulation, water::Balance},
 };
 
@@ -171,12 +172,19 @@ impl Runtime<'_> {
             .map(|slot| slot.process.info())
             .collect();
         let label = Label::Switch(self.title(key), on);
+        let mut tuned = false;
         self.history.set(&mut self.live, label, false, |live| {
             for session in live.all_mut() {
                 replaced.iter().for_each(|other| switch(session, other.key, false));
                 switch(session, key, on);
+                let range = session.range.clone();
+                tuned |= key == fluvial::INFO.key && session.simulation.tune_default_uplift(&range);
             }
         });
+        if tuned {
+            let text = "Erodibility, diffusivity and years per tick have been set to suit the extent of the land.";
+            self.notices.tell(Level::Info, text);
+        }
         for other in replaced {
             let title = info.map_or("", |info| info.title);
             self.notices.tell(Level::Info, format!("{title} takes the place of {}, which is off now.", other.title));

@@ -2,22 +2,33 @@
 
 use std::path::Path;
 
-use super::{Budget, Error, preset::Preset};
+use super::{Budget, Error, JobProgress, export::hillshade::hillshade, preset::Preset};
 use crate::{
     io::scene::open_first,
     model::{origin::Options, session::Session},
 };
 use thalweg_sim::{
+    core::bounds::SIDES,
     generate::{Generator, TerrainParams},
     params,
+    process::wind::thinnest_sheet,
     simulation::grow::typical_relief,
 };
 
 /// The scene whose parameters a new land begins with, so that the command line can tell what is different.
 const BASE: &str = "round-hill";
 
-/// Thickness of the sand on a land for the wind that has none, in metres.
+/// Thickness of the sand on a land for the wind that has none, in metres; more on cells for which that is too thin.
 const SAND: f32 = 4.0;
+
+/// Most sand that a land can begin with, in metres.
+const MOST_SAND: f32 = 100.0;
+
+/// Tick to which a new land on which something happens runs ahead when it is played.
+const SHOWN_FROM: u64 = 150;
+
+/// Extent from which on water is drawn from the usual depth on, in metres.
+const WIDE: f64 = 2560.0;
 
 /// What happens on a new land: processes that are enabled, with values that work at its extent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +70,11 @@ impl Activity {
             Self::Uplift => &["fluvial"],
             Self::Nothing => &[],
         }
+    }
+
+    /// Name of the built-in preset of colours that suits it.
+    pub fn palette(self) -> &'static str {
+        if self == Self::Wind { "palette-desert" } else { "palette-alpine" }
     }
 
     /// Names of the built-in presets that it sets.
@@ -127,17 +143,35 @@ impl NewLand {
             }
         }
         if self.activity == Activity::Wind && session.terrain.sand == 0.0 && !session.terrain.loose {
-            session.terrain.sand = SAND;
+            session.terrain.sand = (2.0 * thinnest_sheet(self.terrain.cell_size)).clamp(SAND, MOST_SAND);
         }
+        session.shown_from = if self.activity == Activity::Nothing { 0 } else { SHOWN_FROM };
+        session.water_look.film *= (extent(&self.terrain) / WIDE).clamp(0.05, 1.0) as f32;
         Self::TITLE.clone_into(&mut session.title);
         "new-land".clone_into(&mut session.name);
         session.about.clear();
         session.restart(self.seed);
-        if self.activity == Activity::Uplift {
-            let range = session.range.clone();
-            session.simulation.tune_uplift(&range);
-        }
+        let range = session.range.clone();
+        session.simulation.tune_default_uplift(&range);
         Ok(session)
+    }
+
+    /// Returns its shaded relief from above, with so many cells along the longer side: columns and rows, and red, green and blue of each.
+    ///
+    /// # Errors
+    /// It needs more memory than may be used.
+    pub fn preview(&self, side: u32) -> Result<([usize; 2], Vec<u8>), Error> {
+        let mut small = self.clone();
+        let terrain = &mut small.terrain;
+        let share = (f64::from(side) / f64::from(terrain.width.max(terrain.height))).min(1.0);
+        let fewest = *SIDES.start() as u32;
+        let [columns, rows] = [terrain.width, terrain.height].map(|cells| (f64::from(cells) * share).round() as u32);
+        terrain.cell_size *= terrain.width as f32 / columns.max(1) as f32;
+        (terrain.width, terrain.height) = (columns.max(fewest), rows.max(fewest));
+        let Session { simulation, look, .. } = small.open()?;
+        let (ground, sand) = (simulation.terrain.ground(), &simulation.terrain.sand);
+        let pixels = hillshade(&ground, sand, simulation.terrain.cell_size, &look, &JobProgress::default());
+        Ok(([ground.width(), ground.height()], pixels))
     }
 
     /// Changes the extent or the number of cells. Relief and strata thickness scale with the relief of real ranges of that extent.
@@ -214,5 +248,24 @@ mod tests {
                 assert_eq!(most > 1e-3 * land.terrain.relief.min(10.0), moves, "{title}, {cell_size} m: {most} m");
             }
         }
+    }
+
+    #[test]
+    fn the_preview_is_the_land_on_fewer_cells() {
+        let mut land = NewLand::default();
+        land.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (512, 256, 5.0));
+        let ([columns, rows], pixels) = land.preview(128).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((columns, rows, pixels.len()), (128, 64, 3 * 128 * 64));
+        let other = NewLand { seed: 2, ..land.clone() }.preview(128).unwrap_or_else(|error| panic!("{error}"));
+        assert!(other.1 != pixels, "another seed has the same preview");
+        // Shades of the real land, each the mean of the pixels that it covers.
+        let session = land.open().unwrap_or_else(|error| panic!("{error}"));
+        let terrain = &session.simulation.terrain;
+        let ground = terrain.ground().resampled(128, 64);
+        let small = hillshade(&ground, &terrain.sand.resampled(128, 64), 20.0, &session.look, &JobProgress::default());
+        let off = small.iter().zip(&pixels).map(|(one, other)| f64::from(one.abs_diff(*other))).sum::<f64>();
+        let spread = small.iter().zip(small.iter().skip(3 * 40)).map(|(one, other)| f64::from(one.abs_diff(*other)));
+        let spread = spread.sum::<f64>();
+        assert!(off < 0.6 * spread, "off by {off}, pixels differ by {spread} among each other");
     }
 }

@@ -320,6 +320,17 @@ impl Simulation {
         self.set_fluvial(&params);
     }
 
+    /// Does the same if uplift and rivers are enabled with parameters that nobody has set: their usual values suit one extent alone.
+    /// Returns whether it did.
+    pub fn tune_default_uplift(&mut self, range: &RangeParams) -> bool {
+        let enabled = self.slots.iter().any(|slot| slot.key() == INFO.key && slot.enabled);
+        let tunes = enabled && self.fluvial() == Params::default();
+        if tunes {
+            self.tune_uplift(range);
+        }
+        tunes
+    }
+
     fn fluvial(&self) -> Params {
         let slot = self.slots.iter().find(|slot| slot.key() == INFO.key);
         let params = slot.and_then(|slot| slot.process.params().as_partial_reflect().try_downcast_ref::<Params>());

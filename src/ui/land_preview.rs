@@ -1,0 +1,55 @@
+//! Pictures of new land, drawn in the background.
+
+use std::thread::JoinHandle;
+
+use bevy_egui::egui::{self, TextureHandle, Ui};
+
+use thalweg_scene::io::NewLand;
+
+/// Seconds after which a picture that is being drawn is looked for again.
+const LOOKS_AGAIN: f32 = 0.05;
+
+/// Columns and rows, and red, green and blue of each pixel.
+type Pixels = ([usize; 2], Vec<u8>);
+
+/// The picture of a land, and the one that is being drawn.
+#[derive(Default)]
+pub(super) struct LandPreview {
+    /// Without a picture, it could not be drawn.
+    drawn: Option<(NewLand, Option<TextureHandle>)>,
+    work: Option<(NewLand, JoinHandle<Option<Pixels>>)>,
+}
+
+impl LandPreview {
+    /// Paints a land with `cells` along its longer side, or the last one until that is drawn. It is drawn anew if it has changed and it
+    /// `may_begin`. Returns whether it is still being drawn.
+    pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewLand, cells: u32, may_begin: bool) -> bool {
+        if let Some((of, work)) = self.work.take_if(|(_, work)| work.is_finished()) {
+            let pixels = work.join().ok().flatten();
+            let texture = pixels.map(|(size, pixels)| {
+                let image = egui::ColorImage::from_rgb(size, &pixels);
+                ui.ctx().load_texture("new land", image, egui::TextureOptions::LINEAR)
+            });
+            self.drawn = Some((of, texture));
+        }
+        let is_drawn = self.drawn.as_ref().is_some_and(|(of, _)| of == land);
+        if !is_drawn && may_begin && self.work.is_none() {
+            let of = land.clone();
+            let draw = move || of.preview(cells).ok();
+            let work = std::thread::Builder::new().name("thalweg preview".to_owned()).spawn(draw);
+            self.work = work.ok().map(|work| (land.clone(), work));
+        }
+        if !is_drawn {
+            ui.ctx().request_repaint_after_secs(LOOKS_AGAIN);
+        }
+        match &self.drawn {
+            Some((_, Some(texture))) => {
+                egui::Image::new(texture).corner_radius(3.0).paint_at(ui, place);
+            }
+            _ => {
+                ui.painter().rect_filled(place, 3.0, ui.visuals().extreme_bg_color);
+            }
+        }
+        self.work.is_some()
+    }
+}
