@@ -263,7 +263,8 @@ fn sand_that_was_rained_on_blows_again_as_it_dries() {
     let mut terrain = flat(64, 5.0, Edge::Wrap);
     heap(&mut terrain, [32.0, 32.0], 20.0, 8.0);
     let run = |water: f32| {
-        let mut run = blow(terrain.clone(), Params { drying: 40.0 / 1.5e-5, ..Params::default() }, 0);
+        let params = Params { drying: 40.0 / 1.5e-5, saturation_length: 2.0, ..Params::default() };
+        let mut run = blow(terrain.clone(), params, 0);
         run.terrain.water.fill(water);
         run.tick();
         // It has run off.
