@@ -123,7 +123,7 @@ fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui:
 }
 
 impl LandDialog {
-    /// Draws how the land will look, and the generators to choose from.
+    /// Draws a preview of the land, and a thumbnail of each generator that selects it.
     fn preview_ui(&mut self, ui: &mut Ui) {
         let size = |longer: f32, [columns, rows]: [u32; 2]| {
             egui::vec2(columns as f32, rows as f32) * (longer / columns.max(rows).max(1) as f32)
@@ -132,7 +132,7 @@ impl LandDialog {
         let place = size(PREVIEW, [terrain.width, terrain.height]);
         let (place, response) = ui.allocate_exact_size(place, egui::Sense::hover());
         let mut waits = self.preview.show(ui, place, &self.land, PREVIEW_CELLS, true);
-        response.on_hover_text("The land from above, on fewer cells.");
+        response.on_hover_text("Preview with fewer cells.");
         ui.add_space(6.0);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = egui::Vec2::splat(6.0);

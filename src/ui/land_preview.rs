@@ -1,4 +1,4 @@
-//! Pictures of new land, drawn in the background.
+//! Previews of new land, rendered in the background.
 
 use std::thread::JoinHandle;
 
@@ -6,23 +6,23 @@ use bevy_egui::egui::{self, TextureHandle, Ui};
 
 use thalweg_scene::io::NewLand;
 
-/// Seconds after which a picture that is being drawn is looked for again.
+/// Seconds between looks at whether a preview is ready.
 const LOOKS_AGAIN: f32 = 0.05;
 
 /// Columns and rows, and red, green and blue of each pixel.
 type Pixels = ([usize; 2], Vec<u8>);
 
-/// The picture of a land, and the one that is being drawn.
+/// The last preview of a land, and the one that is being rendered.
 #[derive(Default)]
 pub(super) struct LandPreview {
-    /// Without a picture, it could not be drawn.
+    /// Has no texture if rendering failed.
     drawn: Option<(NewLand, Option<TextureHandle>)>,
     work: Option<(NewLand, JoinHandle<Option<Pixels>>)>,
 }
 
 impl LandPreview {
-    /// Paints a land with `cells` along its longer side, or the last one until that is drawn. It is drawn anew if it has changed and it
-    /// `may_begin`. Returns whether it is still being drawn.
+    /// Paints a land with `cells` along its longer side; until that is rendered, the last one. Begins to render a changed land if it
+    /// `may_begin`. Returns `true` while it renders.
     pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewLand, cells: u32, may_begin: bool) -> bool {
         if let Some((of, work)) = self.work.take_if(|(_, work)| work.is_finished()) {
             let pixels = work.join().ok().flatten();

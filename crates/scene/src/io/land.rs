@@ -24,10 +24,10 @@ const SAND: f32 = 4.0;
 /// Most sand that a land can begin with, in metres.
 const MOST_SAND: f32 = 100.0;
 
-/// Tick to which a new land on which something happens runs ahead when it is played.
+/// Tick to which a new land with enabled processes runs ahead when it is first played.
 const SHOWN_FROM: u64 = 150;
 
-/// Extent from which on water is drawn from the usual depth on, in metres.
+/// Extent in metres below which thinner films of water are drawn, in proportion to the extent.
 const WIDE: f64 = 2560.0;
 
 /// What happens on a new land: processes that are enabled, with values that work at its extent.
@@ -156,7 +156,7 @@ impl NewLand {
         Ok(session)
     }
 
-    /// Returns its shaded relief from above, with so many cells along the longer side: columns and rows, and red, green and blue of each.
+    /// Returns its shaded relief, `side` cells along the longer side: columns and rows, and 8-bit RGB row by row.
     ///
     /// # Errors
     /// It needs more memory than may be used.
@@ -231,6 +231,7 @@ mod tests {
         assert!(land.bytes() >= 80 * 48 * 4);
         assert_eq!(session.name, "new-land");
     }
+
     #[test]
     fn every_activity_has_values_that_work_at_the_extent() {
         for (activity, title) in Activity::ALL {
@@ -258,6 +259,11 @@ mod tests {
         assert_eq!((columns, rows, pixels.len()), (128, 64, 3 * 128 * 64));
         let other = NewLand { seed: 2, ..land.clone() }.preview(128).unwrap_or_else(|error| panic!("{error}"));
         assert!(other.1 != pixels, "another seed has the same preview");
+        // Cells of the preview may be larger than those of any land.
+        let mut wide = NewLand::default();
+        wide.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (256, 256, 900.0));
+        let (size, shades) = wide.preview(64).unwrap_or_else(|error| panic!("{error}"));
+        assert!(size == [64, 64] && shades.iter().any(|shade| *shade != shades[0]));
         // Shades of the real land, each the mean of the pixels that it covers.
         let session = land.open().unwrap_or_else(|error| panic!("{error}"));
         let terrain = &session.simulation.terrain;

@@ -320,8 +320,7 @@ impl Simulation {
         self.set_fluvial(&params);
     }
 
-    /// Does the same if uplift and rivers are enabled with parameters that nobody has set: their usual values suit one extent alone.
-    /// Returns whether it did.
+    /// Tunes uplift and rivers likewise if they are enabled with default parameters, which suit one extent alone. Returns `true` if so.
     pub fn tune_default_uplift(&mut self, range: &RangeParams) -> bool {
         let enabled = self.slots.iter().any(|slot| slot.key() == INFO.key && slot.enabled);
         let tunes = enabled && self.fluvial() == Params::default();
