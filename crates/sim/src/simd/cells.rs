@@ -37,13 +37,17 @@ pub trait Cells: Real {
     fn power_of_bits(self, factor: f32, start: f32) -> Self;
     /// Whether any number is larger than the other of its cell.
     fn any_above(self, other: Self) -> bool;
-    /// x^(−1/3) of positive numbers to 1e-5: the exponent gives a start, then Newton twice.
+    /// x^(−1/3) of positive numbers to 3e-6: the exponent gives a start r, of which a polynomial in e = 1 − x·r³ makes r·(1 − e)^(−1/3).
     #[inline(always)]
     fn inverse_cube_root(self) -> Self {
-        let (four, third) = (Self::all(4.0), Self::all(1.0 / 3.0));
-        let start = self.power_of_bits(-1.0 / 3.0, 0x54a2_fa8c_i32 as f32);
-        let better = start * (four - self * (start * start) * start) * third;
-        better * (four - self * (better * better) * better) * third
+        let start = self.power_of_bits(-1.0 / 3.0, 0x54a2_0000 as f32);
+        let square = start * start;
+        let e = Self::all(1.0) - (self * start) * square;
+        let (low, high) = (
+            Self::all(0.999_998_02) + Self::all(0.333_330_84) * e,
+            Self::all(0.223_735_96) + Self::all(0.174_135_85) * e,
+        );
+        start * (low + high * (e * e))
     }
 }
 

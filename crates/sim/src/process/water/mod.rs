@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod acceleration;
+mod active;
 mod balance;
 #[cfg(test)]
 mod directions;
@@ -176,6 +177,8 @@ struct WaterSums {
     held: u64,
     spared: u64,
     withheld: u64,
+    /// Speed of the fastest wave as the step began, in metres per second.
+    wave: f32,
 }
 
 impl std::ops::AddAssign for WaterSums {
@@ -191,6 +194,7 @@ impl std::ops::AddAssign for WaterSums {
         self.held += other.held;
         self.spared += other.spared;
         self.withheld += other.withheld;
+        self.wave = self.wave.max(other.wave);
     }
 }
 
@@ -293,7 +297,7 @@ impl Process for Water {
         match self.setup.params.mode {
             Mode::Corrected => {
                 let wave = match &self.flow {
-                    Scheme::Friction(faces) if faces.fit(terrain) => faces.fastest_wave(terrain, params),
+                    Scheme::Friction(faces) if faces.fit(terrain) => faces.recent_wave(terrain, params),
                     _ => friction::Faces::still(terrain).fastest_wave(terrain, params),
                 };
                 friction::COURANT * size / wave
@@ -438,6 +442,11 @@ impl<'a> Rain<'a> {
             map,
             masked: masked.map(|masked| (&masked.mask, masked.params.rain_rate * dt)),
         }
+    }
+
+    /// Whether any falls.
+    fn falls(&self) -> bool {
+        self.amount > 0.0 || self.masked.is_some_and(|(_, under)| under > 0.0)
     }
 
     /// The rain on row `y`, which is written to `row` unless it is the same everywhere.

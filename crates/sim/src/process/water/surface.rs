@@ -1,8 +1,8 @@
 //! Ground and surface of the fluid, row by row, with the rain of a step.
 
-use super::{Rain, Shore};
+use super::{Rain, Shore, active::Active};
 use crate::simd::{
-    cells::{Cells, RowKernel, over_row},
+    cells::{Cells, RowKernel},
     stencil::Quantities,
     strip::Strip,
 };
@@ -20,6 +20,8 @@ pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
     pub beyond: Shore<'a>,
     /// Fraction of the suspended layer that is part of the fluid: 0 for water alone.
     pub suspended_fraction: f32,
+    /// Where fluid may flow: elsewhere ground and level count as 0.
+    pub active: &'a Active,
 }
 
 pub(super) const GROUND: usize = 0;
@@ -37,7 +39,10 @@ impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
         let fraction = self.suspended_fraction;
         let suspended = (fraction > 0.0).then_some(suspended);
         let (ground, level) = (&mut ground[..width], &mut level[..width]);
-        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, fraction, rain, ground, level });
+        let spans = self.active.spans(y);
+        spans.clear_others(ground);
+        spans.clear_others(level);
+        spans.run::<V>(width, SurfaceRow { bedrock, sand, water, suspended, fraction, rain, ground, level });
     }
 
     #[inline(always)]

@@ -8,10 +8,14 @@ use crate::{
     core::{aligned::Aligned, border::Border, terrain::Edge},
     process::{
         masked::{Number, Numbers},
-        water::{FILM_SQUARE, Fallen, Params, Rain, WaterSums, WaterTallies, surface::GROUND},
+        water::{
+            FILM_SQUARE, Fallen, Params, Rain, WaterSums, WaterTallies,
+            active::{Active, Spans},
+            surface::GROUND,
+        },
     },
     simd::{
-        cells::{Cells, RowKernel, laid_on, over_row},
+        cells::{Cells, RowKernel, laid_on},
         stencil::{Tally, Window, across, row_sum, sides},
         strip::Strip,
     },
@@ -22,9 +26,11 @@ pub(in crate::process::water) const MOST_LOAD: f32 = 0.5;
 /// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
-/// Fraction of the height difference to its lowest or highest neighbour by which an accelerated bed erodes or deposits at most in a step,
-/// so that no slope reverses.
-const STEP_FRACTION: f32 = 0.25;
+/// Returns the fraction of the height difference to its lowest or highest neighbour by which a bed erodes or deposits at most in a step at
+/// an acceleration, so that no slope reverses, and where the acceleration is high, no bars run along the bed.
+fn step_fraction(acceleration: f32) -> f32 {
+    (100.0 / (acceleration * acceleration)).clamp(0.005, 0.25)
+}
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
 struct LimitRow<'a> {
@@ -58,6 +64,8 @@ pub(super) struct Bed {
     /// Morphological acceleration, and its inverse: the fraction of the suspended layer that is part of the fluid.
     pub acceleration: f32,
     pub suspended_fraction: f32,
+    /// Fraction of a height difference that a step evens at most.
+    pub step_fraction: f32,
     /// Side of a cell.
     pub size: f32,
     /// Length of the step, in seconds: water that would pass a cell in less is not believed.
@@ -72,6 +80,7 @@ impl Bed {
             per_depth: params.per_depth(),
             acceleration: params.acceleration,
             suspended_fraction: params.suspended_fraction(),
+            step_fraction: step_fraction(params.acceleration),
             size,
             dt,
         }
@@ -141,13 +150,39 @@ impl RowKernel for MoveRow<'_> {
     }
 }
 
+/// A row of cells: what the water lacks to its capacity, in units of the suspended layer.
+struct DeficitRow<'a, N> {
+    bed: Bed,
+    /// Capacity, and g·Δt·n².
+    capacity: N,
+    drag: N,
+    /// Water and sediment after the flow.
+    moved: [&'a [f32]; 2],
+    /// Square of the speed, which becomes the deficit.
+    deficit: &'a mut [f32],
+}
+
+impl<N: Number> RowKernel for DeficitRow<'_, N> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let Bed { per_depth, per_push, acceleration, suspended_fraction, .. } = self.bed;
+        let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
+        let square = V::load(self.deficit, x);
+        let slope = energy_slope(self.drag.at::<V>(x) * V::all(per_push), d, square);
+        let holds = concentration(self.capacity.at::<V>(x), slope, square, (d, per_depth)) * d;
+        ((holds - s * V::all(suspended_fraction)) * V::all(acceleration)).store(self.deficit, x);
+    }
+}
+
 /// A row of cells: what their beds give and take.
 struct BedRow<'a, N> {
-    bed: Bed,
-    /// Capacity, rates of suspension and deposition times Δt, share of the water that stays, g·Δt·n².
-    rates: [N; 5],
+    /// Fractions of the suspended layer that is part of the fluid, and of a height difference that a step evens.
+    suspended_fraction: f32,
+    step_fraction: f32,
+    /// Rates of suspension and deposition times Δt, share of the water that stays.
+    rates: [N; 3],
     softness: &'a [f32],
-    /// Water and sediment after the flow, and the square of the speed.
+    /// Water and sediment after the flow, and the deficit.
     moved: [&'a [f32]; 3],
     /// Ground here, to the left, right, above and below.
     ground: [&'a [f32]; 5],
@@ -179,10 +214,8 @@ pub(in crate::process::water) fn concentration<V: Cells>(
 impl<N: Number> RowKernel for BedRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let Bed { per_depth, per_push, acceleration, suspended_fraction, .. } = self.bed;
-        let drag: V = self.rates[4].at::<V>(x) * V::all(per_push);
-        let (capacity, suspension): (V, V) = (self.rates[0].at(x), self.rates[1].at(x));
-        let (deposition, stays): (V, V) = (self.rates[2].at(x), self.rates[3].at(x));
+        let (suspension, deposition, stays): (V, V, V) =
+            (self.rates[0].at(x), self.rates[1].at(x), self.rates[2].at(x));
         let (here, left, right, above, below) = (
             V::load(self.ground[0], x),
             V::load(self.ground[1], x),
@@ -192,34 +225,31 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         );
         let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
-        let square = V::load(self.moved[2], x);
-        let slope = energy_slope(drag, d, square);
-        // In units of the suspended layer.
-        let lacks = concentration(capacity, slope, square, (d, per_depth)) * d - s * V::all(suspended_fraction);
-        let deficit = lacks * V::all(acceleration);
+        let deficit = V::load(self.moved[2], x);
         // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
         // and no pit is left when the water has gone.
         let (lowest, highest) = (left.min(right).min(above.min(below)), left.max(right).max(above.max(below)));
-        let (pool, suspended_fraction) = (V::all(POOL) * d.min(V::all(DEEP)), V::all(suspended_fraction));
+        let (pool, suspended_fraction) = (V::all(POOL) * d.min(V::all(DEEP)), V::all(self.suspended_fraction));
         let want = deficit.positive();
         let wanted = want * (suspension / (one + suspension));
         // Never less than without acceleration.
-        let gentle = (V::all(STEP_FRACTION) * (here - lowest).positive()).max(want * suspended_fraction);
+        let gentle = (V::all(self.step_fraction) * (here - lowest).positive()).max(want * suspended_fraction);
         let above_lowest = ((here - lowest) + pool).min(gentle).positive();
         let loose = wanted.min(above_lowest);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
-        let from_sand = loose.min(old_sand);
+        // In digits that the suspended layer has: in deep water over an accelerated bed it can be thousands of metres thick.
+        let from_sand = laid_on(s, loose.min(old_sand)) - s;
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
-        let from_rock = (want * (rest * hard)).min(above_lowest - from_sand);
+        let from_rock = (s + (want * (rest * hard)).min((above_lowest - from_sand).positive())) - s;
         // Bed load falls into a pool until it is level with the bed around; a cell that dries drops all that it carries.
         let share = deposition / (one + deposition);
         let falls = (lowest - here).positive().min(s * share);
         let settles = d.if_above(V::all(DRY), ((-deficit).positive() * share).max(falls), s);
-        let room = (V::all(STEP_FRACTION) * (highest - here).positive()).max(settles * suspended_fraction);
+        let room = (V::all(self.step_fraction) * (highest - here).positive()).max(settles * suspended_fraction);
         self.tallies.withheld.add(x, settles.if_above(room, one, V::all(0.0)));
-        let settles = settles.min(room);
+        let settles = s - (s - settles.min(room));
         // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
         // can't take up without getting more than there is stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
@@ -283,7 +313,7 @@ impl Carry {
     /// Limits the fluxes between row `y` and the one above it, and finds their sediment: for the row that is worked on, or for
     /// the one `below` it, which may be beyond the border.
     #[inline(always)]
-    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow, below: bool) {
+    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow, spans: Spans<'_>, below: bool) {
         let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
         let width = self.border.width;
         let both = |quantity: usize| {
@@ -297,7 +327,9 @@ impl Carry {
             (&mut self.flux_above, &mut self.load_above)
         };
         let (next, out, load) = (&flow.y(y)[..width], &mut out[..width], &mut load[..width]);
-        over_row::<V>(width, LimitRow { next, limits, concentrations, out, load });
+        spans.clear_others(out);
+        spans.clear_others(load);
+        spans.run::<V>(width, LimitRow { next, limits, concentrations, out, load });
     }
 
     /// Limits the fluxes around row `y`, and finds their sediment. Rows come from the `first` to the `last`.
@@ -308,17 +340,19 @@ impl Carry {
         fluid: &Fluid,
         flow: &Flow,
         (first, last): (isize, bool),
+        spans: [Spans<'_>; 2],
         faces: &mut Strip<'_, 2>,
     ) {
         let width = self.border.width;
         // What the row above found between itself and this one is at hand.
         if y == first {
-            self.limit_above::<V>(y, fluid, flow, false);
+            self.limit_above::<V>(y, fluid, flow, spans[0], false);
         } else {
             std::mem::swap(&mut self.flux_above, &mut self.flux_below);
             std::mem::swap(&mut self.load_above, &mut self.load_below);
         }
-        self.limit_above::<V>(y + 1, fluid, flow, true);
+        self.limit_above::<V>(y + 1, fluid, flow, spans[1], true);
+        let spans = spans[0];
         if last {
             faces.rows_mut(y + 1)[Y].copy_from_slice(&self.flux_below);
         }
@@ -328,7 +362,9 @@ impl Carry {
         let faces = width + 1;
         let (limits, concentrations) = (across(limit, faces), across(load, faces));
         let (next, out, load) = (&flow.x(y)[..faces], &mut x_out[..faces], &mut self.load_x[..faces]);
-        over_row::<V>(faces, LimitRow { next, limits, concentrations, out, load });
+        spans.clear_others(out);
+        spans.clear_others(load);
+        spans.run::<V>(faces, LimitRow { next, limits, concentrations, out, load });
     }
 
     /// Works on row `y`.
@@ -336,14 +372,15 @@ impl Carry {
     pub fn row<V: Cells>(
         &mut self,
         y: isize,
-        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 5>, &impl Numbers),
+        (fluid, flow, surface, numbers, active): (&Fluid, &Flow, &Window<2, 5>, &impl Numbers, &Active),
         (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
         softness: &[f32],
         rain: &Rain<'_>,
     ) {
         let Border { width, height, edge } = self.border;
         let (first, last) = (y == 0, y + 1 == height as isize);
-        self.limit::<V>(y, fluid, flow, (layers.rows().start, last), faces);
+        let spans = active.spans(y);
+        self.limit::<V>(y, fluid, flow, (layers.rows().start, last), [spans, active.spans(y + 1)], faces);
         let x_out = faces.row(X, y);
         let fluxes = [&x_out[..width], &x_out[1..][..width], &self.flux_above[..width], &self.flux_below[..width]];
         let load_x = &self.load_x;
@@ -368,18 +405,23 @@ impl Carry {
             out: [&mut moved_water[..width], &mut moved_sediment[..width], &mut speed[..width]],
             rained: &mut tallies.rained,
         };
-        over_row::<V>(width, moves);
+        spans.run::<V>(width, moves);
         let rate = |number: usize| numbers.row(number, y).cut(1, width);
+        let (moved_water, moved_sediment, deficit) =
+            (&moved_water[..width], &moved_sediment[..width], &mut speed[..width]);
+        let (capacity, drag) = (rate(CAPACITY), rate(DRAG));
+        spans.run::<V>(width, DeficitRow { bed, capacity, drag, moved: [moved_water, moved_sediment], deficit });
         let beds = BedRow {
-            bed,
-            rates: [CAPACITY, SUSPENSION, DEPOSITION, STAYS, DRAG].map(rate),
+            suspended_fraction: bed.suspended_fraction,
+            step_fraction: bed.step_fraction,
+            rates: [rate(SUSPENSION), rate(DEPOSITION), rate(STAYS)],
             softness: &softness[..width],
-            moved: [&moved_water[..width], &moved_sediment[..width], &speed[..width]],
+            moved: [moved_water, moved_sediment, deficit],
             ground,
             layers: [&mut bedrock[..width], &mut sand[..width], water, suspended],
             tallies,
         };
-        over_row::<V>(width, beds);
+        spans.run::<V>(width, beds);
         tallies.end_row(true);
         if edge == Edge::Open {
             let dt_over_l = f64::from(dt_over_l);

@@ -7,10 +7,14 @@ use crate::{
     core::{border::Border, terrain::Edge},
     process::{
         masked::{Number, Numbers},
-        water::surface::{GROUND, LEVEL},
+        water::{
+            FILM,
+            active::Active,
+            surface::{GROUND, LEVEL},
+        },
     },
     simd::{
-        cells::{Cells, RowKernel, over_row},
+        cells::{Cells, MOST, RowKernel},
         stencil::{Ring, Window, across, sides},
         strip::Strip,
     },
@@ -28,6 +32,8 @@ pub(super) struct Drive {
     pub push: f32,
     /// Δt/l.
     pub dt_over_l: f32,
+    /// In metres per second².
+    pub gravity: f32,
 }
 
 /// Quantities of faces.
@@ -55,20 +61,29 @@ impl Sides<'_> {
     }
 }
 
+/// Returns the speed of the fastest wave on fluid of this depth and velocity; films count as deeper than they are.
+#[inline(always)]
+pub(super) fn wave<V: Cells>(gravity: f32, depth: V, speed: V) -> V {
+    speed.max(-speed) + (V::all(gravity) * depth.max(V::all(FILM))).sqrt()
+}
+
 /// Velocities of a row of faces, from their fluxes and the cells on both sides.
 struct SpeedRow<'a> {
     /// No water passes a cell faster in a step.
     fastest: f32,
+    gravity: f32,
     flux: &'a [f32],
     sides: Sides<'a>,
     out: [&'a mut [f32]; 2],
+    wave: &'a mut [f32; MOST],
 }
 
 impl RowKernel for SpeedRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (flux, fastest) = (V::load(self.flux, x), V::all(self.fastest));
-        let (_, speed) = self.sides.depth_and_speed(x, flux);
+        let (depth, speed) = self.sides.depth_and_speed(x, flux);
+        V::load(self.wave, 0).max(wave(self.gravity, depth, speed)).store(self.wave, 0);
         let [flux_out, speed_out] = &mut self.out;
         flux.store(flux_out, x);
         speed.min(fastest).max(-fastest).store(speed_out, x);
@@ -98,33 +113,32 @@ impl<N: Number> RowKernel for FaceRow<'_, N> {
         let (before, own, after) = (V::load(self.fluxes[0], x), V::load(self.fluxes[1], x), V::load(self.fluxes[2], x));
         let (speed_before, speed, speed_after) =
             (V::load(self.speeds[0], x), V::load(self.speeds[1], x), V::load(self.speeds[2], x));
-        let (half, one, dry) = (V::all(0.5), V::all(1.0), V::all(DRY));
+        let (one, zero, dry) = (V::all(1.0), V::all(0.0), V::all(DRY));
         // Each flux takes the momentum of the face that it comes from.
-        let forth = own.positive() * speed;
-        let back = -(-own).positive() * speed;
-        let along = (before.positive() * speed_before + back) - (forth - (-after).positive() * speed_after);
+        let along = (before.positive() * speed_before + (-after).positive() * speed_after) - own.max(-own) * speed;
+        // Twice what crosses on the one side and on the other.
         let crossing = |side: usize| {
             let [one, other] = self.crossing[side];
-            half * (V::load(one, x) + V::load(other, x))
+            V::load(one, x) + V::load(other, x)
         };
         let (near, far) = (crossing(0), crossing(1));
-        let carried = |flux: V, from: V, to: V| flux.positive() * from - (-flux).positive() * to;
-        let aside = carried(near, V::load(self.beside[0], x), speed) - carried(far, speed, V::load(self.beside[1], x));
+        let into = near * near.if_above(zero, V::load(self.beside[0], x), speed);
+        let aside = into - far * far.if_above(zero, speed, V::load(self.beside[1], x));
         let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
         let (level, level_after) = (V::load(self.level[0], x), V::load(self.level[1], x));
         let depth = level.max(level_after) - ground.max(ground_after);
         // A dry face is given a depth with which all stays finite, and no flux.
         let safe = depth.max(dry);
-        let driven = (own + V::all(self.drive.dt_over_l) * (along + aside))
+        let driven = (own + V::all(self.drive.dt_over_l) * (along + V::all(0.5) * aside))
             - V::all(self.drive.push) * safe * (level_after - level);
         // The bed holds back the whole flow, not each of its components by itself.
-        let sideways = half * (near + far);
+        let sideways = V::all(0.25) * (near + far);
         let whole = (own * own + sideways * sideways).sqrt();
         let third = safe.inverse_cube_root();
         let square = third * third;
-        let drag = half * (self.drag[0].at::<V>(x) + self.drag[1].at::<V>(x));
+        let drag = V::all(0.5) * (self.drag[0].at::<V>(x) + self.drag[1].at::<V>(x));
         let flux = driven / (one + drag * whole * (square * square * square * third));
-        depth.if_above(dry, flux, V::all(0.0)).store(self.out, x);
+        depth.if_above(dry, flux, zero).store(self.out, x);
     }
 }
 
@@ -139,6 +153,8 @@ pub(super) struct Flow {
     old_y: Ring<2, 3>,
     x: Ring<1, 2>,
     y: Ring<1, 3>,
+    /// Speed of the fastest wave before the step, in each lane.
+    wave: [f32; MOST],
 }
 
 impl Flow {
@@ -153,7 +169,13 @@ impl Flow {
             old_y: Ring::new(width, first - 1),
             x: Ring::new(width + 1, first),
             y: Ring::new(width, first),
+            wave: [0.0; MOST],
         }
+    }
+
+    /// Speed of the fastest wave that was seen, in metres per second.
+    pub fn wave(&self) -> f32 {
+        self.wave.into_iter().fold(0.0, f32::max)
     }
 
     /// Fluxes across the faces left of the cells of row `y`, and right of the last.
@@ -176,9 +198,9 @@ impl Flow {
     /// Looks at what flowed before along row `y` of the cells and across the faces above row `y + 1`. Rows come one after the other; the
     /// surface is known down to row `y + 1`.
     #[inline(always)]
-    pub fn look<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, old: &Strip<'_, 2>) {
+    pub fn look<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, old: &Strip<'_, 2>, active: &Active) {
         let Border { width, height, edge } = self.border;
-        let fastest = 1.0 / self.drive.dt_over_l.max(f32::MIN_POSITIVE);
+        let (fastest, gravity) = (1.0 / self.drive.dt_over_l.max(f32::MIN_POSITIVE), self.drive.gravity);
         if y == self.old_x.last() + 1 {
             let row = self.nearest(y, height);
             let faces = width + 1;
@@ -186,7 +208,13 @@ impl Flow {
             let flux = &old.row(X, row)[..faces];
             let [flux_out, speed_out] = self.old_x.push();
             let out = [&mut flux_out[..faces], &mut speed_out[..faces]];
-            over_row::<V>(faces, SpeedRow { fastest, flux, sides: Sides { ground, level }, out });
+            let spans = active.spans(row);
+            spans.clear_others(out[0]);
+            spans.clear_others(out[1]);
+            spans.run::<V>(
+                faces,
+                SpeedRow { fastest, gravity, flux, sides: Sides { ground, level }, out, wave: &mut self.wave },
+            );
             self.old_x.close_faces(edge);
         }
         if y + 1 == self.old_y.last() + 1 {
@@ -199,14 +227,20 @@ impl Flow {
             let flux = &old.row(Y, row)[..width];
             let [flux_out, speed_out] = self.old_y.push();
             let out = [&mut flux_out[..width], &mut speed_out[..width]];
-            over_row::<V>(width, SpeedRow { fastest, flux, sides: Sides { ground, level }, out });
+            let spans = active.spans(row);
+            spans.clear_others(out[0]);
+            spans.clear_others(out[1]);
+            spans.run::<V>(
+                width,
+                SpeedRow { fastest, gravity, flux, sides: Sides { ground, level }, out, wave: &mut self.wave },
+            );
             self.old_y.close(if edge == Edge::Wrap { edge } else { Edge::Wall }, [[0.0; 2]; 2]);
         }
     }
 
     /// Finds the fluxes along row `y`, if it is among those asked for.
     #[inline(always)]
-    pub fn along_row<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers) {
+    pub fn along_row<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers, active: &Active) {
         if !self.rows.contains(&y) {
             return;
         }
@@ -222,7 +256,9 @@ impl Flow {
         let [out] = self.x.push();
         let out = &mut out[..faces];
         let drive = self.drive;
-        over_row::<V>(faces, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
+        let spans = active.spans(y);
+        spans.clear_others(out);
+        spans.run::<V>(faces, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
         match edge {
             Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
             Edge::Wrap => out[width] = out[0],
@@ -232,7 +268,7 @@ impl Flow {
 
     /// Finds the fluxes from the row above row `y` into it, if they are among those asked for.
     #[inline(always)]
-    pub fn across_rows<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers) {
+    pub fn across_rows<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers, active: &Active) {
         if y < self.rows.start || y > self.rows.end {
             return;
         }
@@ -256,7 +292,9 @@ impl Flow {
         let drag = [numbers.row(DRAG, y - 1).cut(1, width), numbers.row(DRAG, y).cut(1, width)];
         let out = &mut out[..width];
         let (drive, beside) = (self.drive, [left, right]);
-        over_row::<V>(width, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
+        let spans = active.spans(y);
+        spans.clear_others(out);
+        spans.run::<V>(width, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
     }
 
     /// Puts the fluxes of row `y` where they can be looked at.

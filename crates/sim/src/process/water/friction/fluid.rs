@@ -5,10 +5,11 @@ use crate::{
     core::{aligned::Aligned, border::Border},
     process::water::{
         Fallen, Rain,
+        active::Spans,
         surface::{SUSPENDED, WATER},
     },
     simd::{
-        cells::{Cells, RowKernel, over_row},
+        cells::{Cells, RowKernel},
         stencil::{Ring, Tally},
         strip::Strip,
     },
@@ -50,7 +51,15 @@ impl Fluid {
 
     /// The next row, which is row `y`; what is limited is counted if the row `counts`.
     #[inline(always)]
-    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow, counts: bool) {
+    pub fn row<V: Cells>(
+        &mut self,
+        y: isize,
+        layers: &Strip<'_, 4>,
+        rain: &Rain<'_>,
+        flow: &Flow,
+        spans: Spans<'_>,
+        counts: bool,
+    ) {
         let width = self.border.width;
         let [concentration, limit] = self.rows.push();
         let rain = rain.fall(self.border.on_map(y), &mut self.rain);
@@ -60,7 +69,9 @@ impl Fluid {
         let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
         let held = &mut self.held;
         let &mut Self { dt_over_l, suspended_fraction, .. } = self;
-        over_row::<V>(
+        spans.clear_others(concentration);
+        spans.clear_others(limit);
+        spans.run::<V>(
             width,
             FluidRow { dt_over_l, suspended_fraction, layers, rain, faces, concentration, limit, held },
         );
@@ -98,12 +109,14 @@ impl RowKernel for FluidRow<'_> {
             V::load(self.faces[2], x),
             V::load(self.faces[3], x),
         );
+        // By rounding, no more than that would leave.
+        let all = V::all(1.0 - 1e-6);
         let fluid = (water + self.rain.at::<V>(x)) + suspended * V::all(self.suspended_fraction);
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let wanted = out * V::all(self.dt_over_l);
         let one = V::all(1.0);
-        (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
-        wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
+        (all * suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
+        wanted.if_above(all * fluid, all * fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
         self.held.add(x, wanted.if_above(fluid, one, V::all(0.0)));
     }
 }

@@ -27,14 +27,14 @@ use rayon::prelude::*;
 
 use self::{
     carry::{Bed, Carry},
-    flow::{Drive, Flow, Sides},
+    flow::{Drive, Flow, Sides, wave},
     fluid::Fluid,
 };
 pub(super) use self::{
     carry::{concentration, energy_slope},
     flow::{CARRIES, DEEPER},
 };
-use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Surface};
+use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, active::Active, surface::Surface};
 use crate::{
     core::{
         aligned::Aligned,
@@ -68,20 +68,26 @@ pub(super) struct Faces {
     y: Aligned,
     /// Those that the surface drives next, before they are limited to what is there, if they are shown.
     seen: Option<[Aligned; 2]>,
+    /// Speed of the fastest wave when the last step began, in metres per second; 0 before the first.
+    wave: f64,
 }
 
 /// What a cell gives depends on a row farther, so do the limits of its neighbours, and a face on the ones around it.
-const MARGIN: usize = 3;
+pub(super) const MARGIN: usize = 3;
 
 impl Faces {
     pub(super) fn memories(&mut self) -> Memories<'_> {
-        vec![("flow x", Memory::Cells(&mut self.x)), ("flow y", Memory::Cells(&mut self.y))]
+        vec![
+            ("flow x", Memory::Cells(&mut self.x)),
+            ("flow y", Memory::Cells(&mut self.y)),
+            ("wave", Memory::Number(&mut self.wave)),
+        ]
     }
 
     pub(super) fn still(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let (x, y) = (Aligned::filled((width + 1) * height, 0.0), Aligned::filled(width * (height + 1), 0.0));
-        Self { size: (width, height), x, y, seen: None }
+        Self { size: (width, height), x, y, seen: None, wave: 0.0 }
     }
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
@@ -136,6 +142,12 @@ impl Faces {
         velocity
     }
 
+    /// Speed of the fastest wave when the last step began, in metres per second, or of the flow as it is if there was none. A step is half
+    /// of what is stable, so waves may grow in the meantime.
+    pub(super) fn recent_wave(&self, terrain: &Terrain, params: &Params) -> f32 {
+        if self.wave > 0.0 { self.wave as f32 } else { self.fastest_wave(terrain, params) }
+    }
+
     /// Speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
     pub(super) fn fastest_wave(&self, terrain: &Terrain, params: &Params) -> f32 {
         const ROWS: usize = 32;
@@ -171,7 +183,7 @@ impl Faces {
             let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
             [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
         });
-        let drive = Drive { push: params.gravity * dt / size, dt_over_l: dt / size };
+        let drive = Drive { push: params.gravity * dt / size, dt_over_l: dt / size, gravity: params.gravity };
         let bed = Bed::new(params, size, dt);
         self.seen = (work == Work::Flow).then(|| [self.x.clone(), self.y.clone()]);
         let [faces_x, faces_y] = match &mut self.seen {
@@ -185,10 +197,14 @@ impl Faces {
             let softness = &softness[..];
             with_vector_unit(FrictionSweep { layers, faces, softness, rain, beyond, drive, bed, numbers, work })
         });
-        bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
+        let sums = bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
             sums += band;
             sums
-        })
+        });
+        if work == Work::Whole {
+            self.wave = f64::from(sums.wave.max((params.gravity * FILM).sqrt()));
+        }
+        sums
     }
 }
 
@@ -204,8 +220,7 @@ impl RowKernel for WaveRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (depth, speed) = self.sides.depth_and_speed(x, V::load(self.flux, x));
-        let celerity = (V::all(self.gravity) * depth.max(V::all(FILM))).sqrt();
-        V::load(self.most, 0).max(speed.max(-speed) + celerity).store(self.most, 0);
+        V::load(self.most, 0).max(wave(self.gravity, depth, speed)).store(self.most, 0);
     }
 }
 
@@ -219,7 +234,8 @@ struct LevelRow<'a> {
 impl RowKernel for LevelRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let [bedrock, sand, water, suspended] = self.layers.map(|layer| V::load(layer, x));
+        let (bedrock, sand) = (V::load(self.layers[0], x), V::load(self.layers[1], x));
+        let (water, suspended) = (V::load(self.layers[2], x), V::load(self.layers[3], x));
         let [ground, level] = &mut self.out;
         (bedrock + sand).store(ground, x);
         (bedrock + sand + (water + suspended * V::all(self.suspended_fraction))).store(level, x);
@@ -268,8 +284,8 @@ impl Pass for Waves<'_> {
 }
 
 /// The fluxes of a strip, across the faces left of the cells and above them.
-const X: usize = 0;
-const Y: usize = 1;
+pub(super) const X: usize = 0;
+pub(super) const Y: usize = 1;
 
 /// A step on a strip.
 struct FrictionSweep<'a> {
@@ -310,6 +326,10 @@ impl FrictionSweep<'_> {
         let Self { mut layers, mut faces, softness, rain, beyond, drive, bed, work, .. } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
+        let active = Active::find::<V>(&layers, &faces, &rain, &beyond);
+        if active.is_empty() {
+            return WaterSums::default();
+        }
         let mut surface: Window<2, 5> = Window::over(&layers, 3);
         let near = layers.reach(1);
         numbers.next(own.start - 2);
@@ -318,36 +338,36 @@ impl FrictionSweep<'_> {
         let mut carry = Carry::new(border, bed);
         surface.fill_to::<V>(
             own.start,
-            &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction },
+            &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction, active: &active },
         );
         for y in own.start - 3..own.start - 1 {
-            flow.look::<V>(y, &surface, &faces);
+            flow.look::<V>(y, &surface, &faces, &active);
         }
         // Each stage is a row ahead of the one that needs it.
         for y in own.start - 3..own.end {
             surface.fill_to::<V>(
                 y + 3,
-                &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction },
+                &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction, active: &active },
             );
             numbers.next(y + 2);
-            flow.look::<V>(y + 2, &surface, &faces);
-            flow.along_row::<V>(y + 1, &surface, &numbers);
-            flow.across_rows::<V>(y + 2, &surface, &numbers);
+            flow.look::<V>(y + 2, &surface, &faces, &active);
+            flow.along_row::<V>(y + 1, &surface, &numbers, &active);
+            flow.across_rows::<V>(y + 2, &surface, &numbers, &active);
             if work == Work::Whole && near.contains(&(y + 1)) {
-                fluid.row::<V>(y + 1, &layers, &rain, &flow, own.contains(&(y + 1)));
+                fluid.row::<V>(y + 1, &layers, &rain, &flow, active.spans(y + 1), own.contains(&(y + 1)));
             }
             if own.contains(&y) {
                 match work {
                     Work::Flow => flow.show(y, &mut faces),
                     Work::Whole => {
                         let softness = &softness[y as usize * width..][..width];
-                        let found = (&fluid, &flow, &surface, &numbers);
+                        let found = (&fluid, &flow, &surface, &numbers, &active);
                         let changed = (&mut layers, &mut faces);
                         carry.row::<V>(y, found, changed, softness, &rain);
                     }
                 }
             }
         }
-        WaterSums { held: fluid.held.total() as u64, ..carry.sums() }
+        WaterSums { held: fluid.held.total() as u64, wave: flow.wave(), ..carry.sums() }
     }
 }

@@ -19,6 +19,7 @@ pub(super) use self::erode::{PipeBed, collision_squared, sine_squared};
 use self::{erode::Erosion, flow::FlowRow, transport::SedimentTransport};
 use super::{
     FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,
+    active::Active,
     surface::{LEVEL, SUSPENDED, Surface, WATER},
 };
 use crate::{
@@ -165,6 +166,7 @@ impl Pass for PipeSweep<'_> {
         let Self { mut layers, mut flux, rain, beyond, laws, work } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
+        let active = Active::everywhere(border);
         let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
         let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
         let mut transport = SedimentTransport::new(border, laws.shift);
@@ -175,7 +177,10 @@ impl Pass for PipeSweep<'_> {
         };
         // Each stage is a row ahead of the one that needs it.
         for y in own.start - 2 * MARGIN as isize..own.end {
-            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, suspended_fraction: 0.0 });
+            surface.fill_to::<V>(
+                y + 3,
+                &Surface { strip: &layers, rain, beyond, suspended_fraction: 0.0, active: &active },
+            );
             if flows.contains(&(y + 2)) {
                 let y = y + 2;
                 let rained = rain.fall(border.on_map(y), &mut rained);
