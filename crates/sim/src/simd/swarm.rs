@@ -29,6 +29,8 @@ const LEAST: usize = 2;
 const MARGIN: f32 = 2.0;
 /// Steps that particles of a block do once none of it waits: then they are joined with those of other blocks, so that no lanes stay empty.
 const LAST: usize = 32;
+/// Most particles that begin together, so that what they meet stays near the processor: of more, the first end before the next begin.
+pub const TOGETHER: usize = 2048;
 /// Steps after which lanes give account.
 const ROUND: usize = 16;
 
@@ -153,6 +155,8 @@ impl Blocks {
 /// Particles of a swarm on their way, and what they have done so far.
 #[derive(Clone)]
 pub struct Flock<P, O> {
+    /// Those that have not begun, the first at the end.
+    later: Vec<P>,
     /// Those that wait for the next round.
     particles: Vec<P>,
     round: Option<Round<P, O>>,
@@ -175,9 +179,18 @@ struct Round<P, O> {
 }
 
 impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
-    /// Particles at their start.
-    pub fn new(particles: Vec<P>) -> Self {
-        Self { particles, round: None, outcome: O::default() }
+    /// Particles at their start. If they are many, neighbours in the list should lie together on the map.
+    pub fn new(mut particles: Vec<P>) -> Self {
+        particles.reverse();
+        Self { later: particles, particles: Vec::new(), round: None, outcome: O::default() }
+    }
+
+    /// Has the next ones begin if all others have ended.
+    fn begin(&mut self) {
+        if self.round.is_none() && self.particles.is_empty() {
+            let first = self.later.len().saturating_sub(TOGETHER);
+            self.particles = self.later.drain(first..).rev().collect();
+        }
     }
 
     /// Runs them until each has ended, or until a moment has come; but once as many blocks as there are threads run, or what waits. True if
@@ -189,6 +202,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         let (begun, threads) = (AtomicUsize::new(0), rayon::current_num_threads());
         let is_late = || until.is_some_and(|until| Instant::now() >= until);
         loop {
+            self.begin();
             let mut round = match self.round.take() {
                 Some(round) => round,
                 None if self.particles.is_empty() => return true,
@@ -215,7 +229,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
             } else {
                 self.round = Some(round);
             }
-            let waits = self.round.is_some() || !self.particles.is_empty();
+            let waits = self.round.is_some() || !self.particles.is_empty() || !self.later.is_empty();
             if waits && is_late() {
                 return false;
             }

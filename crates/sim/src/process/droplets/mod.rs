@@ -184,7 +184,7 @@ impl Process for Droplets {
             let Rain { starts, land } =
                 Rain::new(context.terrain, context.tick, params, masked.as_ref(), discharge, &mut stream);
             (self.waiting, self.land) = (starts, land);
-            self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len());
+            self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len(), self.setup.params.mode);
             self.fallen = self.waiting.len();
             // Waves are taken from the end.
             self.waiting.reverse();

@@ -7,6 +7,7 @@ use crate::{
     core::{rng::Stream, terrain::Terrain},
     hydrology::HEAVY_RAIN,
     process::masked::{Masked, between},
+    simd::swarm::TOGETHER,
 };
 
 /// [`HEAVY_RAIN`] in millimetres in an hour.
@@ -15,9 +16,6 @@ const STATED_RATE: f64 = 10.0;
 /// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
 /// few hollows in which others still dig.
 pub(super) const CELLS_PER_DROPLET: usize = 128;
-/// Most droplets of a wave. Where a large map may have more at once, a wave rains on a part of it: a frame need not wait for all of
-/// them, and what they change lies together.
-pub(super) const MOST: usize = 2048;
 /// Side of the squares that a part is made of, in cells.
 pub(super) const SQUARE: usize = 64;
 
@@ -187,15 +185,19 @@ fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
 }
 
 /// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
-pub(super) fn in_waves(starts: &mut [Start], cells: usize) -> usize {
+///
+/// Where a large map may have more at once than run together, they rain on one part of it after the other. In the default mode each part
+/// is a wave, so that what it leaves settles before the next. A published wave ends where all have rained: copying tiles costs most there.
+pub(super) fn in_waves(starts: &mut [Start], cells: usize, mode: Mode) -> usize {
     let at_once = (cells / CELLS_PER_DROPLET).max(1);
-    if at_once <= MOST {
+    if at_once <= TOGETHER {
         return at_once;
     }
-    for starts in starts.chunks_mut(at_once / MOST * MOST) {
+    let whole = at_once / TOGETHER * TOGETHER;
+    for starts in starts.chunks_mut(whole) {
         starts.sort_by_cached_key(|Start { place: [x, y], .. }| z_order(*x as usize / SQUARE, *y as usize / SQUARE));
     }
-    MOST
+    if mode == Mode::Published { whole } else { TOGETHER }
 }
 
 /// The number of a square in Morton's order, which visits a block of squares before it goes on to the next one. Blocks are at most
