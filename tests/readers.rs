@@ -19,7 +19,7 @@ mod corpus;
 /// Mutations of the stored files of each reader.
 const MUTATIONS: u64 = 2000;
 /// Longest mutated file, in bytes.
-const LONGEST: usize = 1 << 16;
+const LONGEST: usize = 1 << 17;
 /// Memory that reading small files may take at most, all readers together, in bytes.
 const MEMORY: usize = 512 << 20;
 

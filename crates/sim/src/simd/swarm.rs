@@ -155,8 +155,8 @@ impl Blocks {
 /// Particles of a swarm on their way, and what they have done so far.
 #[derive(Clone)]
 pub struct Flock<P, O> {
-    /// Those that have not begun, the first at the end.
-    later: Vec<P>,
+    /// Those that have not begun.
+    later: std::vec::IntoIter<P>,
     /// Those that wait for the next round.
     particles: Vec<P>,
     round: Option<Round<P, O>>,
@@ -180,16 +180,14 @@ struct Round<P, O> {
 
 impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
     /// Particles at their start. If they are many, neighbours in the list should lie together on the map.
-    pub fn new(mut particles: Vec<P>) -> Self {
-        particles.reverse();
-        Self { later: particles, particles: Vec::new(), round: None, outcome: O::default() }
+    pub fn new(particles: Vec<P>) -> Self {
+        Self { later: particles.into_iter(), particles: Vec::new(), round: None, outcome: O::default() }
     }
 
     /// Has the next ones begin if all others have ended.
     fn begin(&mut self) {
         if self.round.is_none() && self.particles.is_empty() {
-            let first = self.later.len().saturating_sub(TOGETHER);
-            self.particles = self.later.drain(first..).rev().collect();
+            self.particles = self.later.by_ref().take(TOGETHER).collect();
         }
     }
 
@@ -229,7 +227,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
             } else {
                 self.round = Some(round);
             }
-            let waits = self.round.is_some() || !self.particles.is_empty() || !self.later.is_empty();
+            let waits = self.round.is_some() || !self.particles.is_empty() || self.later.len() > 0;
             if waits && is_late() {
                 return false;
             }

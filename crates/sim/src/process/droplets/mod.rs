@@ -184,7 +184,8 @@ impl Process for Droplets {
             let Rain { starts, land } =
                 Rain::new(context.terrain, context.tick, params, masked.as_ref(), discharge, &mut stream);
             (self.waiting, self.land) = (starts, land);
-            self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len(), self.setup.params.mode);
+            self.wave =
+                in_waves(&mut self.waiting, context.terrain.bedrock.len(), self.setup.params.runs_as_published());
             self.fallen = self.waiting.len();
             // Waves are taken from the end.
             self.waiting.reverse();
@@ -295,7 +296,7 @@ impl Droplets {
         self.setup.counts.particles += starts.len() as u64;
         let tracks = self.new_tracks(starts.len());
         let (params, highest) = (&self.setup.params, self.peak.height(terrain));
-        if params.mode == Mode::Published && params.law != DropletLaw::Streams {
+        if params.runs_as_published() {
             self.copies = Copies::default();
             let land = (std::mem::take(&mut self.published), highest);
             return UnderWay::published(terrain, &starts, (params, self.longest_step()), land, tracks);

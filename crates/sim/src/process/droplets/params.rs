@@ -183,6 +183,11 @@ impl Default for Params {
 factors!(per_tick, friction, deposition_rate, evaporation_rate, entrainment, exchange, capacity);
 
 impl Params {
+    /// Whether droplets run as in a published program: the law "streams" is ours in both modes.
+    pub(super) fn runs_as_published(&self) -> bool {
+        self.mode == Mode::Published && self.law != DropletLaw::Streams
+    }
+
     /// The steepest that ground stands beside where droplets dig.
     pub(super) fn stands(&self) -> Stands {
         match self.mode {

@@ -186,18 +186,18 @@ fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
 
 /// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
 ///
-/// Where a large map may have more at once than run together, they rain on one part of it after the other. In the default mode each part
-/// is a wave, so that what it leaves settles before the next. A published wave ends where all have rained: copying tiles costs most there.
-pub(super) fn in_waves(starts: &mut [Start], cells: usize, mode: Mode) -> usize {
+/// Where more may fall at once than run together, they fall on one part of the map after the other. Each part is a wave, which settles before
+/// the next, unless waves are `whole`: where tiles are copied anew for each.
+pub(super) fn in_waves(starts: &mut [Start], cells: usize, whole: bool) -> usize {
     let at_once = (cells / CELLS_PER_DROPLET).max(1);
     if at_once <= TOGETHER {
         return at_once;
     }
-    let whole = at_once / TOGETHER * TOGETHER;
-    for starts in starts.chunks_mut(whole) {
+    let all = at_once / TOGETHER * TOGETHER;
+    for starts in starts.chunks_mut(all) {
         starts.sort_by_cached_key(|Start { place: [x, y], .. }| z_order(*x as usize / SQUARE, *y as usize / SQUARE));
     }
-    if mode == Mode::Published { whole } else { TOGETHER }
+    if whole { all } else { TOGETHER }
 }
 
 /// The number of a square in Morton's order, which visits a block of squares before it goes on to the next one. Blocks are at most

@@ -684,15 +684,15 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
     // Where all may rain at once they stay as they were drawn.
     let small = drops(256, 1000);
     let mut ordered = small.clone();
-    assert_eq!((in_waves(&mut ordered, 256 * 256, Mode::Corrected), ordered), (256 * 256 / CELLS_PER_DROPLET, small));
+    assert_eq!((in_waves(&mut ordered, 256 * 256, false), ordered), (256 * 256 / CELLS_PER_DROPLET, small));
     let side = 1024;
     let large = drops(side, 2 * side * side / CELLS_PER_DROPLET);
     let mut ordered = large.clone();
-    let wave = in_waves(&mut ordered, side * side, Mode::Corrected);
+    let wave = in_waves(&mut ordered, side * side, false);
     assert!(wave <= TOGETHER && ordered != large);
     // A published wave takes the parts in the same order.
     let mut published = large.clone();
-    let whole = in_waves(&mut published, side * side, Mode::Published);
+    let whole = in_waves(&mut published, side * side, true);
     assert_eq!((whole, published), (side * side / CELLS_PER_DROPLET, ordered.clone()));
     // Each part has as many squares as its droplets would have on a map that is rained on evenly, and a few that are shared.
     let most = wave * CELLS_PER_DROPLET / (SQUARE * SQUARE) + 8;

@@ -81,11 +81,11 @@ pub const INFO: Info = Info {
         },
         Limiter {
             name: "digging",
-            about: "Cells that eroded less than the law says, so that none comes to lie far below its lowest neighbour.",
+            about: "Cells that eroded less than the law says, so that the bed stays smooth and none comes to lie far below its lowest neighbour.",
         },
         Limiter {
             name: "deposition",
-            about: "Cells with accelerated beds that deposited less than the law says, so that none rises above its highest neighbour.",
+            about: "Cells with accelerated beds that deposited less than the law says, so that the bed stays smooth and none rises above its highest neighbour.",
         },
         Limiter {
             name: "steady state",

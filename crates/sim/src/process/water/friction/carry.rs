@@ -26,8 +26,9 @@ pub(in crate::process::water) const MOST_LOAD: f32 = 0.5;
 /// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
-/// Returns the fraction of the height difference to its lowest or highest neighbour by which a bed erodes or deposits at most in a step at
-/// an acceleration, so that no slope reverses, and where the acceleration is high, no bars run along the bed.
+
+/// Returns the fraction of the height difference to the lowest or highest neighbour that a step may even out, unless an unaccelerated one
+/// would even more; small at high acceleration, where larger steps build bars along the bed.
 fn step_fraction(acceleration: f32) -> f32 {
     (100.0 / (acceleration * acceleration)).clamp(0.005, 0.25)
 }
@@ -238,11 +239,12 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let loose = wanted.min(above_lowest);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
-        // In digits that the suspended layer has: in deep water over an accelerated bed it can be thousands of metres thick.
+        // Rounded to digits that the suspended layer has, so that bed and layer change by the same amount: under acceleration it can be
+        // kilometres thick.
         let from_sand = laid_on(s, loose.min(old_sand)) - s;
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
-        let from_rock = (s + (want * (rest * hard)).min((above_lowest - from_sand).positive())) - s;
+        let from_rock = laid_on(s, (want * (rest * hard)).min((above_lowest - from_sand).positive())) - s;
         // Bed load falls into a pool until it is level with the bed around; a cell that dries drops all that it carries.
         let share = deposition / (one + deposition);
         let falls = (lowest - here).positive().min(s * share);

@@ -109,14 +109,13 @@ impl RowKernel for FluidRow<'_> {
             V::load(self.faces[2], x),
             V::load(self.faces[3], x),
         );
-        // By rounding, no more than that would leave.
-        let all = V::all(1.0 - 1e-6);
         let fluid = (water + self.rain.at::<V>(x)) + suspended * V::all(self.suspended_fraction);
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
-        let wanted = out * V::all(self.dt_over_l);
-        let one = V::all(1.0);
-        (all * suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
-        wanted.if_above(all * fluid, all * fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
-        self.held.add(x, wanted.if_above(fluid, one, V::all(0.0)));
+        let (wanted, one) = (out * V::all(self.dt_over_l), V::all(1.0));
+        // A millionth stays, so that rounding takes no more than there is.
+        let most = fluid * V::all(1.0 - 1e-6);
+        (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
+        wanted.if_above(most, most / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
+        self.held.add(x, wanted.if_above(most, one, V::all(0.0)));
     }
 }

@@ -142,10 +142,17 @@ impl Faces {
         velocity
     }
 
-    /// Speed of the fastest wave when the last step began, in metres per second, or of the flow as it is if there was none. A step is half
-    /// of what is stable, so waves may grow in the meantime.
+    /// Speed of the fastest wave when the last step began, in metres per second, or on still fluid as deep as the deepest now is, if that is
+    /// more; of the present flow before the first step. Steps are half as long as is stable, so the flow may have become faster since.
     pub(super) fn recent_wave(&self, terrain: &Terrain, params: &Params) -> f32 {
-        if self.wave > 0.0 { self.wave as f32 } else { self.fastest_wave(terrain, params) }
+        const PART: usize = 1 << 15;
+        if self.wave == 0.0 {
+            return self.fastest_wave(terrain, params);
+        }
+        let suspended_fraction = params.suspended_fraction();
+        let parts = terrain.water.par_chunks(PART).zip(terrain.suspended.par_chunks(PART));
+        let depths = parts.map(|(water, suspended)| with_vector_unit(Deepest { water, suspended, suspended_fraction }));
+        (self.wave as f32).max((params.gravity * depths.reduce(|| 0.0, f32::max)).sqrt())
     }
 
     /// Speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
@@ -205,6 +212,38 @@ impl Faces {
             self.wave = f64::from(sums.wave.max((params.gravity * FILM).sqrt()));
         }
         sums
+    }
+}
+
+/// The greatest depth of some cells.
+struct Deepest<'a> {
+    water: &'a [f32],
+    suspended: &'a [f32],
+    suspended_fraction: f32,
+}
+
+impl Pass for Deepest<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> f32 {
+        let mut most = [0.0; MOST];
+        over_row::<V>(self.water.len(), DepthRow { deepest: self, most: &mut most });
+        most.into_iter().fold(0.0, f32::max)
+    }
+}
+
+struct DepthRow<'a> {
+    deepest: Deepest<'a>,
+    most: &'a mut [f32; MOST],
+}
+
+impl RowKernel for DepthRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let Deepest { water, suspended, suspended_fraction } = self.deepest;
+        let depth = V::load(water, x) + V::load(suspended, x) * V::all(suspended_fraction);
+        V::load(self.most, 0).max(depth).store(self.most, 0);
     }
 }
 
@@ -328,6 +367,11 @@ impl FrictionSweep<'_> {
         let width = border.width;
         let active = Active::find::<V>(&layers, &faces, &rain, &beyond);
         if active.is_empty() {
+            // The faces of the border were not looked at.
+            own.clone().for_each(|y| faces.rows_mut(y)[X][width] = 0.0);
+            if own.end == border.height as isize {
+                faces.rows_mut(own.end)[Y].fill(0.0);
+            }
             return WaterSums::default();
         }
         let mut surface: Window<2, 5> = Window::over(&layers, 3);
