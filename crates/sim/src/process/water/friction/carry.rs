@@ -28,9 +28,10 @@ const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
 
 /// Returns the fraction of the height difference to the lowest or highest neighbour that a step may even out, unless an unaccelerated one
-/// would even more; small at high acceleration, where larger steps build bars along the bed.
-fn step_fraction(acceleration: f32) -> f32 {
-    (100.0 / (acceleration * acceleration)).clamp(0.005, 0.25)
+/// would even more; small at high acceleration, where larger steps build bars along the bed, and in proportion to Δt/l, as finer cells
+/// differ less in height.
+fn step_fraction(acceleration: f32, dt_over_l: f32) -> f32 {
+    (100.0 / (acceleration * acceleration)).max(0.25 * dt_over_l).clamp(0.005, 0.25)
 }
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
@@ -81,7 +82,7 @@ impl Bed {
             per_depth: params.per_depth(),
             acceleration: params.acceleration,
             suspended_fraction: params.suspended_fraction(),
-            step_fraction: step_fraction(params.acceleration),
+            step_fraction: step_fraction(params.acceleration, dt / size),
             size,
             dt,
         }
