@@ -29,7 +29,7 @@ const LEAST: usize = 2;
 const MARGIN: f32 = 2.0;
 /// Steps that particles of a block do once none of it waits: then they are joined with those of other blocks, so that no lanes stay empty.
 const LAST: usize = 32;
-/// Most particles that begin together, so that what they meet stays near the processor: of more, the first end before the next begin.
+/// Particles that run at once, so that the ground they meet stays in the cache; the others follow in batches.
 pub const TOGETHER: usize = 2048;
 /// Steps after which lanes give account.
 const ROUND: usize = 16;
@@ -184,7 +184,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         Self { later: particles.into_iter(), particles: Vec::new(), round: None, outcome: O::default() }
     }
 
-    /// Has the next ones begin if all others have ended.
+    /// Starts the next batch if the last one has ended.
     fn begin(&mut self) {
         if self.round.is_none() && self.particles.is_empty() {
             self.particles = self.later.by_ref().take(TOGETHER).collect();

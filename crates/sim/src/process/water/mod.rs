@@ -160,7 +160,7 @@ enum Work {
     Whole,
 }
 
-/// What a step moved, in metres times cells.
+/// What a step moved, in metres times cells unless stated otherwise, and what it saw.
 #[derive(Clone, Copy, Debug, Default)]
 struct WaterSums {
     eroded: f64,

@@ -282,7 +282,7 @@ pub(super) struct Carry {
     load_below: Aligned,
     load_x: Aligned,
     rain: Aligned,
-    /// Water and sediment after the flow, and the square of the speed.
+    /// Water and sediment after the flow, and the square of the speed, then the deficit.
     moved: [Aligned; 3],
     tallies: WaterTallies,
     water_out: f64,

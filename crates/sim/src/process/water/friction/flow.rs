@@ -32,7 +32,7 @@ pub(super) struct Drive {
     pub push: f32,
     /// Δt/l.
     pub dt_over_l: f32,
-    /// In metres per second².
+    /// Acceleration of gravity, in metres per second squared.
     pub gravity: f32,
 }
 
