@@ -71,9 +71,8 @@ struct Here {
 }
 
 // Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
-// where a pixel is wider than they are.
-fn ripples(place: vec3<f32>, here: Here) -> f32 {
-    let cells = (place.xz - scene.place.xy) / scene.grid.z;
+// where a pixel is wider than they are. `cells` is a position on the block in cells, `width` the width of a pixel in cells.
+fn ripples(cells: vec2<f32>, width: f32, here: Here) -> f32 {
     let wind = scene.wind.xy;
     let along = dot(cells, wind);
     let across = dot(cells, vec2(-wind.y, wind.x));
@@ -84,7 +83,7 @@ fn ripples(place: vec3<f32>, here: Here) -> f32 {
         let length = array(2.6, 0.55)[size];
         let waver = 1.6 * noise(vec2(along, across) * (0.22 / length)) + 0.7 * noise(vec2(along, 0.4 * across) * (0.9 / length));
         let phase = 6.2832 * (along / length + waver);
-        let pixels = length / max(fwidth(cells.x) + fwidth(cells.y), 1e-4);
+        let pixels = length / max(width, 1e-4);
         let strength = smoothstep(1.8, 5.0, pixels) * (0.4 + 0.6 * noise(cells * (0.13 / length) + 31.0));
         // Steeper on the lee side.
         slope += strength * (cos(phase) + 0.35 * cos(2.0 * phase + 0.8)) * array(0.13, 0.10)[size];
@@ -361,6 +360,8 @@ fn overlay_color(value: f32) -> vec3<f32> {
 // middle.
 fn arrow(cell: vec2<f32>) -> vec2<f32> {
     let side = overlay.arrows.x;
+    // Before any return: derivatives are undefined in non-uniform control flow.
+    let pixel = fwidth(cell.x + cell.y) / side + 1e-4;
     let square = floor(cell / side);
     let middle = (square + 0.5) * side;
     let flow = moving(vec2<i32>(middle)).yz;
@@ -378,19 +379,12 @@ fn arrow(cell: vec2<f32>) -> vec2<f32> {
     let shaft = max(y - 0.028, max(-reach - x, x - (reach - head)));
     let point = max(y - 0.5 * (reach - x), (reach - head) - x);
     let away = min(shaft, point);
-    let pixel = fwidth(cell.x + cell.y) / side + 1e-4;
     return vec2(1.0 - smoothstep(-pixel, pixel, away), 1.0 - smoothstep(0.02, 0.02 + 2.0 * pixel, away));
 }
 
 @fragment
 fn fragment(in: Pixel) -> @location(0) vec4<f32> {
-#ifdef SPLIT
-    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
-#endif
     let place = in.place;
-#ifdef CUT
-    if is_cut_away(place.xz) { discard; }
-#endif
     let cell = cell_at(place.xz);
     var normal: vec3<f32>;
     var color: vec3<f32>;
@@ -431,8 +425,11 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     shine = ground.shine;
 #ifdef FINE
 #ifdef RIPPLES
+    // Outside the branch: derivatives are undefined in non-uniform control flow.
+    let cells = (place.xz - scene.place.xy) / scene.grid.z;
+    let width = fwidth(cells.x) + fwidth(cells.y);
     if here.sand > 0.0 {
-        let slope = ripples(place, here) * scene.wind.xy;
+        let slope = ripples(cells, width, here) * scene.wind.xy;
         normal = normalize(normal + vec3(-slope.x, 0.0, -slope.y));
     }
 #endif
@@ -475,6 +472,13 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifndef WALL
     light = with_ring(light, cell, pixel);
 #endif
+#endif
+    // Pixels are discarded last: derivatives are undefined after a discard.
+#ifdef SPLIT
+    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+#endif
+#ifdef CUT
+    if is_cut_away(place.xz) { discard; }
 #endif
     return on_screen(vec4(light, 1.0), in.position.xy);
 }

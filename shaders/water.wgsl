@@ -136,13 +136,7 @@ fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
 
 @fragment
 fn fragment(in: Pixel) -> @location(0) vec4<f32> {
-#ifdef SPLIT
-    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
-#endif
     let place = in.place;
-#ifdef CUT
-    if is_cut_away(place.xz) { discard; }
-#endif
     let cell = cell_at(place.xz);
 #ifdef RING
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
@@ -157,6 +151,18 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     // Water fades out where it gets shallow, over a pixel at least.
     let thin = min(depth, here.b + water.film.x);
     let wet = smoothstep(water.film.x, max(water.film.y, water.film.x + 1.5 * fwidth(thin)), thin);
+#ifdef WALL
+    // Depth below the surface, and its difference from pixel to pixel.
+    let under = max(here.b - (place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), 0.0);
+    let under_width = fwidth(under);
+#endif
+    // Pixels are discarded after the last derivative: derivatives are undefined after a discard.
+#ifdef SPLIT
+    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+#endif
+#ifdef CUT
+    if is_cut_away(place.xz) { discard; }
+#endif
     if wet <= 0.0 { discard; }
     let eye = view.eye.xyz - place;
     // The far walls are not seen through the water: their mirror of the sky would look like a hole.
@@ -207,7 +213,6 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var body = mix(water.color.rgb * (0.82 + 0.36 * streaks), water.silt.rgb, silt) * light;
 #ifdef WALL
     // The light that comes down through the water is the less, and the bluer, the deeper it is.
-    let under = max(here.b - (place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), 0.0);
     body *= 0.65 + 0.95 * exp(-under * per_metre * vec3(0.4));
 #endif
     var mirrored = reflect(-towards_eye, normal);
@@ -237,7 +242,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.55 * foam);
 #ifdef WALL
     // Where the surface ends at the wall, it shines along its edge.
-    color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.2 * (1.0 - smoothstep(0.5, 1.5, under / max(fwidth(under), 1e-6))));
+    color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.2 * (1.0 - smoothstep(0.5, 1.5, under / max(under_width, 1e-6))));
 #endif
     color = through_air(color, towards_eye, distance, scene);
 #ifdef RING

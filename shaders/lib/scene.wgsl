@@ -116,10 +116,10 @@ fn ridge(along: vec2<f32>, often: f32, high: f32) -> f32 {
 
 // The sky with clouds over ranges of far mountains, from the farthest and palest to the nearest.
 fn far_country(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
+    let edge = max(fwidth(direction.y), 1e-4);
     // The sun's disc is behind the mountains.
     let sun = smoothstep(0.9996, 0.9999, dot(direction, scene.sun.xyz));
     var color = cloudy_sky(direction, scene) + vec3(9.0, 7.5, 5.6) * sun;
-    let edge = max(fwidth(direction.y), 1e-4);
     let flat = length(direction.xz);
     if flat < 1e-3 { return color; }
     let along = direction.xz / flat;
