@@ -10,7 +10,7 @@ use std::{
 
 use bevy::prelude::*;
 use thalweg::{
-    runtime::{self, Brushes, Held, Live, Touch},
+    runtime::{self, Brushes, Held, Simulations, Touch},
     tools,
 };
 use thalweg_scene::{
@@ -55,10 +55,10 @@ fn sculpt(side: usize) {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut app = App::new();
     app.add_plugins((MinimalPlugins, runtime::plugin, tools::plugin))
-        .insert_resource(Live::new(scene::open(scene::DEFAULT, &options).expect("it is built in")));
+        .insert_resource(Simulations::new(scene::open(scene::DEFAULT, &options).expect("it is built in")));
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
-    let solid = |app: &App| app.world().resource::<Live>().chosen().simulation.ledger.solid.edits;
-    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    let solid = |app: &App| app.world().resource::<Simulations>().selected().simulation.ledger.solid.edits;
+    let ticks = |app: &App| app.world().resource::<Simulations>().ticks();
     let place = |seconds: f32| [0.5 + 0.3 * seconds.cos(), 0.5 + 0.3 * seconds.sin()];
     while ticks(&app) < 3 {
         app.update();

@@ -11,16 +11,15 @@ use bevy::prelude::*;
 use bevy_egui::EguiPostUpdateSet;
 
 use crate::{
-    runtime::{self, Live, SimSystems},
+    runtime::{self, Simulations},
     tools, ui,
-    view::{self, ViewSystems},
+    view::{self, DrawSystems},
 };
 use thalweg_scene::model::session::Session;
 
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
-    app.insert_resource(Live::new(sessions))
+    app.insert_resource(Simulations::new(sessions))
         .add_plugins((runtime::plugin, tools::plugin, view::plugin, ui::plugin))
-        .configure_sets(Update, (SimSystems::Edit, SimSystems::Obey, SimSystems::Tick, ViewSystems::Show).chain())
         // The panels show as much of the picture as is drawn.
-        .configure_sets(PostUpdate, ViewSystems::Draw.before(EguiPostUpdateSet::EndPass));
+        .configure_sets(PostUpdate, DrawSystems.before(EguiPostUpdateSet::EndPass));
 }

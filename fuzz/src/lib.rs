@@ -95,7 +95,7 @@ pub fn sidecar(bytes: &[u8]) -> Outcome {
 /// A scene file.
 pub fn scene(bytes: &[u8]) -> Outcome {
     let path = put("scene.ron", bytes);
-    healthy(said(scene::open(&path.to_string_lossy(), &SMALL))?)
+    healthy(said(scene::open(path, &SMALL))?)
 }
 
 /// A preset, read and applied.
@@ -119,7 +119,7 @@ pub fn settings(bytes: &[u8]) -> Outcome {
 /// A lesson, without its scene.
 pub fn lesson(bytes: &[u8]) -> Outcome {
     let path = put("lesson.md", bytes);
-    said(lesson::read(&path.to_string_lossy())).map(drop)
+    said(lesson::read(path)).map(drop)
 }
 
 /// Answers to lessons.

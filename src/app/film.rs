@@ -11,7 +11,7 @@ use super::{
     off_screen::{app, expose, take},
 };
 use crate::{
-    runtime::{Live, Revision, Transport},
+    runtime::{Revision, Simulations, Transport},
     view::{camera::Viewpoint, framing::Whole},
 };
 use thalweg_scene::{
@@ -37,7 +37,7 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
     let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no land".to_owned()))?;
     let mut written: Option<(String, Overlay)> = None;
     for number in 0..film.frames {
-        let ticks = app.world().resource::<Live>().ticks();
+        let ticks = app.world().resource::<Simulations>().ticks();
         let Camera { focus, yaw, pitch, distance } = whole.place(&film.script.at(ticks as f64));
         let world = app.world_mut();
         let mut cameras = world.query::<&mut PanOrbitCamera>();
@@ -64,7 +64,7 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
             break;
         }
         let world = app.world_mut();
-        if !run(world.resource_mut::<Live>().all_mut(), film.every.into(), film.stopped)? {
+        if !run(world.resource_mut::<Simulations>().all_mut(), film.every.into(), film.stopped)? {
             break;
         }
         world.resource_mut::<Revision>().goes_on();

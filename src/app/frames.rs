@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{graphics::find_adapter, off_screen};
 use crate::{
-    runtime::{Channels, Command, EditCommand, FreeView, Live, Preferences, Revision, Timing, Transport},
+    runtime::{Channels, Command, EditCommand, FreeView, Preferences, Revision, Simulations, Timing, Transport},
     ui::UiVisible,
     view::{FixedStep, camera::Viewpoint},
 };
@@ -169,7 +169,7 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     frames(&mut app, FIRST);
     let opening = opens.elapsed().as_secs_f64() * 1e3;
     frames(&mut app, SETTLED);
-    let seen = |app: &App| (app.world().resource::<Timing>().uploaded, app.world().resource::<Live>().ticks());
+    let seen = |app: &App| (app.world().resource::<Timing>().uploaded, app.world().resource::<Simulations>().ticks());
     let before = seen(&app);
     let running = frames(&mut app, RUNNING);
     let after = seen(&app);
@@ -232,8 +232,9 @@ fn rivers_at(app: &mut App, step: (f32, bool)) -> f64 {
         for shown in if turn.is_multiple_of(2) { [true, false] } else { [false, true] } {
             show_rivers(app, shown);
             let found = |app: &App| {
-                let (live, revision) = (app.world().resource::<Live>(), *app.world().resource::<Revision>());
-                app.world().resource::<Channels>().are_of(live, revision)
+                let (simulations, revision) =
+                    (app.world().resource::<Simulations>(), *app.world().resource::<Revision>());
+                app.world().resource::<Channels>().are_of(simulations, revision)
             };
             while !found(app) {
                 app.update();

@@ -21,7 +21,7 @@ use bevy::{
 use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
     runtime::{
-        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision,
+        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Notices, Preferences, Revision, Simulations,
         Transport, ViewCommand,
     },
     ui::{Canvas, UiVisible},
@@ -80,7 +80,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
             return Err(notice.text.trim_end_matches('.').to_owned());
         }
         let history_bytes = world.resource::<History>().bytes();
-        match watch(Watched { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
+        match watch(Watched { sessions: world.resource::<Simulations>().all(), history_bytes, opening }) {
             Next::GoOn => {}
             Next::Open(input, options) => {
                 app.world_mut().write_message(Command::from(FileCommand::Open(input, options)));
@@ -150,9 +150,9 @@ pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> 
 fn settle(app: &mut App) -> Result<(), String> {
     check_shaders(app)?;
     let rivers_lag = |world: &World| {
-        let (live, channels) = (world.resource::<Live>(), world.resource::<Channels>());
-        let paused = !world.resource::<Transport>().playing && live.between_ticks();
-        paused && !channels.are_of(live, *world.resource::<Revision>())
+        let (simulations, channels) = (world.resource::<Simulations>(), world.resource::<Channels>());
+        let paused = !world.resource::<Transport>().playing && simulations.between_ticks();
+        paused && !channels.are_of(simulations, *world.resource::<Revision>())
     };
     while rivers_lag(app.world()) {
         app.update();
@@ -166,7 +166,15 @@ fn settle(app: &mut App) -> Result<(), String> {
 struct Captured(Option<Image>);
 
 /// The whole program, drawing into a picture instead of a window. Settings are the same for everyone.
-pub fn app(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewpoint) -> App {
+pub fn app(sessions: Vec<Session>, size: (u32, u32), viewpoint: Viewpoint) -> App {
+    let mut app = build(sessions, size, viewpoint);
+    app.finish();
+    app.cleanup();
+    app
+}
+
+/// Returns an [`app`] whose plugins are added but not finished.
+pub fn build(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewpoint) -> App {
     let mut app = App::new();
     let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
     let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
@@ -185,8 +193,6 @@ pub fn app(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewp
         .insert_resource(viewpoint)
         .insert_resource(Preferences { settings, ..Preferences::default() })
         .insert_resource(FreeView { rect: URect::new(0, 0, width, height), ..FreeView::default() });
-    app.finish();
-    app.cleanup();
     app
 }
 

@@ -22,8 +22,8 @@ use super::{
 use crate::{
     log,
     runtime::{
-        Ahead, Brushes, Channels, Command, Course, Document, Draft, History, Jobs, LearnCommand, Level, Live, Notices,
-        Preferences, Presentation, Revision, Transport, ViewCommand, WindowCommand, Workspace,
+        Ahead, Brushes, Channels, Command, Course, Document, Draft, History, Jobs, KeepSystems, LearnCommand, Level,
+        Notices, Preferences, Presentation, Revision, Simulations, Transport, ViewCommand, WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -96,10 +96,10 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         app.insert_resource(Transport::paused());
     } else {
         app.world_mut()
-            .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>(), &mut notices));
+            .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Simulations>(), &mut notices));
     }
     if let Some(Show { list, kiosk, screen, windowed, notes }) = show {
-        let presentation = Presentation::of(list, kiosk, app.world().resource::<Live>());
+        let presentation = Presentation::of(list, kiosk, app.world().resource::<Simulations>());
         app.insert_resource(presentation).insert_resource(Workspace::Present);
         if !windowed {
             app.insert_resource(Screen { number: screen, notes })
@@ -108,12 +108,12 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
             app.world_mut().write_message(Command::from(WindowCommand::TogglePresenter));
         }
     }
-    let mut live = app.world_mut().resource_mut::<Live>();
-    live.choose(chosen);
-    live.file = file.filter(|_| !document.is_recovered());
-    live.views = views.kept;
-    app.world_mut().resource_scope(|world, live: Mut<Live>| {
-        world.resource_mut::<History>().begin_with(&timeline, &live);
+    let mut simulations = app.world_mut().resource_mut::<Simulations>();
+    simulations.select(chosen);
+    simulations.file = file.filter(|_| !document.is_recovered());
+    simulations.views = views.kept;
+    app.world_mut().resource_scope(|world, simulations: Mut<Simulations>| {
+        world.resource_mut::<History>().begin_with(&timeline, &simulations);
     });
     if let Some(camera) = views.eye {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
@@ -129,9 +129,14 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         focused_mode: UpdateMode::reactive(REST),
         unfocused_mode: UpdateMode::reactive_low_power(REST),
     });
-    app.add_systems(Last, (keep_going, wait_for_the_screen).chain());
+    app.add_plugins(pace);
     app.run();
     Ok(())
+}
+
+/// Adds what decides when the next frame begins.
+pub fn pace(app: &mut App) {
+    app.add_systems(Last, (keep_going, wait_for_the_screen).chain().after(KeepSystems));
 }
 
 /// A screen that is to be covered.
@@ -181,13 +186,13 @@ fn cover_screen(
 /// While something runs or is held down, frames follow each other without a pause.
 fn keep_going(
     transport: Res<Transport>,
-    (live, revision, channels): (Res<Live>, Res<Revision>, Res<Channels>),
+    (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<Channels>),
     jobs: Res<Jobs>,
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
     mut again: MessageWriter<RequestRedraw>,
 ) {
-    let rivers_lag = live.between_ticks() && !channels.are_of(&live, *revision);
-    let runs = transport.playing || !live.rests() || jobs.count() > 0 || rivers_lag;
+    let rivers_lag = simulations.between_ticks() && !channels.are_of(&simulations, *revision);
+    let runs = transport.playing || !simulations.rests() || jobs.count() > 0 || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
     if runs || held {
         again.write(RequestRedraw);
@@ -197,10 +202,10 @@ fn keep_going(
 /// A frame that draws nothing does not wait for the screen: it waits here as long, unless a tick is under way.
 fn wait_for_the_screen(
     panels: Query<&Camera, With<PrimaryEguiContext>>,
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     mut last: Local<Option<Instant>>,
 ) {
-    if panels.iter().all(|camera| !camera.is_active) && live.rests() {
+    if panels.iter().all(|camera| !camera.is_active) && simulations.rests() {
         let passed = last.map_or(FRAME, |last| last.elapsed());
         std::thread::sleep(FRAME.saturating_sub(passed));
     }
@@ -210,7 +215,7 @@ fn wait_for_the_screen(
 /// Makes the first scene larger, if the machine can draw it.
 fn refine(sessions: &mut [Session], larger: bool) {
     for session in sessions {
-        if larger && session.origin.input == DEFAULT {
+        if larger && session.origin.input == Path::new(DEFAULT) {
             session.resize(FIRST_SIDE);
             session.restart(session.simulation.seed());
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::{Live, Notices, RunCommand, Transport};
+use super::{Notices, RunCommand, Simulations, Transport};
 use thalweg_scene::io::JobProgress;
 
 /// Nothing is said of what is over sooner.
@@ -27,10 +27,10 @@ struct Way {
 
 impl Ahead {
     /// Runs a scene that has just been opened ahead to the tick that is worth seeing.
-    pub fn begin(&mut self, live: &Live, notices: &mut Notices) {
+    pub fn begin(&mut self, simulations: &Simulations, notices: &mut Notices) {
         self.end(notices);
-        let to = live.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
-        self.0 = Some(Way { to, work: live.work(), began: Instant::now(), told: None });
+        let to = simulations.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
+        self.0 = Some(Way { to, work: simulations.work(), began: Instant::now(), told: None });
     }
 
     fn end(&mut self, notices: &mut Notices) {
@@ -39,26 +39,28 @@ impl Ahead {
     }
 
     /// Whether the next tick is due at once.
-    pub(super) fn runs(&self, live: &Live, transport: &Transport) -> bool {
-        self.0.as_ref().is_some_and(|way| transport.playing && way.work == live.work() && live.ticks() < way.to)
+    pub(super) fn runs(&self, simulations: &Simulations, transport: &Transport) -> bool {
+        self.0
+            .as_ref()
+            .is_some_and(|way| transport.playing && way.work == simulations.work() && simulations.ticks() < way.to)
     }
 }
 
 /// Tells how far it is. It is over when the tick is reached, when the run is paused, and when another work takes the place.
 pub(super) fn follow(
     mut ahead: ResMut<Ahead>,
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     transport: Res<Transport>,
     mut notices: ResMut<Notices>,
 ) {
     if ahead.0.is_none() {
         return;
     }
-    let runs = ahead.runs(&live, &transport);
+    let runs = ahead.runs(&simulations, &transport);
     let Some(way) = &mut ahead.0 else { return };
     if !runs {
         // New land stands still until it is played.
-        if live.ticks() == 0 && way.work == live.work() && way.to > 0 {
+        if simulations.ticks() == 0 && way.work == simulations.work() && way.to > 0 {
             way.began = Instant::now();
         } else {
             ahead.end(&mut notices);
@@ -72,6 +74,6 @@ pub(super) fn follow(
         way.told = Some((notice, progress));
     }
     if let Some((_, progress)) = &way.told {
-        progress.done(live.ticks() as usize, way.to as usize);
+        progress.done(simulations.ticks() as usize, way.to as usize);
     }
 }

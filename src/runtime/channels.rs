@@ -8,7 +8,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Live, Revision, Shown};
+use super::{Revision, Shown, Simulations};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::grid::Grid,
@@ -51,8 +51,8 @@ pub struct Channels {
 
 impl Channels {
     /// Whether the maps are those of this state, so that no others follow while nothing changes.
-    pub fn are_of(&self, live: &Live, revision: Revision) -> bool {
-        let params = live.all().iter().map(|session| &session.rivers);
+    pub fn are_of(&self, simulations: &Simulations, revision: Revision) -> bool {
+        let params = simulations.all().iter().map(|session| &session.rivers);
         let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
         asked && self.work.is_none()
     }
@@ -80,9 +80,9 @@ impl Channels {
 }
 
 /// What the rivers of runs are found of, where they are drawn.
-fn lands(live: &Live, of: fn(&Simulation, &RiverParams) -> Land) -> Vec<Option<Land>> {
+fn lands(simulations: &Simulations, of: fn(&Simulation, &RiverParams) -> Land) -> Vec<Option<Land>> {
     let land = |session: &Session| session.rivers.shown.then(|| of(&session.simulation, &session.rivers));
-    live.all().iter().map(land).collect()
+    simulations.all().iter().map(land).collect()
 }
 
 fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
@@ -90,8 +90,13 @@ fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
 }
 
 /// Follows all runs.
-pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>, mut channels: ResMut<Channels>) {
-    let params = live.all().iter().map(|session| session.rivers.clone()).collect();
+pub(super) fn follow(
+    simulations: Res<Simulations>,
+    revision: Res<Revision>,
+    shown: Res<Shown>,
+    mut channels: ResMut<Channels>,
+) {
+    let params = simulations.all().iter().map(|session| session.rivers.clone()).collect();
     let question = Question { of: *revision, params, starts: shown.0.shows_start() };
     // What is on the screen changes rarely.
     let quiet = channels.bypass_change_detection();
@@ -115,10 +120,10 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
     let quiet = channels.bypass_change_detection();
     let known = quiet.asked.as_ref() == Some(&question);
     let rests = same && quiet.rest.is_some_and(|until| Instant::now() < until);
-    if known || !live.between_ticks() || (!start && (quiet.work.is_some() || rests)) {
+    if known || !simulations.between_ticks() || (!start && (quiet.work.is_some() || rests)) {
         return;
     }
-    let shown = live.all().iter().filter(|session| session.rivers.shown);
+    let shown = simulations.all().iter().filter(|session| session.rivers.shown);
     let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
     if start && cells > AT_ONCE && quiet.work.is_some() {
         // One search at a time: each has a copy of the land. What it finds of other land is of no use.
@@ -139,8 +144,8 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
     let of = |asked: &Question| (asked.of.start, asked.params.clone());
     let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
     let lands = [
-        lands(&live, Simulation::river_land),
-        if new { lands(&live, Simulation::river_land_at_start) } else { Vec::new() },
+        lands(&simulations, Simulation::river_land),
+        if new { lands(&simulations, Simulation::river_land_at_start) } else { Vec::new() },
     ];
     if new {
         quiet.starts_of = Some(question);
@@ -168,7 +173,7 @@ mod tests {
     /// Follows a run.
     fn app(session: Session) -> App {
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![session]))
+        app.insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Channels>()
             .init_resource::<Shown>()
@@ -179,7 +184,7 @@ mod tests {
     /// Whether the rivers are those of the present state.
     fn settled(app: &App) -> bool {
         let world = app.world();
-        world.resource::<Channels>().are_of(world.resource::<Live>(), *world.resource::<Revision>())
+        world.resource::<Channels>().are_of(world.resource::<Simulations>(), *world.resource::<Revision>())
     }
 
     #[test]
@@ -225,11 +230,11 @@ mod tests {
         let first = count(&app);
         assert!(first > 50, "{first}");
         // A slider is followed beside the frames, and so is a tick.
-        app.world_mut().resource_mut::<Live>().all_mut()[0].rivers.from_cells = 400.0;
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].rivers.from_cells = 400.0;
         wait(&mut app);
         let at_start = count(&app);
         assert!(at_start < first && at_start > 0);
-        app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.terrain.bedrock.fill(5.0);
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.terrain.bedrock.fill(5.0);
         app.world_mut().resource_mut::<Revision>().goes_on();
         app.world_mut().resource_mut::<Channels>().rest = None;
         wait(&mut app);
@@ -247,7 +252,7 @@ mod tests {
             starts.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count();
         assert_eq!((of_start, count(&app)), (at_start, level));
         assert_ne!(at_start, level);
-        app.world_mut().resource_mut::<Live>().all_mut()[0].rivers.shown = false;
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].rivers.shown = false;
         wait(&mut app);
         assert_eq!((count(&app), level > 0), (0, true));
     }

@@ -9,7 +9,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Gait, Live};
+use super::{Gait, Simulations};
 use thalweg_scene::{
     io::{
         NewLand,
@@ -50,9 +50,9 @@ pub enum Comparison {
 
 impl Comparison {
     /// The runs that are seen on the same place, by their numbers, if two are: the first and the chosen one, or the first two.
-    pub fn pair(self, live: &Live) -> Option<[usize; 2]> {
-        let wanted = matches!(self, Self::Runs(_)) && live.all().len() > 1;
-        wanted.then(|| [0, live.index().max(1)])
+    pub fn pair(self, simulations: &Simulations) -> Option<[usize; 2]> {
+        let wanted = matches!(self, Self::Runs(_)) && simulations.all().len() > 1;
+        wanted.then(|| [0, simulations.selected_index().max(1)])
     }
 
     /// Whether the start is seen.
@@ -192,7 +192,7 @@ pub enum EditCommand {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileCommand {
     /// Opens a scene by name, a scene file, a project or a heightmap.
-    Open(String, Options),
+    Open(PathBuf, Options),
     /// Begins on new land.
     New(Box<NewLand>),
     /// Loads heights or a map into the present sessions.
@@ -583,7 +583,7 @@ impl FileCommand {
     /// The file that the person chose for it.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
-            Self::Open(input, _) => Some(Path::new(input)),
+            Self::Open(input, _) => Some(input),
             Self::Load(_, path, _)
             | Self::LoadStamp(path)
             | Self::SaveMap(_, path)

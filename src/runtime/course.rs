@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{CameraStep, Command, Level, Live, Notices, Revision, ViewCommand};
+use super::{CameraStep, Command, Level, Notices, Revision, Simulations, ViewCommand};
 use thalweg_scene::{
     io::lesson::Progress,
     model::lesson::{Answer, Attempt},
@@ -79,14 +79,14 @@ impl Course {
     }
 
     /// Whether what stands there is the land of the lesson.
-    pub fn is_of(&self, live: &Live) -> bool {
-        self.work == live.work()
+    pub fn is_of(&self, simulations: &Simulations) -> bool {
+        self.work == simulations.work()
     }
 
     /// The run of the step that is shown has begun, and ends after this tick.
-    pub(super) fn runs_until(&mut self, until: u64, live: &Live, revision: Revision) {
+    pub(super) fn runs_until(&mut self, until: u64, simulations: &Simulations, revision: Revision) {
         let step = self.attempt.as_ref().map_or(0, |attempt| attempt.step);
-        self.run = Some(Run { step, until, of: (live.work(), revision.start), ticks: live.ticks() });
+        self.run = Some(Run { step, until, of: (simulations.work(), revision.start), ticks: simulations.ticks() });
     }
 
     /// The tick with which the run that is under way ends.
@@ -95,8 +95,8 @@ impl Course {
     }
 
     /// Whether a run of a step ends with what stands there now.
-    pub(super) fn ends_at(&self, live: &Live) -> bool {
-        self.run.is_some_and(|run| run.of.0 == live.work() && live.ticks() >= run.until)
+    pub(super) fn ends_at(&self, simulations: &Simulations) -> bool {
+        self.run.is_some_and(|run| run.of.0 == simulations.work() && simulations.ticks() >= run.until)
     }
 }
 
@@ -109,21 +109,21 @@ pub(super) fn turn_camera(mut course: ResMut<Course>, mut commands: MessageWrite
 
 /// Notes that the run of a step is done, or was given up: the work went back, began again or is another one.
 pub(super) fn follow(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     revision: Res<Revision>,
     mut course: ResMut<Course>,
     mut notices: ResMut<Notices>,
 ) {
     let quiet = course.bypass_change_detection();
-    if quiet.is_of(&live)
-        && quiet.attempt.as_mut().is_some_and(|attempt| attempt.goes_back(revision.start, live.ticks()))
+    if quiet.is_of(&simulations)
+        && quiet.attempt.as_mut().is_some_and(|attempt| attempt.goes_back(revision.start, simulations.ticks()))
     {
         course.set_changed();
     }
     let Some(run) = &mut course.bypass_change_detection().run else { return };
-    let goes_on = run.of == (live.work(), revision.start) && live.ticks() >= run.ticks;
-    run.ticks = live.ticks();
-    let done = goes_on && live.between_ticks() && live.ticks() >= run.until;
+    let goes_on = run.of == (simulations.work(), revision.start) && simulations.ticks() >= run.ticks;
+    run.ticks = simulations.ticks();
+    let done = goes_on && simulations.between_ticks() && simulations.ticks() >= run.until;
     if goes_on && !done {
         return;
     }
@@ -131,7 +131,7 @@ pub(super) fn follow(
     course.run = None;
     match &mut course.attempt {
         Some(attempt) if done => {
-            attempt.has_run(step, revision.start, live.ticks());
+            attempt.has_run(step, revision.start, simulations.ticks());
             course.keep(&mut notices);
         }
         Some(_) => {

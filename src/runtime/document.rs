@@ -9,7 +9,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    Command, FileCommand, History, Jobs, Live, Notices, Preferences,
+    Command, FileCommand, History, Jobs, Notices, Preferences, Simulations,
     jobs::{Task, save},
 };
 use thalweg_scene::{
@@ -156,9 +156,9 @@ pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
 }
 
 /// A copy of the work as it is, or as it will be when the present tick is finished.
-pub(super) fn project(live: &Live, eye: Eye) -> Box<Project> {
-    let views = Views { eye: eye.camera, kept: live.views.clone() };
-    Box::new(Project { chosen: live.index(), views, ..Project::of(live.all().to_vec()) })
+pub(super) fn project(simulations: &Simulations, eye: Eye) -> Box<Project> {
+    let views = Views { eye: eye.camera, kept: simulations.views.clone() };
+    Box::new(Project { chosen: simulations.selected_index(), views, ..Project::of(simulations.all().to_vec()) })
 }
 
 /// Offers what breakdowns left behind until each is answered, here or at a later start.
@@ -171,7 +171,7 @@ pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>
         let age =
             modified.and_then(|then| then.elapsed().ok()).map_or_else(String::new, |age| format!(" {}", ago(age)));
         let text = format!("Thalweg ended unexpectedly{age}. The work was kept in {}.", path.display());
-        let open = FileCommand::Open(path.display().to_string(), Options::default());
+        let open = FileCommand::Open(path.clone(), Options::default());
         notices.ask(text, [("Open it", open.into()), ("Throw it away", FileCommand::ThrowAway(path).into())]);
     }
 }
@@ -192,7 +192,7 @@ fn ago(age: Duration) -> String {
 pub(super) fn keep(
     mut commands: MessageReader<Command>,
     mut leaving: MessageReader<AppExit>,
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     eye: Res<Eye>,
     history: Res<History>,
     preferences: Res<Preferences>,
@@ -201,7 +201,7 @@ pub(super) fn keep(
     mut notices: ResMut<Notices>,
 ) {
     let document = document.bypass_change_detection();
-    let now = (history.changes(), live.ticks());
+    let now = (history.changes(), simulations.ticks());
     let fresh = document.kept != now;
     if let Some(exit) = leaving.read().last() {
         let keepers = std::mem::take(&mut document.keepers);
@@ -211,7 +211,7 @@ pub(super) fn keep(
             // It did not end as planned: what lies there is offered at the next start.
             let held = jobs.held.take();
             if fresh || document.handed_over {
-                let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
+                let mut project = project(held.as_ref().map_or(&simulations, |held| &held.before), *eye);
                 match save(&mut project, keeper.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
                     Ok(_) => document.left = Some(keeper.path().to_owned()),
@@ -239,6 +239,6 @@ pub(super) fn keep(
     }
     document.kept_at = Instant::now();
     if fresh {
-        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye), now));
+        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&simulations, *eye), now));
     }
 }

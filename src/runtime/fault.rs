@@ -2,24 +2,24 @@
 
 use bevy::prelude::*;
 
-use super::{Document, History, Level, Live, Notices, Revision, Transport};
+use super::{Document, History, Level, Notices, Revision, Simulations, Transport};
 
 /// Looks whether a tick broke a run.
 pub(super) fn stop_broken(
-    mut live: ResMut<Live>,
+    mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut transport: ResMut<Transport>,
     mut revision: ResMut<Revision>,
     mut document: ResMut<Document>,
     mut notices: ResMut<Notices>,
 ) {
-    let Some(fault) = live.fault().cloned() else { return };
+    let Some(fault) = simulations.fault().cloned() else { return };
     transport.pause();
-    history.bypass_change_detection().go_back(&mut live);
+    history.bypass_change_detection().go_back(&mut simulations);
     revision.goes_on();
     document.keep_now();
     notices.tell(
         Level::Error,
-        format!("{fault}. The run is paused and back at the last kept state, tick {}.", live.ticks()),
+        format!("{fault}. The run is paused and back at the last kept state, tick {}.", simulations.ticks()),
     );
 }

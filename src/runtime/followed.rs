@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Live, Revision};
+use super::{Revision, Simulations};
 use thalweg_sim::{process::Moment, simulation::Simulation};
 
 /// The way of a particle, from where it was released to where it ended.
@@ -110,8 +110,8 @@ impl Way {
 }
 
 /// Forgets a particle of another run.
-pub(super) fn forget(live: Res<Live>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
-    if followed.way.as_ref().is_some_and(|way| way.of != (revision.start, live.index())) {
+pub(super) fn forget(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
+    if followed.way.as_ref().is_some_and(|way| way.of != (revision.start, simulations.selected_index())) {
         followed.way = None;
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Label, Level, Live, Notices};
+use super::{FileCommand, Label, Level, Notices, Simulations};
 use thalweg_scene::{
     io::{
         Budget, Error, JobProgress, NewLand, Pixels,
@@ -37,7 +37,7 @@ pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
 
 /// What is to be done.
 pub(super) enum Task {
-    Open(String, Options),
+    Open(PathBuf, Options),
     New(Box<NewLand>),
     /// Opens this scene of a playlist.
     Perform(Arc<Playlist>, usize),
@@ -54,9 +54,9 @@ pub(super) enum Task {
     /// The work, in case the program breaks down, and its count of changes and ticks; no message tells of it.
     Keep(PathBuf, Box<Project>, (u64, u64)),
     /// A range in the place of the ground of every session.
-    Grow(Arc<Live>, Sheets),
+    Grow(Arc<Simulations>, Sheets),
     /// Rivers and lakes of every session in balance.
-    FillRivers(Arc<Live>),
+    FillRivers(Arc<Simulations>),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Pixels),
 }
@@ -108,7 +108,7 @@ pub struct Jobs {
 /// The work while something is made of it: nothing else can be done to it until that has ended.
 pub(super) struct Held {
     /// As it was.
-    pub before: Arc<Live>,
+    pub before: Arc<Simulations>,
     /// What is shown in its place.
     pub sheets: Sheets,
     /// What is being done, as the beginning of a sentence.
@@ -215,17 +215,16 @@ impl Jobs {
 impl Task {
     fn run(self, progress: &JobProgress) -> Result<JobOutcome, Error> {
         match self {
-            Self::Open(input, _) if project::is_project(Path::new(&input)) => {
-                let path = PathBuf::from(input);
+            Self::Open(path, _) if project::is_project(&path) => {
                 let project = project::open_whole(&path)?;
                 Ok(JobOutcome::Project(path, Box::new(project)))
             }
-            Self::Open(input, _) if lesson::is_lesson(Path::new(&input)) => {
-                let (lesson, session) = lesson::open(&input)?;
+            Self::Open(path, _) if lesson::is_lesson(&path) => {
+                let (lesson, session) = lesson::open(&path)?;
                 Ok(JobOutcome::Lesson(Box::new(lesson), Box::new(session)))
             }
-            Self::Open(input, _) if playlist::is_playlist_file(Path::new(&input)) => {
-                Ok(JobOutcome::Playlist(playlist::read(Path::new(&input))?))
+            Self::Open(path, _) if playlist::is_playlist_file(&path) => {
+                Ok(JobOutcome::Playlist(playlist::read(&path)?))
             }
             Self::Perform(list, at) => {
                 let item = &list.scenes[at];
@@ -355,16 +354,16 @@ pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -
 
 /// A name for a picture that nothing has yet.
 fn free_name(folder: &Path, stem: &str, ending: &str) -> PathBuf {
-    let plain = folder.join(format!("{stem}.{ending}"));
-    let numbered = (2..10_000).map(|number| folder.join(format!("{stem}-{number}.{ending}")));
+    let numbered = (2_u64..).map(|number| folder.join(format!("{stem}-{number}.{ending}")));
     // A film may become a folder of pictures.
     let free = |path: &PathBuf| !path.exists() && !path.with_extension("").exists();
-    std::iter::once(plain.clone()).chain(numbered).find(free).unwrap_or(plain)
+    let plain = folder.join(format!("{stem}.{ending}"));
+    std::iter::once(plain).chain(numbered).find(free).expect("a folder holds fewer files than there are numbers")
 }
 
 /// What a person calls what is opened.
-fn title(input: &str) -> String {
-    scene::title_of(input).unwrap_or_else(|| name(Path::new(input)))
+fn title(input: &Path) -> String {
+    scene::title_of(&input.to_string_lossy()).unwrap_or_else(|| name(input))
 }
 
 /// The last part of a path, as a person calls the file.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Live;
+use super::Simulations;
 use thalweg_sim::{
     core::terrain::{Layer, Source},
     edit::Tool,
@@ -77,12 +77,12 @@ pub enum Label {
 
 impl Label {
     /// That of a parameter by its group's key and its own name.
-    pub(super) fn parameter(live: &Live, group: &str, name: &'static str, value: &Value) -> Self {
+    pub(super) fn parameter(simulations: &Simulations, group: &str, name: &'static str, value: &Value) -> Self {
         let key = group.strip_suffix("-masked").unwrap_or(group);
-        let mut infos = live.chosen().simulation.slots.iter().map(|slot| slot.process.info());
+        let mut infos = simulations.selected().simulation.slots.iter().map(|slot| slot.process.info());
         let group_title = infos.find(|info| info.key == key).map_or_else(|| title(key), |info| info.title.to_owned());
-        let before =
-            get(&live.chosen().groups(), &format!("{group}.{name}")).map(|parameter| parameter.value.to_string());
+        let before = get(&simulations.selected().groups(), &format!("{group}.{name}"))
+            .map(|parameter| parameter.value.to_string());
         Self::Parameter(group_title, name, key != group, [before.unwrap_or_default(), value.to_string()])
     }
 
@@ -98,8 +98,8 @@ impl Label {
     }
 
     /// That of other springs.
-    pub(super) fn springs(live: &Live, wanted: &[Source]) -> Self {
-        let now = &live.chosen().simulation.terrain.sources;
+    pub(super) fn springs(simulations: &Simulations, wanted: &[Source]) -> Self {
+        let now = &simulations.selected().simulation.terrain.sources;
         match wanted.len() {
             more if more > now.len() => Self::SpringPlaced(more),
             less if less < now.len() => Self::SpringRemoved(now.len()),

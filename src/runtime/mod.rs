@@ -27,16 +27,12 @@ mod recording;
 mod riddle;
 mod rivers;
 mod section;
+mod simulations;
 mod ticks;
 
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use bevy::prelude::*;
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use bevy::{ecs::message::MessageUpdateSystems, prelude::*};
 
 pub use self::{
     ahead::Ahead,
@@ -64,139 +60,12 @@ pub use self::{
     riddle::{Riddle, Riddles},
     rivers::{RiverTrace, Rivers},
     section::{DRAWN, Profile, Section, SectionTrace},
+    simulations::{FrameSystems, KeepSystems, Simulations},
 };
 pub use thalweg_scene::model::SPEEDS;
-use thalweg_scene::{io::project::KeptViews, model::session::Session};
-use thalweg_sim::simulation::{Simulation, fault::Fault};
 
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;
-/// Runs side by side, at most: more could not be told apart.
-pub const MOST_RUNS: usize = 16;
-
-/// The sessions that all systems share: terrain, processes, parameters. Usually one; several stand side by side.
-#[derive(Resource, Clone)]
-pub struct Live {
-    sessions: Vec<Session>,
-    chosen: usize,
-    /// Whether it was stopped between two stages of a tick, to be looked at.
-    halted: bool,
-    /// The project that they were opened from or saved to last.
-    pub file: Option<PathBuf>,
-    /// The views that are kept with it, and the keys of the camera along the run.
-    pub views: KeptViews,
-    /// Tells this work from all others since the program started; what is undone and done again stays the same.
-    work: u64,
-}
-
-impl Live {
-    /// Shares sessions, of which there is at least one. The first is chosen.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn new(mut sessions: Vec<Session>) -> Self {
-        assert!(!sessions.is_empty(), "a scene has at least one session");
-        sessions.iter_mut().for_each(|session| session.simulation.watched = true);
-        Self { sessions, chosen: 0, halted: false, file: None, views: KeptViews::default(), work: Self::next_work() }
-    }
-
-    /// A copy that is another work.
-    fn of_other_work(&self) -> Self {
-        Self { work: Self::next_work(), ..self.clone() }
-    }
-
-    fn next_work() -> u64 {
-        static WORKS: AtomicU64 = AtomicU64::new(0);
-        WORKS.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// The same with sessions that have no layers.
-    fn without_layers(&mut self) -> Self {
-        let simulations: Vec<Simulation> = self.sessions.iter_mut().map(Session::take_simulation).collect();
-        let same = self.clone();
-        for (session, simulation) in self.sessions.iter_mut().zip(simulations) {
-            session.simulation = simulation;
-        }
-        same
-    }
-
-    /// The number of this work.
-    pub fn work(&self) -> u64 {
-        self.work
-    }
-
-    /// The session whose numbers are shown.
-    pub fn chosen(&self) -> &Session {
-        &self.sessions[self.chosen]
-    }
-
-    /// The position of the session whose numbers are shown.
-    pub fn index(&self) -> usize {
-        self.chosen
-    }
-
-    /// Shows the numbers of another session.
-    pub fn choose(&mut self, index: usize) {
-        self.chosen = index.min(self.sessions.len() - 1);
-    }
-
-    /// All sessions.
-    pub fn all(&self) -> &[Session] {
-        &self.sessions
-    }
-
-    /// All sessions, to be changed.
-    pub fn all_mut(&mut self) -> &mut [Session] {
-        &mut self.sessions
-    }
-
-    /// Finished ticks of all sessions, which keep step.
-    pub fn ticks(&self) -> u64 {
-        self.chosen().simulation.ticks()
-    }
-
-    /// Lets the tick that has begun be finished in the frames that come, though it was stopped between two stages.
-    pub fn go_on(&mut self) {
-        self.halted = false;
-    }
-
-    /// Finishes the tick that has begun at once, if one has: layers are changed by hand between ticks alone.
-    pub fn finish_tick(&mut self) {
-        self.halted = false;
-        let unfinished = self.sessions.par_iter_mut().filter(|session| !session.simulation.between_ticks());
-        unfinished.for_each(|session| session.simulation.tick());
-    }
-
-    /// Where a session broke, if one did.
-    pub fn fault(&self) -> Option<&Fault> {
-        self.sessions.iter().find_map(|session| session.simulation.fault())
-    }
-
-    /// Ticks that every session has finished.
-    fn common_ticks(&self) -> u64 {
-        self.sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default()
-    }
-
-    /// True when no session is in the middle of a tick.
-    pub fn between_ticks(&self) -> bool {
-        self.sessions.iter().all(|session| session.simulation.between_ticks())
-    }
-
-    /// The process and stage before which the chosen session was stopped, if it was.
-    pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
-        self.chosen().simulation.next_stage().filter(|_| self.halted)
-    }
-
-    /// True when what the layers hold is to be seen: between ticks, and between stages where it was stopped.
-    pub fn rests(&self) -> bool {
-        self.halted || self.between_ticks()
-    }
-
-    /// True where all sessions can be shown as they are.
-    pub fn can_be_shown(&self) -> bool {
-        self.halted || self.sessions.iter().all(|session| session.simulation.can_be_shown())
-    }
-}
 
 /// Whether and how fast it runs.
 #[derive(Resource, Clone, Copy, Debug)]
@@ -394,21 +263,6 @@ pub struct SourceMarks(pub Vec<Option<Vec2>>);
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown(pub Comparison);
 
-/// At the end of a frame: the work and the settings are kept, also where the program is about to end.
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KeepSystems;
-
-/// The order of a frame.
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SimSystems {
-    /// What the brush does on the ground.
-    Edit,
-    /// What panels and keys asked for in the last frame is done: after the strokes that were made before.
-    Obey,
-    /// Ticks run, as many as are due and the budget allows.
-    Tick,
-}
-
 impl Default for Transport {
     fn default() -> Self {
         Self { playing: true, speed: 1.0, due: 0.0, stage: false, slow: None, complete: None, brush_waits: false }
@@ -472,52 +326,53 @@ pub fn plugin(app: &mut App) {
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()
-        .add_plugins(ticks::plugin)
-        .configure_sets(Update, (SimSystems::Edit, SimSystems::Obey, SimSystems::Tick).chain())
+        .add_plugins((simulations::plugin, ticks::plugin))
         .add_systems(
             Update,
             (
-                (
-                    obey::obey,
-                    overlay::follow_brush,
-                    obey::arrival::take_over_jobs,
-                    obey::arrival::show_growth,
-                    history::go_to_wanted,
-                )
-                    .chain()
-                    .in_set(SimSystems::Obey),
-                (
-                    (
-                        history::follow_button,
-                        ticks::run_due,
-                        ticks::run_due_stage,
-                        ahead::follow,
-                        presentation::follow,
-                        fault::stop_broken,
-                        history::follow,
-                        record::sample,
-                    )
-                        .chain()
-                        .run_if(works_in_place),
-                    history::draw_wanted,
-                    (course::follow, course::turn_camera),
-                    section::follow,
-                    followed::forget,
-                    rivers::study,
-                    channels::follow,
-                    overlay::follow_ticks,
-                    probes::follow,
-                )
-                    .chain()
-                    .in_set(SimSystems::Tick),
-            ),
+                obey::obey,
+                overlay::follow_brush,
+                obey::arrival::take_over_jobs,
+                obey::arrival::show_growth,
+                history::go_to_wanted,
+            )
+                .chain()
+                .in_set(FrameSystems::Obey),
         )
-        .add_systems(Update, checkup::follow.in_set(SimSystems::Tick))
-        .add_systems(First, preferences::say_budget.run_if(resource_changed::<Preferences>))
-        .add_systems(Last, recording::obey)
+        .add_systems(
+            Update,
+            (
+                history::follow_button,
+                ticks::run_due,
+                ticks::run_due_stage,
+                ahead::follow,
+                presentation::follow,
+                fault::stop_broken,
+                history::follow,
+                record::sample,
+            )
+                .chain()
+                .run_if(works_in_place)
+                .in_set(FrameSystems::Tick),
+        )
+        .add_systems(
+            Update,
+            (
+                (course::follow, course::turn_camera).chain(),
+                (overlay::follow_ticks, probes::follow).chain(),
+                history::draw_wanted,
+                section::follow,
+                followed::forget,
+                rivers::study,
+                channels::follow,
+                checkup::follow,
+            )
+                .in_set(FrameSystems::Follow),
+        )
+        .add_systems(First, preferences::say_budget.after(MessageUpdateSystems).run_if(resource_changed::<Preferences>))
         .add_systems(
             Last,
-            (document::offer, jobs::wait_before_exit, document::keep, preferences::remember)
+            (recording::obey, document::offer, jobs::wait_before_exit, document::keep, preferences::remember)
                 .chain()
                 .in_set(KeepSystems),
         );

@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use colorgrad::Gradient;
 use rayon::prelude::*;
 
-use super::{Brushes, Live, Revision};
+use super::{Brushes, Revision, Simulations};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::{
@@ -123,12 +123,12 @@ impl Overlay {
     }
 
     /// Finds the values of every session. Those of the discharge are averaged with what they were.
-    fn measure(&mut self, live: &Live, from_cells: f32, goes_on: bool) {
+    fn measure(&mut self, simulations: &Simulations, from_cells: f32, goes_on: bool) {
         let Some(quantity) = self.shown else { return };
-        let first = &live.all()[0].simulation;
+        let first = &simulations.all()[0].simulation;
         self.differences.clear();
         let differences = &mut self.differences;
-        let now = live.all().iter().map(|session| {
+        let now = simulations.all().iter().map(|session| {
             let simulation = &session.simulation;
             if quantity != Quantity::Difference {
                 return simulation.quantity(quantity);
@@ -137,8 +137,8 @@ impl Overlay {
             differences.push(numbers);
             difference.unwrap_or_else(|| simulation.quantity(quantity))
         });
-        let ticks = live.ticks().saturating_sub(std::mem::replace(&mut self.ticks, live.ticks()));
-        if quantity == Quantity::Discharge && goes_on && self.values.len() == live.all().len() {
+        let ticks = simulations.ticks().saturating_sub(std::mem::replace(&mut self.ticks, simulations.ticks()));
+        if quantity == Quantity::Discharge && goes_on && self.values.len() == simulations.all().len() {
             let weight = 1.0 - (1.0 - NEWEST).powi(ticks.min(1000) as i32);
             for (mean, now) in self.values.iter_mut().zip(now) {
                 if mean.len() == now.len() {
@@ -155,8 +155,11 @@ impl Overlay {
             Scale::Classes => (0.0, (CLASSES.len() - 1) as f32),
             Scale::Logarithmic => {
                 // What is nothing has no logarithm.
-                let least =
-                    live.all().iter().map(|session| session.simulation.terrain.cell_area()).fold(f64::MAX, f64::min);
+                let least = simulations
+                    .all()
+                    .iter()
+                    .map(|session| session.simulation.terrain.cell_area())
+                    .fold(f64::MAX, f64::min);
                 let least = (least * f64::from(from_cells)).log10() as f32;
                 for grid in &mut self.values {
                     grid.par_iter_mut().for_each(|value| *value = value.log10().max(least));
@@ -208,9 +211,9 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
 }
 
 /// Follows the last finished tick.
-pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
-    let from_cells = live.chosen().rivers.from_cells;
-    if overlay.by_stages && live.between_ticks() && live.chosen().simulation.staged().is_none() {
+pub(super) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
+    let from_cells = simulations.selected().rivers.from_cells;
+    if overlay.by_stages && simulations.between_ticks() && simulations.selected().simulation.staged().is_none() {
         overlay.by_stages = false;
         if overlay.shown == Some(Quantity::StageChange) {
             overlay.put(None);
@@ -218,22 +221,22 @@ pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay
     }
     let now = (*revision, overlay.shown, overlay.arrows, from_cells);
     // A slider or a switch changes values between ticks as well.
-    if (overlay.seen == Some(now) && !live.is_changed()) || !live.rests() {
+    if (overlay.seen == Some(now) && !simulations.is_changed()) || !simulations.rests() {
         return;
     }
     let goes_on = overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
     overlay.seen = Some(now);
-    overlay.measure(&live, from_cells, goes_on);
-    let wanted = overlay.arrows || live.chosen().water_look.shown;
+    overlay.measure(&simulations, from_cells, goes_on);
+    let wanted = overlay.arrows || simulations.selected().water_look.shown;
     let streams = overlay.arrows_are_of_streams();
     let flow = |session: &Session| {
         let simulation = &session.simulation;
         if streams { simulation.momentum() } else { wanted.then(|| simulation.velocity()).flatten() }
     };
-    overlay.flows = live.all().iter().map(flow).collect();
+    overlay.flows = simulations.all().iter().map(flow).collect();
     if overlay.arrows {
-        let film = overlay.film(live.chosen().water_look.film);
-        let speeds = live.all().iter().zip(&overlay.flows).flat_map(|(session, flow)| {
+        let film = overlay.film(simulations.selected().water_look.film);
+        let speeds = simulations.all().iter().zip(&overlay.flows).flat_map(|(session, flow)| {
             let depths = session.simulation.terrain.water.iter();
             let flow = flow.iter().flat_map(|[u, v]| u.iter().zip(v.iter()));
             flow.zip(depths).filter(|(_, depth)| **depth >= film).map(|((u, v), _)| u.hypot(*v))

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bevy::prelude::*;
 
-use super::{Command, EditCommand, Live, PresentCommand, RunCommand, Transport, ViewCommand, Workspace};
+use super::{Command, EditCommand, PresentCommand, RunCommand, Simulations, Transport, ViewCommand, Workspace};
 use thalweg_scene::model::playlist::{Item, Playlist};
 
 /// When nobody has touched anything for so long, a kiosk begins again.
@@ -42,10 +42,10 @@ pub struct Presentation {
 
 impl Presentation {
     /// A list whose first scene is there.
-    pub fn of(list: Arc<Playlist>, kiosk: bool, live: &Live) -> Self {
+    pub fn of(list: Arc<Playlist>, kiosk: bool, simulations: &Simulations) -> Self {
         let mut presentation = Self::default();
         presentation.begin(list, kiosk);
-        presentation.is_shown(live);
+        presentation.is_shown(simulations);
         presentation
     }
 
@@ -74,8 +74,8 @@ impl Presentation {
     }
 
     /// Its scene stands on the screen.
-    pub(super) fn is_shown(&mut self, live: &Live) {
-        (self.work, self.age) = (Some(live.work()), Duration::ZERO);
+    pub(super) fn is_shown(&mut self, simulations: &Simulations) {
+        (self.work, self.age) = (Some(simulations.work()), Duration::ZERO);
     }
 
     /// The scene that was asked for cannot be opened.
@@ -99,9 +99,9 @@ impl Presentation {
     }
 
     /// The scene that is shown, while nothing else has taken its place.
-    pub fn item(&self, live: &Live) -> Option<&Item> {
+    pub fn item(&self, simulations: &Simulations) -> Option<&Item> {
         let list = self.list.as_ref()?;
-        self.work.filter(|work| *work == live.work()).and_then(|_| list.scenes.get(self.at))
+        self.work.filter(|work| *work == simulations.work()).and_then(|_| list.scenes.get(self.at))
     }
 
     /// The playlist that is shown.
@@ -135,14 +135,14 @@ impl Presentation {
     }
 
     /// Whether a command is obeyed. In a kiosk people play with the scene, but open no files, panels or other land.
-    pub fn allows(&self, command: &Command, live: &Live) -> bool {
+    pub fn allows(&self, command: &Command, simulations: &Simulations) -> bool {
         if !self.is_kiosk() {
             return true;
         }
         match command {
             Command::Run(command) => matches!(command, RunCommand::TogglePlay | RunCommand::Restart),
             Command::Edit(EditCommand::Set(group, name, _)) => {
-                live.chosen().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
+                simulations.selected().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
             }
             Command::View(command) => {
                 matches!(command, ViewCommand::FrameAll | ViewCommand::ToggleTurntable | ViewCommand::Move(_))
@@ -153,7 +153,7 @@ impl Presentation {
     }
 
     /// What follows by itself, after so much more time.
-    fn next(&mut self, live: &Live, passed: Duration) -> Option<PresentCommand> {
+    fn next(&mut self, simulations: &Simulations, passed: Duration) -> Option<PresentCommand> {
         self.age += passed;
         self.whole += passed;
         self.idle = self.idle.map(|idle| idle + passed);
@@ -161,7 +161,7 @@ impl Presentation {
         if self.rest > Duration::ZERO {
             return None;
         }
-        if self.item(live).is_none() {
+        if self.item(simulations).is_none() {
             // A scene that cannot be opened does not stop a kiosk.
             return (self.kiosk && self.failed && self.age >= SOON).then_some(PresentCommand::Go(1));
         }
@@ -209,7 +209,7 @@ impl Draft {
 /// Stops at a scene's last tick, and goes on to the next scene when its time is over.
 pub(super) fn follow(
     mut presentation: ResMut<Presentation>,
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     workspace: Res<Workspace>,
     time: Res<Time<Real>>,
     mut transport: ResMut<Transport>,
@@ -220,14 +220,14 @@ pub(super) fn follow(
     }
     // Time passes in every frame, and nothing else looks at it.
     let presentation = presentation.bypass_change_detection();
-    let last = presentation.item(&live).map_or(0, |item| item.ticks.1);
+    let last = presentation.item(&simulations).map_or(0, |item| item.ticks.1);
     // It pauses once: a person may let it go on.
-    let is_over = last > 0 && live.ticks() >= last;
+    let is_over = last > 0 && simulations.ticks() >= last;
     if is_over && transport.playing && !presentation.stopped {
         transport.pause();
     }
     presentation.stopped = is_over;
-    if let Some(next) = presentation.next(&live, time.delta()) {
+    if let Some(next) = presentation.next(&simulations, time.delta()) {
         presentation.rest = SOON;
         if next == PresentCommand::Again {
             presentation.idle = None;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use bevy::prelude::*;
 
-use super::{Live, Overlay, Revision};
+use super::{Overlay, Revision, Simulations};
 use thalweg_sim::core::{
     grid::Grid,
     quantity::{Quantity, Scale},
@@ -107,9 +107,14 @@ impl Probe {
 }
 
 /// Follows the chosen run.
-pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, overlay: Res<Overlay>, mut probes: ResMut<Probes>) {
-    let now = Some((*revision, live.index()));
-    if probes.pinned.is_empty() || probes.seen == now || !live.between_ticks() {
+pub(super) fn follow(
+    simulations: Res<Simulations>,
+    revision: Res<Revision>,
+    overlay: Res<Overlay>,
+    mut probes: ResMut<Probes>,
+) {
+    let now = Some((*revision, simulations.selected_index()));
+    if probes.pinned.is_empty() || probes.seen == now || !simulations.between_ticks() {
         return;
     }
     let before = std::mem::replace(&mut probes.seen, now);
@@ -117,10 +122,10 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, overlay: Res<Over
     if before.is_some() && run(before) != run(now) {
         probes.pinned.iter_mut().for_each(|probe| probe.series.clear());
     }
-    let simulation = &live.chosen().simulation;
+    let simulation = &simulations.selected().simulation;
     let terrain = &simulation.terrain;
     let fits = |values: &&Grid| (values.width(), values.height()) == (terrain.width(), terrain.height());
-    let values = overlay.values.get(live.index()).filter(fits);
+    let values = overlay.values.get(simulations.selected_index()).filter(fits);
     let values = overlay.shown.and_then(|quantity| Some((quantity, values?)));
     for probe in &mut probes.pinned {
         probe.sample(simulation.ticks(), terrain, values);
@@ -136,7 +141,7 @@ mod tests {
     fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
+        app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Probes>()
             .init_resource::<Overlay>()
@@ -147,13 +152,13 @@ mod tests {
         assert_eq!(app.world().resource::<Probes>().pinned[0].place, [0.5, 0.5], "the oldest went");
         for _ in 0..3 {
             app.update();
-            app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.tick();
+            app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();
             app.world_mut().resource_mut::<Revision>().goes_on();
         }
         let probes = app.world().resource::<Probes>().clone();
         let ticks: Vec<u64> = probes.pinned[0].series.iter().map(|sample| sample.tick).collect();
         assert_eq!(ticks, [0, 1, 2]);
-        let top = app.world().resource::<Live>().chosen().simulation.terrain.start.at(16, 16);
+        let top = app.world().resource::<Simulations>().selected().simulation.terrain.start.at(16, 16);
         assert_eq!(probes.pinned[0].series[0].ground, top);
         assert_eq!(probes.csv().lines().count(), 1 + MOST_PROBES * 3);
         app.world_mut().resource_mut::<Revision>().begins();

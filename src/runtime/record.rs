@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Live, Revision};
+use super::{Revision, Simulations};
 use thalweg_sim::{
     core::{
         ledger::Ledger,
@@ -157,11 +157,11 @@ fn thin_out<T>(samples: &mut Vec<T>) {
 }
 
 /// Follows the chosen run.
-pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMut<Record>) {
-    let simulation = &live.chosen().simulation;
-    let run = (revision.start, live.index());
-    let fresh = record.seen != Some((*revision, live.index()));
-    let due = record.wanted && record.measured != Some((*revision, live.index()));
+pub(super) fn sample(simulations: Res<Simulations>, revision: Res<Revision>, mut record: ResMut<Record>) {
+    let simulation = &simulations.selected().simulation;
+    let run = (revision.start, simulations.selected_index());
+    let fresh = record.seen != Some((*revision, simulations.selected_index()));
+    let due = record.wanted && record.measured != Some((*revision, simulations.selected_index()));
     if !simulation.between_ticks() || !(fresh || due) {
         return;
     }
@@ -173,7 +173,7 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
         record.rest = None;
     }
     if fresh {
-        record.seen = Some((*revision, live.index()));
+        record.seen = Some((*revision, simulations.selected_index()));
         record.volumes = [Matter::Solid, Matter::Water].map(|matter| record.volume(&simulation.terrain, matter));
         record.suspended = record.volume_of(&simulation.terrain, Layer::Suspended);
         record.ledger = simulation.ledger.clone();
@@ -193,7 +193,7 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
         let begun = Instant::now();
         record.statistics = Statistics::of(&simulation.terrain);
         record.add_dunes(simulation);
-        record.measured = Some((*revision, live.index()));
+        record.measured = Some((*revision, simulations.selected_index()));
         record.rest = Some(Instant::now() + Duration::from_millis(400).max(begun.elapsed() * 20));
     }
 }

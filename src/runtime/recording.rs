@@ -4,7 +4,7 @@ use std::thread::{self, JoinHandle};
 
 use bevy::prelude::*;
 
-use super::{Command, FileCommand, Jobs, Level, Live, Notices, ViewCommand};
+use super::{Command, FileCommand, Jobs, Level, Notices, Simulations, ViewCommand};
 use thalweg_scene::io::{
     Error,
     film::{Filmed, Picture, Reel, Shot},
@@ -47,12 +47,12 @@ impl Recording {
         &mut self,
         size: (usize, usize),
         shot: impl FnOnce() -> Option<Picture> + Send + 'static,
-        (live, jobs): (&Live, &Jobs),
+        (simulations, jobs): (&Simulations, &Jobs),
         notices: &mut Notices,
     ) {
         if matches!(self.state, State::Asked) {
             // What stands behind a dot would be taken for an ending.
-            let stem = format!("{}-film", live.chosen().name.replace('.', "-"));
+            let stem = format!("{}-film", simulations.selected().name.replace('.', "-"));
             let path = jobs.free_picture(&stem, "mp4");
             self.state = match Reel::begin(&path, size) {
                 Ok(reel) => State::On(reel),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bevy::prelude::*;
 
-use super::Live;
+use super::Simulations;
 use thalweg_scene::model::{origin::Tile, session::Session};
 use thalweg_sim::{
     core::rng::Stream,
@@ -123,8 +123,8 @@ impl Riddles {
     }
 
     /// Whether the numbers of the second run are a secret now.
-    pub(super) fn keeps_secret(&self, live: &Live) -> bool {
-        self.now.as_ref().is_some_and(|riddle| riddle.is_of(live.work()) && riddle.guess.is_none())
+    pub(super) fn keeps_secret(&self, simulations: &Simulations) -> bool {
+        self.now.as_ref().is_some_and(|riddle| riddle.is_of(simulations.work()) && riddle.guess.is_none())
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Live, Revision};
+use super::{Revision, Simulations};
 use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
 /// A study may take this part of the time; a large map is studied less often.
@@ -43,13 +43,13 @@ pub struct Rivers {
 pub struct RiverTrace(pub Vec<Option<Vec2>>);
 
 /// Follows the chosen run.
-pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
+pub(super) fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
     // What is on the screen changes rarely.
     let quiet = rivers.bypass_change_detection();
     let question = Question {
         start: revision.start,
-        run: live.index(),
-        params: live.chosen().rivers.clone(),
+        run: simulations.selected_index(),
+        params: simulations.selected().rivers.clone(),
         chosen: quiet.chosen,
     };
     if quiet.work.as_ref().is_some_and(|(work, ..)| work.is_finished())
@@ -71,11 +71,11 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
     let due = rivers.asked.as_ref().is_none_or(|(asked, _)| *asked != question)
         || rivers.rest.is_none_or(|until| Instant::now() > until);
     let asked = Some((question.clone(), revision.state));
-    if !rivers.wanted || rivers.work.is_some() || rivers.asked == asked || !due || !live.between_ticks() {
+    if !rivers.wanted || rivers.work.is_some() || rivers.asked == asked || !due || !simulations.between_ticks() {
         return;
     }
     rivers.asked = asked;
-    let (land, place) = (live.chosen().simulation.river_land(&question.params), rivers.chosen);
+    let (land, place) = (simulations.selected().simulation.river_land(&question.params), rivers.chosen);
     let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
     // Without a thread there is no study this time.
     let work = work.spawn(move || Study::of(&land, place));
@@ -92,7 +92,7 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = open_first("alpine-valley", &options).expect("built in");
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![session]))
+        app.insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Rivers>()
             .add_systems(Update, study);

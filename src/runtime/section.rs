@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Live, Revision};
+use super::{Revision, Simulations};
 use thalweg_sim::measure::{Layers, along, section};
 
 /// Heights that a student draws along a section.
@@ -81,11 +81,11 @@ impl Section {
 pub struct SectionTrace(pub Vec<Option<Vec2>>);
 
 /// Follows the chosen run.
-pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResMut<Section>) {
+pub(super) fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: ResMut<Section>) {
     let quiet = section.bypass_change_detection();
-    let line = quiet.ends.map(|ends| (revision.start, live.index(), ends));
+    let line = quiet.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
     let of = line.map(|line| (line, revision.state));
-    if quiet.of == of || !live.rests() {
+    if quiet.of == of || !simulations.rests() {
         return;
     }
     let goes_on = quiet.of.map(|(line, _)| line) == line;
@@ -93,7 +93,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResM
     if !goes_on {
         (section.step, section.earlier) = (1, Vec::new());
     }
-    let terrain = &live.chosen().simulation.terrain;
+    let terrain = &simulations.selected().simulation.terrain;
     let Some(ends) = section.ends else {
         (section.now, section.start) = (Vec::new(), Vec::new());
         return;
@@ -102,8 +102,8 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResM
     if !goes_on {
         section.start = along(terrain, &terrain.start, ends);
     }
-    if live.between_ticks() {
-        section.keep(live.ticks());
+    if simulations.between_ticks() {
+        section.keep(simulations.ticks());
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
+        app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Section>()
             .add_systems(Update, follow);
@@ -127,7 +127,7 @@ mod tests {
         let start = app.world().resource::<Section>().start.clone();
         assert_eq!(start.len(), app.world().resource::<Section>().now.len());
         for _ in 0..40 {
-            app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.tick();
+            app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();
             app.world_mut().resource_mut::<Revision>().goes_on();
             app.update();
         }

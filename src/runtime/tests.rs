@@ -19,7 +19,7 @@ fn app() -> App {
     let mut app = App::new();
     let options = Options { size: Some((64, 64)), ..Options::default() };
     app.add_plugins((MinimalPlugins, plugin))
-        .insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
+        .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
         .insert_resource(Transport::paused());
     app
 }
@@ -41,7 +41,7 @@ fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
     let before = app.world().resource::<Revision>().state;
     send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
-    assert_eq!(app.world().resource::<Live>().chosen().simulation.ticks(), 3);
+    assert_eq!(app.world().resource::<Simulations>().selected().simulation.ticks(), 3);
     assert_eq!(app.world().resource::<Revision>().state, before + 3);
 }
 
@@ -53,8 +53,8 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
         send(app, RunCommand::Step(2));
         update_until_quiet(app);
     }
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    assert_eq!(slow.world().resource::<Live>().chosen().simulation.ticks(), 2);
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    assert_eq!(slow.world().resource::<Simulations>().selected().simulation.ticks(), 2);
     assert!(terrain(&whole) == terrain(&slow), "the frame budget changed the result");
 }
 
@@ -87,19 +87,19 @@ fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stop
 fn a_tick_of_many_frames_is_shown_while_it_runs() {
     let mut app = app();
     app.insert_resource(FrameBudget(Duration::from_nanos(1)));
-    for slot in &mut app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.slots {
+    for slot in &mut app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.slots {
         slot.enabled = slot.key() == "droplets";
     }
-    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "20000").expect("in range");
+    app.world_mut().resource_mut::<Simulations>().all_mut()[0].set("droplets.per_tick", "20000").expect("in range");
     let state = |app: &App| app.world().resource::<Revision>().state;
     app.update();
     let before = state(&app);
     send(&mut app, RunCommand::Step(1));
     let mut midway = false;
-    while app.world().resource::<Live>().ticks() == 0 {
+    while app.world().resource::<Simulations>().ticks() == 0 {
         app.update();
-        let live = app.world().resource::<Live>();
-        midway |= !live.between_ticks() && live.can_be_shown() && state(&app) > before;
+        let simulations = app.world().resource::<Simulations>();
+        midway |= !simulations.between_ticks() && simulations.can_be_shown() && state(&app) > before;
     }
     assert!(midway, "nothing was shown before the tick's end");
 }
@@ -108,7 +108,7 @@ fn a_tick_of_many_frames_is_shown_while_it_runs() {
 fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     let ready = || {
         let mut app = app();
-        for session in app.world_mut().resource_mut::<Live>().all_mut() {
+        for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
             for slot in &mut session.simulation.slots {
                 slot.enabled = ["water", "thermal"].contains(&slot.key());
             }
@@ -118,7 +118,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     let (mut whole, mut staged) = (ready(), ready());
     send(&mut whole, RunCommand::Step(2));
     update_until_quiet(&mut whole);
-    let live = |app: &App| app.world().resource::<Live>().clone();
+    let simulations = |app: &App| app.world().resource::<Simulations>().clone();
     let revision = |app: &App| app.world().resource::<Revision>().state;
     staged.update();
     let mut next = Vec::new();
@@ -128,35 +128,35 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
         // However many frames pass, nothing goes on by itself.
         (0..4).for_each(|_| staged.update());
         assert_eq!(revision(&staged), before + 1);
-        assert!(live(&staged).rests());
-        next.push(live(&staged).next_stage().map(|(_, stage)| stage));
+        assert!(simulations(&staged).rests());
+        next.push(simulations(&staged).next_stage().map(|(_, stage)| stage));
     }
     assert_eq!(next, [Some("flow"), Some("erosion"), Some("slide"), None]);
-    assert_eq!(live(&staged).ticks(), 1);
+    assert_eq!(simulations(&staged).ticks(), 1);
     // The rest of a tick that was begun so counts as one.
     for command in [RunCommand::Stage, RunCommand::Step(1)] {
         send(&mut staged, command);
         update_until_quiet(&mut staged);
     }
-    assert_eq!(live(&staged).ticks(), 2);
-    assert!(live(&staged).next_stage().is_none());
-    let terrain = |app: &App| live(app).chosen().simulation.terrain.clone();
+    assert_eq!(simulations(&staged).ticks(), 2);
+    assert!(simulations(&staged).next_stage().is_none());
+    let terrain = |app: &App| simulations(app).selected().simulation.terrain.clone();
     assert!(terrain(&whole) == terrain(&staged));
 }
 
 #[test]
 fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
     let mut app = app();
-    let start = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     send(&mut app, RunCommand::Restart);
     app.update();
-    assert!(app.world().resource::<Live>().chosen().simulation.terrain == start);
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == start);
     send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)));
     app.update();
-    assert_eq!(app.world().resource::<Live>().chosen().terrain.relief, 50.0);
-    assert!(app.world().resource::<Live>().chosen().simulation.terrain != start);
+    assert_eq!(app.world().resource::<Simulations>().selected().terrain.relief, 50.0);
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain != start);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     let mut app = app();
     send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
-    for session in app.world_mut().resource_mut::<Live>().all_mut() {
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         let water = session.simulation.slot_mut("water").expect("it is in the catalogue");
         water.enabled = true;
         session.simulation.terrain.bedrock[70] = f32::NAN;
@@ -177,7 +177,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     }
     let world = app.world();
     assert!(!world.resource::<Transport>().playing);
-    let simulation = &world.resource::<Live>().chosen().simulation;
+    let simulation = &world.resource::<Simulations>().selected().simulation;
     assert!(simulation.fault().is_none() && simulation.ticks() <= 3);
     assert!(simulation.terrain.bedrock.iter().all(|height| height.is_finite()));
     let told: Vec<&Notice> =
@@ -186,7 +186,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     assert!(told[0].text.contains("broke the run in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
     send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
-    assert!(app.world().resource::<Live>().chosen().simulation.fault().is_none());
+    assert!(app.world().resource::<Simulations>().selected().simulation.fault().is_none());
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     send(&mut app, EditCommand::SpreadSand(2.0));
     send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
-    for session in app.world_mut().resource_mut::<Live>().all_mut() {
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
         session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
     }
@@ -204,7 +204,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
-    let simulation = &app.world().resource::<Live>().chosen().simulation;
+    let simulation = &app.world().resource::<Simulations>().selected().simulation;
     assert!(simulation.fault().is_none() && simulation.terrain.sand.iter().any(|sand| *sand > 0.0));
     let notices = app.world().resource::<Notices>();
     let told: Vec<&str> =
@@ -235,7 +235,7 @@ fn what_is_thrown_away_comes_back_bit_by_bit() {
     let mut app = app();
     send(&mut app, RunCommand::Step(2));
     update_until_quiet(&mut app);
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let before = terrain(&app);
     let commands: [Command; 8] = [
         RunCommand::Restart.into(),
@@ -253,7 +253,7 @@ fn what_is_thrown_away_comes_back_bit_by_bit() {
         send(&mut app, EditCommand::Undo);
         app.update();
         assert!(terrain(&app) == before, "{command:?} is not undone");
-        assert_eq!(app.world().resource::<Live>().ticks(), 2, "{command:?}");
+        assert_eq!(app.world().resource::<Simulations>().ticks(), 2, "{command:?}");
         send(&mut app, EditCommand::Redo);
         app.update();
         send(&mut app, EditCommand::Undo);
@@ -266,7 +266,7 @@ fn what_is_thrown_away_comes_back_bit_by_bit() {
 fn a_dragged_parameter_is_one_step_of_undo() {
     let mut app = app();
     let friction = |app: &App| {
-        let groups = app.world().resource::<Live>().chosen().groups();
+        let groups = app.world().resource::<Simulations>().selected().groups();
         thalweg_sim::params::get(&groups, "droplets.friction").expect("it exists").value
     };
     let before = friction(&app);
@@ -300,17 +300,16 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = app();
     app.update();
-    let before = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let broken = folder.path().join("broken.png");
     std::fs::write(&broken, b"no picture").expect("it is writable");
     let scene = folder.path().join("broken.ron");
     std::fs::write(&scene, b"(title: 3)").expect("it is writable");
-    let path = |path: &std::path::Path| path.display().to_string();
     for command in [
-        FileCommand::Open(path(&broken), Options::default()),
-        FileCommand::Open(path(&scene), Options::default()),
-        FileCommand::Open(path(folder.path()), Options::default()),
-        FileCommand::Open("no-such-scene".to_owned(), Options::default()),
+        FileCommand::Open(broken.clone(), Options::default()),
+        FileCommand::Open(scene, Options::default()),
+        FileCommand::Open(folder.path().into(), Options::default()),
+        FileCommand::Open("no-such-scene".into(), Options::default()),
         FileCommand::Load(Layer::Bedrock, broken.clone(), Options::default()),
         FileCommand::Load(Layer::Rain, broken.clone(), Options::default()),
         FileCommand::SaveMap("height", folder.path().join("map.jpg")),
@@ -325,7 +324,7 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
         assert_eq!(told.len(), 1, "{command:?}: {told:?}");
         assert!(told[0].1 == Level::Error && told[0].2.contains("; ") && told[0].2.ends_with('.'), "{told:?}");
         notices.dismiss(told[0].0);
-        assert!(app.world().resource::<Live>().chosen().simulation.terrain == before, "{command:?}");
+        assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "{command:?}");
     }
 }
 
@@ -335,7 +334,7 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     let mut app = app();
     send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
-    let before = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let path = folder.path().join("height.png");
     send(&mut app, FileCommand::SaveMap("height", path.clone()));
     app.update();
@@ -343,24 +342,24 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     send(&mut app, FileCommand::Load(Layer::Bedrock, path, Options::default()));
     app.update();
     until_done(&mut app);
-    let live = app.world().resource::<Live>();
-    assert_eq!((live.ticks(), live.chosen().simulation.terrain.width()), (0, 64));
-    send(&mut app, FileCommand::Open("ten-seeds".to_owned(), Options::default()));
+    let simulations = app.world().resource::<Simulations>();
+    assert_eq!((simulations.ticks(), simulations.selected().simulation.terrain.width()), (0, 64));
+    send(&mut app, FileCommand::Open("ten-seeds".into(), Options::default()));
     app.update();
     until_done(&mut app);
-    assert_eq!(app.world().resource::<Live>().all().len(), 20);
+    assert_eq!(app.world().resource::<Simulations>().all().len(), 20);
     for _ in 0..2 {
         send(&mut app, EditCommand::Undo);
         app.update();
     }
-    assert!(app.world().resource::<Live>().chosen().simulation.terrain == before);
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before);
 }
 
 #[test]
 fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
     let mut app = app();
-    let mut live = app.world_mut().resource_mut::<Live>();
-    let session = &mut live.all_mut()[0];
+    let mut simulations = app.world_mut().resource_mut::<Simulations>();
+    let session = &mut simulations.all_mut()[0];
     session.set("droplets.per_tick", "100").expect("it is a parameter");
     session.set("droplets.total", "1000").expect("it is a parameter");
     session.simulation.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
@@ -372,7 +371,7 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
                 break;
             }
         }
-        app.world().resource::<Live>().ticks()
+        app.world().resource::<Simulations>().ticks()
     };
     app.insert_resource(Transport::default());
     assert_eq!(run(&mut app), 10);
@@ -384,7 +383,7 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
 fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
     let mut app = app();
     let on = |app: &App| -> Vec<&'static str> {
-        let slots = &app.world().resource::<Live>().chosen().simulation.slots;
+        let slots = &app.world().resource::<Simulations>().selected().simulation.slots;
         slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key()).collect()
     };
     let ask = |app: &mut App, command: EditCommand| {
@@ -433,16 +432,16 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app) && path.exists());
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let saved = terrain(&app);
     send(&mut app, EditCommand::RemoveSand);
     app.update();
     assert!(is_unsaved(&app) && terrain(&app) != saved);
-    send(&mut app, FileCommand::Open(path.display().to_string(), Options::default()));
+    send(&mut app, FileCommand::Open(path.clone(), Options::default()));
     wait_for_jobs(&mut app);
     assert!(terrain(&app) == saved && !is_unsaved(&app));
-    assert_eq!(app.world().resource::<Live>().ticks(), 2);
-    assert_eq!(app.world().resource::<Live>().file.as_ref(), Some(&path));
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
+    assert_eq!(app.world().resource::<Simulations>().file.as_ref(), Some(&path));
     assert_eq!(app.world().resource::<Preferences>().remembered.recent, [path]);
 }
 
@@ -451,7 +450,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    let kept = |app: &App| app.world().resource::<Live>().views.clone();
+    let kept = |app: &App| app.world().resource::<Simulations>().views.clone();
     // Where the eye is, is not known yet.
     send(&mut app, ShowCommand::KeepView(3));
     app.update();
@@ -470,7 +469,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     assert!(kept(&app) == wanted && is_unsaved(&app), "a view that is kept is work");
     send(&mut app, KeyCommand::Set);
     app.update();
-    let tick = app.world().resource::<Live>().ticks();
+    let tick = app.world().resource::<Simulations>().ticks();
     for command in [KeyCommand::Then(tick, Ease::Even), KeyCommand::Move(tick, tick + 5), KeyCommand::Set] {
         send(&mut app, command);
     }
@@ -517,10 +516,10 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app));
     let options = Options { size: Some((32, 32)), ..Options::default() };
-    send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
+    send(&mut app, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut app);
     assert!(kept(&app) == KeptViews::default() && !follows(&app));
-    send(&mut app, FileCommand::Open(path.display().to_string(), Options::default()));
+    send(&mut app, FileCommand::Open(path.clone(), Options::default()));
     wait_for_jobs(&mut app);
     assert_eq!(kept(&app), wanted);
 }
@@ -560,8 +559,8 @@ fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
     let mut app = keeping(folder.path());
     send(&mut app, EditCommand::SpreadSand(2.0));
     app.update();
-    let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    send(&mut app, FileCommand::Open("cone".to_owned(), Options::default()));
+    let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    send(&mut app, FileCommand::Open("cone".into(), Options::default()));
     wait_for_jobs(&mut app);
     let [kept] = &kept(folder.path())[..] else { panic!("one is kept") };
     let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
@@ -576,13 +575,13 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}.thalweg")));
     let mut app = keeping(&folder.path().join("kept"));
-    let file = |app: &App| app.world().resource::<Live>().file.clone();
+    let file = |app: &App| app.world().resource::<Simulations>().file.clone();
     for path in [&first, &second] {
         send(&mut app, FileCommand::SaveProject(path.clone()));
         wait_for_jobs(&mut app);
         assert_eq!(file(&app).as_ref(), Some(path));
     }
-    send(&mut app, FileCommand::Open(first.display().to_string(), Options::default()));
+    send(&mut app, FileCommand::Open(first.clone(), Options::default()));
     wait_for_jobs(&mut app);
     assert_eq!(file(&app), Some(first));
     send(&mut app, EditCommand::Undo);
@@ -590,7 +589,7 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     assert_eq!(file(&app), Some(second));
     send(&mut app, EditCommand::SpreadSand(3.0));
     app.update();
-    let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     app.world_mut().write_message(AppExit::error());
     app.update();
     let [kept] = &kept(&folder.path().join("kept"))[..] else { panic!("one is kept") };

@@ -1,92 +1,55 @@
 //! Ticks: as many as are due and a frame's budget allows, or stage by stage to see what each does.
-//!
-//! A tick is the schedule [`SimTick`]: one system begins it, each process has one of its own in catalogue order, and one ends
-//! it. Like Bevy's fixed main loop, [`run_due`] runs the schedule as often as ticks are due. Where a frame's time is over in the
-//! middle of a tick, the systems before it find nothing to do in the next pass.
 
 use std::time::{Duration, Instant};
 
-use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use bevy::prelude::*;
 
 use super::{
-    Ahead, Course, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Overlay, Revision, RunCommand,
-    SimSystems, TICKS_PER_SECOND, Timing, Transport, Workspace, smoothed,
+    Ahead, Course, Deadline, FrameBudget, FrameSystems, FreeView, History, Level, Notices, Overlay, Revision,
+    RunCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, Workspace, simulations::SimTick, smoothed,
 };
 use thalweg_scene::model::session::Session;
-use thalweg_sim::{core::quantity::Quantity, process::catalogue};
+use thalweg_sim::core::quantity::Quantity;
 
 /// Beyond this speed ticks matter more than the picture.
 const FAST: f32 = 16.0;
 /// A tick that takes longer is shown while it runs.
 const LONG: Duration = Duration::from_millis(100);
 
-/// A pass over a tick, or over what is left of one.
-#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
-struct SimTick;
-
-/// The place of a system in [`SimTick`].
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Turn(usize);
-
 pub(super) fn plugin(app: &mut App) {
-    let processes = catalogue().len();
-    app.init_schedule(SimTick)
-        .add_systems(SimTick, (begin.in_set(Turn(0)), end.in_set(Turn(processes + 1))))
-        .add_systems(Update, set_deadline.before(SimSystems::Edit));
-    for process in 0..processes {
-        let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
-            live.sessions.par_iter_mut().for_each(|session| {
-                let until = Some(deadline.ticks_until);
-                while !session.simulation.advance_until(process, until) && !deadline.left().is_zero() {}
-            });
-        };
-        app.add_systems(SimTick, run_process.in_set(Turn(process + 1)));
-    }
-    for turn in 0..=processes {
-        app.configure_sets(SimTick, Turn(turn).before(Turn(turn + 1)));
-    }
+    app.add_systems(Update, set_deadline.in_set(FrameSystems::Input));
 }
 
 /// Says how long brush and ticks may work in this frame.
 fn set_deadline(
     budget: Res<FrameBudget>,
     time: Res<Time>,
-    (ahead, live, transport): (Res<Ahead>, Res<Live>, Res<Transport>),
+    (ahead, simulations, transport): (Res<Ahead>, Res<Simulations>, Res<Transport>),
     mut deadline: ResMut<Deadline>,
 ) {
     // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the time: half as long as all else takes,
     // or longer on the way to the tick that is to be seen or at a high speed, but not so long that the picture stands.
-    let hurries = ahead.runs(&live, &transport) || transport.speed > FAST;
+    let hurries = ahead.runs(&simulations, &transport) || transport.speed > FAST;
     let (parts, longest) = if hurries { (1.5, 0.04) } else { (0.5, 0.3) };
     let rest = time.delta().saturating_sub(deadline.spent).as_secs_f64();
     deadline.begin(budget.0.max(Duration::from_secs_f64(rest.min(longest) * parts)));
 }
 
-/// Begins a tick, or goes on with one.
-fn begin(mut live: ResMut<Live>, mut history: ResMut<History>) {
-    ready(&mut live, &mut history).for_each(|session| session.simulation.begin_tick());
-}
-
-/// Ends the tick of every session in which all processes have done their part.
-fn end(mut live: ResMut<Live>) {
-    for session in &mut live.sessions {
-        session.simulation.end_tick();
-    }
-}
-
 /// Keeps what the next tick would make impossible to take back, and returns the sessions that take part: where several stand
 /// side by side, one that has finished the tick waits for the others.
-fn ready<'a>(live: &'a mut Live, history: &mut ResMut<History>) -> impl Iterator<Item = &'a mut Session> {
-    let before = live.between_ticks();
+pub(super) fn ready<'a>(
+    simulations: &'a mut Simulations,
+    history: &mut ResMut<History>,
+) -> impl Iterator<Item = &'a mut Session> {
+    let before = simulations.between_ticks();
     if before {
-        history.bypass_change_detection().before_tick(live);
+        history.bypass_change_detection().before_tick(simulations);
     }
-    live.halted = false;
-    let first = live.common_ticks();
+    simulations.halted = false;
+    let first = simulations.common_ticks();
     let takes_part = move |session: &&mut Session| before || session.simulation.ticks() == first;
-    live.all_mut().iter_mut().filter(takes_part).for_each(Session::note_shape);
-    live.all_mut().iter_mut().filter(takes_part)
+    simulations.all_mut().iter_mut().filter(takes_part).for_each(Session::note_shape);
+    simulations.all_mut().iter_mut().filter(takes_part)
 }
 
 /// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
@@ -101,19 +64,19 @@ pub(super) fn run_due(world: &mut World) {
     }
     // A begun tick is finished in any case; another one begins if it is due and neither the brush nor a picture waits.
     let due = |world: &World, transport: &Transport| {
-        let ahead = || world.resource::<Ahead>().runs(world.resource::<Live>(), transport);
+        let ahead = || world.resource::<Ahead>().runs(world.resource::<Simulations>(), transport);
         let holds = transport.brush_waits || world.resource::<FreeView>().taking;
         !holds && (transport.due >= 1.0 || ahead())
     };
     let (begun, rests, mut worked) = (Instant::now(), world.resource::<Deadline>().rests, false);
-    while !rests && (!world.resource::<Live>().rests() || due(world, &transport)) {
+    while !rests && (!world.resource::<Simulations>().rests() || due(world, &transport)) {
         worked = true;
         let pass = Instant::now();
         world.run_schedule(SimTick);
-        let live = world.resource::<Live>();
-        let finished = live.between_ticks();
-        let complete = live
-            .chosen()
+        let simulations = world.resource::<Simulations>();
+        let finished = simulations.between_ticks();
+        let complete = simulations
+            .selected()
             .simulation
             .slots
             .iter()
@@ -127,7 +90,7 @@ pub(super) fn run_due(world: &mut World) {
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().goes_on();
         }
-        if finished && world.resource::<Course>().ends_at(world.resource::<Live>()) {
+        if finished && world.resource::<Course>().ends_at(world.resource::<Simulations>()) {
             transport = Transport { playing: false, due: 0.0, ..transport };
         }
         // Once, when the total is reached: a run that goes on is not stopped again, nor is one that a lesson wants.
@@ -151,8 +114,8 @@ pub(super) fn run_due(world: &mut World) {
         world.resource_mut::<Deadline>().end(begun);
     }
     // A long tick is shown as it goes on.
-    let live = world.resource::<Live>();
-    let midway = !live.rests() && live.can_be_shown();
+    let simulations = world.resource::<Simulations>();
+    let midway = !simulations.rests() && simulations.can_be_shown();
     let mut timing = world.resource_mut::<Timing>();
     if midway && timing.shown.is_none_or(|shown| shown.elapsed() > LONG) {
         timing.shown = Some(Instant::now());
@@ -172,7 +135,7 @@ pub(super) fn run_due(world: &mut World) {
 pub(super) fn run_due_stage(
     time: Res<Time>,
     mut transport: ResMut<Transport>,
-    mut live: ResMut<Live>,
+    mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
     (workspace, course, mut overlay): (Res<Workspace>, Res<Course>, ResMut<Overlay>),
@@ -189,12 +152,12 @@ pub(super) fn run_due_stage(
     if quiet.slow.is_some() {
         quiet.due = 0.0;
     }
-    ready(&mut live, &mut history).for_each(|session| {
+    ready(&mut simulations, &mut history).for_each(|session| {
         session.simulation.stage();
     });
-    live.halted = !live.between_ticks();
+    simulations.halted = !simulations.between_ticks();
     revision.goes_on();
-    if !live.halted && course.ends_at(&live) {
+    if !simulations.halted && course.ends_at(&simulations) {
         quiet.playing = false;
     }
     // A student sees which cells a stage has changed.

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::runtime::{
-    BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level, Live,
-    Notices, PointerOverView, Revision, Touch, Transport,
+    BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level,
+    Notices, PointerOverView, Revision, Simulations, Touch, Transport,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
@@ -92,7 +92,7 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
 }
 
 impl OpenStroke {
-    fn begin(number: u64, live: &Live, brushes: &Brushes, beginning: Beginning) -> Self {
+    fn begin(number: u64, simulations: &Simulations, brushes: &Brushes, beginning: Beginning) -> Self {
         let Beginning { place, tool, inverted, source, pressure } = beginning;
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
@@ -104,7 +104,7 @@ impl OpenStroke {
             });
             Way { stroke: Stroke::new([x, y]), level, growth: Growth::default(), dabs: 0, copied }
         };
-        let ways = live.all().iter().map(way).collect();
+        let ways = simulations.all().iter().map(way).collect();
         let brush = brushes.of(tool).clone();
         Self { number, tool, brush, pressure, inverted, from: place, place, ways }
     }
@@ -112,7 +112,7 @@ impl OpenStroke {
     /// Goes on to a place within so many seconds, and dabs on the way; at the start it dabs there at once.
     fn go(
         &mut self,
-        live: &mut Live,
+        simulations: &mut Simulations,
         history: &mut History,
         brushes: &Brushes,
         place: [f32; 2],
@@ -125,7 +125,7 @@ impl OpenStroke {
         }
         let (symmetry, mut kept) = (self.symmetry(), history.stroke());
         let brush = self.brush.pressed(self.pressure);
-        for (index, (session, way)) in live.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
+        for (index, (session, way)) in simulations.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
             let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &brush, &simulation.terrain) };
@@ -156,12 +156,12 @@ impl OpenStroke {
     }
 
     /// Makes the ramp, if that is what the stroke was for.
-    fn end(&self, live: &mut Live, history: &mut History) {
+    fn end(&self, simulations: &mut Simulations, history: &mut History) {
         if self.tool != Tool::Slope || self.from == self.place {
             return;
         }
         let mut kept = history.stroke();
-        for (index, session) in live.all_mut().iter_mut().enumerate() {
+        for (index, session) in simulations.all_mut().iter_mut().enumerate() {
             let terrain = &session.simulation.terrain;
             let size = (terrain.width(), terrain.height());
             let [from, to] = [self.from, self.place].map(|place| self.symmetry().places(cell(terrain, place), size));
@@ -178,7 +178,7 @@ impl OpenStroke {
 pub(super) struct Sculpted<'w> {
     brushes: ResMut<'w, Brushes>,
     cursor: ResMut<'w, BrushCursor>,
-    live: ResMut<'w, Live>,
+    simulations: ResMut<'w, Simulations>,
     history: ResMut<'w, History>,
     revision: ResMut<'w, Revision>,
     notices: ResMut<'w, Notices>,
@@ -211,7 +211,7 @@ pub(super) fn work(
     }
     touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted, &mut asked));
     if let Some((place, over)) = hand.rain
-        && water_flows(&sculpted.live)
+        && water_flows(&sculpted.simulations)
     {
         hand.rain = None;
         hand.begin(place, (Tool::Water, false), &sculpted.brushes);
@@ -279,7 +279,7 @@ impl Strokes {
                     return;
                 }
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
-                if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.live) {
+                if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.simulations) {
                     // Water flows, but it rains nowhere else.
                     let dry = EditCommand::Set(WATER.to_owned(), "rain_rate", Value::Number(0.0));
                     asked.write_message(Command::from(dry));
@@ -328,9 +328,9 @@ impl Strokes {
             return;
         }
         if at_once {
-            sculpted.live.finish_tick();
-        } else if !sculpted.live.between_ticks() {
-            sculpted.live.go_on();
+            sculpted.simulations.finish_tick();
+        } else if !sculpted.simulations.between_ticks() {
+            sculpted.simulations.go_on();
             return;
         }
         while let Some(step) = self.waiting.pop_front() {
@@ -342,22 +342,22 @@ impl Strokes {
         sculpted.revision.goes_on();
     }
 
-    fn take(&mut self, step: StrokeStep, Sculpted { live, history, brushes, .. }: &mut Sculpted) {
+    fn take(&mut self, step: StrokeStep, Sculpted { simulations, history, brushes, .. }: &mut Sculpted) {
         if let StrokeStep::Begin(beginning) = step {
-            let number = history.begin_stroke(live, Label::Stroke(beginning.tool));
-            let mut stroke = OpenStroke::begin(number, live, brushes, beginning);
-            stroke.go(live, history, brushes, beginning.place, 0.0, true);
+            let number = history.begin_stroke(simulations, Label::Stroke(beginning.tool));
+            let mut stroke = OpenStroke::begin(number, simulations, brushes, beginning);
+            stroke.go(simulations, history, brushes, beginning.place, 0.0, true);
             self.stroke = Some(stroke);
             return;
         }
         let Some(stroke) = &mut self.stroke else { return };
         match step {
             StrokeStep::Begin(..) => {}
-            StrokeStep::Go(place) => stroke.go(live, history, brushes, place, 0.0, false),
+            StrokeStep::Go(place) => stroke.go(simulations, history, brushes, place, 0.0, false),
             StrokeStep::Press(pressure) => stroke.pressure = pressure,
-            StrokeStep::Rest(seconds) => stroke.go(live, history, brushes, stroke.place, seconds, false),
+            StrokeStep::Rest(seconds) => stroke.go(simulations, history, brushes, stroke.place, seconds, false),
             StrokeStep::End => {
-                stroke.end(live, history);
+                stroke.end(simulations, history);
                 history.end_stroke();
                 self.stroke = None;
             }
@@ -378,13 +378,13 @@ impl Strokes {
         }
         self.waiting.clear();
         self.stroke = None;
-        let ticks = sculpted.live.ticks();
-        sculpted.history.cancel_stroke(&mut sculpted.live);
-        if sculpted.live.ticks() == ticks {
+        let ticks = sculpted.simulations.ticks();
+        sculpted.history.cancel_stroke(&mut sculpted.simulations);
+        if sculpted.simulations.ticks() == ticks {
             sculpted.revision.goes_on();
         } else {
             sculpted.revision.begins();
-            let tick = sculpted.live.ticks();
+            let tick = sculpted.simulations.ticks();
             let text = format!("The stroke was taken back: the terrain is as it was at tick {tick}.");
             sculpted.notices.tell(Level::Info, text);
         }
@@ -406,8 +406,8 @@ fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
 const WATER: &str = "water";
 
 /// Whether a process moves water. Of runs side by side, those without are meant to be so.
-fn water_flows(live: &Live) -> bool {
-    let slots = live.all().iter().flat_map(|session| &session.simulation.slots);
+fn water_flows(simulations: &Simulations) -> bool {
+    let slots = simulations.all().iter().flat_map(|session| &session.simulation.slots);
     slots.filter(|slot| slot.enabled).any(|slot| slot.process.info().moves_water)
 }
 

@@ -4,9 +4,9 @@ mod brush;
 
 use bevy::prelude::*;
 
-use crate::runtime::{SimSystems, works_in_place};
+use crate::runtime::{FrameSystems, works_in_place};
 
 /// Strokes with the brush in the hand.
 pub fn plugin(app: &mut App) {
-    app.add_systems(Update, brush::work.run_if(works_in_place).in_set(SimSystems::Edit));
+    app.add_systems(Update, brush::work.run_if(works_in_place).in_set(FrameSystems::Edit));
 }

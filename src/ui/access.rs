@@ -23,8 +23,13 @@ const SIGNS: [char; 2] = ['⏵', '⏷'];
 
 pub(super) fn plugin(app: &mut App) {
     // Without a window nothing else brings it.
-    app.add_message::<ActionRequest>()
-        .add_systems(PreUpdate, pass_on.in_set(EguiPreUpdateSet::ProcessInput).in_set(EguiInputSet::ReadBevyMessages));
+    app.add_message::<ActionRequest>().add_systems(
+        PreUpdate,
+        pass_on
+            .in_set(EguiPreUpdateSet::ProcessInput)
+            .after(EguiInputSet::ReadBevyMessages)
+            .before(EguiInputSet::WriteEguiEvents),
+    );
 }
 
 /// What a screen reader asks for goes to the panels. What a window has not, it leaves alone.

@@ -46,7 +46,7 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
             }
         });
     }
-    let terrain = &state.live.chosen().simulation.terrain;
+    let terrain = &state.simulations.selected().simulation.terrain;
     let cells = brush.cells(terrain);
     let radius = length(units(ui), f64::from(cells * terrain.cell_size), 1);
     let text = format!("Radius {radius}, {cells:.1} cells");

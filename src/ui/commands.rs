@@ -251,7 +251,7 @@ fn scene(table: &mut MenuPart<'_>) {
     for group in GROUPS {
         table.group = Some(group);
         for (name, scene) in scenes.iter().filter(|(_, scene)| scene.group == group) {
-            let open = FileCommand::Open((*name).to_owned(), Options::default());
+            let open = FileCommand::Open(name.into(), Options::default());
             table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
         }
     }
@@ -409,7 +409,7 @@ fn view(table: &mut MenuPart<'_>) {
 
 fn learn(table: &mut MenuPart<'_>) {
     for (name, lesson) in lesson::built_in() {
-        let open = FileCommand::Open(lesson::path_of(name).display().to_string(), Options::default());
+        let open = FileCommand::Open(lesson::path_of(name), Options::default());
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
     }
     let riddle = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";

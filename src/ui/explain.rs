@@ -39,10 +39,10 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             }
         });
     }
-    let simulation = &state.live.chosen().simulation;
+    let simulation = &state.simulations.selected().simulation;
     let (x, y) = simulation.terrain.bedrock.cell_at(place);
     ui.label(RichText::new(format!("Column {x}, row {y}, after tick {}", simulation.ticks())).weak().small());
-    let id = ui.id().with((state.live.work(), x, y));
+    let id = ui.id().with((state.simulations.work(), x, y));
     let now = ui.input(|input| input.time);
     let known: Option<Said> = ui.data_mut(|data| data.get_temp(id));
     let known = known.filter(|(since, _)| now - since < FRESH);

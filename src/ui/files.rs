@@ -130,7 +130,7 @@ impl Files {
     /// What a file or a folder was picked for.
     fn picked(&mut self, purpose: Dialog, path: PathBuf) -> Option<Command> {
         let asked = match purpose {
-            Dialog::Open => FileCommand::Open(path.display().to_string(), Options::default()),
+            Dialog::Open => FileCommand::Open(path.clone(), Options::default()),
             Dialog::Stamp => FileCommand::LoadStamp(path),
             Dialog::SavePreset(group) => FileCommand::SavePreset(group, with_ending(path, endings(purpose))),
             Dialog::LoadPreset => FileCommand::LoadPreset(path),
@@ -399,6 +399,7 @@ pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let known = MAP_ENDINGS.iter().chain(&["thalweg", "ron"]).any(|known| *known == ending);
     let what = match () {
+        () if path.to_str().is_none() => "its name is not Unicode, and a playlist is text",
         () if path.is_dir() => "it is a folder",
         () if playlist::is_playlist_file(path) => "it is a playlist itself",
         () if Preset::load(path).is_ok() => "it is a file of parameters",
@@ -484,7 +485,7 @@ pub(super) fn take_dropped_files(
                 || is_lesson(path)
                 || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) =>
         {
-            commands.write(FileCommand::Open(path.display().to_string(), Options::default()).into());
+            commands.write(FileCommand::Open(path.clone(), Options::default()).into());
         }
         [path] => {
             commands.write(WindowCommand::AskHow(Layer::Bedrock, path.clone()).into());
@@ -526,7 +527,7 @@ mod tests {
     #[test]
     fn a_dropped_scene_is_opened_a_preset_set_and_a_map_asked_about() {
         let scene = dropped(&[Path::new("/maps/mine.ron")]);
-        assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".to_owned(), Options::default()).into()], vec![]));
+        assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".into(), Options::default()).into()], vec![]));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let preset = folder.path().join("wind.ron");
         std::fs::write(&preset, r#"(parameters: {"wind.strength": "2"})"#).expect("it is writable");

@@ -11,8 +11,8 @@ use bevy_egui::{
 
 use super::commands::{NUMBERS, asked_by};
 use crate::runtime::{
-    Command, Comparison, Live, OtherWindows, PresentCommand, Presentation, RunCommand, ShowCommand, Shown, Steps,
-    ViewCommand, Workspace,
+    Command, Comparison, OtherWindows, PresentCommand, Presentation, RunCommand, ShowCommand, Shown, Simulations,
+    Steps, ViewCommand, Workspace,
 };
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
@@ -120,7 +120,7 @@ impl Down {
 pub(super) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    (shown, presentation, live, workspace): (Res<Shown>, Res<Presentation>, Res<Live>, Res<Workspace>),
+    (shown, presentation, simulations, workspace): (Res<Shown>, Res<Presentation>, Res<Simulations>, Res<Workspace>),
     (others, keyboard, at_desk): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
@@ -173,14 +173,14 @@ pub(super) fn ask(
                     continue;
                 }
                 let asked = before_a_room.as_ref().or(asked_by(modifiers, key));
-                let asked = asked.filter(|command| presentation.allows(command, &live));
+                let asked = asked.filter(|command| presentation.allows(command, &simulations));
                 let asked = asked.filter(|command| !elsewhere || runs_the_show(command));
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off && !elsewhere {
                     let start = ShowCommand::Compare(Comparison::Start).into();
-                    if presentation.allows(&start, &live) {
+                    if presentation.allows(&start, &simulations) {
                         down.start = true;
                         commands.write(start);
                     }
@@ -241,7 +241,7 @@ mod tests {
             .init_resource::<Steps>()
             .init_resource::<Presentation>()
             .init_resource::<Workspace>()
-            .insert_resource(Live::new(vec![Session::small("alone", 1, Origin::default())]))
+            .insert_resource(Simulations::new(vec![Session::small("alone", 1, Origin::default())]))
             .add_systems(Update, ask);
         app
     }
@@ -393,8 +393,8 @@ mod tests {
     #[test]
     fn keys_in_the_presenters_window_run_the_show_and_do_nothing_else() {
         let mut app = app();
-        let list = Arc::new(Playlist::of(&["wadi", "delta"].map(str::to_owned)));
-        let presentation = Presentation::of(list, false, app.world().resource::<Live>());
+        let list = Arc::new(Playlist::of(["wadi", "delta"]));
+        let presentation = Presentation::of(list, false, app.world().resource::<Simulations>());
         app.insert_resource(presentation).insert_resource(Workspace::Present);
         let [main, other] = [true, false].map(|main| {
             let window = app.world_mut().spawn(Window::default()).id();
@@ -453,8 +453,8 @@ mod tests {
     fn before_a_room_keys_turn_pages_and_a_kiosk_obeys_few() {
         let mut app = app();
         let show = |app: &mut App, kiosk| {
-            let list = Arc::new(Playlist::of(&["wadi".to_owned()]));
-            let presentation = Presentation::of(list, kiosk, app.world().resource::<Live>());
+            let list = Arc::new(Playlist::of(["wadi"]));
+            let presentation = Presentation::of(list, kiosk, app.world().resource::<Simulations>());
             app.insert_resource(presentation);
         };
         show(&mut app, false);

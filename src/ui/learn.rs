@@ -21,7 +21,7 @@ const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let live = &state.live;
+    let simulations = &state.simulations;
     let mut asked = match &state.course.attempt {
         Some(attempt) => lesson_ui(ui, state, attempt),
         None => {
@@ -31,8 +31,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         }
     };
     // In a lesson, when the student goes stage by stage.
-    let by_stages =
-        live.next_stage().is_some() || state.transport.slow.is_some() || live.chosen().simulation.staged().is_some();
+    let by_stages = simulations.next_stage().is_some()
+        || state.transport.slow.is_some()
+        || simulations.selected().simulation.staged().is_some();
     if state.course.attempt.is_none() || by_stages {
         asked.extend(tick_ui(ui, state));
     }
@@ -43,8 +44,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 /// What happens in a tick, and what the last stage of it has changed.
 fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
     let mut asked = None;
-    let next = state.live.next_stage();
-    let slots = &state.live.chosen().simulation.slots;
+    let next = state.simulations.next_stage();
+    let slots = &state.simulations.selected().simulation.slots;
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.label(RichText::new("What happens in a tick").strong());
         for slot in slots.iter().filter(|slot| slot.enabled) {
@@ -57,7 +58,7 @@ fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
             }
             ui.label(RichText::new(info.reference.source).weak().small());
         }
-        if let Some(staged) = state.live.chosen().simulation.staged() {
+        if let Some(staged) = state.simulations.selected().simulation.staged() {
             staged_ui(ui, staged);
         }
         asked = slow_ui(ui, state);
@@ -111,7 +112,7 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let riddles = &state.riddles;
     let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
-    let Some(riddle) = riddles.now.as_ref().filter(|riddle| riddle.is_of(state.live.work())) else {
+    let Some(riddle) = riddles.now.as_ref().filter(|riddle| riddle.is_of(state.simulations.work())) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
             asked.push(LearnCommand::Riddle.into());
         }
@@ -179,7 +180,7 @@ fn lessons_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             let button = ui.add(button).on_hover_text(help);
             access::name(&button, &format!("{}{}", head.title, if done { ", done" } else { "" }));
             if button.clicked() {
-                let path = lesson::path_of(name).display().to_string();
+                let path = lesson::path_of(name);
                 asked.push(FileCommand::Open(path, Options::default()).into());
             }
         }

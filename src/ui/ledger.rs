@@ -16,7 +16,7 @@ pub const PANEL: Panel =
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let (ledger, [solid, water]) = (&state.record.ledger, state.record.volumes);
-    let slots = state.live.chosen().simulation.slots.iter();
+    let slots = state.simulations.selected().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
     account_ui(ui, ("Solids", &titles), &ledger.solid, (solid, state.record.suspended));
     if water > 0.0 || ledger.water.rows.values().any(|row| *row != Row::default()) {

@@ -44,7 +44,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) 
         }
         ui.add_space(2.0);
         markdown_ui(ui, &step.text);
-        if !state.course.is_of(&state.live) {
+        if !state.course.is_of(&state.simulations) {
             asked.extend(other_land_ui(ui));
         } else if let Some(task) = &step.task {
             ui.add_space(4.0);
@@ -119,7 +119,7 @@ fn sliders_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Com
     }
     ui.add_space(4.0);
     ui.label(RichText::new("Sliders of this lesson").strong());
-    let (session, defaults) = (state.live.chosen(), state.live.chosen().defaults());
+    let (session, defaults) = (state.simulations.selected(), state.simulations.selected().defaults());
     let named = |group: &str| free.iter().any(|path| path.split_once('.').is_some_and(|(own, _)| own == group));
     let groups = session.groups().into_iter().zip(defaults.groups()).filter(|((group, _), _)| named(group));
     let wanted = |path: &str| free.iter().any(|free| free == path);
@@ -164,11 +164,11 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
         }
         Task::Measure { key, unit, guess, .. } => {
             // A key that is pressed beside the field runs a tick.
-            if let Some(until) = attempt.ran_to().filter(|until| *until < state.live.ticks()) {
+            if let Some(until) = attempt.ran_to().filter(|until| *until < state.simulations.ticks()) {
                 let text = format!(
                     "The run has gone on to tick {}; the last step ended at tick {until}. The program measures the land as it is \
                      now. Go back with Edit ▸ Undo or with the timeline.",
-                    state.live.ticks()
+                    state.simulations.ticks()
                 );
                 ui.label(RichText::new(text).color(style::WARNING));
             }
@@ -236,7 +236,7 @@ fn run_ui(
     attempt: &Attempt,
     (ticks, restart, set, enable): (u64, bool, &BTreeMap<String, String>, &Option<Vec<String>>),
 ) -> Option<Command> {
-    let groups = if set.is_empty() { Vec::new() } else { state.live.chosen().groups() };
+    let groups = if set.is_empty() { Vec::new() } else { state.simulations.selected().groups() };
     let known: Vec<_> = groups.into_iter().flat_map(walk).collect();
     for (path, value) in set {
         let parameter = known.iter().find(|parameter| parameter.path == *path);
@@ -244,7 +244,7 @@ fn run_ui(
         ui.label(format!("Sets \"{name}\" to {value} {unit}").trim_end());
     }
     if let Some(names) = enable {
-        let slots = state.live.chosen().simulation.slots.iter();
+        let slots = state.simulations.selected().simulation.slots.iter();
         let titles: Vec<&str> = slots
             .filter(|slot| names.iter().any(|name| name == slot.key()))
             .map(|slot| slot.process.info().title)
@@ -278,7 +278,7 @@ fn run_ui(
 
 /// A run that has begun: how far it is, and how it goes on where it was paused.
 fn under_way_ui(ui: &mut Ui, state: &PanelState<'_>, until: u64) -> Option<Command> {
-    let text = format!("tick {} of {until}", state.live.ticks());
+    let text = format!("tick {} of {until}", state.simulations.ticks());
     if state.transport.playing {
         ui.horizontal(|ui| {
             ui.spinner();

@@ -18,7 +18,7 @@ pub const LIGHT: Panel = Panel {
     unfolded: &[Workspace::Sculpt],
     draw: |ui, state, _| {
         let mut asked = presets_ui(ui, "look", ("Palettes", "Colours that go together"));
-        asked.extend(look_ui(ui, state, ("look", &state.live.chosen().look), ("look", &Look::default())));
+        asked.extend(look_ui(ui, state, ("look", &state.simulations.selected().look), ("look", &Look::default())));
         asked
     },
 };
@@ -29,7 +29,7 @@ pub const WATER: Panel = Panel {
     workspaces: EVERYWHERE,
     unfolded: &[],
     draw: |ui, state, _| {
-        let now = &state.live.chosen().water_look;
+        let now = &state.simulations.selected().water_look;
         look_ui(ui, state, ("water-look", now), ("water-look", &WaterLook::default()))
     },
 };

@@ -101,7 +101,7 @@ fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<Command> {
             for path in recent {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                 if ui.button(name).on_hover_text(path.display().to_string()).clicked() {
-                    asked = Some(FileCommand::Open(path.display().to_string(), Options::default()).into());
+                    asked = Some(FileCommand::Open(path.clone(), Options::default()).into());
                     ui.close();
                 }
             }

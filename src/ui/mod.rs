@@ -68,10 +68,10 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 
 use crate::runtime::{
     BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed, FollowedTrace,
-    FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, OtherWindows, Overlay, Pane, Placed,
-    Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording,
-    Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport,
-    ViewCommand, WindowCommand, Workspace, charts::Series,
+    FollowsKeys, FrameSystems, FreeView, Gait, History, Jobs, KeyPointer, Level, Notices, OtherWindows, Overlay, Pane,
+    Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording,
+    Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, Simulations, SourceMarks, Timing,
+    Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
 };
 use files::Files;
 use keys::Keyboard;
@@ -214,7 +214,7 @@ impl Default for Kept {
 #[derive(SystemParam)]
 pub struct PanelState<'w> {
     /// The sessions.
-    pub live: Res<'w, Live>,
+    pub simulations: Res<'w, Simulations>,
     transport: Res<'w, Transport>,
     timing: Res<'w, Timing>,
     record: Res<'w, Record>,
@@ -261,15 +261,17 @@ pub(super) fn plugin(app: &mut App) {
             Update,
             (
                 (
-                    obey,
+                    presentation::note_touches,
                     keys::ask,
                     files::take_dropped_files,
                     ask_to_leave,
-                    show_document,
-                    show_pointer,
                     want_statistics,
-                ),
-                presentation::note_touches,
+                    obey,
+                    presenter::open_or_close,
+                )
+                    .chain()
+                    .in_set(FrameSystems::Input),
+                (show_document, show_pointer).chain().in_set(FrameSystems::Show),
             ),
         );
     app.add_plugins((repaint::plugin, paint::plugin, presenter::plugin));
@@ -359,7 +361,7 @@ fn draw(
     }
     opened.windows.asks_for_a_file = opened.files.asks_for_a_file();
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
-    asked.extend(opened.files.ui(&context, state.live.chosen()));
+    asked.extend(opened.files.ui(&context, state.simulations.selected()));
     asked.extend(number::said(&context));
     // A room is told of faults alone, and a kiosk of nothing.
     let shows = *state.workspace == Workspace::Present && state.presentation.is_on();
@@ -375,7 +377,7 @@ fn draw(
     opened.hides_pointer = presents && rests >= POINTER_RESTS;
     access::end(&context, &mut opened.before);
     asked.extend(access::take_asked(&context));
-    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.live)));
+    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.simulations)));
     // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
     let (place, down) = context.input(|input| {
         let comes = input.any_touches() && input.pointer.any_pressed();
@@ -453,13 +455,13 @@ fn on_widget(context: &egui::Context) -> bool {
 
 /// Gives the window its title.
 fn show_document(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     (document, history): (Res<Document>, Res<History>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
 ) {
-    let file = live.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let file = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let mark = if document.unsaved(&history) { "• " } else { "" };
-    let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&live.chosen().title));
+    let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&simulations.selected().title));
     for mut window in windows.iter_mut().filter(|window| window.title != title) {
         window.title.clone_from(&title);
     }
@@ -471,7 +473,7 @@ fn obey(
     mut asked: MessageReader<Command>,
     mut opened: ResMut<Opened>,
     mut visible: ResMut<UiVisible>,
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
     (brushes, workspace, gait, drawn): (Res<Brushes>, Res<Workspace>, Res<Gait>, Res<Section>),
@@ -480,7 +482,7 @@ fn obey(
     mut commands: Commands,
     _on_main_thread: NonSendMarker,
 ) {
-    let session = live.chosen();
+    let session = simulations.selected();
     let handle = windows.single().ok().and_then(|(_, handle)| handle.cloned());
     let handle = handle.as_ref();
     for command in asked.read() {
@@ -553,7 +555,7 @@ fn obey(
             // Obeyed where that window is made.
             WindowCommand::TogglePresenter => {}
             WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
-            WindowCommand::Save => match &live.file {
+            WindowCommand::Save => match &simulations.file {
                 Some(path) => drop(commands.write_message(Command::from(FileCommand::SaveProject(path.clone())))),
                 None => opened.files.ask(Dialog::SaveProject, session, &preferences, handle),
             },

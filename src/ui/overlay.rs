@@ -48,19 +48,19 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 
 /// How much the chosen run differs from the first, in numbers.
 fn difference_ui(ui: &mut Ui, state: &PanelState<'_>) {
-    if state.live.all().len() < 2 {
+    if state.simulations.all().len() < 2 {
         let text = "There is only one run. Run ▸ Runs side by side starts several with different parameters.";
         ui.label(RichText::new(text).weak());
         return;
     }
-    if state.live.index() == 0 {
+    if state.simulations.selected_index() == 0 {
         ui.label(
             RichText::new("This is the first run. To compare, click on the name of another run below its block.")
                 .weak(),
         );
         return;
     }
-    let Some(Some(found)) = state.overlay.differences.get(state.live.index()) else {
+    let Some(Some(found)) = state.overlay.differences.get(state.simulations.selected_index()) else {
         ui.label(RichText::new("The maps of the two runs differ in size.").weak());
         return;
     };

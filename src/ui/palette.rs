@@ -53,7 +53,7 @@ fn commands(context: &egui::Context) -> impl Iterator<Item = Row> {
 }
 
 fn parameters(state: &PanelState<'_>) -> Vec<Row> {
-    let (session, units) = (state.live.chosen(), state.preferences.settings.units);
+    let (session, units) = (state.simulations.selected(), state.preferences.settings.units);
     let row = |place: &str, parameter: Parameter| Row {
         icon: icon::SLIDERS_HORIZONTAL,
         place: place.to_owned(),

@@ -1,7 +1,10 @@
 //! The dialog in which scenes are put in an order: dragged out of the list of scenes, dropped as files, moved up and down. The list is
 //! shown to a room, or saved as a playlist.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bevy_egui::egui::{self, FontId, RichText, Sense, Ui};
 use egui_phosphor::regular as icon;
@@ -53,7 +56,7 @@ enum Dragged {
 impl ListDialog {
     /// Adds a file at the end.
     pub fn add_file(&mut self, path: &Path) {
-        self.insert(usize::MAX, Item { open: path.display().to_string(), ..Item::default() });
+        self.insert(usize::MAX, Item { open: path.to_owned(), ..Item::default() });
     }
 
     /// Whether nothing is lost when another list takes its place.
@@ -89,7 +92,7 @@ impl ListDialog {
 
     fn take(&mut self, dragged: &Dragged, before: usize) {
         match dragged {
-            Dragged::Scene(name) => self.insert(before, Item { open: (*name).to_owned(), ..Item::default() }),
+            Dragged::Scene(name) => self.insert(before, Item { open: name.into(), ..Item::default() }),
             Dragged::Item(from) => self.shift(*from, before),
         }
     }
@@ -105,8 +108,8 @@ pub(super) fn title(item: &Item, cards: &[Card]) -> String {
     if !item.title.is_empty() {
         return item.title.clone();
     }
-    let built_in = cards.iter().find(|card| card.name == item.open).map(|card| card.scene.title.clone());
-    let file = || Path::new(&item.open).file_stem().map(|name| name.to_string_lossy().into_owned());
+    let built_in = cards.iter().find(|card| item.open == Path::new(card.name)).map(|card| card.scene.title.clone());
+    let file = || item.open.file_stem().map(|name| name.to_string_lossy().into_owned());
     built_in.or_else(file).unwrap_or_default()
 }
 
@@ -190,10 +193,10 @@ fn dragged_ui(context: &egui::Context, dialog: &ListDialog) {
     let Some(dragged) = egui::DragAndDrop::payload::<Dragged>(context) else { return };
     let Some(pointer) = context.input(|input| input.pointer.latest_pos()) else { return };
     let name = match &*dragged {
-        Dragged::Scene(name) => name,
-        Dragged::Item(number) => dialog.list.scenes.get(*number).map_or("", |item| &*item.open),
+        Dragged::Scene(name) => Path::new(name),
+        Dragged::Item(number) => dialog.list.scenes.get(*number).map_or(Path::new(""), |item| &item.open),
     };
-    if let Some(card) = dialog.cards.iter().find(|card| card.name == name) {
+    if let Some(card) = dialog.cards.iter().find(|card| Path::new(card.name) == name) {
         let layer = egui::LayerId::new(egui::Order::Tooltip, egui::Id::new("dragged scene"));
         let picture = 0.8 * egui::Vec2::from(style::SMALL_CARD_SIZE);
         card.paint(&context.layer_painter(layer), egui::Rect::from_min_size(pointer + egui::vec2(10.0, 6.0), picture));
@@ -294,7 +297,7 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &ListDialog) -> (egui::Rect, Optio
     painter.text(middle(10.0), egui::Align2::CENTER_CENTER, icon::DOTS_SIX_VERTICAL, icons.clone(), weak);
     let [wide, high] = [1.6, 1.0].map(|share: f32| share * (row.height() - 8.0));
     let picture = egui::Rect::from_center_size(middle(22.0 + 0.5 * wide), egui::vec2(wide, high));
-    match dialog.cards.iter().find(|card| card.name == item.open) {
+    match dialog.cards.iter().find(|card| item.open == Path::new(card.name)) {
         Some(card) => card.paint(painter, picture),
         None => {
             painter.text(picture.center(), egui::Align2::CENTER_CENTER, icon::FILE, icons, weak);
@@ -411,8 +414,8 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>, dialog: &mut ListDialog) -> Opti
 }
 
 /// The file of the project that is open, if it has all of the work.
-fn own(state: &PanelState<'_>) -> Option<String> {
-    let file = state.live.file.as_ref().map(|path| path.display().to_string());
+fn own(state: &PanelState<'_>) -> Option<PathBuf> {
+    let file = state.simulations.file.clone();
     file.filter(|_| !state.document.unsaved(&state.history))
 }
 
@@ -427,7 +430,7 @@ mod tests {
     }
 
     fn order(dialog: &ListDialog) -> Vec<&str> {
-        dialog.list.scenes.iter().map(|item| &*item.open).collect()
+        dialog.list.scenes.iter().map(|item| item.open.to_str().expect("built in")).collect()
     }
 
     #[test]

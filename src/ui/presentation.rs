@@ -37,8 +37,8 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
     if *state.workspace != Workspace::Present {
         return Vec::new();
     }
-    if let Some(item) = state.presentation.item(&state.live) {
-        let session = state.live.chosen();
+    if let Some(item) = state.presentation.item(&state.simulations) {
+        let session = state.simulations.selected();
         let painter = root.painter().with_clip_rect(view);
         let (number, count) = state.presentation.number();
         let counted = if count > 1 { format!("{number} / {count}") } else { String::new() };
@@ -50,7 +50,7 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
         }
         let caption = match item.captions.is_empty() {
             true => session.about.as_str(),
-            false => item.caption(state.live.ticks() as f64).unwrap_or_default(),
+            false => item.caption(state.simulations.ticks() as f64).unwrap_or_default(),
         };
         learn_letters(root.ctx(), &session.title);
         learn_letters(root.ctx(), caption);
@@ -103,7 +103,7 @@ fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bo
 
 /// The sliders that the scene names.
 fn sliders_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
-    let session = state.live.chosen();
+    let session = state.simulations.selected();
     let groups = session.groups();
     let wanted = |path: &String| {
         let (group, _) = path.split_once('.')?;

@@ -1,7 +1,7 @@
 //! The presenter's window: what the room sees, the presenter's notes, the time, and what comes next. It opens on another screen than
 //! the picture if there is one.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use bevy::{
     camera::RenderTarget,
@@ -52,7 +52,7 @@ struct DeskPass;
 
 /// The camera of this window's panels.
 #[derive(Component)]
-struct Desk {
+pub(super) struct Desk {
     window: Entity,
     kept: Kept,
 }
@@ -73,10 +73,10 @@ impl Default for Kept {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(DeskPass, draw).add_systems(Update, open_or_close);
+    app.add_systems(DeskPass, draw);
 }
 
-fn open_or_close(
+pub(super) fn open_or_close(
     mut asked: MessageReader<Command>,
     mut closing: MessageReader<WindowCloseRequested>,
     desks: Query<(Entity, &Desk)>,
@@ -165,7 +165,7 @@ fn draw(
     }
     let takes_keys = context.egui_wants_keyboard_input();
     keyboard.0 = if takes_keys { Keyboard::Widget } else { Keyboard::Commands };
-    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.live)));
+    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.simulations)));
 }
 
 /// Draws the window. Returns what is asked for, and where the picture of the view belongs, whose width is so many times its height.
@@ -252,8 +252,8 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         button(sign, name, true, RunCommand::TogglePlay.into());
         button(icon::ARROW_COUNTER_CLOCKWISE, "Again", shows, PresentCommand::Go(0).into());
         button(icon::CARET_RIGHT, "Next", shows && number < count, PresentCommand::Go(1).into());
-        let ticks = state.live.ticks();
-        let last = state.presentation.item(&state.live).map_or(0, |item| item.ticks.1);
+        let ticks = state.simulations.ticks();
+        let last = state.presentation.item(&state.simulations).map_or(0, |item| item.ticks.1);
         let text =
             if (1..=last).contains(&ticks) { format!("tick {ticks} of {last}") } else { format!("tick {ticks}") };
         ui.label(RichText::new(text).weak());
@@ -274,7 +274,7 @@ fn next_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &Kept) {
     let when = left.map_or("Next".to_owned(), |left| format!("Next, in {}", clock(left)));
     ui.label(RichText::new(when).weak());
     ui.label(RichText::new(title(next, &kept.cards)).size(BUTTON).strong());
-    if let Some(card) = kept.cards.iter().find(|card| card.name == next.open) {
+    if let Some(card) = kept.cards.iter().find(|card| next.open == Path::new(card.name)) {
         let wide = ui.available_width().min(240.0);
         let (_, place) = ui.allocate_space(egui::vec2(wide, wide / 1.6));
         card.paint(ui.painter(), place);

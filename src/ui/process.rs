@@ -21,7 +21,7 @@ use thalweg_sim::{
 pub const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let session = state.live.chosen();
+    let session = state.simulations.selected();
     let (learn, terrain) = (*state.workspace == Workspace::Learn, &session.simulation.terrain);
     let mut asked = Vec::new();
     for (slot, fresh) in session.simulation.slots.iter().zip(session.defaults().simulation.slots) {

@@ -15,7 +15,7 @@ use thalweg_sim::simulation::grow::{RangeParams, rising_extent, typical_relief};
 pub const PANEL: Panel = Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let session = state.live.chosen();
+    let session = state.simulations.selected();
     let mut asked = set("range", group_ui(ui, ("range", &session.range), ("range", &RangeParams::default()), false));
     let extent = rising_extent(&session.simulation.terrain);
     if session.range.relief == 0.0 && extent > 0.0 {

@@ -17,12 +17,12 @@ const THIN: f32 = 1e-3;
 /// Writes the numbers of the cell under the pointer into the lower right corner of the view.
 pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     let Some(place) = state.pointed.0 else { return };
-    let terrain = &state.live.chosen().simulation.terrain;
+    let terrain = &state.simulations.selected().simulation.terrain;
     let (x, y) = terrain.bedrock.cell_at(place);
     let units = state.preferences.settings.units;
     let mut text = text(units, terrain, x, y);
     let overlay = &state.overlay;
-    if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(state.live.index()))
+    if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(state.simulations.selected_index()))
         && quantity.scale() != Scale::Classes
         && (values.width(), values.height()) == (terrain.width(), terrain.height())
     {

@@ -8,6 +8,7 @@ use std::{
 
 use bevy::{
     camera::RenderTarget,
+    camera::{CameraUpdateSystems, visibility::VisibilitySystems},
     prelude::*,
     render::view::screenshot::Screenshot,
     window::{WindowEvent, WindowRef},
@@ -33,7 +34,13 @@ const MANY: usize = 8;
 const TILE: UVec2 = UVec2::new(64, 16);
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(PostUpdate, paint_what_changed.after(EguiPostUpdateSet::ProcessOutput));
+    app.add_systems(
+        PostUpdate,
+        paint_what_changed
+            .after(EguiPostUpdateSet::ProcessOutput)
+            .after(CameraUpdateSystems)
+            .before(VisibilitySystems::CheckVisibility),
+    );
 }
 
 /// What the panels of a window look like, and where they look different than when they were last painted. Belongs to their camera.

@@ -27,7 +27,7 @@ pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVE
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     memory.rivers_seen = true;
     let (mut asked, rivers) = (Vec::new(), &state.rivers);
-    let (now, fresh) = (&state.live.chosen().rivers, state.live.chosen().defaults().rivers);
+    let (now, fresh) = (&state.simulations.selected().rivers, state.simulations.selected().defaults().rivers);
     asked.extend(set("rivers", group_ui(ui, ("rivers", now), ("rivers", &fresh), false)));
     ui.horizontal_wrapped(|ui| {
         for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
@@ -82,7 +82,8 @@ pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory
 
 /// Slope over area at which rivers keep up with the uplift, if uplift and rivers are on: steepness and exponent.
 fn balance(state: &PanelState<'_>, softness: f64) -> Option<(f64, f64)> {
-    let slot = state.live.chosen().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
+    let slot =
+        state.simulations.selected().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
     let params = slot.process.params().as_partial_reflect().try_downcast_ref::<fluvial::Params>()?;
     let steepness = (1.0 + params.deposition) * params.uplift_rate / params.erodibility;
     let n = f64::from(params.slope_exponent);

@@ -11,7 +11,7 @@ use crate::runtime::Command;
 pub const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let session = state.live.chosen();
+    let session = state.simulations.selected();
     ui.heading(match session.tile_title() {
         Some(tile) => format!("{} · {tile}", session.title),
         None => session.title.clone(),

@@ -66,7 +66,7 @@ pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) 
             }
         });
     });
-    chosen.map(|name| FileCommand::Open(name.to_owned(), Options::default()).into())
+    chosen.map(|name| FileCommand::Open(name.into(), Options::default()).into())
 }
 
 /// The scenes that come with the program.

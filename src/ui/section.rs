@@ -90,7 +90,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     };
     let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&Layers::ground));
     let surface = heights(&|layers| layers.ground() + layers.water);
-    let acceleration = state.live.chosen().simulation.bed_acceleration();
+    let acceleration = state.simulations.selected().simulation.bed_acceleration();
     let load = heights(&|layers| layers.ground() + layers.suspended / acceleration);
     let line = |ground: &[f32]| -> PlotPoints<'static> {
         along.iter().zip(ground).map(|(along, height)| [*along, times * f64::from(*height)]).collect()
@@ -100,7 +100,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let (low, high) = all.fold((f64::MAX, f64::MIN), |(low, high), height| (low.min(height), high.max(height)));
     let bottom = low - 0.12 * (high - low).max(1e-3 * times);
     let key = drawing_key(state);
-    let of = (state.live.work(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
+    let of = (state.simulations.work(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
     let (id, width) = (ui.make_persistent_id(("drawing", of)), length * of_far);
     // Higher and lower than this nothing is drawn: a plot that grew with the drawing would run away.
     let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
@@ -275,7 +275,7 @@ fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
 
 /// The lesson that is open, if the line is the one that it draws on.
 fn attempt<'a>(state: &'a PanelState<'_>) -> Option<&'a Attempt> {
-    let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.live))?;
+    let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.simulations))?;
     (state.section.ends == attempt.lesson.head.section).then_some(attempt)
 }
 

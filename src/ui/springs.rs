@@ -29,7 +29,7 @@ pub const PANEL: Panel =
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut asked = Vec::new();
-    let terrain = &state.live.chosen().simulation.terrain;
+    let terrain = &state.simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
         for (placed, sign, text) in
@@ -60,7 +60,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 
 /// The marks on the map, which can be dragged. The chosen one has its numbers beside it.
 pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
-    let terrain = &state.live.chosen().simulation.terrain;
+    let terrain = &state.simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let mut removed = None;
     let painter = root.painter().with_clip_rect(view);
@@ -130,7 +130,7 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
 
 /// One more spring or drain at a place of the map. It is the chosen one.
 pub(super) fn place(state: &PanelState<'_>, place: [f32; 2], placed: Placed, springs: &mut Springs) -> Command {
-    let terrain = &state.live.chosen().simulation.terrain;
+    let terrain = &state.simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let size = terrain.cell_size;
     let sign = if placed == Placed::Drain { -1.0 } else { 1.0 };
@@ -183,7 +183,7 @@ fn changed(
         sources.remove(index);
         springs.chosen = None;
     }
-    if sources == state.live.chosen().simulation.terrain.sources {
+    if sources == state.simulations.selected().simulation.terrain.sources {
         return Vec::new();
     }
     vec![EditCommand::SetSources(sources).into()]

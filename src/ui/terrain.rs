@@ -21,7 +21,7 @@ pub const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: E
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut commands = Vec::new();
     let main_only = *state.workspace == Workspace::Learn;
-    let session = state.live.chosen();
+    let session = state.simulations.selected();
     ui.horizontal(|ui| {
         let mut seed = session.simulation.seed();
         let label = ui.label("Seed");

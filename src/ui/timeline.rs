@@ -16,15 +16,15 @@ const MOST: usize = 3;
 /// Height of the bar.
 pub fn timeline_height(state: &PanelState<'_>) -> f32 {
     let branches = state.history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
-    let keys = if state.live.views.keys.list().is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
+    let keys = if state.simulations.views.keys.list().is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
     style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32 + keys
 }
 
 /// The bar: every place of every branch, steps of the hand with a ring, and the present.
 pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let marks = state.history.marks();
-    let ticks = state.live.ticks();
-    let keys = state.live.views.keys.list();
+    let ticks = state.simulations.ticks();
+    let keys = state.simulations.views.keys.list();
     let seen = || marks.iter().map(|mark| mark.tick).chain(keys.iter().map(|key| key.tick as u64)).chain([ticks]);
     let first = seen().min().unwrap_or(ticks);
     let last = seen().max().unwrap_or(ticks).max(first + 1);

@@ -68,13 +68,13 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 ));
                 let half = toggled(Comparison::Split(0.5), split);
                 asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
-                if state.live.all().len() > 1 {
-                    let pair = state.shown.0.pair(&state.live).is_some();
+                if state.simulations.all().len() > 1 {
+                    let pair = state.shown.0.pair(&state.simulations).is_some();
                     let half = toggled(Comparison::Runs(0.5), pair);
                     asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
                 }
                 ui.separator();
-                if !state.live.views.keys.list().is_empty() {
+                if !state.simulations.views.keys.list().is_empty() {
                     let follows = state.follows_keys.0;
                     asked.extend(button(ui, icon::PATH, "Keys", KeyCommand::Follow.into(), follows));
                 }
@@ -101,7 +101,7 @@ fn moved_text(units: Units, moved: f64, share: f64) -> String {
 
 /// Size, tick, cost, ledger.
 pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
-    let simulation = &state.live.chosen().simulation;
+    let simulation = &state.simulations.selected().simulation;
     let terrain = &simulation.terrain;
     let solid = &state.record.ledger.solid;
     let moved = solid.sum(|row| row.moved);
@@ -118,7 +118,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         format!("seed {}", simulation.seed()),
         format!("tick {}", simulation.ticks()),
     ];
-    if let Some((process, stage)) = state.live.next_stage() {
+    if let Some((process, stage)) = state.simulations.next_stage() {
         parts.push(format!("next: {process}, {stage}"));
     }
     if simulation.simulated_seconds() > 0.0 {
@@ -134,7 +134,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     parts.extend([
         format!("{:.1} ms per tick", state.timing.tick_ms),
         format!("{:.0} ms per frame", state.timing.frame_ms),
-        format!("heights ×{}", state.live.chosen().look.vertical_exaggeration),
+        format!("heights ×{}", state.simulations.selected().look.vertical_exaggeration),
         moved_text(units, moved, share),
     ]);
     if limited > 0 {

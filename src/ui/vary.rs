@@ -7,8 +7,8 @@ use super::{
     number::{Number, Told, units},
     style,
 };
-use crate::runtime::{Command, MOST_RUNS, RunCommand, amount::told_in};
-use thalweg_scene::model::{origin::Tile, session::Session};
+use crate::runtime::{Command, RunCommand, amount::told_in};
+use thalweg_scene::model::{MOST_SIDE_BY_SIDE, origin::Tile, session::Session};
 use thalweg_sim::params::{Parameter, Value, choice_title, walk};
 
 /// A parameter and the values that it has in turn.
@@ -104,7 +104,7 @@ pub fn vary_ui(
         let text = "Starts several copies of the chosen run side by side, each with a different value. All have the same seed and \
             the same camera.";
         ui.label(text);
-        let mut offered = offered(state.live.chosen());
+        let mut offered = offered(state.simulations.selected());
         let mut all: Vec<(Parameter, Vec<Value>)> = Vec::new();
         for (number, axis) in dialog.axes.iter_mut().enumerate() {
             ui.add_space(4.0);
@@ -118,17 +118,17 @@ pub fn vary_ui(
         }
         let tiles = tiles(&all);
         ui.separator();
-        let fits = !all.is_empty() && (2..=MOST_RUNS).contains(&tiles.len());
+        let fits = !all.is_empty() && (2..=MOST_SIDE_BY_SIDE).contains(&tiles.len());
         let text = match tiles.len() {
             _ if all.is_empty() => "Choose a parameter.".to_owned(),
-            count if count > MOST_RUNS => format!("{count} runs are too many. The limit is {MOST_RUNS}."),
+            count if count > MOST_SIDE_BY_SIDE => format!("{count} runs are too many. The limit is {MOST_SIDE_BY_SIDE}."),
             count => format!("{count} runs"),
         };
         ui.horizontal(|ui| {
             if ui.add_enabled(fits, egui::Button::new("Begin").fill(style::ACCENT.gamma_multiply(0.55))).clicked() {
                 chosen = Some(RunCommand::SideBySide(tiles).into());
             }
-            if state.live.all().len() > 1 {
+            if state.simulations.all().len() > 1 {
                 let help = "Closes all other runs. Undo brings them back.";
                 if ui.button("Keep only the chosen run").on_hover_text(help).clicked() {
                     chosen = Some(RunCommand::SideBySide(Vec::new()).into());
@@ -179,7 +179,9 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
                 field.drag_ui(ui, end, |field| field.max_decimals(6)).labelled_by(label.id);
             }
             let label = ui.label("values");
-            Number::new("values", "", 2..=MOST_RUNS).drag_ui(ui, &mut axis.count, |field| field).labelled_by(label.id);
+            Number::new("values", "", 2..=MOST_SIDE_BY_SIDE)
+                .drag_ui(ui, &mut axis.count, |field| field)
+                .labelled_by(label.id);
         });
     }
     let (unit, times) = told_in(units(ui), parameter.knob.unit);

@@ -35,8 +35,8 @@ pub fn view_ui(
     for &(index, share, ref name) in labels {
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
         // The run whose numbers the panels show stands out.
-        let chosen = panels && index == state.live.index();
-        let alone = state.live.all().len() == 1;
+        let chosen = panels && index == state.simulations.selected_index();
+        let alone = state.simulations.all().len() == 1;
         let shade = if chosen && !alone { ACCENT.gamma_multiply(0.8) } else { SHADE };
         text(place, Align2::CENTER_CENTER, name, 12.0, shade);
         if alone {
@@ -62,17 +62,17 @@ pub fn view_ui(
             text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE);
         }
         Comparison::Split(share) => {
-            let names = ["Start".to_owned(), format!("Tick {}", state.live.ticks())];
+            let names = ["Start".to_owned(), format!("Tick {}", state.simulations.ticks())];
             let moved = divider_ui(root, rect, names, share);
             commands.extend(moved.map(|to| ShowCommand::Compare(Comparison::Split(to.clamp(0.02, 0.98))).into()));
         }
         Comparison::Runs(share) => {
-            if let Some(pair) = state.shown.0.pair(&state.live) {
-                let names =
-                    pair.map(|run| state.live.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
+            if let Some(pair) = state.shown.0.pair(&state.simulations) {
+                let names = pair
+                    .map(|run| state.simulations.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
                 let moved = divider_ui(root, rect, names, share);
                 commands.extend(moved.map(|to| ShowCommand::Compare(Comparison::Runs(to.clamp(0.0, 1.0))).into()));
-                commands.extend(next_run_ui(root, rect, (pair[1], state.live.all().len()), share));
+                commands.extend(next_run_ui(root, rect, (pair[1], state.simulations.all().len()), share));
             }
         }
     }
@@ -94,7 +94,7 @@ pub fn view_ui(
 pub(super) fn heights_ui(root: &Ui, view: Rect, state: &PanelState<'_>, heights: &[(Vec2, f32, f32)]) {
     let painter = root.painter().with_clip_rect(view);
     let units = state.preferences.settings.units;
-    let step = f64::from(state.live.chosen().look.contours) * told_in(units, "m").1;
+    let step = f64::from(state.simulations.selected().look.contours) * told_in(units, "m").1;
     // As many as tell a line from the next.
     let decimals = (0..2).find(|&decimals| (step * 10_f64.powi(decimals)).fract().abs() < 1e-3).unwrap_or(2) as usize;
     for &(share, angle, height) in heights {

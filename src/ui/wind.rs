@@ -41,7 +41,7 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
 /// The dial at the upper right of the view: drag to turn the wind, scroll for its strength.
 pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turned: f32) -> Vec<Command> {
     let mut commands = Vec::new();
-    let mut slots = state.live.chosen().simulation.slots.iter();
+    let mut slots = state.simulations.selected().simulation.slots.iter();
     let Some(slot) = slots.find(|slot| slot.enabled && slot.process.abilities().weather.is_some()) else {
         return commands;
     };
@@ -128,9 +128,9 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
 
 /// The window with the wind's ways and the sand side by side.
 pub fn map_ui(context: &egui::Context, state: &PanelState<'_>, map: &mut WindMap, open: &mut bool) {
-    let session = state.live.chosen();
+    let session = state.simulations.selected();
     let now = (session.simulation.ticks(), session.simulation.seed());
-    if state.live.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
+    if state.simulations.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
         let pictures = [Quantity::WindPath, Quantity::Layer(Layer::Sand)];
         let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
         map.pictures = Some((pictures, now.0, now.1));

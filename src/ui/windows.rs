@@ -180,8 +180,11 @@ fn settings_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 
 /// Asks what is to become of unsaved work.
 fn leave_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
-    let name = state.live.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
-    ui.label(format!("{} has changes that are not saved.", name.as_deref().unwrap_or(&state.live.chosen().title)));
+    let name = state.simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    ui.label(format!(
+        "{} has changes that are not saved.",
+        name.as_deref().unwrap_or(&state.simulations.selected().title)
+    ));
     ui.add_space(6.0);
     ui.horizontal(|ui| {
         if ui.button("Save and quit").clicked() {

@@ -16,13 +16,13 @@ use bevy_panorbit_camera::{
 };
 
 use super::{
-    SIDE, ViewSystems,
-    framing::{Frame, Going, Whole, field, frame_blocks, measure_whole},
-    pass,
+    SIDE,
+    framing::{Frame, Going, Whole, field},
+    pass, walk,
 };
 use crate::runtime::{
-    Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices, OtherWindows,
-    PointerOverView, Preferences, Presentation, ViewCommand,
+    Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Notices, OtherWindows,
+    PointerOverView, Preferences, Presentation, Simulations, ViewCommand,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
@@ -83,15 +83,10 @@ impl Default for Viewpoint {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins(PanOrbitCameraPlugin)
-        .init_resource::<Viewpoint>()
-        .add_systems(Startup, spawn_camera)
-        .add_systems(
-            Update,
-            (turn_slowly, obey, take_settings, fit_picture, tell_place, follow_keys.after(frame_blocks)),
-        )
-        .add_systems(Update, (measure_whole, frame_blocks).chain().after(ViewSystems::Show))
-        .add_systems(PostUpdate, (leave_panels_alone, end_pan).before(PanOrbitCameraSystemSet));
+    app.add_plugins(PanOrbitCameraPlugin).init_resource::<Viewpoint>().add_systems(Startup, spawn_camera).add_systems(
+        PostUpdate,
+        (leave_panels_alone, walk::stay_outside, end_pan).chain().before(PanOrbitCameraSystemSet),
+    );
 }
 
 /// The longest side of a picture, in pixels.
@@ -155,8 +150,8 @@ pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
 
 /// The picture has the size of the free part of the window, times the render scale.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn fit_picture(
-    live: Res<Live>,
+pub(super) fn fit_picture(
+    simulations: Res<Simulations>,
     mut view: ResMut<FreeView>,
     preferences: Res<Preferences>,
     mut images: ResMut<Assets<Image>>,
@@ -174,7 +169,7 @@ fn fit_picture(
         commands.entity(camera).insert(RenderTarget::Image(view.picture.clone().into()));
     }
     let aspect = wanted.x as f32 / wanted.y as f32;
-    let fov = field(live.chosen().look.field_of_view, aspect);
+    let fov = field(simulations.selected().look.field_of_view, aspect);
     if let Projection::Perspective(perspective) = &mut *projection
         && (perspective.fov - fov).abs() > 1e-4
     {
@@ -192,7 +187,7 @@ fn fit_picture(
 }
 
 /// What the settings and the look say of the camera.
-fn take_settings(
+pub(super) fn take_settings(
     preferences: Res<Preferences>,
     mut orbit: Single<&mut PanOrbitCamera>,
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
@@ -217,7 +212,7 @@ fn take_settings(
     }
 }
 
-fn turn_slowly(
+pub(super) fn turn_slowly(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
@@ -248,7 +243,7 @@ fn turn_slowly(
 
 /// How the camera goes along keys.
 #[derive(Default)]
-struct KeyedWay {
+pub(super) struct KeyedWay {
     /// The work whose keys it follows.
     work: Option<u64>,
     /// Whether a hand has taken it.
@@ -261,8 +256,8 @@ struct KeyedWay {
 
 /// Lets the camera go along the keys of the scene that is shown, or of the work, until a hand takes it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn follow_keys(
-    (presentation, live, follows): (Res<Presentation>, Res<Live>, Res<FollowsKeys>),
+pub(super) fn follow_keys(
+    (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeys>),
     (whole, gait, over_view): (Option<Res<Whole>>, Res<Gait>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -275,27 +270,27 @@ fn follow_keys(
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
     let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
     let moves = |command: &Command| match command {
-        Command::View(ViewCommand::GoToView(number)) => live.views.view(*number).is_some(),
+        Command::View(ViewCommand::GoToView(number)) => simulations.views.view(*number).is_some(),
         Command::View(ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record) => false,
         command => matches!(command, Command::View(_)),
     };
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
     let moved = asked.p0().read().filter(|command| moves(command)).count() > 0 || turned && over_view.land;
-    let own = live.views.keys.script();
-    let script = match presentation.item(&live) {
+    let own = simulations.views.keys.script();
+    let script = match presentation.item(&simulations) {
         Some(item) => item.script().or(own),
         None => own.filter(|_| follows.0),
     };
     let script = script.filter(|_| *gait == Gait::Orbit);
-    let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&live))) else {
+    let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&simulations))) else {
         way.work = None;
         return;
     };
-    let to = whole.place(&script.at(live.ticks() as f64));
-    let shows = presentation.item(&live).is_some();
-    if way.work != Some(live.work()) {
+    let to = whole.place(&script.at(simulations.ticks() as f64));
+    let shows = presentation.item(&simulations).is_some();
+    if way.work != Some(simulations.work()) {
         let turns = by_the_shorter_way(camera.target_yaw, to.yaw) - to.yaw;
-        *way = KeyedWay { work: Some(live.work()), turns, ..KeyedWay::default() };
+        *way = KeyedWay { work: Some(simulations.work()), turns, ..KeyedWay::default() };
         viewpoint.stand_still();
         if shows {
             // A room does not see how it comes there.
@@ -324,7 +319,7 @@ pub(super) fn obey(
     mut asked: MessageReader<Command>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
-    (live, whole): (Res<Live>, Option<Res<Whole>>),
+    (simulations, whole): (Res<Simulations>, Option<Res<Whole>>),
     mut notices: ResMut<Notices>,
 ) {
     for command in asked.read() {
@@ -342,7 +337,7 @@ pub(super) fn obey(
                 place(&mut camera, *wanted);
             }
             ViewCommand::GoToView(number) => {
-                if let Some(kept) = live.views.view(*number) {
+                if let Some(kept) = simulations.views.view(*number) {
                     (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
                     let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
                     place(&mut camera, io::project::Camera { yaw, ..kept });
@@ -352,7 +347,7 @@ pub(super) fn obey(
                 }
             }
             ViewCommand::GoToKey(tick) => {
-                let key = live.views.keys.list().iter().find(|key| key.tick == *tick as f64);
+                let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
                 if let (Some(key), Some(whole)) = (key, &whole) {
                     viewpoint.stand_still();
                     let to = whole.place(&key.pose());
@@ -418,7 +413,12 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
 }
 
 /// Says where the eye is; while it walks or flies, where it was before.
-fn tell_place(camera: Single<&PanOrbitCamera>, gait: Res<Gait>, whole: Option<Res<Whole>>, mut eye: ResMut<Eye>) {
+pub(super) fn tell_place(
+    camera: Single<&PanOrbitCamera>,
+    gait: Res<Gait>,
+    whole: Option<Res<Whole>>,
+    mut eye: ResMut<Eye>,
+) {
     if *gait != Gait::Orbit {
         return;
     }

@@ -11,7 +11,6 @@ use bevy::{
 use rayon::prelude::*;
 
 use super::{
-    ViewSystems,
     ground::{Bed, Blocks, GroundMaterial},
     layers::{byte_image, layer_image},
     levels::{Coverage, Tract},
@@ -20,7 +19,7 @@ use super::{
     overlay::Motions,
     pass::{Surface, SurfacePlugin},
 };
-use crate::runtime::{Channels, Comparison, Live, Overlay, Shown, TICKS_PER_SECOND};
+use crate::runtime::{Channels, Comparison, FrameSystems, Overlay, Shown, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 use thalweg_sim::{
     core::tiles::Tiling,
@@ -117,7 +116,7 @@ impl River {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<RiverMaterial>::default())
         .init_resource::<Rivers>()
-        .add_systems(Update, show.after(ViewSystems::Show));
+        .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
 /// What rivers are made of.
@@ -131,12 +130,12 @@ struct RiverAssets<'w, 's> {
 
 /// Brings the rivers to the screen. What is shown over the ground has none.
 fn show(
-    (live, channels, overlay, shown): (Res<Live>, Res<Channels>, Res<Overlay>, Res<Shown>),
+    (simulations, channels, overlay, shown): (Res<Simulations>, Res<Channels>, Res<Overlay>, Res<Shown>),
     (blocks, motions): (Res<Blocks>, Res<Motions>),
     mut rivers: ResMut<Rivers>,
     mut assets: RiverAssets,
 ) {
-    if !(live.is_changed()
+    if !(simulations.is_changed()
         || channels.is_changed()
         || overlay.is_changed()
         || blocks.is_changed()
@@ -160,7 +159,7 @@ fn show(
     }
     rivers.0.resize_with(wanted.len(), || None);
     for ((run, (ground, bed), maps), slot) in wanted.into_iter().zip(&mut rivers.0) {
-        let Some(session) = live.all().get(run) else { continue };
+        let Some(session) = simulations.all().get(run) else { continue };
         let terrain = &session.simulation.terrain;
         let fits = |map: &&Arc<Drawn>| map.nearest.len() == terrain.bedrock.len();
         let map = maps.get(run).and_then(Option::as_ref).filter(fits).filter(|_| session.rivers.shown && !overlay.on());
@@ -186,7 +185,7 @@ fn show(
             scene: *numbers,
             layers: layers.clone(),
             channels: river.image.clone(),
-            river: RiverNumbers::new(&session.water_look, live.ticks()),
+            river: RiverNumbers::new(&session.water_look, simulations.ticks()),
             relief: relief.clone(),
             cover: cover.clone(),
         };

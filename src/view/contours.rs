@@ -9,12 +9,11 @@ use bevy::{prelude::*, window::RequestRedraw};
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    ViewSystems,
     ground::Blocks,
     numbers::SceneNumbers,
     pick::{on_picture, pick},
 };
-use crate::runtime::{Comparison, FreeView, Live, Revision, Shown};
+use crate::runtime::{Comparison, FreeView, Revision, Shown, Simulations};
 use thalweg_sim::core::terrain::Terrain;
 
 /// Every line of so many is broad, and has its height written on it; `contour` in `shaders/terrain.wgsl` draws it so.
@@ -46,7 +45,7 @@ struct Seen {
 
 /// What numbers were written for, the state of the land then, and when the picture last became another.
 #[derive(Default)]
-struct Last {
+pub(super) struct Last {
     seen: Option<Seen>,
     written: Option<Revision>,
     since: Option<Instant>,
@@ -54,12 +53,8 @@ struct Last {
     took: Duration,
 }
 
-pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, write.after(ViewSystems::Show));
-}
-
-fn write(
-    (live, revision, shown): (Res<Live>, Res<Revision>, Res<Shown>),
+pub(super) fn write(
+    (simulations, revision, shown): (Res<Simulations>, Res<Revision>, Res<Shown>),
     blocks: Res<Blocks>,
     camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
     mut view: ResMut<FreeView>,
@@ -67,8 +62,9 @@ fn write(
     mut last: Local<Last>,
 ) {
     let (camera, place) = *camera;
-    let contours = live.chosen().look.contours;
-    let numbers = blocks.numbers.get(live.index()).filter(|_| contours > 0.0 && shown.0 == Comparison::Off);
+    let contours = simulations.selected().look.contours;
+    let numbers =
+        blocks.numbers.get(simulations.selected_index()).filter(|_| contours > 0.0 && shown.0 == Comparison::Off);
     let Some(&numbers) = numbers else {
         if !view.heights.is_empty() {
             view.heights.clear();
@@ -93,7 +89,7 @@ fn write(
         return;
     }
     let begun = Instant::now();
-    let sight = Sight { camera, place, numbers: &numbers, terrain: &live.chosen().simulation.terrain };
+    let sight = Sight { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
     let found = sight.labels(BROAD * contours, view.rect.size().as_vec2());
     // Numbers lie over the picture, which needn't be drawn again for them.
     view.bypass_change_detection().heights = found;

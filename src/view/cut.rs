@@ -8,13 +8,12 @@ use bevy::{
 };
 
 use super::{
-    ViewSystems,
     ground::{Bed, Blocks},
     material::{Variant, update},
     numbers::SceneNumbers,
     pass::{Piece, Surface, SurfacePlugin},
 };
-use crate::runtime::{Live, Section};
+use crate::runtime::{FrameSystems, Section, Simulations};
 
 /// Parts of the line between whose ends the surface is straight.
 const PARTS: u32 = 1024;
@@ -60,12 +59,12 @@ struct Faces {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<CutMaterial>::default())
         .init_resource::<Faces>()
-        .add_systems(Update, show.after(ViewSystems::Show));
+        .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
 /// Gives every block that is cut open its face.
 fn show(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     section: Res<Section>,
     blocks: Res<Blocks>,
     mut faces: ResMut<Faces>,
@@ -79,7 +78,7 @@ fn show(
     }
     let wanted: Vec<CutMaterial> = blocks
         .beds()
-        .zip(live.all())
+        .zip(simulations.all())
         .filter_map(|(Bed { numbers, layers, .. }, session)| {
             let line = numbers.cut_line(ends?)?;
             let look = &session.water_look;

@@ -13,7 +13,7 @@ use super::{
     numbers::SceneNumbers,
     plate,
 };
-use crate::runtime::{FreeView, Live, Revision};
+use crate::runtime::{FreeView, Revision, Simulations};
 use thalweg_scene::{
     io,
     model::film::{CAMERAS, Pose},
@@ -56,8 +56,8 @@ impl Whole {
     }
 
     /// Whether it is that of the work that is there.
-    pub(super) fn is_of(&self, live: &Live) -> bool {
-        self.work == live.work()
+    pub(super) fn is_of(&self, simulations: &Simulations) -> bool {
+        self.work == simulations.work()
     }
 
     /// What the camera looks at, and its direction, angle and distance, in radians and world units.
@@ -89,31 +89,31 @@ impl Whole {
 
 /// Keeps [`Whole`] as the blocks and the picture are.
 pub(super) fn measure_whole(
-    (live, blocks, view, revision): (Res<Live>, Res<Blocks>, Res<FreeView>, Res<Revision>),
+    (simulations, blocks, view, revision): (Res<Simulations>, Res<Blocks>, Res<FreeView>, Res<Revision>),
     mut shapes: Local<Vec<([f32; 5], Edition)>>,
     mut lands: Local<Vec<Land>>,
     mut commands: Commands,
 ) {
-    if !blocks.are_of(*revision) || blocks.numbers.len() != live.all().len() {
+    if !blocks.are_of(*revision) || blocks.numbers.len() != simulations.all().len() {
         return;
     }
     // As the land was at its start: mountains that grow do not move the camera, and a project has the same when it is opened again.
-    let starts = || live.all().iter().map(|session| &session.simulation.terrain.start);
+    let starts = || simulations.all().iter().map(|session| &session.simulation.terrain.start);
     let now: Vec<_> = blocks.numbers.iter().map(SceneNumbers::shape).zip(starts().map(Grid::edition)).collect();
     if *shapes != now {
         *lands = blocks.numbers.iter().zip(starts()).map(|(numbers, start)| numbers.land(start.min_max().1)).collect();
         *shapes = now;
     }
-    if let Some(whole) = Whole::of(&lands, picture_of(&live, &view), live.work()) {
+    if let Some(whole) = Whole::of(&lands, picture_of(&simulations, &view), simulations.work()) {
         commands.insert_resource(whole);
     }
 }
 
 /// The picture: its field of view from top to bottom in radians, and its width over its height.
-fn picture_of(live: &Live, view: &FreeView) -> (f32, f32) {
+fn picture_of(simulations: &Simulations, view: &FreeView) -> (f32, f32) {
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
     let aspect = size.x / size.y;
-    (field(live.chosen().look.field_of_view, aspect), aspect)
+    (field(simulations.selected().look.field_of_view, aspect), aspect)
 }
 
 /// How the camera comes to a place.
@@ -208,7 +208,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
 /// Puts the camera where all blocks fit into the picture: when that is asked for, and as long as nobody has moved it from there, when
 /// the picture gets another shape or other land comes into it.
 pub(super) fn frame_blocks(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     blocks: Res<Blocks>,
     view: Res<FreeView>,
     mut viewpoint: ResMut<Viewpoint>,
@@ -217,16 +217,16 @@ pub(super) fn frame_blocks(
     mut known: Local<(Vec<Land>, Vec<[f32; 5]>)>,
 ) {
     let (lands, shapes) = &mut *known;
-    let (work, pitch, base) = (live.work(), camera.target_pitch, live.chosen().look.base);
-    let (fov, aspect) = picture_of(&live, &view);
+    let (work, pitch, base) = (simulations.work(), camera.target_pitch, simulations.selected().look.base);
+    let (fov, aspect) = picture_of(&simulations, &view);
     let stays = |frame: &Frame| {
         let place = (camera.target_focus, pitch, camera.target_radius);
         place == (frame.focus, frame.pitch, frame.distance)
     };
     let framed = viewpoint.framed.filter(stays);
     let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
-    let complete = now.len() == live.all().len();
-    let plate = blocks.numbers.first().and_then(|numbers| plate::lying(&live, numbers));
+    let complete = now.len() == simulations.all().len();
+    let plate = blocks.numbers.first().and_then(|numbers| plate::lying(&simulations, numbers));
     now.extend(plate.iter().map(|plate| [plate.extent.x, plate.extent.y, plate.centre.x, plate.centre.y, 0.0]));
     // Mountains that grow do not move it.
     let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
@@ -239,7 +239,7 @@ pub(super) fn frame_blocks(
     let ready = camera.initialized && blocks.are_of(*revision) && complete;
     let Some(going) = going.filter(|_| ready) else { return };
     if viewpoint.wanted.is_some() || new {
-        let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
+        let highest = simulations.all().iter().map(|session| layers::highest(&session.simulation.terrain));
         *lands =
             blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
         *shapes = now;

@@ -12,7 +12,6 @@ use bevy::{
 };
 
 use super::{
-    ViewSystems,
     layers::{Drawn, Editions, Heights, cell_image, no_past, start_bytes},
     levels::{self, Coverage, Land, Tract},
     light::{Found, Lit, Taken},
@@ -24,7 +23,8 @@ use super::{
     upload::{Patch, Patches},
 };
 use crate::runtime::{
-    BrushCursor, Brushes, Channels, Comparison, FreeView, Live, Revision, Section, Shown, Timing, Transport, smoothed,
+    BrushCursor, Brushes, Channels, Comparison, FrameSystems, FreeView, Revision, Section, Shown, Simulations, Timing,
+    Transport, smoothed,
 };
 use thalweg_sim::{
     core::grid::{Edition, Grid},
@@ -209,8 +209,8 @@ impl Blocks {
     }
 
     /// Whether light is being found on this land as it was before. Other land does not wait for it.
-    fn at_work_on(&self, live: &Live, revision: Revision) -> bool {
-        let sizes = live.all().iter().map(|session| &session.simulation.terrain);
+    fn at_work_on(&self, simulations: &Simulations, revision: Revision) -> bool {
+        let sizes = simulations.all().iter().map(|session| &session.simulation.terrain);
         let sizes = sizes.map(|terrain| (terrain.width(), terrain.height()));
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
             && sizes.eq(self.present.iter().map(|block| block.size));
@@ -227,7 +227,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
         .init_resource::<Blocks>()
         .add_systems(Startup, make_square)
-        .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(ViewSystems::Show));
+        .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(FrameSystems::Show));
 }
 
 fn make_square(mut blocks: ResMut<Blocks>, mut meshes: ResMut<Assets<Mesh>>) {
@@ -375,7 +375,7 @@ fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
 
 /// Has light and shadow of every block found, and brings them to the screen.
 fn show_light(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     (transport, view): (Res<Transport>, Res<FreeView>),
     buttons: Res<ButtonInput<MouseButton>>,
     mut blocks: ResMut<Blocks>,
@@ -384,16 +384,17 @@ fn show_light(
     // A stroke or a slider that is held changes it again in the next frame.
     let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
     let blocks = blocks.bypass_change_detection();
-    let sessions = live.all().iter().zip(&mut blocks.present).chain(live.all().iter().zip(&mut blocks.starts));
+    let sessions =
+        simulations.all().iter().zip(&mut blocks.present).chain(simulations.all().iter().zip(&mut blocks.starts));
     for (session, block) in sessions {
-        block.lit.begin(Light::of(&live.chosen().look, session.simulation.terrain.cell_size), more);
+        block.lit.begin(Light::of(&simulations.selected().look, session.simulation.terrain.cell_size), more);
     }
     assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
 }
 
 /// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
 pub(super) fn show_heights(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     revision: Res<Revision>,
     shown: Res<Shown>,
     channels: Res<Channels>,
@@ -406,9 +407,9 @@ pub(super) fn show_heights(
         Comparison::Runs(_) => Comparison::Off,
         kind => kind,
     };
-    let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
+    let lakes = (0..simulations.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
     let seen = Some((*revision, kind, lakes));
-    if blocks.shown == seen || !live.can_be_shown() || blocks.at_work_on(&live, *revision) {
+    if blocks.shown == seen || !simulations.can_be_shown() || blocks.at_work_on(&simulations, *revision) {
         return;
     }
     let begun = Instant::now();
@@ -416,7 +417,7 @@ pub(super) fn show_heights(
     let begins = blocks.shown.as_ref().is_none_or(|(seen, ..)| seen.start != revision.start);
     blocks.shown = seen;
     let blocks = &mut *blocks;
-    let wanted = live.all().len();
+    let wanted = simulations.all().len();
     for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
         assets.commands.entity(gone.entity).despawn();
     }
@@ -427,10 +428,10 @@ pub(super) fn show_heights(
     }
     if begins {
         blocks.sunk = vec![0.0; wanted];
-        let starts = live.all().iter().map(|session| session.simulation.terrain.start.min_max());
+        let starts = simulations.all().iter().map(|session| session.simulation.terrain.start.min_max());
         (blocks.levels, blocks.tops) = starts.unzip();
     }
-    for (index, session) in live.all().iter().enumerate() {
+    for (index, session) in simulations.all().iter().enumerate() {
         let simulation = &session.simulation;
         let level = blocks.levels[index];
         let drawn = (simulation, channels.lakes(index));
@@ -446,21 +447,21 @@ pub(super) fn show_heights(
 }
 
 /// Brings light, colours and places to the screen.
-fn show_numbers(
-    live: Res<Live>,
+pub(super) fn show_numbers(
+    simulations: Res<Simulations>,
     shown: Res<Shown>,
     (brushes, cursor, view, section): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>, Res<Section>),
     mut blocks: ResMut<Blocks>,
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut commands: Commands,
 ) {
-    let pair = shown.0.pair(&live);
-    let layout = if pair.is_some() { Layout::stacked(live.all()) } else { Layout::new(live.all()) };
-    let look = &live.chosen().look;
-    let feet = live.all().iter().zip(&blocks.sunk);
+    let pair = shown.0.pair(&simulations);
+    let layout = if pair.is_some() { Layout::stacked(simulations.all()) } else { Layout::new(simulations.all()) };
+    let look = &simulations.selected().look;
+    let feet = simulations.all().iter().zip(&blocks.sunk);
     let feet = feet.map(|(session, &sunk)| numbers::foot(&session.simulation.terrain, look, &layout, sunk));
     let foot = feet.fold(0.0, f32::min);
-    let numbers: Vec<SceneNumbers> = live
+    let numbers: Vec<SceneNumbers> = simulations
         .all()
         .iter()
         .enumerate()

@@ -3,13 +3,9 @@
 use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
 
-use super::{SIDE, ViewSystems, camera::FAR, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
-use crate::runtime::{FreeView, Gait, Live, Preferences, Presentation, Shown, Workspace, amount};
+use super::{SIDE, camera::FAR, ground::Blocks, numbers::SceneNumbers};
+use crate::runtime::{FreeView, Gait, Preferences, Presentation, Shown, Simulations, Workspace, amount};
 use thalweg_scene::{model::session::Session, settings::Units};
-
-pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, place_labels.after(ViewSystems::Show).after(frame_blocks));
-}
 
 /// What stands at the foot of a block that is presented: its name, unless that stands over the picture, and its sides.
 fn base_title(session: &Session, units: Units, named: bool) -> String {
@@ -21,8 +17,8 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
 
 /// Finds where names are written, of runs side by side and of one that is presented: at the foot of each block's front, or above its back
 /// if another block is in front of it. And how far the camera is turned.
-fn place_labels(
-    live: Res<Live>,
+pub(super) fn place_labels(
+    simulations: Res<Simulations>,
     (blocks, gait, shown): (Res<Blocks>, Res<Gait>, Res<Shown>),
     (workspace, preferences, presentation): (Res<Workspace>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
@@ -32,10 +28,10 @@ fn place_labels(
     let Projection::Perspective(lens) = projection else { return };
     let mut labels = Vec::new();
     // Of two runs on the same place, the divider has the names.
-    let apart = live.all().iter().zip(&blocks.numbers).filter(|_| shown.0.pair(&live).is_none());
+    let apart = simulations.all().iter().zip(&blocks.numbers).filter(|_| shown.0.pair(&simulations).is_none());
     for (index, (session, numbers)) in apart.enumerate() {
         // A run that stands alone has its name and its size at its foot when it is presented.
-        let named = presentation.item(&live).is_some();
+        let named = presentation.item(&simulations).is_some();
         let presents = *workspace == Workspace::Present;
         let presented = || presents.then(|| base_title(session, preferences.settings.units, named));
         let Some(title) = session.tile_title().or_else(presented) else { continue };

@@ -34,17 +34,14 @@ pub use redraw::FixedStep;
 
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 
+use crate::runtime::FrameSystems;
+
 /// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
 pub const SIDE: f32 = 256.0;
 
-/// The order in which the view follows the simulation.
+/// The decision whether the picture is drawn in this frame, and at which resolution.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ViewSystems {
-    /// Heights, light and colours of the last finished tick go to the graphics card.
-    Show,
-    /// It is decided whether the picture is drawn in this frame, and with how many pixels.
-    Draw,
-}
+pub struct DrawSystems;
 
 /// Shaders that others import; they must stay loaded.
 #[derive(Resource)]
@@ -75,21 +72,45 @@ pub(super) fn plugin(app: &mut App) {
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
-    app.insert_resource(shared).add_plugins((
+    app.insert_resource(shared).init_resource::<picture::Taking>().add_plugins((
         pass::plugin,
         ground::plugin,
         surroundings::plugin,
         overlay::plugin,
         channels::plugin,
-        (contours::plugin, cut::plugin),
+        (cut::plugin),
         pick::plugin,
         tracks::plugin,
         water::plugin,
         camera::plugin,
-        labels::plugin,
-        picture::plugin,
-        walk::plugin,
         redraw::plugin,
         upload::plugin,
     ));
+    app.add_systems(
+        Update,
+        (
+            (
+                camera::turn_slowly,
+                walk::change_gait,
+                walk::go,
+                camera::obey,
+                camera::take_settings,
+                camera::fit_picture,
+            )
+                .chain()
+                .in_set(FrameSystems::Aim),
+            (
+                framing::measure_whole,
+                framing::frame_blocks,
+                camera::follow_keys,
+                camera::tell_place,
+                contours::write,
+                labels::place_labels,
+                picture::take_window,
+                picture::film_window,
+            )
+                .chain()
+                .in_set(FrameSystems::Decorate),
+        ),
+    );
 }

@@ -5,12 +5,11 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 use rayon::prelude::*;
 
 use super::{
-    ViewSystems,
-    ground::{Blocks, GroundMaterial, show_heights},
+    ground::{Blocks, GroundMaterial, show_numbers},
     layers::{byte_image, layer_image},
     material::update,
 };
-use crate::runtime::{Comparison, Live, Overlay, Shown};
+use crate::runtime::{Comparison, FrameSystems, Overlay, Shown, Simulations};
 use thalweg_sim::core::{grid::Grid, quantity::Scale};
 
 /// Colours from the least to the largest value.
@@ -94,12 +93,12 @@ impl Motions {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Motions>().add_systems(Update, show.in_set(ViewSystems::Show).after(show_heights));
+    app.init_resource::<Motions>().add_systems(Update, show.in_set(FrameSystems::Show).after(show_numbers));
 }
 
 /// Brings values, velocities and colours to the screen.
 fn show(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     overlay: Res<Overlay>,
     shown: Res<Shown>,
     blocks: Res<Blocks>,
@@ -118,7 +117,7 @@ fn show(
     let still = motions.still.clone();
     motions.images.resize(count, still.clone());
     for (index, material) in blocks.materials().enumerate() {
-        let Some(session) = live.all().get(index) else { continue };
+        let Some(session) = simulations.all().get(index) else { continue };
         let terrain = &session.simulation.terrain;
         let size = (terrain.width(), terrain.height());
         let fits = |grid: &&Grid| (grid.width(), grid.height()) == size;
@@ -133,7 +132,7 @@ fn show(
             image.data = Some(bytes);
         }
         let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
-        let numbers = OverlayNumbers::new(painted, shorter_side, overlay.film(live.chosen().water_look.film));
+        let numbers = OverlayNumbers::new(painted, shorter_side, overlay.film(simulations.selected().water_look.film));
         update(&mut materials, material, |material| {
             material.motion = image.clone();
             material.overlay = numbers;

@@ -8,14 +8,13 @@ use bevy::{
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    ViewSystems,
     ground::Blocks,
     hand::{Hand, Sight},
     numbers::SceneNumbers,
 };
 use crate::runtime::{
-    Brushes, Followed, FollowedTrace, FreeView, KeyPointer, Live, OtherWindows, Pointed, PointerOverView, ProbeMarks,
-    Probes, RiverTrace, Rivers, Section, SectionTrace, SimSystems, SourceMarks, Touch,
+    Brushes, Followed, FollowedTrace, FrameSystems, FreeView, KeyPointer, OtherWindows, Pointed, PointerOverView,
+    ProbeMarks, Probes, RiverTrace, Rivers, Section, SectionTrace, Simulations, SourceMarks, Touch,
 };
 use thalweg_sim::{
     core::{ray, terrain::Terrain},
@@ -30,8 +29,8 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(
         Update,
         (
-            point.before(SimSystems::Edit),
-            (mark_springs, mark_probes, trace_river, trace_section, trace_followed).after(ViewSystems::Show),
+            point.in_set(FrameSystems::Point),
+            (mark_springs, mark_probes, trace_river, trace_section, trace_followed).in_set(FrameSystems::Decorate),
         ),
     );
 }
@@ -41,7 +40,7 @@ pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
 /// Follows the pointer: the place on the chosen map under it, and how it touches the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn point(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     blocks: Res<Blocks>,
     view: Res<FreeView>,
     (over_view, keys, brushes): (Res<PointerOverView>, Res<KeyPointer>, Res<Brushes>),
@@ -54,7 +53,7 @@ fn point(
     mut touches: MessageWriter<Touch>,
 ) {
     let (camera, transform) = *camera;
-    let terrain = &live.chosen().simulation.terrain;
+    let terrain = &simulations.selected().simulation.terrain;
     let place = |cursor: Option<Vec2>| {
         let share = (cursor? - view.rect.min.as_vec2()) / view.rect.size().as_vec2().max(Vec2::ONE);
         if share.min_element() < 0.0 || share.max_element() > 1.0 {
@@ -63,7 +62,7 @@ fn point(
         let (x, y) = (2.0 * share.x - 1.0, 1.0 - 2.0 * share.y);
         let at = |depth: f32| camera.ndc_to_world(transform, Vec3::new(x, y, depth));
         // Depth is reversed: 1 is near.
-        pick(at(1.0)?, at(0.1)?, blocks.numbers.get(live.index())?, terrain)
+        pick(at(1.0)?, at(0.1)?, blocks.numbers.get(simulations.selected_index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
     let brush = brushes.held.is_some() || over_view.rains;
@@ -87,19 +86,19 @@ fn point(
 /// The picture of the chosen map: what a place on the ground is sought in.
 #[derive(SystemParam)]
 struct Picture<'w, 's> {
-    live: Res<'w, Live>,
+    simulations: Res<'w, Simulations>,
     blocks: Res<'w, Blocks>,
     camera: Single<'w, 's, CameraPlace<'static>, With<PanOrbitCamera>>,
 }
 
 impl Picture<'_, '_> {
     fn terrain(&self) -> &Terrain {
-        &self.live.chosen().simulation.terrain
+        &self.simulations.selected().simulation.terrain
     }
 
     /// Where in the picture these places of the map are; the marks change only when one has moved.
     fn put(&self, places: impl Iterator<Item = [f32; 2]>, mut marks: Mut<'_, Vec<Option<Vec2>>>) {
-        let Some(numbers) = self.blocks.numbers.get(self.live.index()) else { return };
+        let Some(numbers) = self.blocks.numbers.get(self.simulations.selected_index()) else { return };
         let terrain = self.terrain();
         marks.set_if_neq(places.map(|place| on_picture(*self.camera, numbers, terrain, place)).collect());
     }
@@ -142,7 +141,7 @@ fn trace_followed(picture: Picture<'_, '_>, followed: Res<Followed>, mut trace: 
 /// The land that is seen.
 #[derive(SystemParam)]
 pub(super) struct Land<'w> {
-    live: Res<'w, Live>,
+    simulations: Res<'w, Simulations>,
     blocks: Res<'w, Blocks>,
 }
 
@@ -156,7 +155,7 @@ impl Land<'_> {
         let view = world.inverse();
         // As they are drawn: one that is not to be seen is out of sight.
         let numbers = self.blocks.beds().map(|bed| bed.numbers);
-        let met = self.live.all().iter().zip(numbers).filter_map(|(session, numbers)| {
+        let met = self.simulations.all().iter().zip(numbers).filter_map(|(session, numbers)| {
             let terrain = &session.simulation.terrain;
             let [column, row] = cell(pick(near, far, numbers, terrain)?, terrain);
             Some(-view.transform_point3(numbers.world(column, row, terrain.ground_between(column, row))).z)

@@ -27,7 +27,7 @@ use super::{
     upload::row_bytes,
 };
 use crate::runtime::{
-    Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Recording, Revision, ViewCommand,
+    Command, FileCommand, FreeView, Jobs, Level, Notices, Preferences, Recording, Revision, Simulations, ViewCommand,
 };
 use thalweg_scene::{
     io::{Budget, JobProgress, Pixels},
@@ -202,10 +202,6 @@ fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
     [red, green, blue, alpha]
 }
 
-pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Taking>().add_systems(Update, (take_window, film_window).chain());
-}
-
 /// Width and height of the whole picture: its longer side has so many pixels; at 0, it is as large as on the screen.
 fn size(view: UVec2, longest: f32) -> UVec2 {
     let view = view.max(UVec2::ONE).as_vec2();
@@ -226,7 +222,7 @@ fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
 pub(super) fn take(
     mut asked: MessageReader<Command>,
     mut taking: ResMut<Taking>,
-    (live, revision, preferences): (Res<Live>, Res<Revision>, Res<Preferences>),
+    (simulations, revision, preferences): (Res<Simulations>, Res<Revision>, Res<Preferences>),
     (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, Land),
     waiting: Res<Waiting>,
     (mut view, mut jobs, mut notices): (ResMut<FreeView>, ResMut<Jobs>, ResMut<Notices>),
@@ -236,7 +232,7 @@ pub(super) fn take(
     mut commands: Commands,
 ) {
     let taking = &mut *taking;
-    let of = (live.work(), revision.start);
+    let of = (simulations.work(), revision.start);
     let asked = asked.read().filter(|command| **command == ViewCommand::TakePicture).count() > 0;
     if asked && taking.picture.is_none() {
         let (place, projection, orbit) = *camera;
@@ -316,7 +312,7 @@ pub(super) fn take(
     if picture.done == picture.parts.len() {
         let (width, height) = (picture.size.x as usize, picture.size.y as usize);
         notices.dismiss(picture.notice);
-        let stem = format!("{}-{}", live.chosen().name, live.ticks());
+        let stem = format!("{}-{}", simulations.selected().name, simulations.ticks());
         let pixels = picture.pixels.take();
         taking.picture = None;
         match (&mut caught, pixels) {
@@ -356,9 +352,9 @@ pub(super) fn take(
 }
 
 /// Takes pictures of the window.
-fn take_window(
+pub(super) fn take_window(
     mut asked: MessageReader<Command>,
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     windows: Query<(), With<PrimaryWindow>>,
     mut commands: Commands,
 ) {
@@ -366,7 +362,7 @@ fn take_window(
     if !wanted || windows.is_empty() {
         return;
     }
-    let stem = format!("{}-window", live.chosen().name);
+    let stem = format!("{}-window", simulations.selected().name);
     commands.spawn(Screenshot::primary_window()).observe(
         move |captured: On<ScreenshotCaptured>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
             let picture = match captured.image.clone().try_into_dynamic() {
@@ -389,7 +385,7 @@ const FILMED: f32 = 1.0 / 30.0;
 const ON_THEIR_WAY: usize = 3;
 
 /// Takes pictures of the window for the film that is recorded.
-fn film_window(
+pub(super) fn film_window(
     recording: Res<Recording>,
     time: Res<Time<Real>>,
     windows: Query<(), With<PrimaryWindow>>,
@@ -414,7 +410,7 @@ fn film_window(
     commands.spawn(Screenshot::primary_window()).observe(
         |captured: On<ScreenshotCaptured>,
          mut recording: ResMut<Recording>,
-         (live, jobs): (Res<Live>, Res<Jobs>),
+         (simulations, jobs): (Res<Simulations>, Res<Jobs>),
          mut notices: ResMut<Notices>| {
             let image = captured.image.clone();
             let size = (image.width() as usize, image.height() as usize);
@@ -422,7 +418,7 @@ fn film_window(
                 let picture = image.try_into_dynamic().ok()?.into_rgb8();
                 Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
             };
-            recording.bypass_change_detection().show(size, shot, (&live, &jobs), &mut notices);
+            recording.bypass_change_detection().show(size, shot, (&simulations, &jobs), &mut notices);
         },
     );
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bevy::{prelude::*, render::render_resource::TextureFormat};
 
 use super::{layers::cell_image, levels::Land, numbers::SceneNumbers};
-use crate::runtime::{Live, amount};
+use crate::runtime::{Simulations, amount};
 use thalweg_scene::{
     io::{page, reference::escaped},
     settings::Units,
@@ -40,15 +40,15 @@ pub(super) struct Plate {
 }
 
 /// How far the plate of a block reaches beyond it, and at its front, in world units; none where no plate is shown.
-pub(super) fn reach(live: &Live, numbers: &SceneNumbers) -> Option<Vec2> {
+pub(super) fn reach(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Vec2> {
     let block = numbers.footprint();
-    let shown = matches!(live.all(), [session] if session.look.plate);
+    let shown = matches!(simulations.all(), [session] if session.look.plate);
     shown.then_some(2.0 * block.z.min(block.w) * Vec2::new(MARGIN, FRONT))
 }
 
 /// The plate as land without height, for what frames all that is there.
-pub(super) fn lying(live: &Live, numbers: &SceneNumbers) -> Option<Land> {
-    let (reach, block, foot) = (reach(live, numbers)?, numbers.footprint(), numbers.foot());
+pub(super) fn lying(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Land> {
+    let (reach, block, foot) = (reach(simulations, numbers)?, numbers.footprint(), numbers.foot());
     Some(Land {
         cells: UVec2::splat(2),
         centre: block.xy() + Vec2::new(0.0, 0.5 * (reach.y - reach.x)),
@@ -59,8 +59,8 @@ pub(super) fn lying(live: &Live, numbers: &SceneNumbers) -> Option<Land> {
 
 impl Plate {
     /// The plate that is shown.
-    pub(super) fn of(live: &Live, numbers: &SceneNumbers, units: Units) -> Option<Self> {
-        let (reach, session) = (reach(live, numbers)?, live.chosen());
+    pub(super) fn of(simulations: &Simulations, numbers: &SceneNumbers, units: Units) -> Option<Self> {
+        let (reach, session) = (reach(simulations, numbers)?, simulations.selected());
         let terrain = &session.simulation.terrain;
         let wide = 2.0 * (numbers.footprint().z + reach.x);
         let side = |cells: usize| {
@@ -171,7 +171,7 @@ mod tests {
         title.clone_into(&mut session.title);
         (session.look.vertical_exaggeration, session.look.plate) = (1.5, true);
         let numbers = alone(&session);
-        Plate::of(&Live::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
+        Plate::of(&Simulations::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::{
 };
 
 use bevy::{
+    camera::CameraUpdateSystems,
     ecs::system::SystemParam,
     input::{keyboard::KeyboardInput, mouse::MouseMotion},
     prelude::*,
@@ -21,13 +22,13 @@ use bevy::{
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
 use super::{
-    ViewSystems,
+    DrawSystems,
     ground::Blocks,
     picture::{self, Part, Taking},
 };
 use crate::runtime::{
-    BrushCursor, Brushes, Channels, FreeView, Live, Overlay, PointerOverView, Preferences, Revision, Section, Shown,
-    Transport,
+    BrushCursor, Brushes, Channels, FreeView, Overlay, PointerOverView, Preferences, Revision, Section, Shown,
+    Simulations, Transport,
 };
 use thalweg_scene::{
     look::ToneCurve,
@@ -73,9 +74,10 @@ pub(super) fn plugin(app: &mut App) {
         PostUpdate,
         (picture::take, draw_when_changed)
             .chain()
-            .in_set(ViewSystems::Draw)
+            .in_set(DrawSystems)
             .after(PanOrbitCameraSystemSet)
-            .before(TransformSystems::Propagate),
+            .before(TransformSystems::Propagate)
+            .before(CameraUpdateSystems),
     );
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render.insert_resource(waiting);
@@ -232,7 +234,7 @@ impl Pace {
 /// All that the picture shows, and what asks for it.
 #[derive(SystemParam)]
 struct Seen<'w> {
-    live: Res<'w, Live>,
+    simulations: Res<'w, Simulations>,
     shown: Res<'w, Shown>,
     view: ResMut<'w, FreeView>,
     preferences: ResMut<'w, Preferences>,
@@ -260,7 +262,10 @@ impl Seen<'_> {
 
     /// Whether the land and what lies over it may look different.
     fn another_land(&self) -> bool {
-        self.live.is_changed() || self.shown.is_changed() || self.overlay.is_changed() || self.channels.is_changed()
+        self.simulations.is_changed()
+            || self.shown.is_changed()
+            || self.overlay.is_changed()
+            || self.channels.is_changed()
     }
 }
 
@@ -317,7 +322,7 @@ fn draw_when_changed(
     let now = Instant::now();
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
-    let runs = transport.playing && !seen.view.taking || !seen.live.rests();
+    let runs = transport.playing && !seen.view.taking || !seen.simulations.rests();
     // A frame that waits for a shader says nothing of how long a picture takes.
     if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
@@ -373,9 +378,9 @@ fn draw_when_changed(
         _ => 4,
     };
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
-    let tone = seen.live.chosen().look.tone_curve;
+    let tone = seen.simulations.selected().look.tone_curve;
     let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
-    let complete = seen.blocks.show(*seen.revision) && seen.channels.are_of(&seen.live, *seen.revision);
+    let complete = seen.blocks.show(*seen.revision) && seen.channels.are_of(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to rest: the picture keeps the place from which it was asked for.
     taking.ready = complete && !(moves && settings.steady) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();

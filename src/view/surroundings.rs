@@ -6,7 +6,7 @@ use bevy::{
 };
 
 use super::{
-    SIDE, ViewSystems,
+    SIDE,
     ground::Blocks,
     layers::{byte_image, cell_image},
     material::{Variant, update},
@@ -15,10 +15,11 @@ use super::{
     plate::Plate,
     relief::{self, RIM_CELLS},
 };
-use crate::runtime::{Live, Preferences};
+use crate::runtime::{FrameSystems, Preferences, Simulations};
+use thalweg_scene::model::MOST_SIDE_BY_SIDE;
 
 /// Blocks that darken the table beside them and shade it, at most; `shaders/table.wgsl` says it too.
-const MOST_BLOCKS: usize = 32;
+const MOST_BLOCKS: usize = MOST_SIDE_BY_SIDE;
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
 #[bind_group_data(Variant)]
@@ -91,7 +92,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins((SurfacePlugin::<SkyMaterial>::default(), SurfacePlugin::<TableMaterial>::default()))
         .insert_resource(ClearColor(Color::BLACK))
         .add_systems(Startup, build)
-        .add_systems(Update, show.after(ViewSystems::Show));
+        .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
 fn build(
@@ -125,7 +126,7 @@ fn build(
 /// Brings light, colours and shadows to sky and table.
 fn show(
     blocks: Res<Blocks>,
-    (live, preferences): (Res<Live>, Res<Preferences>),
+    (simulations, preferences): (Res<Simulations>, Res<Preferences>),
     mut parts: ResMut<Surroundings>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
@@ -134,10 +135,10 @@ fn show(
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
     let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
-    if !(blocks.is_changed() || later || live.is_changed() || preferences.is_changed()) {
+    if !(blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed()) {
         return;
     }
-    let plate = Plate::of(&live, &scene, preferences.settings.units);
+    let plate = Plate::of(&simulations, &scene, preferences.settings.units);
     if parts.plate != plate {
         if let Some(plate) = &plate {
             parts.letters = images.add(plate.image());

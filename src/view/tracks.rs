@@ -9,13 +9,13 @@ use bevy::{
 };
 
 use super::{
-    SIDE, ViewSystems,
+    SIDE,
     ground::Blocks,
     material::{Variant, update},
     numbers::SceneNumbers,
     pass::{Piece, Surface, SurfacePlugin},
 };
-use crate::runtime::{Comparison, Live, Revision, Section, Shown, Transport};
+use crate::runtime::{Comparison, FrameSystems, Revision, Section, Shown, Simulations, Transport};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{process::Track, simulation::Slot};
 
@@ -83,7 +83,7 @@ struct Streaks {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<TrackMaterial>::default())
         .add_systems(Startup, build)
-        .add_systems(Update, draw.after(ViewSystems::Show));
+        .add_systems(Update, draw.in_set(FrameSystems::Decorate));
 }
 
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
@@ -95,7 +95,7 @@ fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn draw(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     revision: Res<Revision>,
     transport: Res<Transport>,
     (shown, section): (Res<Shown>, Res<Section>),
@@ -105,7 +105,7 @@ fn draw(
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<TrackMaterial>>,
 ) {
-    if blocks.numbers.len() != live.all().len() || !live.rests() {
+    if blocks.numbers.len() != simulations.all().len() || !simulations.rests() {
         return;
     }
     let streaks = &mut *streaks;
@@ -132,7 +132,7 @@ fn draw(
             return;
         }
     }
-    let tracks: Vec<(&Session, &SceneNumbers, &Track, f32)> = live
+    let tracks: Vec<(&Session, &SceneNumbers, &Track, f32)> = simulations
         .all()
         .iter()
         .zip(&blocks.numbers)

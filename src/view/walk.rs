@@ -8,17 +8,17 @@ use bevy::{
     prelude::*,
     window::RequestRedraw,
 };
-use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera, PanOrbitCameraSystemSet};
+use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera};
 
 use super::{
     SIDE,
     camera::{self, Viewpoint},
-    framing::frame_blocks,
     ground::Blocks,
     numbers::SceneNumbers,
 };
 use crate::runtime::{
-    Brushes, Command, Comparison, Gait, Level, Live, Notices, OtherWindows, PointerOverView, Shown, Steps, ViewCommand,
+    Brushes, Command, Comparison, Gait, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
+    ViewCommand,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -44,14 +44,8 @@ const LOOKS: f32 = 0.004;
 /// How far up and down the eye looks.
 const STEEPEST: f32 = 1.5;
 
-pub(super) fn plugin(app: &mut App) {
-    // What shows the land from elsewhere finds the camera as it goes round it.
-    app.add_systems(Update, (change_gait, go).chain().before(camera::obey).before(frame_blocks));
-    app.add_systems(PostUpdate, stay_outside.before(PanOrbitCameraSystemSet));
-}
-
-/// Begins to walk or to fly, and ends it.
-fn change_gait(
+/// Begins to walk or to fly, and ends it. Commands that show the land from elsewhere then find the camera in orbit.
+pub(super) fn change_gait(
     mut asked: MessageReader<Command>,
     mut gait: ResMut<Gait>,
     ground: Ground,
@@ -64,7 +58,7 @@ fn change_gait(
         let wanted = match command {
             ViewCommand::Go(wanted) if *wanted == *gait => Gait::Orbit,
             ViewCommand::Go(wanted) => *wanted,
-            ViewCommand::GoToView(number) if ground.live.views.view(*number).is_none() => continue,
+            ViewCommand::GoToView(number) if ground.simulations.views.view(*number).is_none() => continue,
             // What shows the land from elsewhere.
             ViewCommand::FrameAll
             | ViewCommand::FrameAgain
@@ -117,7 +111,7 @@ fn change_gait(
 
 /// Moves the eye as long as keys are held, looks around while the pointer is dragged, and keeps the eye above the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn go(
+pub(super) fn go(
     (gait, steps): (Res<Gait>, Res<Steps>),
     (ground, brushes): (Ground, Res<Brushes>),
     over_view: Res<PointerOverView>,
@@ -168,7 +162,7 @@ fn go(
 
 /// While the camera goes round the land, the eye rises where it would come into the ground, and so glides over a slope or over the edge of a
 /// block.
-fn stay_outside(
+pub(super) fn stay_outside(
     gait: Res<Gait>,
     ground: Ground,
     (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
@@ -207,8 +201,8 @@ const STEEP: f32 = 0.2;
 
 /// What there is to stand on.
 #[derive(SystemParam)]
-struct Ground<'w> {
-    live: Res<'w, Live>,
+pub(super) struct Ground<'w> {
+    simulations: Res<'w, Simulations>,
     blocks: Res<'w, Blocks>,
     shown: Res<'w, Shown>,
 }
@@ -258,7 +252,7 @@ impl Ground<'_> {
             let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
             (place - block).abs().cmple(half).all()
         };
-        let runs = self.blocks.numbers.iter().zip(self.live.all());
+        let runs = self.blocks.numbers.iter().zip(self.simulations.all());
         let Some((numbers, session)) = runs.into_iter().find(|(numbers, _)| under(numbers)) else {
             return self.blocks.numbers.first().map_or(0.0, |numbers| numbers.foot() + numbers.eye(EYE, EYE_CELLS));
         };
@@ -291,7 +285,7 @@ mod tests {
         let session = open_first("round-hill", &options).expect("built in");
         let numbers = numbers::alone(&session);
         let mut app = App::new();
-        app.insert_resource(Live::new(vec![session]))
+        app.insert_resource(Simulations::new(vec![session]))
             .init_resource::<Blocks>()
             .init_resource::<Gait>()
             .init_resource::<Steps>()
@@ -442,7 +436,7 @@ mod tests {
     fn a_kept_view_is_gone_to_by_the_shorter_way_and_one_that_is_not_there_is_told() {
         let mut app = app();
         let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
-        app.world_mut().resource_mut::<Live>().views.numbered[1] = Some(kept);
+        app.world_mut().resource_mut::<Simulations>().views.numbered[1] = Some(kept);
         let orbit = |app: &mut App| {
             let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
             let orbit = cameras.single(app.world()).expect("there is one");
@@ -462,8 +456,8 @@ mod tests {
         assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
         assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
         // Another work has views of its own.
-        let session = app.world().resource::<Live>().chosen().clone();
-        app.insert_resource(Live::new(vec![session]));
+        let session = app.world().resource::<Simulations>().selected().clone();
+        app.insert_resource(Simulations::new(vec![session]));
         let before = orbit(&mut app);
         ask(&mut app, ViewCommand::Move(CameraStep::Turn(10.0, 0.0)));
         let turned = orbit(&mut app);

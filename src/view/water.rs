@@ -8,7 +8,6 @@ use bevy::{
 };
 
 use super::{
-    ViewSystems,
     ground::{Bed, Blocks},
     levels::Tract,
     material::{Variant, update},
@@ -16,7 +15,7 @@ use super::{
     overlay::Motions,
     pass::{Surface, SurfacePlugin},
 };
-use crate::runtime::{Comparison, Live, Shown, TICKS_PER_SECOND};
+use crate::runtime::{Comparison, FrameSystems, Shown, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 
 /// `Water` in `shaders/water.wgsl` is its twin.
@@ -88,12 +87,12 @@ struct Sheet {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<WaterMaterial>::default())
         .init_resource::<Waters>()
-        .add_systems(Update, show_water.after(ViewSystems::Show));
+        .add_systems(Update, show_water.in_set(FrameSystems::Decorate));
 }
 
 /// Gives every block with water in it a surface, and takes it from the others.
 fn show_water(
-    live: Res<Live>,
+    simulations: Res<Simulations>,
     shown: Res<Shown>,
     blocks: Res<Blocks>,
     motions: Res<Motions>,
@@ -102,7 +101,7 @@ fn show_water(
     mut commands: Commands,
 ) {
     let found = std::mem::replace(&mut waters.1, blocks.times_lit()) != blocks.times_lit();
-    if !(found || live.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
+    if !(found || simulations.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
     let beds: Vec<Bed> = blocks.beds().collect();
@@ -111,7 +110,7 @@ fn show_water(
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(beds.len(), || None);
-    for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(live.all()).enumerate() {
+    for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
         let Bed { land, numbers, layers, relief, water, .. } = bed;
         // No water is kept of the start.
         let hidden = !session.water_look.shown || shown.0 == Comparison::Start || motions.bare;
@@ -121,12 +120,12 @@ fn show_water(
             }
             continue;
         };
-        let look = &live.chosen().water_look;
+        let look = &simulations.selected().water_look;
         let wanted = WaterMaterial {
             scene: *numbers,
             layers: layers.clone(),
             motion: motions.image(index).clone(),
-            water: WaterNumbers::new(look, live.ticks()),
+            water: WaterNumbers::new(look, simulations.ticks()),
             relief: relief.clone(),
         };
         let tract = Tract { land, only: Some((Arc::clone(coverage), look.least_depth())) };

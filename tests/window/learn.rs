@@ -15,10 +15,10 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
     let (lesson, session) = open(name).unwrap_or_else(|error| panic!("{error}"));
     let mut attempt = Attempt::new(lesson, answers);
     attempt.step = step;
-    let live = Live::new(vec![session]);
+    let simulations = Simulations::new(vec![session]);
     let mut course = Course::default();
-    course.open(attempt, live.work());
-    Shelf::new(live).with(Workspace::Learn).with(course)
+    course.open(attempt, simulations.work());
+    Shelf::new(simulations).with(Workspace::Learn).with(course)
 }
 
 #[test]
@@ -96,8 +96,9 @@ fn asked_to_draw() -> (Shelf, String) {
     let shelf = at(name, step, BTreeMap::new());
     let mut section = Section::default();
     section.ends = Some([[0.0, 0.5], [1.0, 0.5]]);
-    section.now = shelf
-        .show(|state| thalweg_sim::measure::section(&state.live.chosen().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]]));
+    section.now = shelf.show(|state| {
+        thalweg_sim::measure::section(&state.simulations.selected().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
+    });
     section.start = section.now.iter().map(thalweg_sim::measure::Layers::ground).collect();
     (shelf.with(section), task.key().expect("it is answered").to_owned())
 }
@@ -135,7 +136,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     harness.run_steps(2);
     let heights = kept(&asked.take(), &key);
     let start = shelf.show(|state| {
-        let terrain = &state.live.chosen().simulation.terrain;
+        let terrain = &state.simulations.selected().simulation.terrain;
         (0..heights.len())
             .map(|place| {
                 let share = place as f32 / (heights.len() - 1) as f32;
@@ -155,7 +156,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
     harness.run_steps(4);
     let start = shelf.show(|state| {
         let line = [[0.0, 0.5], [1.0, 0.5]];
-        thalweg_sim::measure::section(&state.live.chosen().simulation.terrain, line)[0].ground()
+        thalweg_sim::measure::section(&state.simulations.selected().simulation.terrain, line)[0].ground()
     });
     let press = |harness: &mut Harness<'_>, name: &str| {
         harness.get_by_label(name).click();

@@ -22,12 +22,12 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use thalweg::{
-    app::{film, graphics, loss, off_screen},
+    app::{film, graphics, loss, off_screen, window},
     runtime::{
         BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, Draft, EditCommand, Eye,
-        FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Live,
-        Notices, Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
-        Recording, Revision, Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown,
+        FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Notices,
+        Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording,
+        Revision, Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, Simulations,
         SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
     },
     ui::{
@@ -82,6 +82,7 @@ mod keyboard;
 mod learn;
 mod picture;
 mod process_panel;
+mod schedule;
 
 fn sessions(scene: &str, side: usize) -> Vec<Session> {
     scene::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
@@ -91,9 +92,9 @@ fn sessions(scene: &str, side: usize) -> Vec<Session> {
 struct Shelf(RefCell<World>);
 
 impl Shelf {
-    fn new(live: Live) -> Self {
+    fn new(simulations: Simulations) -> Self {
         let mut world = World::new();
-        world.insert_resource(live);
+        world.insert_resource(simulations);
         macro_rules! init {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
@@ -103,7 +104,7 @@ impl Shelf {
     }
 
     fn of(scene: &str) -> Self {
-        Self::new(Live::new(sessions(scene, 32)))
+        Self::new(Simulations::new(sessions(scene, 32)))
     }
 
     fn with(self, resource: impl Resource) -> Self {
@@ -128,8 +129,9 @@ impl Shelf {
 /// The rivers of the chosen run.
 fn studied(shelf: &Shelf) -> Rivers {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
-    let study =
-        |state: &PanelState<'_>| Study::of(&state.live.chosen().simulation.river_land(&params), Some([0.5, 0.5]));
+    let study = |state: &PanelState<'_>| {
+        Study::of(&state.simulations.selected().simulation.river_land(&params), Some([0.5, 0.5]))
+    };
     let found = shelf.show(study);
     let mut rivers = Rivers::default();
     (rivers.found, rivers.chosen) = (Some(found), Some([0.5, 0.5]));
@@ -234,7 +236,7 @@ fn springs_that_are_only_seen_stay_as_they_are() {
     let odd = [(2345.678, 1e6 / 3.0), (0.12345, -0.00123)];
     let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate, ticks: None });
     sessions[0].set_sources(odd.to_vec());
-    let shelf = Shelf::new(Live::new(sessions)).with(SourceMarks(vec![Some(Vec2::new(0.5, 0.5)), None]));
+    let shelf = Shelf::new(Simulations::new(sessions)).with(SourceMarks(vec![Some(Vec2::new(0.5, 0.5)), None]));
     let (asked, mut kept, mut marks) = (RefCell::new(Vec::new()), Kept::default(), Springs::default());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         asked.borrow_mut().extend(shelf.show(|state| (springs::PANEL.draw)(ui, state, &mut kept)));
@@ -423,12 +425,12 @@ fn a_click_on_pause_asks_for_it() {
 
 #[test]
 fn keys_of_the_camera_have_their_menu_on_the_timeline() {
-    let (mut live, asked) = (Live::new(sessions("round-hill", 32)), RefCell::default());
+    let (mut simulations, asked) = (Simulations::new(sessions("round-hill", 32)), RefCell::default());
     for tick in [0.0, 40.0] {
         let key = CameraKey { tick, ..CameraKey::still(10.0, 30.0, 1.0) };
-        assert!(live.views.keys.set(key));
+        assert!(simulations.views.keys.set(key));
     }
-    let shelf = Shelf::new(live);
+    let shelf = Shelf::new(simulations);
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
     asked.take();
@@ -466,8 +468,8 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
 fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture() {
     let asked: RefCell<Vec<Command>> = RefCell::default();
     for (shelf, shows) in [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(Workspace::Present), true)] {
-        let list = Playlist::of(&["sand-sea", "wadi"].map(str::to_owned));
-        let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.live));
+        let list = Playlist::of(["sand-sea", "wadi"]);
+        let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.simulations));
         let shelf = shelf.with(presentation);
         for size in [[480.0, 360.0], [1920.0, 1080.0]] {
             let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
@@ -535,7 +537,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
         windows.borrow_mut().toggle(Pane::Playlist);
         harness.run_steps(4);
         let list = begun.expect("it is shown");
-        list.scenes.iter().map(|item| item.open.clone()).collect::<Vec<_>>()
+        list.scenes.iter().map(|item| item.open.to_str().expect("built in").to_owned()).collect::<Vec<_>>()
     };
     harness.get_by_label("Alpine valley").click();
     harness.run_steps(2);
@@ -569,8 +571,8 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
     // Another list that is shown does not take its place by itself, and when it does, there is a way back.
-    let shown = Arc::new(Playlist::of(&["fans".to_owned()]));
-    let show = shelf.show(|state| Presentation::of(shown, false, &state.live));
+    let shown = Arc::new(Playlist::of(["fans"]));
+    let show = shelf.show(|state| Presentation::of(shown, false, &state.simulations));
     shelf.0.borrow_mut().insert_resource(show);
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
@@ -585,10 +587,10 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
 
 #[test]
 fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
-    let mut list = Playlist::of(&["sand-sea", "wadi", "delta"].map(str::to_owned));
+    let mut list = Playlist::of(["sand-sea", "wadi", "delta"]);
     list.scenes[0].notes = "Say hello first.".to_owned();
     let shelf = Shelf::of("sand-sea").with(Workspace::Present);
-    let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.live));
+    let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.simulations));
     let shelf = shelf.with(presentation);
     let asked: RefCell<Vec<Command>> = RefCell::default();
     for size in [[1040.0, 660.0], [640.0, 420.0]] {
@@ -635,7 +637,7 @@ fn the_palette_finds_a_command_by_its_letters() {
     harness.run_steps(2);
     harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
     harness.run_steps(2);
-    assert_eq!(*asked.borrow(), [FileCommand::Open("ten-seeds".to_owned(), Options::default())]);
+    assert_eq!(*asked.borrow(), [FileCommand::Open("ten-seeds".into(), Options::default())]);
     assert!(!windows.borrow().has(Pane::Palette), "the palette stays open");
 }
 

@@ -48,7 +48,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         let grey = share(&before, |[r, g, b]| (r - g).abs() < 26 && (g - b).abs() < 26 && g > 100);
         let dark = share(&before, |[r, g, b]| r + g + b < 230);
         let lively = share(&before, |[r, g, b]| (r - g).abs().max((g - b).abs()) > 20);
-        let session = app.world().resource::<Live>().chosen();
+        let session = app.world().resource::<Simulations>().selected();
         let runs = |key: &str| session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == key);
         // Channels and test fields have no meadows, and not every one has cliffs.
         // A sea of sand neither.
@@ -68,7 +68,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         // Drops of rain are at work at once; water must gather first.
         let (ticks, least) = if rains { (10, 0.03) } else { (100, 0.005) };
         app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
-        while app.world().resource::<Live>().ticks() < u64::from(ticks) {
+        while app.world().resource::<Simulations>().ticks() < u64::from(ticks) {
             app.update();
         }
         frames(&mut app, 2);
@@ -230,7 +230,7 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
         send(&mut app, RunCommand::Step(1).into());
     }
     frames(&mut app, 12);
-    let tick = app.world().resource::<Live>().ticks();
+    let tick = app.world().resource::<Simulations>().ticks();
     assert_eq!(tick, 4);
     send(&mut app, ViewCommand::Move(CameraStep::Turn(60.0, 10.0)).into());
     send(&mut app, ViewCommand::Move(CameraStep::Shift(0.05, 0.0)).into());
@@ -260,13 +260,13 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
 fn parts_of_the_map_make_the_picture_of_the_whole() {
     const SIDE: usize = 256;
     let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
-    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "10").expect("in range");
+    app.world_mut().resource_mut::<Simulations>().all_mut()[0].set("droplets.per_tick", "10").expect("in range");
     frames(&mut app, 30);
     let before = picture(&mut app);
     let uploaded = app.world().resource::<Timing>().uploaded;
     for tick in 1..=10 {
         app.world_mut().write_message(Command::from(RunCommand::Step(1)));
-        while app.world().resource::<Live>().ticks() < tick {
+        while app.world().resource::<Simulations>().ticks() < tick {
             app.update();
         }
         frames(&mut app, 1);
@@ -385,7 +385,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     // A run stands still for its picture, and goes on.
     off_screen::resize(&mut app, (240, 210));
     app.insert_resource(Transport::default());
-    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    let ticks = |app: &App| app.world().resource::<Simulations>().ticks();
     while ticks(&app) < 3 {
         app.update();
     }
@@ -474,8 +474,8 @@ fn difference(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
 fn what_is_smaller_than_a_pixel_does_not_flicker() {
     let turned = |detail: &str| {
         let mut app = running("alpine-valley", 256, (480, 300))?;
-        let mut live = app.world_mut().resource_mut::<Live>();
-        live.all_mut()[0].set("look.detail", detail).expect("in range");
+        let mut simulations = app.world_mut().resource_mut::<Simulations>();
+        simulations.all_mut()[0].set("look.detail", detail).expect("in range");
         frames(&mut app, 20);
         let before = picture(&mut app);
         app.world_mut().write_message(Command::from(ViewCommand::Move(CameraStep::Turn(0.1, 0.0))));
@@ -497,8 +497,8 @@ fn no_palette_is_cut_off_by_the_screen() {
     let Some(mut app) = running("alpine-valley", 128, (320, 200)) else { return };
     let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
     for (name, palette) in PRESETS.iter().filter(|(_, preset)| preset.is_of("look")) {
-        let mut live = app.world_mut().resource_mut::<Live>();
-        palette.apply(&mut live.all_mut()[0], Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
+        let mut simulations = app.world_mut().resource_mut::<Simulations>();
+        palette.apply(&mut simulations.all_mut()[0], Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
         frames(&mut app, 6);
         let picture = picture(&mut app);
         let cut = share(&picture, |pixel| pixel.contains(&255) || pixel == [0; 3]);
@@ -512,7 +512,7 @@ fn no_palette_is_cut_off_by_the_screen() {
 fn woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves() {
     let Some(mut app) = running("island", 128, (320, 200)) else { return };
     let mut with = |woods: f32, fine: bool| {
-        app.world_mut().resource_mut::<Live>().all_mut()[0].look.woods = woods;
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].look.woods = woods;
         app.insert_resource(FixedStep(Some((1.0, !fine))));
         frames(&mut app, 8);
         picture(&mut app)
@@ -597,10 +597,10 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     app.insert_resource(document);
     loss::survive(&mut app);
     app.world_mut().write_message(Command::from(RunCommand::Step(3)));
-    while app.world().resource::<Live>().ticks() < 3 {
+    while app.world().resource::<Simulations>().ticks() < 3 {
         app.update();
     }
-    let ground = app.world().resource::<Live>().chosen().simulation.terrain.ground();
+    let ground = app.world().resource::<Simulations>().selected().simulation.terrain.ground();
     let device = app.world().resource::<RenderDevice>().wgpu_device().clone();
     device.destroy();
     // Only then is it said that the card is gone.
@@ -666,8 +666,8 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     eprintln!("{FRAMES} frames with {RESIZED} other sizes grew by {resized:.1} MB");
     let mut open = |(name, _): &(&'static str, &str)| {
         let options = Options { size: Some((96, 96)), ..Options::default() };
-        app.world_mut().write_message(Command::from(FileCommand::Open((*name).to_owned(), options)));
-        while app.world().resource::<Live>().chosen().name != *name {
+        app.world_mut().write_message(Command::from(FileCommand::Open(name.into(), options)));
+        while app.world().resource::<Simulations>().selected().name != *name {
             app.update();
         }
         // Each scene is drawn as it moves and as it stands still in each round: the driver keeps what it compiles for either.

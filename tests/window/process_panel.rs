@@ -9,7 +9,7 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
         for workspace in [Workspace::Sculpt, Workspace::Learn] {
             let mut record = Record::default();
             let shelf = Shelf::of(name).with(workspace);
-            record.statistics = shelf.show(|state| Statistics::of(&state.live.chosen().simulation.terrain));
+            record.statistics = shelf.show(|state| Statistics::of(&state.simulations.selected().simulation.terrain));
             let rivers = studied(&shelf);
             let (shelf, asked) = (shelf.with(record).with(rivers), RefCell::default());
             let mut harness = Harness::builder().with_size([1280.0, 6000.0]).build_ui(shelf.window(&asked));
@@ -36,7 +36,7 @@ fn an_idle_process_says_why_and_offers_a_remedy() {
         }
         sessions[0].simulation.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() == key);
         sessions[0].simulation.terrain.sand.fill(0.0);
-        let (shelf, asked) = (Shelf::new(Live::new(sessions)), RefCell::default());
+        let (shelf, asked) = (Shelf::new(Simulations::new(sessions)), RefCell::default());
         let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
         harness.run_steps(3);
         let found = harness.query_by_label(button).map(|node| node.click());

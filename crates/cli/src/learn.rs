@@ -17,7 +17,7 @@ use thalweg_scene::{
 #[derive(Args)]
 pub(super) struct Learn {
     /// A lesson's file (.md), or the name of one that comes with the program; without it, all of these are listed
-    lesson: Option<String>,
+    lesson: Option<PathBuf>,
     /// Play it without a window, and say of each measurement what it is and what the lesson expects; the exit code is 1 if one is not as expected
     #[arg(long, requires = "lesson")]
     check: bool,
@@ -42,6 +42,7 @@ impl Learn {
             return print(&lesson::teachers_page(&lesson::read(named)?));
         }
         let (lesson, mut session) = lesson::open(named)?;
+        let named = named.display();
         if !self.check {
             let opened = Project::of(vec![session]);
             return window(opened, None::<PathBuf>, Opening::Lesson(Box::new(lesson))).map_err(|reason| {

@@ -44,7 +44,7 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Action>,
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc) to open in the window
-    input: Option<String>,
+    input: Option<PathBuf>,
     /// Measure where the time of a frame goes on this machine, off-screen, and write the figures to a file; takes minutes
     #[arg(long, value_name = "FILE.json", conflicts_with = "input")]
     bench_frames: Option<PathBuf>,
@@ -222,15 +222,15 @@ fn first_lines(message: &str) -> String {
     format!("{}; see thalweg --help", words.join(" ").trim_start_matches("error: "))
 }
 
-fn open(input: Option<String>, window: Window) -> Result<(), Failure> {
-    if let Some(input) = input.clone().filter(|input| playlist::is_playlist_file(Path::new(input))) {
+fn open(input: Option<PathBuf>, window: Window) -> Result<(), Failure> {
+    if let Some(input) = input.clone().filter(|input| playlist::is_playlist_file(input)) {
         return present::Present::of(input).run(window);
     }
-    let file = input.as_deref().map(PathBuf::from).filter(|file| project::is_project(file));
+    let file = input.clone().filter(|file| project::is_project(file));
     let opened = match &file {
         Some(file) => project::open_whole(file)?,
         None => {
-            let sessions = scene::open(input.as_deref().unwrap_or(DEFAULT), &Options::default())?;
+            let sessions = scene::open(input.as_deref().unwrap_or(Path::new(DEFAULT)), &Options::default())?;
             Project::of(sessions)
         }
     };

@@ -1,6 +1,6 @@
 //! `thalweg measure`: tells land from noise in numbers.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use thalweg_sim::{
 #[derive(Args)]
 pub(super) struct Measure {
     /// A heightmap (.png, .exr, .r16, .r32, .tif, .asc), a built-in scene, a scene file (.ron) or a project (.thalweg), as it begins
-    map: String,
+    map: PathBuf,
     #[command(flatten)]
     reading: setup::Reading,
     /// As JSON
@@ -25,7 +25,7 @@ pub(super) struct Measure {
 
 impl Measure {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let (options, path) = (self.reading.options(&self.map)?, Path::new(&self.map));
+        let (options, path) = (self.reading.options(&self.map)?, &*self.map);
         let sessions = if project::is_project(path) {
             project::open_whole(path)?.sessions
         } else {

@@ -14,7 +14,7 @@ use thalweg_scene::{
 pub(super) struct Present {
     /// A playlist (.ron); or scenes, projects and heightmaps, in the order in which they are shown
     #[arg(required = true, value_name = "LIST|SCENE")]
-    inputs: Vec<String>,
+    inputs: Vec<PathBuf>,
     /// For exhibitions: files and panels cannot be opened, the first scene follows the last, and the list begins again a minute after the last touch
     #[arg(long)]
     kiosk: bool,
@@ -37,7 +37,7 @@ pub(super) struct Present {
 
 impl Present {
     /// This file in a window.
-    pub(super) fn of(input: String) -> Self {
+    pub(super) fn of(input: PathBuf) -> Self {
         Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }
     }
 
@@ -58,17 +58,19 @@ impl Present {
             windowed: self.windowed,
             notes: self.notes,
         };
-        let named = self.inputs.join(" ");
+        let named: Vec<_> = self.inputs.iter().map(|input| input.display().to_string()).collect();
         window(opened, None, Opening::Show(show)).map_err(|reason| {
-            Failure::bad_input(format!("{reason}; \"thalweg present {named} --check\" works without a display"))
+            Failure::bad_input(format!(
+                "{reason}; \"thalweg present {} --check\" works without a display",
+                named.join(" ")
+            ))
         })
     }
 
     fn list(&self) -> Result<Playlist, Failure> {
         if let [only] = &self.inputs[..] {
-            let path = PathBuf::from(only);
-            if playlist::is_playlist_file(&path) {
-                return Ok(playlist::read(&path)?);
+            if playlist::is_playlist_file(only) {
+                return Ok(playlist::read(only)?);
             }
         }
         let list = Playlist::of(&self.inputs);

@@ -28,7 +28,7 @@ use thalweg_sim::{
 #[derive(Args, Default)]
 pub(super) struct RunOptions {
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc)
-    input: Option<String>,
+    input: Option<PathBuf>,
     /// Number of ticks to run; without it, as the scene has it. For a film, A..B are its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
     ticks: Option<Ticks>,
@@ -98,11 +98,11 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Checks it for this input. A project has its own size and heights.
-    pub(super) fn options(self, input: &str) -> Result<Options, Failure> {
+    pub(super) fn options(self, input: &Path) -> Result<Options, Failure> {
         let Self { size, cell_size, min_height, max_height } = self;
         let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
         options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
-        if project::is_project(Path::new(input)) && options != Options::default() {
+        if project::is_project(input) && options != Options::default() {
             let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
             return Err(Failure::bad_input(sentence));
         }
@@ -152,12 +152,12 @@ impl Args for LayerMaps {
 
 impl RunOptions {
     pub(super) fn of_scene(name: &str) -> Self {
-        Self { input: Some(name.to_owned()), ..Self::default() }
+        Self { input: Some(name.into()), ..Self::default() }
     }
 
     /// A run of a sweep, on one thread and without a bar of its own: columns and rows, seed, ticks, and parameters as `--set` has them.
     pub(super) fn of_plan(
-        input: &str,
+        input: &Path,
         (size, seed, ticks): (Option<usize>, Option<u64>, Option<u64>),
         enable: Vec<String>,
         set: Vec<String>,
@@ -178,7 +178,7 @@ impl RunOptions {
 
     /// Opens the input and applies all options to each of its runs.
     pub(super) fn sessions(&self) -> Result<Vec<Session>, Failure> {
-        let input = self.input.as_deref().unwrap_or(DEFAULT);
+        let input = self.input.as_deref().unwrap_or(Path::new(DEFAULT));
         let options = self.reading.options(input)?;
         let threads = self.threads.map_or(0, usize::from);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -195,7 +195,7 @@ impl RunOptions {
         };
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
         // What their processes will keep is not there yet.
-        Budget::present().ask(Path::new(input), sessions.iter().map(Session::wanted).sum())?;
+        Budget::present().ask(input, sessions.iter().map(Session::wanted).sum())?;
         if !self.quiet {
             tell_warnings(&sessions);
         }
@@ -214,7 +214,7 @@ impl RunOptions {
 
     /// The input, if it is a project.
     pub(super) fn project(&self) -> Option<&Path> {
-        self.input.as_deref().map(Path::new).filter(|input| project::is_project(input))
+        self.input.as_deref().filter(|input| project::is_project(input))
     }
 
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {

@@ -1,6 +1,9 @@
 //! `thalweg soak`: plays scenes for minutes or hours, and reports mass, memory and times.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use hdrhistogram::Histogram;
@@ -49,7 +52,7 @@ impl Soak {
             "all" => BUILT_IN.map(|(name, _)| name.to_owned()).to_vec(),
             _ => vec![self.scene],
         };
-        let first = open(&scenes[0])?;
+        let first = open(Path::new(&scenes[0]))?;
         let mut log = Log::new(scenes, Duration::from_secs_f64(60.0 * self.minutes));
         let drawn = frames(first.clone(), &mut |frame| log.after(&frame));
         let not_drawn = match drawn {
@@ -69,7 +72,7 @@ impl Soak {
     }
 }
 
-fn open(scene: &str) -> Result<Vec<Session>, Failure> {
+fn open(scene: &Path) -> Result<Vec<Session>, Failure> {
     let mut sessions = scene::open(scene, &Options::default())?;
     for session in &mut sessions {
         (0..session.shown_from).for_each(|_| session.simulation.tick());
@@ -179,7 +182,7 @@ impl Log {
         self.last = None;
         self.close(frame);
         match self.scenes.get(self.over.len()).filter(|_| !interrupted()) {
-            Some(scene) => Next::Open(scene.clone(), Options::default()),
+            Some(scene) => Next::Open(scene.into(), Options::default()),
             None => Next::End,
         }
     }

@@ -112,7 +112,7 @@ struct Ready {
     plan: Plan,
     text: String,
     /// The input as `scene::open` takes it.
-    input: String,
+    input: PathBuf,
     runs: usize,
     /// What all runs have in common, as text.
     common: String,
@@ -132,7 +132,7 @@ impl Ready {
             let wrong = format!("the input \"{}\" is no file beside the plan and no built-in scene", plan.input);
             return Err(Error::input(path, wrong, format!("the scenes are {}", listed(&names, &plan.input))).into());
         }
-        let input = if built_in { plan.input.clone() } else { beside.display().to_string() };
+        let input = if built_in { PathBuf::from(&plan.input) } else { beside.clone() };
         let start = options(&input, &plan, None, plan.set.iter());
         if start.resumes() && plan.ticks.is_none() {
             let wrong = "the input is a project, which runs no further by itself";
@@ -189,7 +189,7 @@ fn varied(run: &Run) -> impl Iterator<Item = (&String, &String)> + Clone {
 
 /// What a run of a plan is started with: the seed is its own, if it has one.
 fn options<'a>(
-    input: &str,
+    input: &Path,
     plan: &Plan,
     seed: Option<u64>,
     set: impl Iterator<Item = (&'a String, &'a String)>,

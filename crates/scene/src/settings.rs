@@ -6,7 +6,7 @@ use std::{
 };
 
 use bevy_reflect::Reflect;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::io::{Budget, Error, input, output};
 use thalweg_sim::params::{self, choice, knob};
@@ -252,9 +252,20 @@ pub struct Remembered {
     /// The playlist that was being made and that no file has, as RON; none, if it is empty.
     pub playlist: String,
     /// Projects that were opened or saved, the last first.
+    #[serde(serialize_with = "unicode_paths")]
     pub recent: Vec<PathBuf>,
     /// Where files were last opened or saved by choice.
+    #[serde(skip_serializing_if = "is_not_unicode")]
     pub last_folder: Option<PathBuf>,
+}
+
+/// Serializes the paths that can be written as text. Others are remembered as long as the program runs.
+fn unicode_paths<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().filter(|path| path.to_str().is_some()))
+}
+
+fn is_not_unicode(path: &Option<PathBuf>) -> bool {
+    path.as_ref().is_some_and(|path| path.to_str().is_none())
 }
 
 impl Remembered {

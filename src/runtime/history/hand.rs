@@ -8,7 +8,7 @@ use super::{
     History, Node,
     step::{Change, Setting},
 };
-use crate::runtime::{Label, Live};
+use crate::runtime::{Label, Simulations};
 use thalweg_scene::model::film::Keys;
 use thalweg_sim::edit::Patch;
 
@@ -19,10 +19,10 @@ impl History {
     /// Changes settings. What is dragged goes on as long as the button is held: it is one step.
     pub(in crate::runtime) fn set(
         &mut self,
-        live: &mut Live,
+        simulations: &mut Simulations,
         label: Label,
         drags: bool,
-        change: impl FnOnce(&mut Live),
+        change: impl FnOnce(&mut Simulations),
     ) {
         self.end_stroke();
         let now = Instant::now();
@@ -35,59 +35,64 @@ impl History {
             && let Change::Set(_, after) = &mut step.change
             && let Some(longer) = label.after(&step.label)
         {
-            change(live);
-            (*after, step.label, *state) = (Setting::runs(live), longer, None);
+            change(simulations);
+            (*after, step.label, *state) = (Setting::runs(simulations), longer, None);
             let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
-            if kept && self.is_at_node(live) {
+            if kept && self.is_at_node(simulations) {
                 // A keyframe was taken of this very tick, with the setting as it was.
-                self.push(live, None);
+                self.push(simulations, None);
             }
             return;
         }
-        if live.between_ticks() {
-            self.keep_present(live);
+        if simulations.between_ticks() {
+            self.keep_present(simulations);
         }
-        let before = Setting::runs(live);
-        change(live);
-        self.push(live, Some((label, Change::Set(before, Setting::runs(live)))));
+        let before = Setting::runs(simulations);
+        change(simulations);
+        self.push(simulations, Some((label, Change::Set(before, Setting::runs(simulations)))));
     }
 
     /// Puts other keys of the camera in the place of those that are there.
-    pub(in crate::runtime) fn set_keys(&mut self, live: &mut Live, label: Label, keys: Keys) {
-        if live.between_ticks() {
-            self.keep_present(live);
+    pub(in crate::runtime) fn set_keys(&mut self, simulations: &mut Simulations, label: Label, keys: Keys) {
+        if simulations.between_ticks() {
+            self.keep_present(simulations);
         }
         self.end_stroke();
         self.changes += 1;
         self.last = None;
         self.undone.clear();
-        let [before, after] = Setting::keys(&live.views.keys, &keys);
-        live.views.keys = keys;
-        self.push(live, Some((label, Change::Set(before, after))));
+        let [before, after] = Setting::keys(&simulations.views.keys, &keys);
+        simulations.views.keys = keys;
+        self.push(simulations, Some((label, Change::Set(before, after))));
     }
 
     /// Changes or replaces everything.
-    pub(in crate::runtime) fn replace(&mut self, live: &mut Live, label: Label, change: impl FnOnce(&mut Live)) {
-        self.keep_present(live);
+    pub(in crate::runtime) fn replace(
+        &mut self,
+        simulations: &mut Simulations,
+        label: Label,
+        change: impl FnOnce(&mut Simulations),
+    ) {
+        self.keep_present(simulations);
         self.changes += 1;
         (self.last, self.interval) = (None, 0);
         self.undone.clear();
-        self.leave_work(live);
-        change(live);
-        self.push(live, Some((label, Change::Replaced)));
+        self.leave_work(simulations);
+        change(simulations);
+        self.push(simulations, Some((label, Change::Replaced)));
     }
 
     /// Begins a stroke. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
-    pub fn begin_stroke(&mut self, live: &Live, label: Label) -> u64 {
+    pub fn begin_stroke(&mut self, simulations: &Simulations, label: Label) -> u64 {
         self.end_stroke();
         self.last = None;
         self.changes += 1;
         self.undone.clear();
-        if !self.is_at_node(live) {
-            self.push(live, None);
+        if !self.is_at_node(simulations) {
+            self.push(simulations, None);
         }
-        let touched = Change::Touched(vec![Patch::default(); live.all().len()], None);
-        self.open = Some(self.push(live, Some((label, touched))));
+        let touched = Change::Touched(vec![Patch::default(); simulations.all().len()], None);
+        self.open = Some(self.push(simulations, Some((label, touched))));
         self.next - 1
     }
 
@@ -117,33 +122,33 @@ impl History {
     }
 
     /// Takes back the stroke that goes on; it can't be done again.
-    pub fn cancel_stroke(&mut self, live: &mut Live) {
+    pub fn cancel_stroke(&mut self, simulations: &mut Simulations) {
         let Some(id) = self.open.take() else { return };
         let parent = self.node(id).and_then(|node| node.parent);
-        let taken_back = self.change_mut(id).is_some_and(|change| change.back(live));
+        let taken_back = self.change_mut(id).is_some_and(|change| change.back(simulations));
         if !taken_back && let Some(parent) = parent {
-            self.go_to(parent, live);
+            self.go_to(parent, simulations);
         }
         self.forget(id);
     }
 
     /// Takes the last step back. Returns what it was and whether all sessions were replaced.
-    pub(in crate::runtime) fn undo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
+    pub(in crate::runtime) fn undo(&mut self, simulations: &mut Simulations) -> Option<(Label, bool)> {
         self.end_stroke();
         self.last = None;
         let id = *self.done().first()?;
         self.changes += 1;
         let is_here = self.here == Some(id);
-        let (tick, node) = (live.ticks(), self.node_mut(id)?);
+        let (tick, node) = (simulations.ticks(), self.node_mut(id)?);
         let (parent, is_now) = (node.parent, node.tick == tick);
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            change if change.is_beside_time() => drop(step.change.back(live)),
-            Change::Touched(..) if is_here && is_now => drop(step.change.back(live)),
+            change if change.is_beside_time() => drop(step.change.back(simulations)),
+            Change::Touched(..) if is_here && is_now => drop(step.change.back(simulations)),
             _ => {
-                let place = self.keep_present(live);
-                return self.go_to(parent?, live).then(|| {
+                let place = self.keep_present(simulations);
+                return self.go_to(parent?, simulations).then(|| {
                     self.undone.push((id, place));
                     (label, true)
                 });
@@ -153,44 +158,44 @@ impl History {
             self.here = parent;
         } else {
             self.back.insert(id);
-            self.push(live, None);
+            self.push(simulations, None);
         }
         self.undone.push((id, None));
         Some((label, false))
     }
 
     /// Does again the step that was last taken back. Returns the same.
-    pub(in crate::runtime) fn redo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
+    pub(in crate::runtime) fn redo(&mut self, simulations: &mut Simulations) -> Option<(Label, bool)> {
         self.end_stroke();
         self.last = None;
         let (id, place) = self.undone.pop()?;
         self.changes += 1;
-        let (here, tick) = (self.here, live.ticks());
+        let (here, tick) = (self.here, simulations.ticks());
         let follows = self.node(id).is_some_and(|node| node.parent == here);
         let node = self.node_mut(id)?;
         let is_now = node.tick == tick;
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            change if change.is_beside_time() && (place.is_none() || follows) && step.change.forward(live) => {
+            change if change.is_beside_time() && (place.is_none() || follows) && step.change.forward(simulations) => {
                 // Where time has run on, it is done once more, from here.
                 let again = Some((label.clone(), step.change.clone()));
                 if self.back.remove(&id) {
-                    self.push(live, None);
+                    self.push(simulations, None);
                 } else if follows {
                     self.here = Some(id);
                 } else {
-                    self.push(live, again);
+                    self.push(simulations, again);
                 }
             }
             Change::Touched(..)
-                if place.is_none_or(|place| place == id) && follows && is_now && step.change.forward(live) =>
+                if place.is_none_or(|place| place == id) && follows && is_now && step.change.forward(simulations) =>
             {
                 self.here = Some(id);
             }
             _ => {
-                self.keep_present(live);
-                self.go_to(place.unwrap_or(id), live);
+                self.keep_present(simulations);
+                self.go_to(place.unwrap_or(id), simulations);
                 return Some((label, true));
             }
         }

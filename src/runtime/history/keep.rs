@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use bevy::prelude::*;
 
 use super::{History, Node, NodeState, step::Change};
-use crate::runtime::{Live, Preferences};
+use crate::runtime::{Preferences, Simulations};
 use thalweg_scene::model::state::Copied;
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
@@ -19,19 +19,19 @@ const USUAL: usize = 20;
 
 impl History {
     /// Keeps the present between two ticks, so that one can come back to it. Returns its node.
-    pub(in crate::runtime) fn keep_present(&mut self, live: &mut Live) -> Option<u64> {
+    pub(in crate::runtime) fn keep_present(&mut self, simulations: &mut Simulations) -> Option<u64> {
         self.end_stroke();
-        live.finish_tick();
-        let kept = self.is_at_node(live) && self.here.is_some_and(|id| self.route(id).is_some());
-        if !kept && live.fault().is_none() {
-            self.take(live);
+        simulations.finish_tick();
+        let kept = self.is_at_node(simulations) && self.here.is_some_and(|id| self.route(id).is_some());
+        if !kept && simulations.fault().is_none() {
+            self.take(simulations);
         }
         self.here
     }
 
     /// Keeps what belongs to a work besides its layers, before another takes its place.
-    pub(super) fn leave_work(&mut self, live: &mut Live) {
-        self.works.insert(live.work(), live.without_layers());
+    pub(super) fn leave_work(&mut self, simulations: &mut Simulations) {
+        self.works.insert(simulations.work(), simulations.without_layers());
     }
 
     /// The last node on the way to the present whose state is kept.
@@ -40,8 +40,10 @@ impl History {
     }
 
     /// `true` if the present tick is to have a keyframe, as soon as that may cost the time.
-    pub(in crate::runtime) fn is_due(&self, live: &Live) -> bool {
-        let is_far = |last: &Node| live.ticks() >= last.tick + self.interval.max(INTERVAL) || last.tick > live.ticks();
+    pub(in crate::runtime) fn is_due(&self, simulations: &Simulations) -> bool {
+        let is_far = |last: &Node| {
+            simulations.ticks() >= last.tick + self.interval.max(INTERVAL) || last.tick > simulations.ticks()
+        };
         self.last_kept().is_none_or(is_far)
     }
 
@@ -51,25 +53,25 @@ impl History {
     }
 
     /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
-    pub(super) fn take(&mut self, live: &mut Live) {
-        let id = match self.here.filter(|_| self.is_at_node(live)) {
+    pub(super) fn take(&mut self, simulations: &mut Simulations) {
+        let id = match self.here.filter(|_| self.is_at_node(simulations)) {
             Some(id) => id,
-            None => self.push(live, None),
+            None => self.push(simulations, None),
         };
-        self.take_as(id, live);
+        self.take_as(id, simulations);
     }
 
     /// The same as the state of a node.
-    pub(super) fn take_as(&mut self, id: u64, live: &mut Live) {
+    pub(super) fn take_as(&mut self, id: u64, simulations: &mut Simulations) {
         let begun = Instant::now();
-        let cells: usize = live.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
+        let cells: usize = simulations.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
         // What has not changed since the last state is not copied again.
         let last = self.nodes.iter().rev().find_map(|node| match &node.state {
             Some(NodeState::Packed(states)) => Some(Arc::clone(states)),
             _ => None,
         });
         let before = |run: usize| last.as_ref().and_then(|states| states.get(run));
-        let sessions = live.all_mut().iter_mut().enumerate();
+        let sessions = simulations.all_mut().iter_mut().enumerate();
         let copies: Vec<Copied> = sessions.map(|(run, session)| Copied::copied(session, before(run))).collect();
         let pack = move || copies.into_iter().map(Copied::pack).collect();
         let packing = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack);
@@ -80,7 +82,7 @@ impl History {
     }
 
     /// Keeps what another tick would make impossible to go back to.
-    pub(in crate::runtime) fn before_tick(&mut self, live: &mut Live) {
+    pub(in crate::runtime) fn before_tick(&mut self, simulations: &mut Simulations) {
         if let Some(id) = self.open {
             // The rest of the stroke can't be told from what the ticks do: it is taken back by the state before it.
             let parent = self.node(id).and_then(|node| node.parent);
@@ -89,24 +91,24 @@ impl History {
                 && let Some(mut change) = self.change_mut(id).map(|change| std::mem::replace(change, Change::Replaced))
                 && self.route(parent).is_none()
             {
-                change.back(live);
-                self.take_as(parent, live);
-                change.forward(live);
+                change.back(simulations);
+                self.take_as(parent, simulations);
+                change.forward(simulations);
             }
             return;
         }
-        let wanted = self.here.is_none_or(|id| self.is_at_node(live) && self.route(id).is_none());
-        if wanted && live.fault().is_none() {
-            self.take(live);
+        let wanted = self.here.is_none_or(|id| self.is_at_node(simulations) && self.route(id).is_none());
+        if wanted && simulations.fault().is_none() {
+            self.take(simulations);
         }
     }
 
     /// Makes all sessions what they were at the last state on their way, or at their start if there is none.
-    pub(in crate::runtime) fn go_back(&mut self, live: &mut Live) {
+    pub(in crate::runtime) fn go_back(&mut self, simulations: &mut Simulations) {
         self.end_stroke();
-        if !self.here.is_some_and(|id| self.go_to(id, live)) {
-            live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
-            live.halted = false;
+        if !self.here.is_some_and(|id| self.go_to(id, simulations)) {
+            simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+            simulations.halted = false;
         }
     }
 
@@ -170,12 +172,16 @@ impl Node {
 }
 
 /// Takes keyframes along the run.
-pub(in crate::runtime) fn follow(preferences: Res<Preferences>, mut live: ResMut<Live>, mut history: ResMut<History>) {
+pub(in crate::runtime) fn follow(
+    preferences: Res<Preferences>,
+    mut simulations: ResMut<Simulations>,
+    mut history: ResMut<History>,
+) {
     let history = history.bypass_change_detection();
     let is_packed =
         |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(handle, _)) if handle.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
-    history.work = live.work();
+    history.work = simulations.work();
     let is_packing = history.is_packing();
     let budget = preferences.settings.undo_bytes();
     let grown = (history.next, history.changes, budget);
@@ -183,11 +189,11 @@ pub(in crate::runtime) fn follow(preferences: Res<Preferences>, mut live: ResMut
         history.keep_to_budget(budget);
         history.trimmed = grown;
     }
-    if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {
+    if !simulations.between_ticks() || history.open.is_some() || is_packing || simulations.fault().is_some() {
         return;
     }
     let is_affordable = history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost);
-    if history.is_due(&live) && (history.last_kept().is_none() || is_affordable) {
-        history.take(live.bypass_change_detection());
+    if history.is_due(&simulations) && (history.last_kept().is_none() || is_affordable) {
+        history.take(simulations.bypass_change_detection());
     }
 }

@@ -24,7 +24,7 @@ use bevy::prelude::*;
 pub use self::picture::HistoryPicture;
 use self::step::{Change, HandStep};
 pub(super) use self::{hand::follow_button, keep::follow, picture::draw_wanted, tree::go_to_wanted};
-use super::{Label, Live};
+use super::{Label, Simulations};
 use thalweg_scene::model::state::State;
 
 /// A place in the tree.
@@ -100,7 +100,7 @@ pub struct History {
     undone: Vec<(u64, Option<u64>)>,
     /// The present work, and every work of the tree without its layers.
     work: u64,
-    works: BTreeMap<u64, Live>,
+    works: BTreeMap<u64, Simulations>,
     /// The step that is a stroke which still goes on.
     open: Option<u64>,
     /// How often something was changed, taken back or done again.

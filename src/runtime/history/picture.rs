@@ -5,7 +5,7 @@ use std::{sync::Arc, thread::JoinHandle};
 use bevy::prelude::*;
 
 use super::{History, Node, NodeState};
-use crate::runtime::Live;
+use crate::runtime::Simulations;
 use thalweg_scene::{
     io::{JobProgress, export::hillshade::hillshade},
     look::{Look, WaterLook},
@@ -57,7 +57,7 @@ impl History {
 }
 
 /// Draws what was asked for last.
-pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<History>) {
+pub(in crate::runtime) fn draw_wanted(simulations: Res<Simulations>, mut history: ResMut<History>) {
     let quiet = history.bypass_change_detection();
     if quiet.pictures.work.as_ref().is_some_and(|(_, work)| work.is_finished())
         && let Some((id, work)) = quiet.pictures.work.take()
@@ -81,7 +81,10 @@ pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<Histo
     };
     let last = quiet.way(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
     let Some((of, tick, states)) = last.and_then(packed) else { return };
-    let (run, looks) = (live.index(), (live.chosen().look.clone(), live.chosen().water_look.clone()));
+    let (run, looks) = (
+        simulations.selected_index(),
+        (simulations.selected().look.clone(), simulations.selected().water_look.clone()),
+    );
     let draw =
         move || Some(HistoryPicture { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
     // Without a thread there is none this time.

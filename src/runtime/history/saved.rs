@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{History, Node, NodeState, step::Change};
-use crate::runtime::Live;
+use crate::runtime::Simulations;
 use thalweg_scene::{io::project, model::state::State};
 
 /// Most ends of branches that get a state when a project is saved: packing each takes a moment.
@@ -11,8 +11,8 @@ const MOST_ENDS: usize = 32;
 
 impl History {
     /// Adds the keyframes of the present work, which was just opened.
-    pub fn begin_with(&mut self, saved: &project::Keyframes, live: &Live) {
-        let (first, work) = (self.next, live.work());
+    pub fn begin_with(&mut self, saved: &project::Keyframes, simulations: &Simulations) {
+        let (first, work) = (self.next, simulations.work());
         let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
         // Their numbers become such as no other node has had.
         let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
@@ -27,13 +27,13 @@ impl History {
         (self.here, self.work) = (saved.here.and_then(place).or(root), work);
         if self.here != root {
             // What was done by hand since the last keyframe is in none of them.
-            self.push(live, None);
+            self.push(simulations, None);
         }
     }
 
     /// Gives the ends of branches a state, so that a stroke is not lost that was taken back; the newest, if there are many. Returns how
     /// many are left out.
-    fn keep_ends(&mut self, live: &Live) -> usize {
+    fn keep_ends(&mut self, simulations: &Simulations) -> usize {
         let is_end = |node: &&Node| {
             let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
             let stroke = matches!(node.change(), Some(Change::Touched(..)));
@@ -46,7 +46,7 @@ impl History {
         let left_out = ends.len().saturating_sub(MOST_ENDS);
         ends.truncate(MOST_ENDS);
         // A copy goes there: the present stays where it is.
-        let (mut there, here, back) = (live.clone(), self.here, self.back.clone());
+        let (mut there, here, back) = (simulations.clone(), self.here, self.back.clone());
         let (taken, cost) = (self.taken, self.cost);
         for id in ends {
             if self.go_to(id, &mut there) {
@@ -61,8 +61,8 @@ impl History {
 
     /// All states of the present work, to be saved with it, and how many strokes that were taken back are not among them. Waits until
     /// all are packed.
-    pub(in crate::runtime) fn keyframes(&mut self, live: &Live) -> (project::Keyframes, usize) {
-        let left_out = self.keep_ends(live);
+    pub(in crate::runtime) fn keyframes(&mut self, simulations: &Simulations) -> (project::Keyframes, usize) {
+        let left_out = self.keep_ends(simulations);
         self.nodes.iter_mut().for_each(Node::collect);
         let packed = |node: &Node| match &node.state {
             Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bevy::log::error;
 
-use crate::runtime::{Label, Live};
+use crate::runtime::{Label, Simulations};
 use thalweg_scene::model::{
     film::{Key, Keys},
     session::Session,
@@ -50,20 +50,20 @@ impl Change {
     }
 
     /// Takes it back: sessions and keys are as they were before it. Whether it was possible.
-    pub fn back(&mut self, live: &mut Live) -> bool {
+    pub fn back(&mut self, simulations: &mut Simulations) -> bool {
         match self {
-            Self::Set(before, _) => before.put(live),
-            Self::Touched(before, after) => *after = Some(exchange(before, live)),
+            Self::Set(before, _) => before.put(simulations),
+            Self::Touched(before, after) => *after = Some(exchange(before, simulations)),
             Self::Replaced => return false,
         }
         true
     }
 
     /// Does it again: sessions and keys are as it left them. Whether it was possible.
-    pub fn forward(&self, live: &mut Live) -> bool {
+    pub fn forward(&self, simulations: &mut Simulations) -> bool {
         match self {
-            Self::Set(_, after) => after.put(live),
-            Self::Touched(_, Some(after)) => drop(exchange(after, live)),
+            Self::Set(_, after) => after.put(simulations),
+            Self::Touched(_, Some(after)) => drop(exchange(after, simulations)),
             Self::Touched(_, None) | Self::Replaced => return false,
         }
         true
@@ -90,8 +90,8 @@ pub(super) enum Setting {
 }
 
 impl Setting {
-    pub fn runs(live: &Live) -> Self {
-        Self::Runs(RunSettings::all(live))
+    pub fn runs(simulations: &Simulations) -> Self {
+        Self::Runs(RunSettings::all(simulations))
     }
 
     /// What differs between keys, before and after.
@@ -106,13 +106,13 @@ impl Setting {
         [before, after].map(|keys| Self::Keys(ticks.iter().map(|tick| (*tick, at(keys, *tick))).collect()))
     }
 
-    fn put(&self, live: &mut Live) {
+    fn put(&self, simulations: &mut Simulations) {
         match self {
             Self::Runs(settings) => {
-                live.all_mut().iter_mut().zip(settings).for_each(|(session, settings)| settings.apply(session));
+                simulations.all_mut().iter_mut().zip(settings).for_each(|(session, settings)| settings.apply(session));
             }
             Self::Keys(changed) => {
-                let keys = &mut live.views.keys;
+                let keys = &mut simulations.views.keys;
                 changed.iter().for_each(|(tick, _)| keys.remove(*tick));
                 for key in changed.iter().filter_map(|(_, key)| *key) {
                     keys.set(key);
@@ -130,13 +130,13 @@ impl Setting {
 }
 
 /// Puts patches on the layers. Returns what was there.
-fn exchange(patches: &[Patch], live: &mut Live) -> Vec<Patch> {
+fn exchange(patches: &[Patch], simulations: &mut Simulations) -> Vec<Patch> {
     let exchange = |(session, patch): (&mut Session, &Patch)| {
         let mut patch = patch.clone();
         session.simulation.exchange(&mut patch);
         patch
     };
-    live.all_mut().iter_mut().zip(patches).map(exchange).collect()
+    simulations.all_mut().iter_mut().zip(patches).map(exchange).collect()
 }
 
 /// What of a session is set, not simulated.
@@ -151,8 +151,8 @@ pub(super) struct RunSettings {
 
 impl RunSettings {
     /// Those of every session.
-    pub fn all(live: &Live) -> Vec<Self> {
-        live.all().iter().map(Self::of).collect()
+    pub fn all(simulations: &Simulations) -> Vec<Self> {
+        simulations.all().iter().map(Self::of).collect()
     }
 
     fn of(session: &Session) -> Self {

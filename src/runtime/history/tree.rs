@@ -12,7 +12,7 @@ use super::{
     History, Node, NodeState,
     step::{Change, HandStep},
 };
-use crate::runtime::{Label, Live, Revision, Transport};
+use crate::runtime::{Label, Revision, Simulations, Transport};
 use thalweg_scene::model::{session::Session, state::State};
 
 impl History {
@@ -38,11 +38,19 @@ impl History {
     }
 
     /// Adds a node after the present one, which it becomes. Returns its number.
-    pub(super) fn push(&mut self, live: &Live, step: Option<(Label, Change)>) -> u64 {
+    pub(super) fn push(&mut self, simulations: &Simulations, step: Option<(Label, Change)>) -> u64 {
         let step = step.map(|(label, change)| HandStep { label, change });
         let (id, parent, back) = (self.next, self.here, self.back.clone());
-        self.nodes.push(Node { id, parent, work: live.work(), tick: live.ticks(), step, back, state: None });
-        (self.here, self.work, self.next) = (Some(id), live.work(), id + 1);
+        self.nodes.push(Node {
+            id,
+            parent,
+            work: simulations.work(),
+            tick: simulations.ticks(),
+            step,
+            back,
+            state: None,
+        });
+        (self.here, self.work, self.next) = (Some(id), simulations.work(), id + 1);
         id
     }
 
@@ -60,9 +68,10 @@ impl History {
     }
 
     /// Whether the present is what the last node on its way says.
-    pub(super) fn is_at_node(&self, live: &Live) -> bool {
+    pub(super) fn is_at_node(&self, simulations: &Simulations) -> bool {
         let here = self.here.and_then(|id| self.node(id));
-        live.between_ticks() && here.is_some_and(|node| (node.tick, node.work) == (live.ticks(), live.work()))
+        simulations.between_ticks()
+            && here.is_some_and(|node| (node.tick, node.work) == (simulations.ticks(), simulations.work()))
     }
 
     /// Whether a node comes from its parent without ticks and without replacing everything.
@@ -107,22 +116,22 @@ impl History {
     }
 
     /// Makes all sessions what they were at a node, or as near to it as a state is kept. Whether there was any.
-    pub(super) fn go_to(&mut self, id: u64, live: &mut Live) -> bool {
+    pub(super) fn go_to(&mut self, id: u64, simulations: &mut Simulations) -> bool {
         let Some(route) = self.nearest_route(id) else { return false };
         let Some((work, states)) = self.states(route[0]) else { return false };
-        if live.work() != work {
-            self.leave_work(live);
-            *live = self.works.get(&work).unwrap_or(live).clone();
+        if simulations.work() != work {
+            self.leave_work(simulations);
+            *simulations = self.works.get(&work).unwrap_or(simulations).clone();
         }
-        for (session, state) in live.all_mut().iter_mut().zip(&*states) {
+        for (session, state) in simulations.all_mut().iter_mut().zip(&*states) {
             restore(session, state);
         }
-        live.halted = false;
+        simulations.halted = false;
         for pair in route.windows(2) {
             let forward = self.node(pair[1]).is_some_and(|node| node.parent == Some(pair[0]));
             match self.change_mut(pair[usize::from(forward)]).filter(|change| change.is_of_states()) {
-                Some(change) if forward => drop(change.forward(live)),
-                Some(change) => drop(change.back(live)),
+                Some(change) if forward => drop(change.forward(simulations)),
+                Some(change) => drop(change.back(simulations)),
                 None => {}
             }
         }
@@ -152,7 +161,7 @@ fn restore(session: &mut Session, state: &State) {
 
 /// Goes to the node that was asked for.
 pub(in crate::runtime) fn go_to_wanted(
-    mut live: ResMut<Live>,
+    mut simulations: ResMut<Simulations>,
     mut transport: ResMut<Transport>,
     mut revision: ResMut<Revision>,
     mut history: ResMut<History>,
@@ -162,13 +171,13 @@ pub(in crate::runtime) fn go_to_wanted(
     };
     transport.pause();
     // The present is kept too, so that one can come back to it.
-    let left = history.keep_present(&mut live);
-    let kind = |live: &Live| {
-        let simulation = &live.chosen().simulation;
-        (live.work(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
+    let left = history.keep_present(&mut simulations);
+    let kind = |simulations: &Simulations| {
+        let simulation = &simulations.selected().simulation;
+        (simulations.work(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
     };
-    let before = kind(&live);
-    if !history.go_to(id, &mut live) {
+    let before = kind(&simulations);
+    if !history.go_to(id, &mut simulations) {
         return;
     }
     history.changes += 1;
@@ -182,7 +191,7 @@ pub(in crate::runtime) fn go_to_wanted(
         .collect();
     let goes_back = history.way(left).any(|node| Some(node.id) == history.here);
     history.undone = if goes_back { steps.into_iter().map(|id| (id, Some(id))).collect() } else { Vec::new() };
-    if kind(&live) == before {
+    if kind(&simulations) == before {
         revision.goes_on();
     } else {
         revision.begins();

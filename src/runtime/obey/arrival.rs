@@ -9,7 +9,7 @@ use bevy::prelude::*;
 
 use super::Runtime;
 use crate::runtime::{
-    Command, EditCommand, FileCommand, History, Label, Level, Live, PresentCommand, Revision, ViewCommand,
+    Command, EditCommand, FileCommand, History, Label, Level, PresentCommand, Revision, Simulations, ViewCommand,
     amount::length,
     document::remember_file,
     jobs::{Held, Job, JobOutcome, Jobs, name},
@@ -72,10 +72,14 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
 }
 
 /// Shows the last of a range that grows. What stands there is put away until it has grown.
-pub(in crate::runtime) fn show_growth(jobs: Res<Jobs>, mut live: ResMut<Live>, mut revision: ResMut<Revision>) {
+pub(in crate::runtime) fn show_growth(
+    jobs: Res<Jobs>,
+    mut simulations: ResMut<Simulations>,
+    mut revision: ResMut<Revision>,
+) {
     let Some(Held { sheets, .. }) = &jobs.held else { return };
     let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
-    for (session, sheet) in live.all_mut().iter_mut().zip(sheets) {
+    for (session, sheet) in simulations.all_mut().iter_mut().zip(sheets) {
         let Some([bedrock, sand]) = sheet else { continue };
         let terrain = &mut session.simulation.terrain;
         (terrain.bedrock, terrain.sand) = (bedrock, sand);
@@ -88,7 +92,7 @@ impl Runtime<'_> {
     /// Puts the work back in its place.
     fn put_back(&mut self) {
         if let Some(Held { before, .. }) = self.jobs.held.take() {
-            *self.live = Arc::unwrap_or_clone(before);
+            *self.simulations = Arc::unwrap_or_clone(before);
             self.revision.goes_on();
         }
     }
@@ -97,10 +101,10 @@ impl Runtime<'_> {
         match outcome {
             JobOutcome::Sessions(label, sessions) => {
                 let new = label == Label::NewLand;
-                self.replace(label, Live::new(sessions), Keyframes::default(), true);
+                self.replace(label, Simulations::new(sessions), Keyframes::default(), true);
                 commands.write(ViewCommand::FrameAgain.into());
                 self.transport.playing = true;
-                self.ahead.begin(&self.live, &mut self.notices);
+                self.ahead.begin(&self.simulations, &mut self.notices);
                 self.stand_still_on_own_land(new);
             }
             JobOutcome::Playlist(list) => {
@@ -113,24 +117,24 @@ impl Runtime<'_> {
                     // Nobody takes anything back.
                     *self.history = History::default();
                 }
-                let mut live = Live::new(sessions);
+                let mut simulations = Simulations::new(sessions);
                 // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
                 let usual = keys.list().is_empty();
-                live.views.keys = keys;
-                self.put(Label::Opened(title), live, &Keyframes::default(), true);
-                self.presentation.is_shown(&self.live);
-                if usual && self.presentation.item(&self.live).is_none_or(|item| item.camera.is_empty()) {
+                simulations.views.keys = keys;
+                self.put(Label::Opened(title), simulations, &Keyframes::default(), true);
+                self.presentation.is_shown(&self.simulations);
+                if usual && self.presentation.item(&self.simulations).is_none_or(|item| item.camera.is_empty()) {
                     commands.write(ViewCommand::FrameAll.into());
                     if self.presentation.is_kiosk() {
                         commands.write(ViewCommand::ToggleTurntable.into());
                     }
                 }
                 self.transport.playing = true;
-                self.ahead.begin(&self.live, &mut self.notices);
+                self.ahead.begin(&self.simulations, &mut self.notices);
             }
             JobOutcome::Lesson(lesson, session) => {
                 let label = Label::Opened(lesson.head.title.clone());
-                self.replace(label, Live::new(vec![*session]), Keyframes::default(), true);
+                self.replace(label, Simulations::new(vec![*session]), Keyframes::default(), true);
                 // It stands still: the student looks at one place after the other.
                 commands.write(ViewCommand::FrameAll.into());
                 self.teach(*lesson);
@@ -141,21 +145,21 @@ impl Runtime<'_> {
                     commands.write(ViewCommand::PlaceCamera(camera).into());
                 }
                 self.transport.playing = false;
-                let mut live = Live::new(sessions);
-                live.choose(chosen);
-                live.views = views.kept;
+                let mut simulations = Simulations::new(sessions);
+                simulations.select(chosen);
+                simulations.views = views.kept;
                 let opened = !self.document.takes_over(&path);
                 let label = Label::Opened(name(&path));
                 if opened {
                     remember_file(&mut self.preferences, &path);
-                    live.file = Some(path);
+                    simulations.file = Some(path);
                 }
-                self.replace(label, live, timeline, opened);
+                self.replace(label, simulations, timeline, opened);
             }
             JobOutcome::Heights(path, options, map) => {
-                let session = on_heights(&path, options, map, self.live.chosen())?;
+                let session = on_heights(&path, options, map, self.simulations.selected())?;
                 let label = Label::Loaded(Layer::Bedrock, name(&path));
-                self.replace(label, Live::new(vec![session]), Keyframes::default(), false);
+                self.replace(label, Simulations::new(vec![session]), Keyframes::default(), false);
                 self.stand_still_on_own_land(false);
             }
             JobOutcome::Map(layer, path, map, warnings) => {
@@ -166,8 +170,8 @@ impl Runtime<'_> {
                 remember_file(&mut self.preferences, &path);
                 self.notices.tell(Level::Info, format!("Saved {}{size}", path.display()));
                 // Another work may have taken its place meanwhile.
-                if self.live.work() == work {
-                    self.live.file = Some(path);
+                if self.simulations.work() == work {
+                    self.simulations.file = Some(path);
                     self.document.is_saved(now);
                 }
                 if self.document.leaves() {
@@ -175,11 +179,11 @@ impl Runtime<'_> {
                 }
             }
             JobOutcome::Grown(sessions, mature) => {
-                self.history.replace(&mut self.live, Label::Grown, |live| {
-                    live.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
+                self.history.replace(&mut self.simulations, Label::Grown, |simulations| {
+                    simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
                 });
                 self.notices.retract(EditCommand::Undo);
-                let (low, high) = self.live.chosen().simulation.terrain.ground().min_max();
+                let (low, high) = self.simulations.selected().simulation.terrain.ground().min_max();
                 let height = length(self.preferences.settings.units, f64::from(high - low), 0);
                 let text = if mature {
                     format!("A range has grown to {height}.")
@@ -209,7 +213,7 @@ impl Runtime<'_> {
 
     /// Land of the person's own is seen as it is before anything happens to it.
     fn stand_still_on_own_land(&mut self, new: bool) {
-        if self.live.chosen().is_a_map() || new {
+        if self.simulations.selected().is_a_map() || new {
             self.transport.playing = false;
             self.transport.due = 0.0;
             self.notices.offer_play();
@@ -222,10 +226,10 @@ impl Runtime<'_> {
     }
 
     /// The present runs with another map of sand, softness, rain, water or sediment, at their start.
-    fn with_map(&self, layer: Layer, path: &Path, map: &Grid, warnings: &[String]) -> Result<Live, Error> {
+    fn with_map(&self, layer: Layer, path: &Path, map: &Grid, warnings: &[String]) -> Result<Simulations, Error> {
         // The runs as they are stay beside the new ones until undo has packed them.
-        Budget::present().ask(path, self.live.all().iter().map(Session::bytes).sum())?;
-        let mut changed = self.live.of_other_work();
+        Budget::present().ask(path, self.simulations.all().iter().map(Session::bytes).sum())?;
+        let mut changed = self.simulations.of_other_work();
         for session in changed.all_mut() {
             session.note_shape();
             session.set_map(layer, path, map.clone()).map_err(|unfit| Error::unfit(path, unfit))?;
@@ -236,9 +240,9 @@ impl Runtime<'_> {
     }
 
     /// Puts other sessions in the place of the present ones; `opened` if they are as they lie in a file.
-    fn put(&mut self, label: Label, new: Live, keyframes: &Keyframes, opened: bool) {
-        self.history.replace(&mut self.live, label, |live| *live = new);
-        self.history.begin_with(keyframes, &self.live);
+    fn put(&mut self, label: Label, new: Simulations, keyframes: &Keyframes, opened: bool) {
+        self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
+        self.history.begin_with(keyframes, &self.simulations);
         self.course.close();
         self.follows_keys.0 = false;
         if opened {
@@ -246,19 +250,19 @@ impl Runtime<'_> {
             self.overlay.show(None);
             self.overlay.arrows = false;
             self.brushes.source = None;
-            self.document.is_saved((self.history.changes(), self.live.ticks()));
+            self.document.is_saved((self.history.changes(), self.simulations.ticks()));
         }
         self.begins();
     }
 
     /// The same, and tells of it.
-    fn replace(&mut self, label: Label, new: Live, keyframes: Keyframes, opened: bool) {
-        let ticks = self.live.ticks();
+    fn replace(&mut self, label: Label, new: Simulations, keyframes: Keyframes, opened: bool) {
+        let ticks = self.simulations.ticks();
         let text = label.to_string();
         self.presentation.end();
         self.put(label, new, &keyframes, opened);
         let mut warnings: Vec<String> =
-            self.live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
+            self.simulations.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
         warnings.dedup();
         for warning in warnings {
             self.notices.tell(Level::Warning, warning);
@@ -275,7 +279,7 @@ impl Runtime<'_> {
 
 /// A session on a heightmap, with the light, colours and processes of another.
 fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
-    let origin = Origin { input: path.display().to_string(), options, ..Origin::default() };
+    let origin = Origin { input: path.to_owned(), options, ..Origin::default() };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut fresh = heightmap::session(&stem, map, origin)?;
     fresh.look = old.look.clone();

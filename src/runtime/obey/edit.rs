@@ -1,7 +1,7 @@
 //! Parameters, layers and undo.
 
 use super::Runtime;
-use crate::runtime::{EditCommand, History, Label, Level, Live, amount::volume, jobs::Task};
+use crate::runtime::{EditCommand, History, Label, Level, Simulations, amount::volume, jobs::Task};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     edit::Patch,
@@ -29,8 +29,8 @@ impl Runtime<'_> {
             EditCommand::Enable(key, on) => self.enable(key, *on),
             EditCommand::Limit(key, on) => {
                 let label = Label::Limit(self.title(key), *on);
-                self.history.set(&mut self.live, label, false, |live| {
-                    for session in live.all_mut() {
+                self.history.set(&mut self.simulations, label, false, |simulations| {
+                    for session in simulations.all_mut() {
                         if let Some(slot) = session.simulation.slot_mut(key) {
                             slot.limited = *on;
                         }
@@ -44,9 +44,9 @@ impl Runtime<'_> {
             EditCommand::InvertMask => self.change_mask(Simulation::invert_mask),
             EditCommand::ClearMask => self.change_mask(Simulation::clear_mask),
             EditCommand::SetSources(sources) => {
-                let label = Label::springs(&self.live, sources);
-                self.history.set(&mut self.live, label, true, |live| {
-                    live.all_mut().iter_mut().for_each(|session| session.set_sources(sources.clone()));
+                let label = Label::springs(&self.simulations, sources);
+                self.history.set(&mut self.simulations, label, true, |simulations| {
+                    simulations.all_mut().iter_mut().for_each(|session| session.set_sources(sources.clone()));
                 });
             }
             EditCommand::SpreadSand(thickness) => {
@@ -84,7 +84,7 @@ impl Runtime<'_> {
                     .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
             }
             EditCommand::FillRivers => {
-                let bytes = self.live.all().iter().map(Session::bytes_to_fill).sum();
+                let bytes = self.simulations.all().iter().map(Session::bytes_to_fill).sum();
                 self.hold("Rivers are being filled", bytes, |before, _| Task::FillRivers(before));
             }
             EditCommand::Undo => self.step("Undone", History::undo),
@@ -101,8 +101,13 @@ impl Runtime<'_> {
         self.change_layers(Label::RiversFilled, |simulation| {
             came += balances.next().map_or(0.0, |balance| simulation.fill_rivers(balance));
         });
-        let flows =
-            self.live.chosen().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
+        let flows = self
+            .simulations
+            .selected()
+            .simulation
+            .slots
+            .iter()
+            .any(|slot| slot.enabled && slot.process.info().moves_water);
         let still = if flows { "" } else { " Switch Water on to let it flow." };
         let still =
             if has_converged { still.to_owned() } else { format!(" The steady state has not converged yet.{still}") };
@@ -118,25 +123,27 @@ impl Runtime<'_> {
     /// Sets a parameter; one in which runs side by side differ by design, in the chosen one alone.
     pub(super) fn set(&mut self, group: &str, name: &'static str, value: &Value) {
         self.notices.retract(EditCommand::Undo);
-        let chosen = self.differs(group, name).then_some(self.live.index());
-        let label = Label::parameter(&self.live, group, name, value);
-        self.history.set(&mut self.live, label, true, |live| write_parameter(live, chosen, group, name, value));
+        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
+        let label = Label::parameter(&self.simulations, group, name, value);
+        self.history.set(&mut self.simulations, label, true, |simulations| {
+            write_parameter(simulations, chosen, group, name, value)
+        });
     }
 
     /// Sets a parameter of the terrain in the same way; all runs begin again together.
     fn set_terrain(&mut self, name: &'static str, value: &Value) {
-        let (group, ticks) = ("terrain", self.live.ticks());
+        let (group, ticks) = ("terrain", self.simulations.ticks());
         self.notices.retract(EditCommand::Undo);
         let wanted = self.bytes(|session| session.write(group, name, value));
         if !self.has_room(wanted) {
             return;
         }
-        let chosen = self.differs(group, name).then_some(self.live.index());
-        let label = Label::parameter(&self.live, group, name, value);
-        self.history.replace(&mut self.live, label, |live| {
-            live.all_mut().iter_mut().for_each(Session::note_shape);
-            write_parameter(live, chosen, group, name, value);
-            live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
+        let label = Label::parameter(&self.simulations, group, name, value);
+        self.history.replace(&mut self.simulations, label, |simulations| {
+            simulations.all_mut().iter_mut().for_each(Session::note_shape);
+            write_parameter(simulations, chosen, group, name, value);
+            simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
         });
         if ticks > 0 {
             self.offer_undo(format!("Another terrain. The {ticks} ticks before are kept."));
@@ -147,13 +154,13 @@ impl Runtime<'_> {
     /// Whether runs side by side differ in a parameter by design.
     fn differs(&self, group: &str, name: &str) -> bool {
         let path = format!("{group}.{name}");
-        let mut tiles = self.live.all().iter().filter_map(|session| session.tile.as_ref());
+        let mut tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.any(|tile| tile.set.contains_key(&path))
     }
 
     /// What a process is called.
     fn title(&self, key: &'static str) -> &'static str {
-        let slots = &self.live.chosen().simulation.slots;
+        let slots = &self.simulations.selected().simulation.slots;
         slots.iter().find(|slot| slot.key() == key).map_or(key, |slot| slot.process.info().title)
     }
 
@@ -164,7 +171,7 @@ impl Runtime<'_> {
         if !self.has_room(with.saturating_sub(without)) {
             return;
         }
-        let slots = &self.live.chosen().simulation.slots;
+        let slots = &self.simulations.selected().simulation.slots;
         let info = slots.iter().find(|slot| slot.key() == key).map(|slot| slot.process.info());
         let replaced: Vec<_> = slots
             .iter()
@@ -173,8 +180,8 @@ impl Runtime<'_> {
             .collect();
         let label = Label::Switch(self.title(key), on);
         let mut tuned = false;
-        self.history.set(&mut self.live, label, false, |live| {
-            for session in live.all_mut() {
+        self.history.set(&mut self.simulations, label, false, |simulations| {
+            for session in simulations.all_mut() {
                 replaced.iter().for_each(|other| switch(session, other.key, false));
                 switch(session, key, on);
                 let range = session.range.clone();
@@ -193,18 +200,22 @@ impl Runtime<'_> {
 
     /// Changes the mask of every session as one stroke.
     fn change_mask(&mut self, change: impl Fn(&mut Simulation, &mut Patch)) {
-        self.live.finish_tick();
-        self.history.begin_stroke(&self.live, Label::Mask);
+        self.simulations.finish_tick();
+        self.history.begin_stroke(&self.simulations, Label::Mask);
         let patches = self.history.stroke().into_iter().flatten();
-        self.live.all_mut().iter_mut().zip(patches).for_each(|(session, patch)| change(&mut session.simulation, patch));
+        self.simulations
+            .all_mut()
+            .iter_mut()
+            .zip(patches)
+            .for_each(|(session, patch)| change(&mut session.simulation, patch));
         self.history.end_stroke();
         self.revision.goes_on();
     }
 
     /// Changes the layers of every session.
     fn change_layers(&mut self, label: Label, mut change: impl FnMut(&mut Simulation)) {
-        self.history.replace(&mut self.live, label, |live| {
-            for session in live.all_mut() {
+        self.history.replace(&mut self.simulations, label, |simulations| {
+            for session in simulations.all_mut() {
                 change(&mut session.simulation);
                 session.origin.edited = true;
             }
@@ -213,15 +224,15 @@ impl Runtime<'_> {
     }
 
     /// Takes a step back, or does it again.
-    fn step(&mut self, word: &str, step: fn(&mut History, &mut Live) -> Option<(Label, bool)>) {
-        let ticks = self.live.ticks();
+    fn step(&mut self, word: &str, step: fn(&mut History, &mut Simulations) -> Option<(Label, bool)>) {
+        let ticks = self.simulations.ticks();
         // Strokes are between ticks, and so is taking them back.
-        self.live.finish_tick();
-        let Some((label, replaced)) = step(&mut self.history, &mut self.live) else {
+        self.simulations.finish_tick();
+        let Some((label, replaced)) = step(&mut self.history, &mut self.simulations) else {
             self.notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()));
             return;
         };
-        let tick = self.live.ticks();
+        let tick = self.simulations.ticks();
         let then = if tick == ticks { String::new() } else { format!(" The terrain is as it was at tick {tick}.") };
         self.notices.tell(Level::Info, format!("{word}: {label}.{then}"));
         self.revision.goes_on();
@@ -233,8 +244,8 @@ impl Runtime<'_> {
 }
 
 /// Writes a parameter of the chosen session, or of all.
-fn write_parameter(live: &mut Live, chosen: Option<usize>, group: &str, name: &str, value: &Value) {
-    for (index, session) in live.all_mut().iter_mut().enumerate() {
+fn write_parameter(simulations: &mut Simulations, chosen: Option<usize>, group: &str, name: &str, value: &Value) {
+    for (index, session) in simulations.all_mut().iter_mut().enumerate() {
         if chosen.is_none_or(|chosen| index == chosen) {
             session.write(group, name, value);
         }

@@ -20,21 +20,21 @@ impl Runtime<'_> {
             FileCommand::Open(input, options) => self.start(Task::Open(input.clone(), options.clone())),
             FileCommand::New(land) => self.start(Task::New(land.clone())),
             FileCommand::Load(layer, path, options) => {
-                let terrain = &self.live.chosen().simulation.terrain;
+                let terrain = &self.simulations.selected().simulation.terrain;
                 let size = (terrain.width(), terrain.height());
                 self.start(Task::Load(*layer, path.clone(), options.clone(), size));
             }
             FileCommand::LoadStamp(path) => self.start(Task::Stamp(path.clone())),
             FileCommand::SaveMap(map, path) => {
-                self.start(Task::SaveMap(map, path.clone(), Box::new(self.live.chosen().clone())));
+                self.start(Task::SaveMap(map, path.clone(), Box::new(self.simulations.selected().clone())));
             }
             FileCommand::SaveScene(path) => {
-                self.start(Task::SaveScene(path.clone(), Box::new(self.live.chosen().clone())));
+                self.start(Task::SaveScene(path.clone(), Box::new(self.simulations.selected().clone())));
             }
             FileCommand::SaveProject(path) => self.save_project(path.clone()),
             // A few lines of text: no need for a thread.
             FileCommand::SavePreset(group, path) => {
-                let saved = Preset::of(self.live.chosen(), *group).save(path);
+                let saved = Preset::of(self.simulations.selected(), *group).save(path);
                 self.tell(saved, format!("Saved {}.", path.display()));
             }
             FileCommand::LoadPreset(path) => {
@@ -48,7 +48,7 @@ impl Runtime<'_> {
                 }
             }
             FileCommand::Export(folder, before, exports, settings) => {
-                let session = Box::new(self.live.chosen().clone());
+                let session = Box::new(self.simulations.selected().clone());
                 self.start(Task::Export(folder.clone(), before.clone(), exports.clone(), *settings, session));
             }
             FileCommand::OpenReference(at) => {
@@ -103,9 +103,9 @@ impl Runtime<'_> {
 
     fn save_project(&mut self, path: PathBuf) {
         self.history.end_stroke();
-        let mut project = project(&self.live, *self.eye);
+        let mut project = project(&self.simulations, *self.eye);
         if self.preferences.settings.save_timeline {
-            let (timeline, left_out) = self.history.keyframes(&self.live);
+            let (timeline, left_out) = self.history.keyframes(&self.simulations);
             project.timeline = timeline;
             if left_out > 0 {
                 let text = match left_out {
@@ -115,17 +115,19 @@ impl Runtime<'_> {
                 self.notices.tell(Level::Warning, text);
             }
         }
-        let now = (self.history.changes(), self.live.ticks());
-        self.start(Task::SaveProject(path, project, now, self.live.work()));
+        let now = (self.history.changes(), self.simulations.ticks());
+        self.start(Task::SaveProject(path, project, now, self.simulations.work()));
     }
 
     /// Sets the parameters that a preset holds, but for those in which runs side by side differ by design.
     fn set_preset(&mut self, mut preset: Preset, path: &Path) -> Result<(), Error> {
-        let tiles = self.live.all().iter().filter_map(|session| session.tile.as_ref());
+        let tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
-        let mut changed = self.live.all().to_vec();
+        let mut changed = self.simulations.all().to_vec();
         changed.iter_mut().try_for_each(|session| preset.apply(session, path))?;
-        self.history.replace(&mut self.live, Label::Preset, |live| live.all_mut().clone_from_slice(&changed));
+        self.history.replace(&mut self.simulations, Label::Preset, |simulations| {
+            simulations.all_mut().clone_from_slice(&changed)
+        });
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use thalweg_scene::model::film::{Ease, Key, Keys};
 impl Runtime<'_> {
     pub(super) fn key(&mut self, command: &KeyCommand) {
         const ROUND: &str = "Keys are used while the camera goes round the land. Press Esc to stop walking or flying.";
-        let (tick, orbits) = (self.live.ticks(), *self.gait == Gait::Orbit);
-        let mut keys = self.live.views.keys.clone();
+        let (tick, orbits) = (self.simulations.ticks(), *self.gait == Gait::Orbit);
+        let mut keys = self.simulations.views.keys.clone();
         let label = match *command {
             KeyCommand::Set => {
                 let Some(pose) = self.eye.pose.filter(|_| orbits && !self.presentation.is_on()) else {
@@ -57,14 +57,14 @@ impl Runtime<'_> {
                 return;
             }
         };
-        if keys != self.live.views.keys {
-            self.history.set_keys(&mut self.live, label, keys);
+        if keys != self.simulations.views.keys {
+            self.history.set_keys(&mut self.simulations, label, keys);
         }
         self.rest_without_keys();
     }
 
     /// The camera follows keys as long as there are some.
     pub(super) fn rest_without_keys(&mut self) {
-        self.follows_keys.0 &= !self.live.views.keys.list().is_empty();
+        self.follows_keys.0 &= !self.simulations.views.keys.list().is_empty();
     }
 }

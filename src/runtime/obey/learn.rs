@@ -105,19 +105,19 @@ impl Runtime<'_> {
 
     /// Begins two runs that differ in one parameter.
     fn ask_riddle(&mut self) {
-        self.live.finish_tick();
+        self.simulations.finish_tick();
         // It is tried out on a copy.
-        if !self.has_room(self.live.chosen().bytes()) {
+        if !self.has_room(self.simulations.selected().bytes()) {
             return;
         }
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        let Some((riddle, tiles)) = self.riddles.think(self.live.chosen(), clock) else {
+        let Some((riddle, tiles)) = self.riddles.think(self.simulations.selected(), clock) else {
             let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
             self.notices.tell(Level::Info, text);
             return;
         };
         if self.side_by_side(&tiles) {
-            self.riddles.ask(riddle, self.live.work());
+            self.riddles.ask(riddle, self.simulations.work());
         }
     }
 
@@ -132,13 +132,13 @@ impl Runtime<'_> {
         // Those of the lesson before mean nothing here.
         self.probes.clear();
         let attempt = self.course.progress.attempt(lesson);
-        self.course.open(attempt, self.live.work());
+        self.course.open(attempt, self.simulations.work());
     }
 
     /// Opens the lesson from its start; answers stay.
     fn reopen(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
-        let path = attempt.lesson.path.display().to_string();
+        let path = attempt.lesson.path.clone();
         self.jobs.start(&mut self.notices, jobs::Task::Open(path, Options::default()));
     }
 
@@ -186,11 +186,11 @@ impl Runtime<'_> {
         let Some(attempt) = &mut self.course.attempt else { return };
         let task = attempt.now().task.clone();
         let Some(task @ Task::Measure { key, .. }) = &task else { return };
-        if !self.live.between_ticks() {
-            self.live.finish_tick();
+        if !self.simulations.between_ticks() {
+            self.simulations.finish_tick();
             self.revision.goes_on();
         }
-        match task.measure(self.live.chosen(), &attempt.answers) {
+        match task.measure(self.simulations.selected(), &attempt.answers) {
             Some(found) => {
                 attempt.answers.insert(key.clone(), Answer::Measured { read, found });
             }
@@ -206,15 +206,15 @@ impl Runtime<'_> {
         let Some(attempt) = &self.course.attempt else { return };
         let task = attempt.now().task.clone();
         let Some(task @ Task::Run { ticks, speed, set, enable, restart, seen_from }) = &task else { return };
-        if !self.course.is_of(&self.live) {
+        if !self.course.is_of(&self.simulations) {
             return self.reopen();
         }
         if *restart || !set.is_empty() || enable.is_some() {
-            self.live.finish_tick();
+            self.simulations.finish_tick();
             self.notices.retract(EditCommand::Undo);
             let (mut wrong, label) = (None, if *restart { Label::Restart } else { Label::Lesson });
-            self.history.replace(&mut self.live, label, |live| {
-                for session in live.all_mut() {
+            self.history.replace(&mut self.simulations, label, |simulations| {
+                for session in simulations.all_mut() {
                     session.note_shape();
                     wrong = task.prepare(session).err();
                 }
@@ -230,8 +230,8 @@ impl Runtime<'_> {
             }
         }
         self.course.seen_from = *seen_from;
-        let until = self.live.ticks() + ticks;
-        self.course.runs_until(until, &self.live, *self.revision);
+        let until = self.simulations.ticks() + ticks;
+        self.course.runs_until(until, &self.simulations, *self.revision);
         self.transport.pause();
         (self.transport.playing, self.transport.speed) = (*ticks > 0, *speed);
     }
@@ -241,7 +241,7 @@ impl Runtime<'_> {
             self.notices.tell(Level::Info, NO_LESSON);
             return;
         };
-        let saved = lesson::copy(&attempt.lesson.path.to_string_lossy(), to);
+        let saved = lesson::copy(&attempt.lesson.path, to);
         self.tell(saved, format!("Saved {}.", to.display()));
     }
 
@@ -256,7 +256,8 @@ impl Runtime<'_> {
 
     /// The run as it is now.
     fn charts(&self) -> Vec<Chart> {
-        let (units, found) = (self.preferences.settings.units, Statistics::of(&self.live.chosen().simulation.terrain));
+        let (units, found) =
+            (self.preferences.settings.units, Statistics::of(&self.simulations.selected().simulation.terrain));
         let mut shown = vec![charts::volume(&self.record, units), charts::hypsometry(&found, units)];
         shown.extend(charts::discharge(&self.record, units));
         if !self.record.dunes.is_empty() {

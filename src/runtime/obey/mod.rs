@@ -13,14 +13,14 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     Ahead, Brushes, Checkup, Command, Course, Document, Draft, EditCommand, Eye, Followed, FollowsKeys, Gait, History,
-    Jobs, Level, Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section,
-    Shown, Transport, Workspace,
+    Jobs, Level, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section,
+    Shown, Simulations, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
 #[derive(SystemParam)]
 pub(super) struct Runtime<'w> {
-    pub live: ResMut<'w, Live>,
+    pub simulations: ResMut<'w, Simulations>,
     pub transport: ResMut<'w, Transport>,
     pub ahead: ResMut<'w, Ahead>,
     pub revision: ResMut<'w, Revision>,

@@ -7,7 +7,7 @@ use std::{
 
 use super::Runtime;
 use crate::runtime::{
-    EditCommand, Label, Level, Live, RunCommand, SPEEDS,
+    EditCommand, Label, Level, RunCommand, SPEEDS, Simulations,
     jobs::{Held, Sheets, Task},
 };
 use thalweg_scene::{
@@ -22,7 +22,7 @@ impl Runtime<'_> {
                 self.transport.playing = !self.transport.playing;
                 self.transport.due = 0.0;
                 let idle = |session: &Session| session.simulation.slots.iter().all(|slot| !slot.enabled);
-                if self.transport.playing && self.live.all().iter().all(idle) {
+                if self.transport.playing && self.simulations.all().iter().all(idle) {
                     let text = "No process is enabled, so nothing will change. Enable one in its panel on the right.";
                     self.notices.tell(Level::Info, text);
                 }
@@ -50,12 +50,12 @@ impl Runtime<'_> {
                 seed
             }),
             RunCommand::NewSeed => {
-                let count = self.live.all().len() as u64;
+                let count = self.simulations.all().len() as u64;
                 self.start_again(Label::NewSeed, |_, seed| seed.wrapping_add(count));
             }
             RunCommand::SetSeed(seed) => {
                 // Runs side by side keep the distance of their seeds.
-                let chosen = self.live.chosen().simulation.seed();
+                let chosen = self.simulations.selected().simulation.seed();
                 self.start_again(Label::Seed, |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
             }
             RunCommand::SetSize(side) => self.start_again(Label::Size, |session, seed| {
@@ -67,10 +67,10 @@ impl Runtime<'_> {
                 self.side_by_side(tiles);
             }
             RunCommand::Choose(index) => {
-                if *index > 0 && self.riddles.keeps_secret(&self.live) {
+                if *index > 0 && self.riddles.keeps_secret(&self.simulations) {
                     self.notices.tell(Level::Info, "The numbers of run B are hidden until you have answered.");
                 } else {
-                    self.live.choose(*index);
+                    self.simulations.select(*index);
                 }
             }
             RunCommand::GoTo(keyframe) => self.history.wanted = Some(*keyframe),
@@ -79,7 +79,7 @@ impl Runtime<'_> {
 
     /// Starts all sessions again, each with the seed that `change` makes of its old one.
     fn start_again(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64) {
-        let ticks = self.live.ticks();
+        let ticks = self.simulations.ticks();
         self.notices.retract(EditCommand::Undo);
         let wanted = self.bytes(|session| {
             change(session, session.simulation.seed());
@@ -87,8 +87,8 @@ impl Runtime<'_> {
         if !self.has_room(wanted) {
             return;
         }
-        self.history.replace(&mut self.live, label, |live| {
-            for session in live.all_mut() {
+        self.history.replace(&mut self.simulations, label, |simulations| {
+            for session in simulations.all_mut() {
                 session.note_shape();
                 let seed = change(session, session.simulation.seed());
                 session.restart(seed);
@@ -104,7 +104,7 @@ impl Runtime<'_> {
     /// they began.
     pub(super) fn side_by_side(&mut self, tiles: &[Tile]) -> bool {
         self.notices.retract(EditCommand::Undo);
-        let (chosen, ticks) = (self.live.chosen(), self.live.ticks());
+        let (chosen, ticks) = (self.simulations.selected(), self.simulations.ticks());
         let mut bytes = 0;
         for tile in tiles {
             let mut outline = chosen.outline();
@@ -119,12 +119,12 @@ impl Runtime<'_> {
             return false;
         }
         let label = Label::SideBySide(tiles.len().max(1));
-        self.history.replace(&mut self.live, label, |live| {
-            let mut chosen = live.sessions.swap_remove(live.chosen);
+        self.history.replace(&mut self.simulations, label, |simulations| {
+            let mut chosen = simulations.sessions.swap_remove(simulations.selected);
             chosen.tile = None;
             chosen.note_shape();
             // With other runs it is another work.
-            (live.chosen, live.work) = (0, Live::next_work());
+            (simulations.selected, simulations.work) = (0, Simulations::next_work());
             let begin = |tile: &Tile| {
                 let mut session = chosen.clone();
                 session.tile = Some(tile.clone());
@@ -133,7 +133,7 @@ impl Runtime<'_> {
                 session.restart(session.simulation.seed());
                 session
             };
-            live.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
+            simulations.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
         });
         if ticks > 0 && !tiles.is_empty() {
             self.offer_undo(format!("Started again, side by side. Undo brings back the run with its {ticks} ticks."));
@@ -147,11 +147,11 @@ impl Runtime<'_> {
 
     /// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.
     fn grow(&mut self) {
-        let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
-        let wanted: u64 = self.live.all().iter().map(Session::bytes_to_grow).sum();
+        let kept: u64 = self.simulations.all().iter().map(Session::bytes_of_layers).sum();
+        let wanted: u64 = self.simulations.all().iter().map(Session::bytes_to_grow).sum();
         if self.hold("A range is growing", kept + wanted, Task::Grow) {
             // What grows is shown without the tracks and numbers of what was.
-            for session in self.live.all_mut() {
+            for session in self.simulations.all_mut() {
                 let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
                 session.simulation.restart(terrain, seed);
             }
@@ -164,7 +164,7 @@ impl Runtime<'_> {
         &mut self,
         doing: &'static str,
         bytes: u64,
-        task: impl FnOnce(Arc<Live>, Sheets) -> Task,
+        task: impl FnOnce(Arc<Simulations>, Sheets) -> Task,
     ) -> bool {
         if self.jobs.count() > 0 {
             self.notices.tell(Level::Info, "Other work goes on: try again when it is done.");
@@ -174,9 +174,9 @@ impl Runtime<'_> {
             return false;
         }
         self.history.end_stroke();
-        self.live.finish_tick();
-        self.live.all_mut().iter_mut().for_each(Session::note_shape);
-        let before = Arc::new(self.live.clone());
+        self.simulations.finish_tick();
+        self.simulations.all_mut().iter_mut().for_each(Session::note_shape);
+        let before = Arc::new(self.simulations.clone());
         let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
         self.jobs.start(&mut self.notices, task(Arc::clone(&before), Arc::clone(&sheets)));
         // Without a thread nothing was begun.
@@ -187,7 +187,7 @@ impl Runtime<'_> {
 
     /// Memory that all sessions would take if each was changed in this way, in bytes.
     pub(super) fn bytes(&self, change: impl Fn(&mut Session)) -> u64 {
-        let changed = self.live.all().iter().map(|session| {
+        let changed = self.simulations.all().iter().map(|session| {
             let mut outline = session.outline();
             change(&mut outline);
             outline.bytes() + outline.bytes_of_maps(session.maps.len())
@@ -197,8 +197,8 @@ impl Runtime<'_> {
 
     /// Whether there is memory for so many bytes and for the present layers, which undo keeps; if not, the person is told.
     pub(super) fn has_room(&mut self, bytes: u64) -> bool {
-        let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
-        let asked = Budget::present().ask(Path::new(&self.live.chosen().title), kept + bytes);
+        let kept: u64 = self.simulations.all().iter().map(Session::bytes_of_layers).sum();
+        let asked = Budget::present().ask(Path::new(&self.simulations.selected().title), kept + bytes);
         asked.map_err(|error| self.notices.tell(Level::Error, format!("{error}."))).is_ok()
     }
 }

@@ -7,7 +7,7 @@ use thalweg_sim::params::Value;
 impl Runtime<'_> {
     pub(super) fn show(&mut self, command: &ShowCommand) {
         match command {
-            ShowCommand::Compare(Comparison::Runs(_)) | ShowCommand::Flicker if self.live.all().len() < 2 => {
+            ShowCommand::Compare(Comparison::Runs(_)) | ShowCommand::Flicker if self.simulations.all().len() < 2 => {
                 let text = "There is one run. To compare it with others, choose Runs side by side in the menu Run.";
                 self.notices.tell(Level::Info, text);
             }
@@ -31,7 +31,7 @@ impl Runtime<'_> {
             ShowCommand::CutAway => self.section.opens = !self.section.opens,
             ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
             ShowCommand::ToggleWater => {
-                let shown = Value::Switch(!self.live.chosen().water_look.shown);
+                let shown = Value::Switch(!self.simulations.selected().water_look.shown);
                 self.set("water-look", "shown", &shown);
             }
             ShowCommand::KeepView(number) => self.keep_view(*number),
@@ -62,7 +62,7 @@ impl Runtime<'_> {
             return;
         }
         let (Some(place), Some(camera)) =
-            (number.checked_sub(1).and_then(|index| self.live.views.numbered.get_mut(index)), self.eye.camera)
+            (number.checked_sub(1).and_then(|index| self.simulations.views.numbered.get_mut(index)), self.eye.camera)
         else {
             return;
         };
@@ -77,16 +77,16 @@ impl Runtime<'_> {
     /// Lets a particle run from a place on a copy of the land.
     fn release(&mut self, place: [f32; 2]) {
         self.transport.pause();
-        if !self.live.between_ticks() {
-            self.live.finish_tick();
+        if !self.simulations.between_ticks() {
+            self.simulations.finish_tick();
             self.revision.goes_on();
         }
         // It runs on a copy.
-        if !self.has_room(self.live.chosen().bytes()) {
+        if !self.has_room(self.simulations.selected().bytes()) {
             return;
         }
-        let of = (self.revision.start, self.live.index());
-        let simulation = &self.live.chosen().simulation;
+        let of = (self.revision.start, self.simulations.selected_index());
+        let simulation = &self.simulations.selected().simulation;
         let has_particles =
             simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
         self.followed.way = Way::of(simulation, place, of);

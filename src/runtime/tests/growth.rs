@@ -4,7 +4,7 @@ use super::*;
 use thalweg_sim::{core::terrain::Terrain, edit::Tool, hydrology::breach::Limits, measure::Measures};
 
 fn terrain(app: &App) -> Terrain {
-    app.world().resource::<Live>().chosen().simulation.terrain.clone()
+    app.world().resource::<Simulations>().selected().simulation.terrain.clone()
 }
 
 fn holds(app: &App) -> bool {
@@ -38,7 +38,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     app.update();
     assert!(holds(&app));
     // What stands there is no work: nothing can be done to it.
-    let water_shown = app.world().resource::<Live>().chosen().water_look.shown;
+    let water_shown = app.world().resource::<Simulations>().selected().water_look.shown;
     let asked: [Command; 6] = [
         EditCommand::SpreadSand(9.0).into(),
         EditCommand::Undo.into(),
@@ -56,9 +56,9 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     assert!(wait(&mut app), "no level was shown");
     update_until_quiet(&mut app);
     let grown = terrain(&app);
-    let live = app.world().resource::<Live>();
-    assert!(live.ticks() == 0 && grown != before);
-    assert_eq!((live.chosen().water_look.shown, live.chosen().simulation.ticks()), (water_shown, 0));
+    let simulations = app.world().resource::<Simulations>();
+    assert!(simulations.ticks() == 0 && grown != before);
+    assert_eq!((simulations.selected().water_look.shown, simulations.selected().simulation.ticks()), (water_shown, 0));
     assert_eq!(app.world().resource::<Brushes>().of(Tool::Raise).radius, 33.0);
     send(&mut app, RunCommand::Restart);
     app.update();
@@ -70,7 +70,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
         app.update();
     }
     assert!(terrain(&app) == before, "undo has not brought back what was");
-    assert_eq!(app.world().resource::<Live>().ticks(), 2);
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
 #[test]
 fn play_says_so_where_no_process_is_enabled() {
     let mut app = app();
-    let enabled = app.world().resource::<Live>().chosen().simulation.slots.iter().filter(|slot| slot.enabled);
+    let enabled = app.world().resource::<Simulations>().selected().simulation.slots.iter().filter(|slot| slot.enabled);
     let keys: Vec<&'static str> = enabled.map(|slot| slot.process.info().key).collect();
     assert!(!keys.is_empty());
     let says = |app: &mut App| {
@@ -119,8 +119,8 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     let side = 64;
     for y in 24..40 {
         for x in 24..40 {
-            let mut live = app.world_mut().resource_mut::<Live>();
-            live.all_mut()[0].simulation.terrain.bedrock[y * side + x] = 1.0;
+            let mut simulations = app.world_mut().resource_mut::<Simulations>();
+            simulations.all_mut()[0].simulation.terrain.bedrock[y * side + x] = 1.0;
         }
     }
     let before = terrain(&app);
@@ -128,7 +128,7 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     send(&mut app, EditCommand::FillLakes);
     app.update();
     let water = terrain(&app).water_volume();
-    let ledger = &app.world().resource::<Live>().chosen().simulation.ledger.water;
+    let ledger = &app.world().resource::<Simulations>().selected().simulation.ledger.water;
     assert!(water > 0.0 && ledger.residual(water).abs() < 1e-6 * water);
     send(&mut app, EditCommand::Undo);
     send(&mut app, EditCommand::FillRivers);

@@ -7,7 +7,7 @@ use thalweg_scene::model::origin::Tile;
 use thalweg_sim::core::quantity::Quantity;
 
 fn only(app: &mut App, key: &str) {
-    for slot in &mut app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.slots {
+    for slot in &mut app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.slots {
         slot.enabled = slot.key() == key;
     }
 }
@@ -20,7 +20,7 @@ fn told(app: &App) -> Vec<String> {
 fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
     let mut app = app();
     only(&mut app, "water");
-    let stages = app.world().resource::<Live>().chosen().simulation.slots[2].process.info().stages.len();
+    let stages = app.world().resource::<Simulations>().selected().simulation.slots[2].process.info().stages.len();
     // Two frames for each stage.
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(50)));
     app.update();
@@ -29,17 +29,21 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
     let mut shown = Vec::new();
     for _ in 0..2 * (stages + 2) {
         app.update();
-        shown.push(app.world().resource::<Live>().next_stage());
+        shown.push(app.world().resource::<Simulations>().next_stage());
     }
     shown.dedup();
     assert!(shown.len() >= stages, "{shown:?} of {stages} stages");
-    assert!(app.world().resource::<Live>().ticks() <= 1, "a stage was not waited for");
+    assert!(app.world().resource::<Simulations>().ticks() <= 1, "a stage was not waited for");
     // Without it ticks follow each other again.
     send(&mut app, RunCommand::SlowMotion(None));
     for _ in 0..40 {
         app.update();
     }
-    assert!(app.world().resource::<Live>().ticks() > 10, "{} ticks", app.world().resource::<Live>().ticks());
+    assert!(
+        app.world().resource::<Simulations>().ticks() > 10,
+        "{} ticks",
+        app.world().resource::<Simulations>().ticks()
+    );
 }
 
 #[test]
@@ -48,10 +52,10 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     only(&mut app, "droplets");
     send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
-    let before = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, ShowCommand::Release([0.4, 0.55]));
     app.update();
-    assert!(app.world().resource::<Live>().chosen().simulation.terrain == before, "the land was changed");
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the land was changed");
     let way = app.world().resource::<Followed>().way.clone().expect("it runs from there");
     let last = way.moments.len() - 1;
     assert!(last > 5, "{last} steps");
@@ -90,16 +94,16 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     send(&mut app, RunCommand::SideBySide(vec![tile("100"), tile("900")]));
     send(&mut app, ShowCommand::Overlay(Some(Quantity::Difference)));
     app.update();
-    let live = app.world().resource::<Live>();
-    assert_eq!(live.all().len(), 2);
+    let simulations = app.world().resource::<Simulations>();
+    assert_eq!(simulations.all().len(), 2);
     let per_tick = |app: &App, run: usize| {
-        let session = &app.world().resource::<Live>().all()[run];
+        let session = &app.world().resource::<Simulations>().all()[run];
         thalweg_sim::params::get(&session.groups(), "droplets.per_tick").map(|parameter| parameter.value.to_string())
     };
     assert_eq!([per_tick(&app, 0), per_tick(&app, 1)], ["100", "900"].map(|text| Ok(text.to_owned())));
-    let live = app.world().resource::<Live>();
-    assert!(live.all()[0].simulation.terrain.start == live.all()[1].simulation.terrain.start);
-    assert_eq!(live.all()[0].simulation.seed(), live.all()[1].simulation.seed());
+    let simulations = app.world().resource::<Simulations>();
+    assert!(simulations.all()[0].simulation.terrain.start == simulations.all()[1].simulation.terrain.start);
+    assert_eq!(simulations.all()[0].simulation.seed(), simulations.all()[1].simulation.seed());
     send(&mut app, RunCommand::Step(8));
     update_until_quiet(&mut app);
     let overlay = app.world().resource::<Overlay>();
@@ -113,15 +117,15 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     app.update();
     assert_eq!([per_tick(&app, 0), per_tick(&app, 1)], ["100", "50"].map(|text| Ok(text.to_owned())));
     // The chosen one goes on alone, from where it is.
-    let ticks = app.world().resource::<Live>().ticks();
+    let ticks = app.world().resource::<Simulations>().ticks();
     send(&mut app, RunCommand::SideBySide(Vec::new()));
     send(&mut app, RunCommand::TogglePlay);
     app.update();
-    let live = app.world().resource::<Live>();
-    assert!(live.all().len() == 1 && live.ticks() >= ticks && live.chosen().tile.is_none());
+    let simulations = app.world().resource::<Simulations>();
+    assert!(simulations.all().len() == 1 && simulations.ticks() >= ticks && simulations.selected().tile.is_none());
     send(&mut app, EditCommand::Undo);
     app.update();
-    assert_eq!(app.world().resource::<Live>().all().len(), 2, "undo brings the others back");
+    assert_eq!(app.world().resource::<Simulations>().all().len(), 2, "undo brings the others back");
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn what_cannot_be_varied_changes_nothing_and_is_told() {
         let set = [(path.to_owned(), value.to_owned())].into_iter().collect();
         send(&mut app, RunCommand::SideBySide(vec![tile("100"), Tile { set, ..Tile::default() }]));
         app.update();
-        assert_eq!(app.world().resource::<Live>().all().len(), 1);
+        assert_eq!(app.world().resource::<Simulations>().all().len(), 1);
         assert!(told(&app).iter().any(|text| text.contains(word)), "{:?}", told(&app));
     }
 }

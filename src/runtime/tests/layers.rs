@@ -18,9 +18,9 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     let key = layer.key();
     let mut app = app();
     let map = Grid::from_fn(64, 64, |x, y| ((x * 7 + y) % 64) as f32 / 64.0);
-    let held = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.layer(layer).cloned();
+    let held = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.layer(layer).cloned();
     let put = |app: &mut App, grid: Option<Grid>| {
-        app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.terrain.set_layer(layer, grid);
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.terrain.set_layer(layer, grid);
     };
     put(&mut app, Some(map.clone()));
 
@@ -39,7 +39,7 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     // A project, and an export.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
-    let sessions = app.world().resource::<Live>().all().to_vec();
+    let sessions = app.world().resource::<Simulations>().all().to_vec();
     let export = Export::new(key, "r32").expect("it is a map");
     let subject = Subject::new(&sessions[0], Dimensions::default(), &[export]).expect("it is small");
     let exported = folder.path().join("map.r32");

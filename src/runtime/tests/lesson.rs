@@ -12,7 +12,7 @@ fn attempt(app: &App) -> Attempt {
 
 fn opened(name: &str) -> App {
     let mut app = app();
-    send(&mut app, FileCommand::Open(path_of(name).display().to_string(), Options::default()));
+    send(&mut app, FileCommand::Open(path_of(name), Options::default()));
     while app.world().resource::<Course>().attempt.is_none() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
@@ -48,7 +48,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
                 app.world_mut().resource_mut::<Transport>().speed = 16.0;
                 app.update();
                 until = app.world().resource::<Course>().runs_to();
-                assert!(app.world().resource::<Live>().ticks() <= end, "it stops by itself");
+                assert!(app.world().resource::<Simulations>().ticks() <= end, "it stops by itself");
             }
             assert!(attempt(&app).done(step), "{}", now.now().title);
             if let Task::Measure { key, expect, .. } = task {
@@ -74,7 +74,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     assert!(page.contains("Ada · Thalweg") && page.contains("Measured by the program") && page.contains("<svg"));
     // Another land has no lesson; what was answered stays.
     let answers = attempt(&app).answers;
-    send(&mut app, FileCommand::Open("dam-break".to_owned(), Options::default()));
+    send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
     while app.world().resource::<Course>().attempt.is_some() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
@@ -85,7 +85,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
 #[test]
 fn a_lesson_begins_again_without_its_answers() {
     let mut app = opened(BUILT_IN[0].0);
-    let start = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, RunCommand::Step(2));
     update_until_quiet(&mut app);
     let key = attempt(&app).lesson.steps.iter().find_map(|step| step.task.as_ref()?.key().map(str::to_owned));
@@ -93,7 +93,7 @@ fn a_lesson_begins_again_without_its_answers() {
     let answers = std::collections::BTreeMap::from([(key, Answer::Chosen(0))]);
     app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").answers.clone_from(&answers);
     // A slider was moved too.
-    for session in app.world_mut().resource_mut::<Live>().all_mut() {
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         session.set("droplets.exchange", "0.7").expect("in range");
     }
     send(&mut app, LearnCommand::Again);
@@ -103,9 +103,10 @@ fn a_lesson_begins_again_without_its_answers() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(attempt(&app).answers.is_empty() && attempt(&app).step == 0);
-    let live = app.world().resource::<Live>();
-    assert!(live.chosen().simulation.terrain == start && live.ticks() == 0);
-    let exchange = thalweg_sim::params::get(&live.chosen().groups(), "droplets.exchange").expect("there is one");
+    let simulations = app.world().resource::<Simulations>();
+    assert!(simulations.selected().simulation.terrain == start && simulations.ticks() == 0);
+    let exchange =
+        thalweg_sim::params::get(&simulations.selected().groups(), "droplets.exchange").expect("there is one");
     assert_ne!(exchange.value.to_string(), "0.7");
     send(&mut app, LearnCommand::BringBack);
     app.update();
@@ -124,7 +125,7 @@ fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
     let begin = |app: &mut App| {
         app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").step = run;
         send(app, LearnCommand::Run);
-        while app.world().resource::<Live>().ticks() < 3 {
+        while app.world().resource::<Simulations>().ticks() < 3 {
             app.update();
         }
         assert!(app.world().resource::<Course>().runs_to().is_some());
@@ -147,7 +148,7 @@ fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
     }
     assert!(!attempt(&app).done(run), "it began again before its end");
     // Undo brings back the land from before the lesson; nothing runs on that.
-    send(&mut app, FileCommand::Open("dam-break".to_owned(), Options::default()));
+    send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
     while app.world().resource::<Course>().attempt.is_some() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));

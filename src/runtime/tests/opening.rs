@@ -7,13 +7,13 @@ use thalweg_sim::{core::quantity::Quantity, edit::Tool};
 fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     let begin = |app: &mut App, to: u64| {
         let world = app.world_mut();
-        world.resource_mut::<Live>().all_mut()[0].shown_from = to;
+        world.resource_mut::<Simulations>().all_mut()[0].shown_from = to;
         world.resource_mut::<Transport>().playing = true;
         world.resource_scope(|world, mut ahead: Mut<Ahead>| {
             world.resource_scope(|world, mut notices: Mut<Notices>| ahead.begin(world.resource(), &mut notices));
         });
     };
-    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    let ticks = |app: &App| app.world().resource::<Simulations>().ticks();
     // So slow that without it no second tick would be due.
     let slowly = |to: u64| {
         let mut app = app();
@@ -27,9 +27,9 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     }
     assert_eq!(ticks(&app), 40);
     let mut plain = self::app();
-    let mut live = plain.world_mut().resource_mut::<Live>();
-    (0..40).for_each(|_| live.all_mut()[0].simulation.tick());
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let mut simulations = plain.world_mut().resource_mut::<Simulations>();
+    (0..40).for_each(|_| simulations.all_mut()[0].simulation.tick());
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     assert!(terrain(&app) == terrain(&plain), "it ran otherwise");
     // A pause ends it.
     let mut paused = slowly(40);
@@ -47,7 +47,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     // Another work ends it too, and the message that tells of it.
     let mut other = slowly(u64::MAX);
     // Nothing runs on it, so that it is never finished.
-    other.world_mut().resource_mut::<Live>().all_mut()[0].enable(&[]);
+    other.world_mut().resource_mut::<Simulations>().all_mut()[0].enable(&[]);
     let told = |app: &App| app.world().resource::<Notices>().shown().filter(|told| told.text.contains("ahead")).count();
     for _ in 0..2000 {
         other.update();
@@ -58,7 +58,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     }
     assert_eq!(told(&other), 1);
     let options = Options { size: Some((32, 32)), ..Options::default() };
-    send(&mut other, FileCommand::Open("round-hill".to_owned(), options));
+    send(&mut other, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut other);
     other.update();
     assert_eq!(told(&other), 0);
@@ -90,7 +90,7 @@ fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
     assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Sand)));
     // It does not outlive the work that it belongs to.
     let options = Options { size: Some((32, 32)), ..Options::default() };
-    send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
+    send(&mut app, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut app);
     assert_eq!(shown(&app), None);
 }

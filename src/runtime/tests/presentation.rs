@@ -11,8 +11,7 @@ use thalweg_scene::{
 
 fn list() -> Arc<Playlist> {
     let small = || BTreeMap::from(["width", "height"].map(|side| (format!("terrain.{side}"), "32".to_owned())));
-    let item =
-        |open: &str, ticks, seconds| Item { open: open.to_owned(), set: small(), ticks, seconds, ..Item::default() };
+    let item = |open: &str, ticks, seconds| Item { open: open.into(), set: small(), ticks, seconds, ..Item::default() };
     let scenes = vec![item("round-hill", (2, 6), 0.0), item("dam-break", (0, 0), 10.0), item("nowhere", (0, 0), 0.0)];
     Arc::new(Playlist { title: "Show".to_owned(), scenes })
 }
@@ -25,7 +24,7 @@ fn shown(app: &App) -> &Presentation {
 fn wait_for(app: &mut App, number: usize) {
     for _ in 0..2000 {
         app.update();
-        if shown(app).number().0 == number && shown(app).item(app.world().resource::<Live>()).is_some() {
+        if shown(app).number().0 == number && shown(app).item(app.world().resource::<Simulations>()).is_some() {
             return;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -44,12 +43,12 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     send(&mut app, PresentCommand::Begin(list(), false));
     wait_for(&mut app, 1);
     assert_eq!(*app.world().resource::<Workspace>(), Workspace::Present);
-    assert!(app.world().resource::<Live>().chosen().title.contains("hill"));
+    assert!(app.world().resource::<Simulations>().selected().title.contains("hill"));
     // It runs ahead to its first tick, and stands still at its last.
     for _ in 0..300 {
         app.update();
     }
-    let ticks = app.world().resource::<Live>().ticks();
+    let ticks = app.world().resource::<Simulations>().ticks();
     assert!((6..=8).contains(&ticks) && !app.world().resource::<Transport>().playing, "{ticks}");
     // There is nothing before the first.
     send(&mut app, PresentCommand::Go(-1));
@@ -77,7 +76,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     send(&mut app, PresentCommand::Go(-1));
     wait_for(&mut app, 2);
     // Whoever leaves Present ends the show: what was to be opened does not come, and no key brings the next scene.
-    let work = app.world().resource::<Live>().work();
+    let work = app.world().resource::<Simulations>().work();
     send(&mut app, PresentCommand::Go(-1));
     send(&mut app, ShowCommand::Workspace(Workspace::Sculpt));
     for _ in 0..100 {
@@ -86,7 +85,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     }
     send(&mut app, PresentCommand::Go(1));
     app.update();
-    assert!(!shown(&app).is_on() && app.world().resource::<Live>().work() == work);
+    assert!(!shown(&app).is_on() && app.world().resource::<Simulations>().work() == work);
 }
 
 #[test]
@@ -128,12 +127,19 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
     }
     project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let mut list = Playlist::clone(&list());
-    list.scenes[0] = Item { open: path.display().to_string(), ..Item::default() };
+    list.scenes[0] = Item { open: path.clone(), ..Item::default() };
     let mut app = app();
     frames_of(&mut app, 0.01);
     send(&mut app, PresentCommand::Begin(Arc::new(list), false));
     let keys = |app: &App| {
-        app.world().resource::<Live>().views.keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>()
+        app.world()
+            .resource::<Simulations>()
+            .views
+            .keys
+            .list()
+            .iter()
+            .map(|key| (key.tick, key.round))
+            .collect::<Vec<_>>()
     };
     for (number, steps, wanted) in [(1, 1, vec![(0.0, 20.0), (4.0, 80.0)]), (2, -1, Vec::new())] {
         wait_for(&mut app, number);
@@ -150,8 +156,8 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     frames_of(&mut app, 0.1);
     send(&mut app, PresentCommand::Begin(list(), true));
     wait_for(&mut app, 1);
-    let live = app.world().resource::<Live>();
-    let allows = |command: Command| shown(&app).allows(&command, live);
+    let simulations = app.world().resource::<Simulations>();
+    let allows = |command: Command| shown(&app).allows(&command, simulations);
     let set = |group: &str, name| EditCommand::Set(group.into(), name, Value::Number(1.0)).into();
     assert!(allows(RunCommand::TogglePlay.into()) && allows(ViewCommand::FrameAll.into()));
     assert!(allows(set("droplets", "entrainment")) && !allows(set("droplets", "per_tick")));

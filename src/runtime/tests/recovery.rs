@@ -34,7 +34,7 @@ fn answer(app: &App, path: &Path, place: usize) -> Command {
 }
 
 fn terrain(app: &App) -> thalweg_sim::core::terrain::Terrain {
-    app.world().resource::<Live>().chosen().simulation.terrain.clone()
+    app.world().resource::<Simulations>().selected().simulation.terrain.clone()
 }
 
 #[test]
@@ -65,14 +65,14 @@ fn all_of_a_long_stroke_is_kept() {
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
     app.update();
     let paint = |app: &mut App, height: f32| {
-        let mut live = app.world_mut().resource_mut::<Live>();
-        live.all_mut()[0].simulation.terrain.bedrock[5] = height;
+        let mut simulations = app.world_mut().resource_mut::<Simulations>();
+        simulations.all_mut()[0].simulation.terrain.bedrock[5] = height;
         // Longer than the setting asks for.
         std::thread::sleep(Duration::from_millis(1));
         wait_for_jobs(app);
     };
-    let live = app.world().resource::<Live>().clone();
-    app.world_mut().resource_mut::<History>().begin_stroke(&live, Label::Stroke(Tool::Raise));
+    let simulations = app.world().resource::<Simulations>().clone();
+    app.world_mut().resource_mut::<History>().begin_stroke(&simulations, Label::Stroke(Tool::Raise));
     paint(&mut app, 700.0);
     assert_eq!(kept(folder.path()).len(), 1, "the button is still pressed");
     paint(&mut app, 800.0);
@@ -89,7 +89,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     for thickness in [1.0, 2.0, 3.0, 4.0, 5.0] {
         let mut app = keeping(folder.path());
         send(&mut app, EditCommand::SpreadSand(thickness));
-        send(&mut app, FileCommand::Open("round-hill".to_owned(), Options::default()));
+        send(&mut app, FileCommand::Open("round-hill".into(), Options::default()));
         app.update();
         wait_for_jobs(&mut app);
         // As if the program were gone: it is dropped, and nobody has told it to leave.
@@ -128,9 +128,9 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     send(&mut app, open);
     wait_for_jobs(&mut app);
     let sand = |app: &App| terrain(app).sand[0];
-    assert!(is_unsaved(&app) && app.world().resource::<Live>().file.is_none());
+    assert!(is_unsaved(&app) && app.world().resource::<Simulations>().file.is_none());
     assert_eq!(sand(&app), 4.0);
-    let now = app.world().resource::<Live>().clone();
+    let now = app.world().resource::<Simulations>().clone();
     send(&mut app, EditCommand::SpreadSand(0.5));
     app.update();
     drop(app);
@@ -139,7 +139,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     let open = answer(&app, &left[3], 0);
     send(&mut app, open);
     wait_for_jobs(&mut app);
-    assert!(terrain(&app) == now.chosen().simulation.terrain);
+    assert!(terrain(&app) == now.selected().simulation.terrain);
     // It goes on being kept where it is, and a planned end takes it away.
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
     send(&mut app, EditCommand::SpreadSand(0.5));

@@ -11,13 +11,13 @@ fn marks(app: &App) -> Vec<Mark> {
 
 /// Runs this number of ticks and waits until the keyframe that is due then is packed.
 fn run(app: &mut App, ticks: u32) {
-    let until = app.world().resource::<Live>().ticks() + u64::from(ticks);
+    let until = app.world().resource::<Simulations>().ticks() + u64::from(ticks);
     send(app, RunCommand::Step(ticks));
     loop {
         app.update();
-        let (live, history) = (app.world().resource::<Live>(), app.world().resource::<History>());
-        let is_there = live.ticks() >= until && live.between_ticks();
-        if is_there && !history.is_packing() && !history.is_due(live) {
+        let (simulations, history) = (app.world().resource::<Simulations>(), app.world().resource::<History>());
+        let is_there = simulations.ticks() >= until && simulations.between_ticks();
+        if is_there && !history.is_packing() && !history.is_due(simulations) {
             return;
         }
         std::thread::yield_now();
@@ -28,7 +28,7 @@ fn run(app: &mut App, ticks: u32) {
 fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch() {
     let mut app = app();
     app.update();
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     run(&mut app, 15);
     run(&mut app, 15);
     let first = marks(&app);
@@ -38,7 +38,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     send(&mut app, RunCommand::GoTo(early.id));
     app.update();
     let then = terrain(&app);
-    assert!(then != late && app.world().resource::<Live>().ticks() == early.tick);
+    assert!(then != late && app.world().resource::<Simulations>().ticks() == early.tick);
     assert!(!app.world().resource::<Transport>().playing);
     // On from there it runs as it ran.
     run(&mut app, 30 - early.tick as u32);
@@ -66,7 +66,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
     let mut app = app();
     app.insert_resource(Eye { pose: Some(Key::still(30.0, 40.0, 2.0).pose()), ..Eye::default() });
     let keys = |app: &App| {
-        app.world().resource::<Live>().views.keys.list().iter().map(|key| key.tick as u64).collect::<Vec<_>>()
+        app.world().resource::<Simulations>().views.keys.list().iter().map(|key| key.tick as u64).collect::<Vec<_>>()
     };
     let set = |app: &mut App| {
         send(app, KeyCommand::Set);
@@ -88,7 +88,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
     use EditCommand::{Redo, SpreadSand, Undo};
     send(&mut app, RunCommand::GoTo(first));
     app.update();
-    assert_eq!((keys(&app), app.world().resource::<Live>().ticks()), (vec![5, 12], 5));
+    assert_eq!((keys(&app), app.world().resource::<Simulations>().ticks()), (vec![5, 12], 5));
     steps(&mut app, &[(Undo, &[12]), (Redo, &[5, 12]), (Redo, &[5, 12])]);
     send(&mut app, RunCommand::GoTo(last));
     app.update();
@@ -107,18 +107,18 @@ fn a_new_start_and_undo_keep_the_timeline() {
     app.update();
     run(&mut app, 24);
     let first = marks(&app);
-    let late = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let late = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, RunCommand::NewSeed);
     app.update();
     run(&mut app, 12);
     let all = marks(&app);
     assert!(first.iter().all(|mark| all.contains(mark)) && all.len() > first.len(), "{all:?}");
-    let seed = app.world().resource::<Live>().chosen().simulation.seed();
+    let seed = app.world().resource::<Simulations>().selected().simulation.seed();
     let end = first.iter().max_by_key(|mark| mark.tick).expect("there are some");
     send(&mut app, RunCommand::GoTo(end.id));
     app.update();
     run(&mut app, 24 - end.tick as u32);
-    let chosen = app.world().resource::<Live>().chosen().simulation.clone();
+    let chosen = app.world().resource::<Simulations>().selected().simulation.clone();
     assert!(chosen.seed() != seed && chosen.terrain == late);
     send(&mut app, EditCommand::Undo);
     app.update();
@@ -134,11 +134,11 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     let mut app = app();
     app.update();
     run(&mut app, 25);
-    let (first, late) = (marks(&app), app.world().resource::<Live>().chosen().simulation.terrain.clone());
+    let (first, late) = (marks(&app), app.world().resource::<Simulations>().selected().simulation.terrain.clone());
     let early = first[1];
     send(&mut app, RunCommand::GoTo(early.id));
     app.update();
-    let then = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let then = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     let states = format!("({} states)", marks(&app).len());
@@ -146,7 +146,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     assert!(said, "the size of what was saved is not told");
     let mut other = self::app();
     other.update();
-    send(&mut other, FileCommand::Open(path.display().to_string(), Options::default()));
+    send(&mut other, FileCommand::Open(path.clone(), Options::default()));
     wait_for_jobs(&mut other);
     run(&mut other, 1);
     let ticks = |marks: &[Mark]| marks.iter().map(|mark| (mark.tick, mark.branch)).collect::<Vec<_>>();
@@ -157,7 +157,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
         let mark = again.iter().find(|mark| mark.tick == tick).unwrap_or_else(|| panic!("{tick} of {again:?}"));
         send(&mut other, RunCommand::GoTo(mark.id));
         other.update();
-        assert!(other.world().resource::<Live>().chosen().simulation.terrain == *wanted, "tick {tick}");
+        assert!(other.world().resource::<Simulations>().selected().simulation.terrain == *wanted, "tick {tick}");
     }
 }
 
@@ -207,7 +207,7 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
     let mut app = app();
     app.update();
     let chosen = |app: &App| {
-        let mut session = app.world().resource::<Live>().chosen().clone();
+        let mut session = app.world().resource::<Simulations>().selected().clone();
         // A mask that covers nothing is as good as none.
         let mask = &mut session.simulation.terrain.mask;
         *mask = mask.take().filter(|mask| mask.iter().any(|covered| *covered > 0.0));
@@ -261,10 +261,10 @@ fn a_setting_is_taken_back_without_going_back_in_time() {
     send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
     send(&mut app, EditCommand::Enable("thermal", true));
     run(&mut app, 12);
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let before = terrain(&app);
     let set = |app: &App| {
-        let session = app.world().resource::<Live>().chosen();
+        let session = app.world().resource::<Simulations>().selected();
         let thermal = session.simulation.slots.iter().any(|slot| slot.key() == "thermal" && slot.enabled);
         (thalweg_sim::params::get(&session.groups(), "droplets.friction").expect("it exists").value, thermal)
     };
@@ -278,7 +278,7 @@ fn a_setting_is_taken_back_without_going_back_in_time() {
         app.update();
         let (friction, thermal) = set(&app);
         assert_eq!((friction.to_string().as_str(), thermal), wanted);
-        assert!(terrain(&app) == before && app.world().resource::<Live>().ticks() == 12);
+        assert!(terrain(&app) == before && app.world().resource::<Simulations>().ticks() == 12);
     }
 }
 
@@ -289,11 +289,11 @@ fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
     let history = |app: &App| app.world().resource::<History>().marks().len();
     for tick in 1..=230 {
         send(&mut app, RunCommand::Step(1));
-        while app.world().resource::<Live>().ticks() < tick {
+        while app.world().resource::<Simulations>().ticks() < tick {
             app.update();
         }
-        let mut live = app.world().resource::<Live>().clone();
-        app.world_mut().resource_mut::<History>().keep_present(&mut live);
+        let mut simulations = app.world().resource::<Simulations>().clone();
+        app.world_mut().resource_mut::<History>().keep_present(&mut simulations);
     }
     // What is being packed waits to be thinned out.
     run(&mut app, 0);
@@ -302,11 +302,11 @@ fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
     app.update();
     send(&mut app, EditCommand::Undo);
     app.update();
-    assert_eq!(app.world().resource::<Live>().ticks(), 230);
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 230);
 }
 
 fn friction(app: &App) -> String {
-    let groups = app.world().resource::<Live>().chosen().groups();
+    let groups = app.world().resource::<Simulations>().selected().groups();
     thalweg_sim::params::get(&groups, "droplets.friction").expect("it exists").value.to_string()
 }
 
@@ -364,19 +364,19 @@ fn a_painted_mask_is_taken_back_without_going_back_in_time() {
     app.update();
     run(&mut app, 3);
     let masked = |app: &App| {
-        let terrain = &app.world().resource::<Live>().chosen().simulation.terrain;
+        let terrain = &app.world().resource::<Simulations>().selected().simulation.terrain;
         terrain.layer(Layer::Mask).is_some_and(|mask| mask.iter().any(|value| *value > 0.0))
     };
     send(&mut app, EditCommand::InvertMask);
     app.update();
     assert!(masked(&app));
     run(&mut app, 12);
-    let before = app.world().resource::<Live>().chosen().simulation.terrain.ground();
+    let before = app.world().resource::<Simulations>().selected().simulation.terrain.ground();
     for (command, is_masked) in [(EditCommand::Undo, false), (EditCommand::Redo, true), (EditCommand::Undo, false)] {
         send(&mut app, command);
         app.update();
-        let live = app.world().resource::<Live>();
-        assert_eq!((live.ticks(), masked(&app)), (15, is_masked));
-        assert!(live.chosen().simulation.terrain.ground() == before, "the ground went back");
+        let simulations = app.world().resource::<Simulations>();
+        assert_eq!((simulations.ticks(), masked(&app)), (15, is_masked));
+        assert!(simulations.selected().simulation.terrain.ground() == before, "the ground went back");
     }
 }

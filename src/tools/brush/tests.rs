@@ -9,7 +9,7 @@ fn app() -> App {
     let mut app = App::new();
     let options = Options { size: Some((64, 64)), ..Options::default() };
     app.add_plugins((MinimalPlugins, runtime::plugin, crate::tools::plugin))
-        .insert_resource(Live::new(vec![open_first("round-hill", &options).expect("built in")]))
+        .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
         // A stroke is done in the frame in which it ends, however slow the machine.
         .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))
         .insert_resource(Transport::paused());
@@ -40,11 +40,11 @@ fn ask(app: &mut App, command: impl Into<Command>) {
 }
 
 fn terrain(app: &App) -> Terrain {
-    app.world().resource::<Live>().chosen().simulation.terrain.clone()
+    app.world().resource::<Simulations>().selected().simulation.terrain.clone()
 }
 
 fn ticks(app: &App) -> u64 {
-    app.world().resource::<Live>().ticks()
+    app.world().resource::<Simulations>().ticks()
 }
 
 fn steps(app: &App) -> usize {
@@ -122,7 +122,7 @@ fn a_stroke_is_one_step_that_is_undone_and_done_again_to_the_bit() {
     assert!(terrain(&app) == before && steps(&app) == 0);
     ask(&mut app, EditCommand::Redo);
     assert!(terrain(&app) == after);
-    let residual = app.world().resource::<Live>().chosen().simulation.solid_residual();
+    let residual = app.world().resource::<Simulations>().selected().simulation.solid_residual();
     assert!(residual.abs() < 1e-4, "{residual}");
 }
 
@@ -161,7 +161,7 @@ fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
     ask(&mut app, EditCommand::Undo);
     ask(&mut app, EditCommand::Undo);
     assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
-    let residual = app.world().resource::<Live>().chosen().simulation.solid_residual();
+    let residual = app.world().resource::<Simulations>().selected().simulation.solid_residual();
     assert!(residual.abs() < 1e-4, "{residual}");
     // The same the other way: both taken back, time runs, both done again.
     ask(&mut app, EditCommand::Redo);
@@ -198,7 +198,7 @@ fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
 /// An app in the middle of a tick, in which a frame has time for one step of a process.
 fn slow() -> App {
     let mut app = app();
-    for session in app.world_mut().resource_mut::<Live>().all_mut() {
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         session.enable(&["droplets", "water", "thermal"]);
     }
     app.insert_resource(FrameBudget(std::time::Duration::ZERO));
@@ -210,12 +210,12 @@ fn slow() -> App {
 }
 
 fn between_ticks(app: &App) -> bool {
-    app.world().resource::<Live>().between_ticks()
+    app.world().resource::<Simulations>().between_ticks()
 }
 
 /// Cubic metres that were added by hand.
 fn added(app: &App) -> f64 {
-    app.world().resource::<Live>().chosen().simulation.ledger.solid.edits
+    app.world().resource::<Simulations>().selected().simulation.ledger.solid.edits
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() 
     app.update();
     assert!(added(&app) > 0.0 && (ticks(&app), steps(&app)) == (tick, 1));
     // Had it not been booked, all of it would be missing.
-    assert!(app.world().resource::<Live>().chosen().simulation.solid_residual().abs() < 1e-4 * added(&app));
+    assert!(app.world().resource::<Simulations>().selected().simulation.solid_residual().abs() < 1e-4 * added(&app));
     // Time runs on under the hand, and the whole stroke is one step that is taken back.
     while ticks(&app) < tick + 3 {
         touch(&mut app, &[Touch::Move([0.6, 0.5]), Touch::Rest(0.1)]);
@@ -364,7 +364,7 @@ fn a_project_holds_the_stroke_that_was_taken_back() {
     finish(&mut app);
     assert!(terrain(&app) == second && steps(&app) == 1, "saving changed the work");
     let mut other = self::app();
-    ask(&mut other, FileCommand::Open(path.display().to_string(), Options::default()));
+    ask(&mut other, FileCommand::Open(path.clone(), Options::default()));
     finish(&mut other);
     assert!(terrain(&other) == second);
     let places: Vec<u64> = other.world().resource::<History>().marks().iter().map(|mark| mark.id).collect();
@@ -402,7 +402,7 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     assert!(terrain(&app) == before, "it rains on the stage alone");
     app.world_mut().resource_mut::<PointerOverView>().rains = true;
     // Water is switched on first, and then it rains as long as the button is held.
-    let flows = |app: &App| water_flows(app.world().resource::<Live>());
+    let flows = |app: &App| water_flows(app.world().resource::<Simulations>());
     assert!(!flows(&app));
     touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.2)]);
     touch(&mut app, &[Touch::Rest(0.5)]);
@@ -410,7 +410,7 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     assert!(flows(&app));
     let wet = terrain(&app);
     assert!(wet.water_volume() > 0.0 && wet.ground() == before.ground());
-    let booked = app.world().resource::<Live>().chosen().simulation.ledger.water.edits;
+    let booked = app.world().resource::<Simulations>().selected().simulation.ledger.water.edits;
     assert!((booked - wet.water_volume()).abs() < 1e-6 * booked, "{booked}");
     // A short press rains too, and far away it stays dry while time runs.
     touch(&mut app, &press(keys)[..1]);

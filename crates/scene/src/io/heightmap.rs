@@ -124,7 +124,7 @@ pub fn session(name: &str, map: Heightmap, origin: Origin) -> Result<Session, Er
     let mut session = Session::small(name, 1, origin);
     session.set_heights(Arc::new(map));
     session.enable(&["droplets"]);
-    Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
+    Budget::present().ask(&session.origin.input, session.wanted())?;
     session.restart(1);
     session.suit_look_to_relief();
     session.note_defaults();

@@ -76,15 +76,16 @@ pub fn path_of(name: &str) -> PathBuf {
 }
 
 /// The path of a lesson that is called by its file or by the name of one that comes with the program.
-fn path(named: &str) -> PathBuf {
-    if is_lesson(Path::new(named)) { PathBuf::from(named) } else { path_of(named) }
+fn path(named: &Path) -> PathBuf {
+    if is_lesson(named) { named.to_owned() } else { path_of(&named.to_string_lossy()) }
 }
 
 /// Reads a lesson by its file or by the name of one that comes with the program.
 ///
 /// # Errors
 /// One sentence, if there is no such lesson or it cannot be taught.
-pub fn read(named: &str) -> Result<Lesson, Error> {
+pub fn read(named: impl AsRef<Path>) -> Result<Lesson, Error> {
+    let named = named.as_ref();
     parse(&path(named), &text(named)?)
 }
 
@@ -92,7 +93,7 @@ pub fn read(named: &str) -> Result<Lesson, Error> {
 ///
 /// # Errors
 /// One sentence, if there is no such lesson or file.
-pub fn text(named: &str) -> Result<String, Error> {
+pub fn text(named: &Path) -> Result<String, Error> {
     let path = path(named);
     match path.strip_prefix(FOLDER) {
         Ok(file) => {
@@ -107,7 +108,7 @@ pub fn text(named: &str) -> Result<String, Error> {
 ///
 /// # Errors
 /// There is no such lesson, or the copy cannot be written.
-pub fn copy(named: &str, to: &Path) -> Result<(), Error> {
+pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     let text = text(named)?;
     output::replace(to, |file| output::write(file, text))
 }
@@ -140,22 +141,24 @@ pub fn built_in() -> &'static [(&'static str, Lesson)] {
 ///
 /// # Errors
 /// One sentence, if there is no such lesson or scene, or it cannot be taught.
-pub fn open(named: &str) -> Result<(Lesson, Session), Error> {
+pub fn open(named: impl AsRef<Path>) -> Result<(Lesson, Session), Error> {
+    let named = named.as_ref();
     let (lesson, path) = (read(named)?, path(named));
     let scene = Path::new(&lesson.head.scene);
     // A file lies beside the lesson.
     let beside = scene.extension().is_some() && !path.starts_with(FOLDER);
     let scene = if beside { path.with_file_name(scene) } else { scene.to_owned() };
-    let mut session = open_first(&scene.to_string_lossy(), &Options::default())?;
+    let mut session = open_first(&scene, &Options::default())?;
     lesson.set_up(&mut session).map_err(|wrong| Error::input(&path, wrong, RIGHT))?;
     Budget::present().ask(&path, session.wanted())?;
     lesson.begin(&mut session);
     Ok((lesson, session))
 }
 
-fn unknown(name: &str) -> Error {
-    let right = format!("the lessons are {}", listed(&BUILT_IN.map(|(name, _)| name), name));
-    Error::input(Path::new(name), "there is no such lesson or file", right)
+fn unknown(name: &Path) -> Error {
+    let names = BUILT_IN.map(|(name, _)| name);
+    let right = format!("the lessons are {}", listed(&names, &name.to_string_lossy()));
+    Error::input(name, "there is no such lesson or file", right)
 }
 
 /// Reads a lesson from its text.
@@ -422,10 +425,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let to = folder.path().join("mine.md");
         for (name, text) in BUILT_IN {
-            copy(name, &to).unwrap_or_else(|error| panic!("{error}"));
+            copy(Path::new(name), &to).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(std::fs::read_to_string(&to).expect("it was written"), text);
         }
-        assert!(copy("no-such", &to).is_err());
+        assert!(copy(Path::new("no-such"), &to).is_err());
         let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
         assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
     }
@@ -437,7 +440,7 @@ mod tests {
         std::fs::write(folder.path().join("own.ron"), scene).expect("it is writable");
         let path = folder.path().join("heaps.md");
         std::fs::write(&path, TEXT.replace("\"round-hill\"", "\"own.ron\"")).expect("it is writable");
-        let (lesson, session) = open(&path.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
+        let (lesson, session) = open(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((session.simulation.terrain.width(), &*session.title), (64, "Heaps"));
         let mut attempt = Attempt::new(lesson.clone(), BTreeMap::new());
         attempt.answers.insert("a".to_owned(), Answer::Chosen(1));

@@ -41,15 +41,15 @@ pub fn read(path: &Path) -> Result<Playlist, Error> {
     for item in &mut list.scenes {
         let beside = path.with_file_name(&item.open);
         if !is_built_in(&item.open) && beside.is_file() {
-            item.open = beside.display().to_string();
+            item.open = beside;
         }
     }
     check(&list, path)?;
     Ok(list)
 }
 
-fn is_built_in(name: &str) -> bool {
-    scene::BUILT_IN.iter().any(|(known, _)| *known == name)
+fn is_built_in(name: &Path) -> bool {
+    scene::BUILT_IN.iter().any(|(known, _)| Path::new(known) == name)
 }
 
 /// Checks that what a playlist names is there.
@@ -60,9 +60,9 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
     let names = scene::BUILT_IN.map(|(name, _)| name);
     for (number, item) in list.scenes.iter().enumerate() {
         let wrong = |what: String, right: &str| Error::input(path, format!("scene {}: {what}", number + 1), right);
-        if !is_built_in(&item.open) && !Path::new(&item.open).is_file() {
-            let right = format!("the built-in scenes are {}", listed(&names, &item.open));
-            return Err(wrong(format!("there is no scene or file \"{}\"", item.open), &right));
+        if !is_built_in(&item.open) && !item.open.is_file() {
+            let right = format!("the built-in scenes are {}", listed(&names, &item.open.to_string_lossy()));
+            return Err(wrong(format!("there is no scene or file \"{}\"", item.open.display()), &right));
         }
         let mut sample = Session::small("sample", 0, crate::model::origin::Origin::default());
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
@@ -76,7 +76,7 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
 
 /// The keys of the camera that a scene brings, if it is a project. It is shown without those that make no sense.
 pub fn keys(item: &Item) -> Keys {
-    let path = Path::new(&item.open);
+    let path = &*item.open;
     if project::is_project(path) { project::keys(path).unwrap_or_default() } else { Keys::default() }
 }
 
@@ -86,7 +86,7 @@ pub fn keys(item: &Item) -> Keys {
 /// One sentence, if it cannot be used.
 pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
     let mut sessions = scene::open(&item.open, &Options::default())?;
-    let path = Path::new(&item.open);
+    let path = &*item.open;
     let goes_on = project::is_project(path);
     for session in &mut sessions {
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
@@ -122,9 +122,9 @@ pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
     let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let target = whole(path);
     for item in list.scenes.iter_mut().filter(|item| !is_built_in(&item.open)) {
-        let file = whole(Path::new(&item.open));
+        let file = whole(&item.open);
         let beside = target.parent().and_then(|folder| file.strip_prefix(folder).ok());
-        item.open = beside.unwrap_or(&file).display().to_string();
+        item.open = beside.unwrap_or(&file).to_owned();
     }
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
     let text = ron::ser::to_string_pretty(&list, pretty)

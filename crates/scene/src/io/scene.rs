@@ -18,6 +18,7 @@ use super::{
     write_r32, write_sidecar,
 };
 use crate::model::{
+    MOST_SIDE_BY_SIDE,
     origin::{Heightmap, Options, Origin, Tile},
     session::{LATEST_SHOWN, Session},
 };
@@ -128,19 +129,19 @@ pub struct PictureOptions {
 ///
 /// # Errors
 /// One sentence, if there is no such scene or the file cannot be used.
-pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
-    let origin = Origin { input: input.to_owned(), options: options.clone(), ..Origin::default() };
-    if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == input) {
+pub fn open(input: impl AsRef<Path>, options: &Options) -> Result<Vec<Session>, Error> {
+    let path = input.as_ref();
+    let origin = Origin { input: path.to_owned(), options: options.clone(), ..Origin::default() };
+    if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| path == Path::new(name)) {
         return parse(&Path::new(FOLDER).join(name), text)?.sessions(name, &Path::new(FOLDER).join(name), origin);
     }
-    let path = Path::new(input);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     match path.extension() {
         Some(_) if project::is_project(path) => Ok(project::open(path)?.sessions),
         Some(extension) if extension.eq_ignore_ascii_case("ron") => {
             parse(path, &input::text(path)?)?.sessions(&stem, path, origin)
         }
-        None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
+        None if !path.exists() => Err(Error::unknown_scene(&path.to_string_lossy(), &BUILT_IN.map(|(name, _)| name))),
         _ => Ok(vec![heightmap::session(&stem, heightmap::read(path, options)?, origin)?]),
     }
 }
@@ -149,7 +150,7 @@ pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
 ///
 /// # Errors
 /// One sentence, if there is no such scene or the file cannot be used.
-pub fn open_first(input: &str, options: &Options) -> Result<Session, Error> {
+pub fn open_first(input: impl AsRef<Path>, options: &Options) -> Result<Session, Error> {
     // A scene has at least one run.
     open(input, options).map(|mut sessions| sessions.swap_remove(0))
 }
@@ -194,6 +195,10 @@ impl Scene {
     fn sessions(&self, name: &str, path: &Path, origin: Origin) -> Result<Vec<Session>, Error> {
         let only = [Tile::default()];
         let tiles = if self.tiles.is_empty() { &only[..] } else { &self.tiles };
+        if tiles.len() > MOST_SIDE_BY_SIDE {
+            let reason = format!("`tiles` has {} simulations; the limit is {MOST_SIDE_BY_SIDE}", tiles.len());
+            return Err(Error::bad_scene(path, &reason));
+        }
         let heights = match self.maps.get(&Layer::Bedrock) {
             Some(file) => Some(Arc::new(heightmap::read(&path.with_file_name(file), &origin.options)?)),
             None => None,

@@ -1,5 +1,7 @@
 //! A run that is played frame by frame. After each frame a watcher says what comes next.
 
+use std::path::PathBuf;
+
 use super::{Error, Pixels, scene::PictureOptions};
 use crate::model::{film::Script, origin::Options, session::Session};
 
@@ -18,7 +20,7 @@ pub enum Next {
     /// Another frame.
     GoOn,
     /// Another scene, opened as a person opens it.
-    Open(String, Options),
+    Open(PathBuf, Options),
     /// Nothing.
     End,
 }

@@ -7,7 +7,7 @@ impl Session {
     /// The command that makes this run without a window.
     pub fn command_line(&self) -> String {
         let Origin { input, options, maps, .. } = &self.origin;
-        let mut words = ["thalweg", "build", input].map(str::to_owned).to_vec();
+        let mut words = ["thalweg", "build", &input.to_string_lossy()].map(str::to_owned).to_vec();
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
         option("--seed", self.simulation.seed().wrapping_sub(self.origin.seeds_before).to_string());
         option("--ticks", self.simulation.ticks().to_string());
@@ -67,7 +67,7 @@ mod tests {
             assert!(line.contains(said), "{line}");
         }
         session.set("droplets.friction", "0.2").expect("in range");
-        session.origin.input = "my maps/it's.png".to_owned();
+        session.origin.input = "my maps/it's.png".into();
         session.enable(&[]);
         let words = shlex::split(&session.command_line()).expect("a shell can read it");
         assert_eq!(words[..3], ["thalweg", "build", "my maps/it's.png"]);

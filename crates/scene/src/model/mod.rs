@@ -18,3 +18,6 @@ pub mod sweep;
 
 /// Slowest and fastest speed of a run that is watched, as multiples of the usual one. The fastest is more than a machine can do.
 pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=1000.0;
+
+/// Most simulations side by side, in a scene, in a project and in the window.
+pub const MOST_SIDE_BY_SIDE: usize = 32;

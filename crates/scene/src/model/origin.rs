@@ -90,8 +90,8 @@ impl Options {
 /// Where a session came from: what a command line or a scene file must name to make it again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
-    /// Built-in scene, scene file or heightmap, as it was named.
-    pub input: String,
+    /// Name of a built-in scene, or path of a scene file or heightmap, as given.
+    pub input: PathBuf,
     /// How it was read.
     pub options: Options,
     /// Maps that were loaded over it.

@@ -1,6 +1,6 @@
 //! Scenes in an order, to be shown to a room.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub struct Playlist {
 #[serde(deny_unknown_fields)]
 pub struct Item {
     /// A built-in scene, or a file: a scene, a project or a heightmap. Its path counts from the folder of the playlist.
-    pub open: String,
+    pub open: PathBuf,
     /// Its title, if not its own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
@@ -98,8 +98,8 @@ const MOST_SLIDERS: usize = 4;
 
 impl Playlist {
     /// One of inputs as they are.
-    pub fn of(inputs: &[String]) -> Self {
-        let scenes = inputs.iter().map(|open| Item { open: open.clone(), ..Item::default() }).collect();
+    pub fn of(inputs: impl IntoIterator<Item: Into<PathBuf>>) -> Self {
+        let scenes = inputs.into_iter().map(|open| Item { open: open.into(), ..Item::default() }).collect();
         Self { title: "Scenes".to_owned(), scenes }
     }
 
@@ -115,7 +115,7 @@ impl Playlist {
             return Err("`scenes` is empty; name one or more".to_owned());
         }
         for (number, item) in self.scenes.iter().enumerate() {
-            item.check().map_err(|wrong| format!("scene {} (\"{}\"): {wrong}", number + 1, item.open))?;
+            item.check().map_err(|wrong| format!("scene {} (\"{}\"): {wrong}", number + 1, item.open.display()))?;
         }
         Ok(())
     }

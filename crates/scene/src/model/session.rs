@@ -505,7 +505,7 @@ impl Session {
 
     /// Whether it stands on a person's own map, and on no scene.
     pub fn is_a_map(&self) -> bool {
-        let ending = Path::new(&self.origin.input).extension();
+        let ending = self.origin.input.extension();
         self.heightmap.is_some() && ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("ron"))
     }
 

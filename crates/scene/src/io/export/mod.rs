@@ -274,17 +274,20 @@ impl Export {
             (Content::Mesh, "stl") => return mesh::write_stl(path, terrain, *print, progress),
             (Content::Mesh, format) => {
                 let picture = rgb8_bytes(path, size, &subject.colors())?;
-                let write = if format == "glb" { glb::write_glb } else { mesh::write_obj };
-                return write(path, terrain, &picture, progress);
+                return match format {
+                    "glb" => glb::write_glb(path, terrain, &picture, progress),
+                    "obj" => mesh::write_obj(path, terrain, &picture, progress),
+                    other => unreachable!("`formats` names .{other}, which nothing writes"),
+                };
             }
             (Content::Rivers, format) => {
                 let Some(rivers) = &subject.rivers else {
                     return Err(Error::output(path, "its rivers were not looked for", "name them among the results"));
                 };
-                return if format == "csv" {
-                    rivers.write_csv(path, progress)
-                } else {
-                    rivers.write_geojson(path, progress)
+                return match format {
+                    "csv" => rivers.write_csv(path, progress),
+                    "geojson" => rivers.write_geojson(path, progress),
+                    other => unreachable!("`formats` names .{other}, which nothing writes"),
                 };
             }
             (Content::Numbers(make), _) => make(subject),
@@ -310,7 +313,8 @@ impl Export {
             "r16" => write_r16(path, &grid, range, progress)?,
             "tif" => return write_tiff(path, &grid, place),
             "asc" => return write_asc(path, &grid, place, progress),
-            _ => write_r32(path, &grid, progress)?,
+            "r32" => write_r32(path, &grid, progress)?,
+            other => unreachable!("`formats` names .{other}, which nothing writes"),
         }
         write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size, subject.map)
     }

@@ -10,10 +10,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{LONGEST_SIDE, MOST_RUNS, PACKED, archive::Archive, damaged, folder_of, put_maps};
+use super::{LONGEST_SIDE, PACKED, archive::Archive, damaged, folder_of, put_maps};
 use crate::{
     io::{Budget, Error},
-    model::state::{Facts, State, bounds_of},
+    model::{
+        MOST_SIDE_BY_SIDE,
+        state::{Facts, State, bounds_of},
+    },
 };
 use thalweg_sim::core::terrain::Layer;
 
@@ -113,7 +116,7 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
         if earlier(id) || parent.is_some_and(|parent| !earlier(parent)) {
             return Err(wrong(format!("keyframe {id} is out of order")));
         }
-        if runs.len() > MOST_RUNS {
+        if runs.len() > MOST_SIDE_BY_SIDE {
             return Err(wrong(format!("keyframe {id} has {} runs", runs.len())));
         }
         let runs = runs.into_iter().enumerate();

@@ -1,6 +1,6 @@
 //! What a project's manifest says.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,7 @@ pub(super) struct SavedRun {
     pub state: Facts,
 }
 
+/// Where a run came from. A manifest is text, so a path that is not Unicode is approximated: what it names is in the project.
 #[derive(Serialize, Deserialize)]
 struct From {
     input: String,
@@ -106,7 +107,7 @@ struct From {
     cell_size: Option<f32>,
     min_m: Option<f32>,
     max_m: Option<f32>,
-    maps: Vec<(String, PathBuf)>,
+    maps: Vec<(String, String)>,
     seeds_before: u64,
 }
 
@@ -137,12 +138,15 @@ impl SavedRun {
             pools: session.pools.clone(),
             tile: session.tile.clone(),
             origin: From {
-                input,
+                input: input.to_string_lossy().into_owned(),
                 size: options.size,
                 cell_size: options.cell_size,
                 min_m: options.min_m,
                 max_m: options.max_m,
-                maps: maps.into_iter().map(|(layer, path)| (layer.import_title().to_owned(), path)).collect(),
+                maps: maps
+                    .into_iter()
+                    .map(|(layer, path)| (layer.import_title().to_owned(), path.to_string_lossy().into_owned()))
+                    .collect(),
                 seeds_before,
             },
             grids,
@@ -156,9 +160,9 @@ impl SavedRun {
         let From { input, size, cell_size, min_m, max_m, maps, seeds_before } = &self.origin;
         let layer = |title: &str| Layer::imports().find(|(_, import)| import.title == title);
         let origin = Origin {
-            input: input.clone(),
+            input: input.into(),
             options: Options { size: *size, cell_size: *cell_size, min_m: *min_m, max_m: *max_m },
-            maps: maps.iter().filter_map(|(title, path)| Some((layer(title)?.0, path.clone()))).collect(),
+            maps: maps.iter().filter_map(|(title, path)| Some((layer(title)?.0, path.into()))).collect(),
             edited: false,
             seeds_before: *seeds_before,
         };

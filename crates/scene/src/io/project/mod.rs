@@ -27,6 +27,7 @@ use super::{Budget, Error, JobProgress, output, png::rgb8_bytes};
 use crate::{
     io::export::hillshade::hillshade,
     model::{
+        MOST_SIDE_BY_SIDE,
         film::Keys,
         origin::Heightmap,
         packed::Packed,
@@ -51,7 +52,6 @@ pub const ENDING: &str = "thalweg";
 const PACKED: &str = "lz4";
 /// The map of the cells of a heightmap that have no data.
 const NODATA: &str = "begin nodata";
-const MOST_RUNS: usize = 64;
 const LONGEST_SIDE: usize = 4096;
 /// Cells along the longer side of the thumbnail.
 const THUMBNAIL: usize = 256;
@@ -138,8 +138,11 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
 /// One sentence, if the file is no project, is damaged, or has another format than that of this program.
 pub fn open(path: &Path) -> Result<Project, Error> {
     let (mut archive, manifest) = Archive::open(path)?;
-    if manifest.runs.is_empty() || manifest.runs.len() > MOST_RUNS {
-        return Err(damaged(path, &format!("it has {} runs, where there are 1 to {MOST_RUNS}", manifest.runs.len())));
+    if manifest.runs.is_empty() || manifest.runs.len() > MOST_SIDE_BY_SIDE {
+        return Err(damaged(
+            path,
+            &format!("it has {} runs, where there are 1 to {MOST_SIDE_BY_SIDE}", manifest.runs.len()),
+        ));
     }
     manifest.runs.iter().try_for_each(|run| check_sizes(path, run))?;
     Budget::present().ask(path, manifest.runs.iter().map(SavedRun::bytes).sum())?;

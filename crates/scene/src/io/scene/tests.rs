@@ -128,7 +128,7 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
     session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0, ticks: None });
     (0..3).for_each(|_| session.simulation.tick());
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
-    let mut again = open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut again = open_first(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
     assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
     assert!(before.water == after.water && before.suspended == after.suspended && before.water.total() > 0.0);
@@ -136,7 +136,7 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
     assert_eq!(before.cell_size, after.cell_size);
     assert_eq!(again.all_parameters()["droplets.per_tick"], "40");
     let options = Options { size: Some((96, 64)), ..Options::default() };
-    let larger = open_first(&path.to_string_lossy(), &options).unwrap_or_else(|e| panic!("{e}"));
+    let larger = open_first(&path, &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(larger.all_parameters()["droplets.per_tick"], "160");
     again.simulation.tick();
     assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
@@ -153,7 +153,7 @@ fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
     session.restart(1);
     assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
-    let again = open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let again = open_first(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain.rain == rain);
 }
 
@@ -164,7 +164,7 @@ fn a_session_at_its_start_is_saved_as_a_scene_alone() {
     let session = open_first(DEFAULT, &Options::default()).expect("built in");
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
-    let again = open_first(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let again = open_first(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain == session.simulation.terrain);
 }
 
@@ -230,4 +230,43 @@ fn the_young_range_measures_as_real_whatever_its_seed() {
         let (real, of) = score(&readings);
         assert!(real == of && of >= 10, "seed {seed}: {readings:?}");
     }
+}
+
+#[test]
+fn more_simulations_than_fit_side_by_side_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("many.ron");
+    for (count, fits) in [(MOST_SIDE_BY_SIDE, true), (MOST_SIDE_BY_SIDE + 1, false)] {
+        let tiles: String = (0..count).map(|number| format!("(title: \"{number}\"), ")).collect();
+        let text = format!(
+            "(title: \"Many\", about: \"b\", seed: 1, ticks: 1, set: {{\"terrain.width\": \"16\", \"terrain.height\": \"16\"}}, \
+             tiles: [{tiles}])"
+        );
+        fs::write(&path, text).expect("it can be written");
+        match open(&path, &Options::default()) {
+            Ok(sessions) => assert!(fits && sessions.len() == count),
+            Err(error) => assert!(!fits && error.to_string().contains("the limit is 32"), "{error}"),
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_whose_names_are_not_unicode_are_written_and_opened() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path().join(OsStr::from_bytes(b"h\xfcgel"));
+    fs::create_dir(&folder).expect("it can be made");
+    let options = Options { size: Some((16, 16)), ..Options::default() };
+    let session = open_first("round-hill", &options).expect("built in");
+    let scene = folder.join("mine.ron");
+    save(&session, &scene, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let again = open_first(&scene, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.origin.input, scene);
+    let project = folder.join("mine.thalweg");
+    let mut saved = project::Project::of(vec![again]);
+    project::save(&mut saved, &project, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let opened = open_first(&project, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(opened.simulation.terrain == session.simulation.terrain);
 }
