@@ -81,8 +81,7 @@ fn river_land(folder: &Path) -> Session {
     let hole = Grid::from_fn(SIDE, 180, |x, y| f32::from(x < 20 && y < 30));
     let place = Place { nodata: Some(&hole), ..Place::local(10.0) };
     write_asc(&path, &heights, place, &JobProgress::default()).expect("it is writable");
-    let mut session =
-        open_first(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut session = open_first(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     session.enable(&["droplets", "water"]);
     set(&mut session, "water.rain_rate", "0.01");
     session.restart(1);

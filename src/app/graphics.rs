@@ -4,6 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 
 use bevy::prelude::*;
 
+use crate::runtime::background;
+
 /// The variable that names the display, and its value.
 fn display() -> Option<String> {
     let named =
@@ -24,6 +26,7 @@ pub fn find_display() -> Result<(), String> {
 
 /// Adds the engine's plugins. If the display does not answer, the engine panics, which becomes a sentence here.
 pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(), String> {
+    background::pool();
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let added = panic::catch_unwind(AssertUnwindSafe(|| {

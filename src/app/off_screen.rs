@@ -22,7 +22,7 @@ use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
     runtime::{
         Channels, Command, FileCommand, FreeView, History, Jobs, Level, Notices, Preferences, Revision, Simulations,
-        Transport, ViewCommand,
+        Transport, ViewCommand, background,
     },
     ui::{Canvas, UiVisible},
     view::{
@@ -175,6 +175,7 @@ pub fn app(sessions: Vec<Session>, size: (u32, u32), viewpoint: Viewpoint) -> Ap
 
 /// Returns an [`app`] whose plugins are added but not finished.
 pub fn build(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewpoint) -> App {
+    background::pool();
     let mut app = App::new();
     let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
     let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };

@@ -100,7 +100,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     }
     if let Some(Show { list, kiosk, screen, windowed, notes }) = show {
         let presentation = Presentation::of(list, kiosk, app.world().resource::<Simulations>());
-        app.insert_resource(presentation).insert_resource(Workspace::Present);
+        app.insert_resource(presentation).insert_state(Workspace::Present);
         if !windowed {
             app.insert_resource(Screen { number: screen, notes })
                 .add_systems(First, cover_screen.run_if(resource_exists::<Screen>));

@@ -2,13 +2,12 @@
 
 use std::{
     sync::Arc,
-    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use bevy::prelude::*;
 
-use super::{Revision, Shown, Simulations};
+use super::{Revision, Shown, Simulations, background::Background};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::grid::Grid,
@@ -45,7 +44,7 @@ pub struct Channels {
     /// What was asked last, and what the rivers of the starts were last found for.
     asked: Option<Question>,
     starts_of: Option<Question>,
-    work: Option<(JoinHandle<[Maps; 2]>, Instant)>,
+    work: Option<Background<(), [Maps; 2]>>,
     rest: Option<Instant>,
 }
 
@@ -106,12 +105,10 @@ pub(super) fn follow(
         }
         None => (true, false),
     };
-    if quiet.work.as_ref().is_some_and(|(work, _)| work.is_finished())
-        && let Some((work, begun)) = quiet.work.take()
-    {
-        quiet.rest = Some(Instant::now() + SHORTEST.max(begun.elapsed() * SHARE));
+    if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
+        quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
         // What was found of another start is of no use.
-        if let Ok(found) = work.join()
+        if let Some(found) = work.join()
             && !start
         {
             channels.take(found);
@@ -159,9 +156,7 @@ pub(super) fn follow(
             return;
         }
     }
-    let work = std::thread::Builder::new().name("thalweg channels".to_owned()).spawn(move || find(lands));
-    // Without a thread they stay as they are this time.
-    channels.bypass_change_detection().work = work.ok().map(|work| (work, Instant::now()));
+    channels.bypass_change_detection().work = Some(Background::start((), move || find(lands)));
 }
 
 #[cfg(test)]

@@ -1,13 +1,8 @@
 //! The checks of this machine, made beside the frames.
 
-use std::{
-    sync::mpsc::{Receiver, TryRecvError, channel},
-    thread,
-};
+use bevy::prelude::*;
 
-use bevy::{platform::cell::SyncCell, prelude::*};
-
-use super::{Level, Notices};
+use super::background::Background;
 use thalweg_sim::simulation::check::{CHECKS, Checked};
 
 /// What the checks have found so far.
@@ -15,42 +10,34 @@ use thalweg_sim::simulation::check::{CHECKS, Checked};
 pub struct Checkup {
     /// In the order in which they are made.
     pub found: Vec<Checked>,
-    coming: Option<SyncCell<Receiver<Checked>>>,
+    /// The check that is being made, by its place.
+    work: Option<Background<usize, Checked>>,
 }
 
 impl Checkup {
     /// Makes all checks anew, unless they are being made.
-    pub(super) fn begin(&mut self, notices: &mut Notices) {
-        if self.runs() {
-            return;
+    pub(super) fn begin(&mut self) {
+        if !self.runs() {
+            self.found.clear();
+            self.make(0);
         }
-        self.found.clear();
-        let (found, coming) = channel();
-        let work = move || {
-            // When the window has closed nobody listens any more.
-            let _ = CHECKS.iter().try_for_each(|check| found.send(check.run()));
-        };
-        match thread::Builder::new().name("thalweg checks".to_owned()).spawn(work) {
-            Ok(_) => self.coming = Some(SyncCell::new(coming)),
-            Err(error) => {
-                notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
-            }
-        }
+    }
+
+    /// Starts a check, if there is one at this place.
+    fn make(&mut self, place: usize) {
+        self.work = CHECKS.get(place).map(|check| Background::start(place, || check.run()));
     }
 
     /// Whether they are being made.
     pub fn runs(&self) -> bool {
-        self.coming.is_some()
+        self.work.is_some()
     }
 }
 
 /// Takes what has been found.
 pub(super) fn follow(mut checkup: ResMut<Checkup>) {
-    let quiet = checkup.bypass_change_detection();
-    let Some(coming) = &mut quiet.coming else { return };
-    match coming.get().try_recv() {
-        Ok(found) => checkup.found.push(found),
-        Err(TryRecvError::Empty) => {}
-        Err(TryRecvError::Disconnected) => checkup.coming = None,
+    if let Some(work) = checkup.bypass_change_detection().work.take_if(|work| work.is_finished()) {
+        checkup.make(work.request + 1);
+        checkup.found.extend(work.join());
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Gait, Simulations};
+use super::{Gait, Simulations, Workspace};
 use thalweg_scene::{
     io::{
         NewLand,
@@ -59,18 +59,6 @@ impl Comparison {
     pub fn shows_start(self) -> bool {
         matches!(self, Self::Start | Self::Split(_))
     }
-}
-
-/// Which panels there are.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Workspace {
-    /// All of them.
-    #[default]
-    Sculpt,
-    /// What happens, few sliders, plots, slowly.
-    Learn,
-    /// None.
-    Present,
 }
 
 /// Declares [`Command`]; each of its groups becomes one, and can be compared with one.
@@ -296,7 +284,7 @@ pub enum LearnCommand {
     /// Closes the lesson.
     Close,
     /// Begins two runs that differ in one parameter, and asks which.
-    Riddle,
+    AskQuestion,
     /// Answers the question with the number of an option, from 0.
     Guess(usize),
     /// Checks this machine against what is known exactly.

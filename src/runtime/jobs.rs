@@ -1,15 +1,14 @@
-//! Work beside the frames: files are read and written, ranges grown and rivers filled on threads of their own, and what they bring
+//! Work beside the frames: files are read and written, ranges grown and rivers filled in the background, and what they bring
 //! arrives as a whole.
 
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    thread::JoinHandle,
 };
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Label, Level, Notices, Simulations};
+use super::{FileCommand, Label, Notices, QuizQuestion, Simulations, background::Background};
 use thalweg_scene::{
     io::{
         Budget, Error, JobProgress, NewLand, Pixels,
@@ -21,7 +20,7 @@ use thalweg_scene::{
     model::{
         film::Keys,
         lesson::Lesson,
-        origin::{Heightmap, Options},
+        origin::{Heightmap, Options, Tile},
         playlist::Playlist,
         session::Session,
     },
@@ -29,6 +28,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::{
     core::{grid::Grid, terrain::Layer},
+    hydrology::breach::{Breached, Limits},
     simulation::{grow::GrowthEnd, water::Balance},
 };
 
@@ -57,6 +57,12 @@ pub(super) enum Task {
     Grow(Arc<Simulations>, Sheets),
     /// Rivers and lakes of every session in balance.
     FillRivers(Arc<Simulations>),
+    /// Water in the depressions of every session.
+    FillLakes(Arc<Simulations>),
+    /// Outlets of the depressions of every session.
+    CarveOutlets(Arc<Simulations>, Limits),
+    /// A quiz about a session without layers, chosen by this seed, for the work of this number.
+    Question(Box<Session>, u64, u64),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Pixels),
 }
@@ -89,6 +95,12 @@ pub(super) enum JobOutcome {
     Grown(Vec<Session>, bool),
     /// The water of every session.
     Filled(Vec<Balance>),
+    /// Sessions with full lakes, and the volume of water that was added, in cubic metres.
+    LakesFilled(Vec<Session>, f64),
+    /// Sessions with outlets, and what was cut.
+    Carved(Vec<Session>, Breached),
+    /// A question with its two runs, if a parameter shows, for the work of this number.
+    Question(Option<(QuizQuestion, [Tile; 2])>, u64),
     /// A file was written.
     Written(PathBuf),
 }
@@ -115,7 +127,7 @@ pub(super) struct Held {
     pub doing: &'static str,
 }
 
-/// Work on a thread of its own.
+/// A task in the background.
 pub(super) struct Job {
     /// The notice that tells of it.
     pub notice: Option<u64>,
@@ -127,13 +139,13 @@ pub(super) struct Job {
     pub holds: bool,
     /// Whether it opens another work.
     pub opens: bool,
-    pub handle: JoinHandle<Result<JobOutcome, Error>>,
+    pub work: Background<(), Result<JobOutcome, Error>>,
 }
 
 impl Jobs {
     /// Takes out a job that is finished, if one is.
     pub(super) fn take_finished(&mut self) -> Option<Job> {
-        let index = self.running.iter().position(|job| job.handle.is_finished())?;
+        let index = self.running.iter().position(|job| job.work.is_finished())?;
         Some(self.running.swap_remove(index))
     }
 
@@ -163,7 +175,7 @@ impl Jobs {
         self.running.iter().filter(|job| job.holds).for_each(|job| job.progress.cancel());
     }
 
-    /// Starts a task, or tells the user that there was no thread for it.
+    /// Starts a task.
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", title(input)),
@@ -180,10 +192,14 @@ impl Jobs {
             Task::Keep(..) => String::new(),
             Task::Grow(..) => "A range grows …".to_owned(),
             Task::FillRivers(..) => "Rivers are being filled …".to_owned(),
+            Task::FillLakes(..) => "Lakes are being filled …".to_owned(),
+            Task::CarveOutlets(..) => "Outlets are being cut …".to_owned(),
+            Task::Question(..) => "Looking for a parameter that shows …".to_owned(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
         let saves = matches!(task, Task::SaveProject(..));
-        let holds = matches!(task, Task::Grow(..) | Task::FillRivers(..));
+        let holds =
+            matches!(task, Task::Grow(..) | Task::FillRivers(..) | Task::FillLakes(..) | Task::CarveOutlets(..));
         let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..));
         if opens {
             // The last choice wins.
@@ -199,16 +215,11 @@ impl Jobs {
         {
             notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         }
-        match std::thread::Builder::new().name("thalweg job".to_owned()).spawn({
+        let work = Background::start((), {
             let progress = progress.clone();
             move || task.run(&progress)
-        }) {
-            Ok(handle) => self.running.push(Job { notice, progress, saves, holds, opens, handle }),
-            Err(error) => {
-                notice.into_iter().for_each(|notice| notices.dismiss(notice));
-                notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
-            }
-        }
+        });
+        self.running.push(Job { notice, progress, saves, holds, opens, work });
     }
 }
 
@@ -328,6 +339,23 @@ impl Task {
                 };
                 sessions.iter().enumerate().map(balance).collect::<Result<_, _>>().map(JobOutcome::Filled)
             }
+            Self::FillLakes(before) => {
+                let mut sessions = before.all().to_vec();
+                let added = sessions.iter_mut().map(|session| session.simulation.fill_lakes()).sum();
+                not_cancelled(progress, &sessions)?;
+                Ok(JobOutcome::LakesFilled(sessions, added))
+            }
+            Self::CarveOutlets(before, limits) => {
+                let mut sessions = before.all().to_vec();
+                let mut all = Breached::default();
+                for session in &mut sessions {
+                    let one = session.simulation.carve_outlets(limits);
+                    (all.cut, all.left, all.volume) = (all.cut + one.cut, all.left + one.left, all.volume + one.volume);
+                }
+                not_cancelled(progress, &sessions)?;
+                Ok(JobOutcome::Carved(sessions, all))
+            }
+            Self::Question(session, seed, work) => Ok(JobOutcome::Question(QuizQuestion::think(&session, seed), work)),
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session, &path)?;
                 scene::save(&session, &path, progress)?;
@@ -335,6 +363,12 @@ impl Task {
             }
         }
     }
+}
+
+/// Fails if the task was cancelled.
+fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Error> {
+    let cancelled = || Error::input(Path::new(&sessions[0].title), "the edit was cancelled", "let it finish");
+    if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
 }
 
 /// What is saved is the state between two ticks, and not that of a run that breaks there.
@@ -378,11 +412,11 @@ pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: Re
         jobs.cancel_what_holds();
         let mut failed = false;
         for job in jobs.running.drain(..) {
-            match job.handle.join() {
-                Ok(Ok(_)) => continue,
-                Ok(Err(_)) if job.progress.is_cancelled() => continue,
-                Ok(Err(error)) => error!("{error}"),
-                Err(_) => error!("work broke off by a fault of the program"),
+            match job.work.join() {
+                Some(Ok(_)) => continue,
+                Some(Err(_)) if job.progress.is_cancelled() => continue,
+                Some(Err(error)) => error!("{error}"),
+                None => error!("work broke off by a fault of the program"),
             }
             failed |= job.saves;
         }

@@ -3,6 +3,7 @@
 
 mod ahead;
 pub mod amount;
+pub mod background;
 mod brush;
 mod channels;
 pub mod charts;
@@ -22,13 +23,14 @@ mod overlay;
 mod preferences;
 mod presentation;
 mod probes;
+mod quiz;
 mod record;
 mod recording;
-mod riddle;
 mod rivers;
 mod section;
 mod simulations;
 mod ticks;
+mod workspace;
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +43,7 @@ pub use self::{
     checkup::Checkup,
     command::{
         BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, KeyCommand, LearnCommand,
-        Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+        Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand,
     },
     course::Course,
     document::{Document, Eye, FollowsKeys},
@@ -55,12 +57,13 @@ pub use self::{
     preferences::Preferences,
     presentation::{Draft, Presentation},
     probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
+    quiz::{Quiz, QuizQuestion},
     record::{DuneSample, LedgerSample, Record},
     recording::Recording,
-    riddle::{Riddle, Riddles},
     rivers::{RiverTrace, Rivers},
     section::{DRAWN, Profile, Section, SectionTrace},
     simulations::{FrameSystems, KeepSystems, Simulations},
+    workspace::Workspace,
 };
 pub use thalweg_scene::model::SPEEDS;
 
@@ -297,7 +300,6 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Pointed>()
         .init_resource::<SourceMarks>()
         .init_resource::<Shown>()
-        .init_resource::<Workspace>()
         .init_resource::<Preferences>()
         .init_resource::<History>()
         .init_resource::<Notices>()
@@ -310,7 +312,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<ProbeMarks>()
         .init_resource::<Section>()
         .init_resource::<SectionTrace>()
-        .init_resource::<Riddles>()
+        .init_resource::<Quiz>()
         .init_resource::<Followed>()
         .init_resource::<FollowedTrace>()
         .init_resource::<Channels>()
@@ -326,7 +328,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()
-        .add_plugins((simulations::plugin, ticks::plugin))
+        .add_plugins((simulations::plugin, ticks::plugin, workspace::plugin))
         .add_systems(
             Update,
             (

@@ -210,7 +210,7 @@ impl Draft {
 pub(super) fn follow(
     mut presentation: ResMut<Presentation>,
     simulations: Res<Simulations>,
-    workspace: Res<Workspace>,
+    workspace: Res<State<Workspace>>,
     time: Res<Time<Real>>,
     mut transport: ResMut<Transport>,
     mut commands: MessageWriter<Command>,

@@ -1,10 +1,8 @@
 //! The film of the window that is being recorded.
 
-use std::thread::{self, JoinHandle};
-
 use bevy::prelude::*;
 
-use super::{Command, FileCommand, Jobs, Level, Notices, Simulations, ViewCommand};
+use super::{Command, FileCommand, Jobs, Level, Notices, Simulations, ViewCommand, background::Background};
 use thalweg_scene::io::{
     Error,
     film::{Filmed, Picture, Reel, Shot},
@@ -24,7 +22,7 @@ enum State {
     Asked,
     On(Reel),
     /// The encoder ends the film.
-    Ending(JoinHandle<Result<Filmed, Error>>),
+    Ending(Background<(), Result<Filmed, Error>>),
 }
 
 impl Recording {
@@ -73,7 +71,7 @@ impl Recording {
     /// Has the encoder end the film.
     fn end(&mut self) {
         self.state = match std::mem::take(&mut self.state) {
-            State::On(reel) => State::Ending(thread::spawn(|| reel.end())),
+            State::On(reel) => State::Ending(Background::start((), || reel.end())),
             State::Off | State::Asked => State::Off,
             ending @ State::Ending(_) => ending,
         };
@@ -86,7 +84,11 @@ impl Recording {
             return;
         }
         let State::Ending(ends) = std::mem::take(&mut self.state) else { return };
-        match ends.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+        let Some(filmed) = ends.join() else {
+            notices.tell(Level::Error, "The film was not finished because of a fault in the program.");
+            return;
+        };
+        match filmed {
             Ok(Filmed { path, seconds, missing, is_folder }) => {
                 let place = path.display();
                 let mut text = if is_folder {

@@ -1,13 +1,10 @@
 //! The rivers of the chosen run, studied beside the frames as long as their panel is seen.
 
-use std::{
-    thread::JoinHandle,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::{Revision, Simulations};
+use super::{Revision, Simulations, background::Background};
 use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
 /// A study may take this part of the time; a large map is studied less often.
@@ -34,7 +31,7 @@ pub struct Rivers {
     pub found: Option<Study>,
     /// What was asked last, and of which state.
     asked: Option<(Question, u64)>,
-    work: Option<(JoinHandle<Study>, Question, Instant)>,
+    work: Option<Background<Question, Study>>,
     rest: Option<Instant>,
 }
 
@@ -52,13 +49,11 @@ pub(super) fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut 
         params: simulations.selected().rivers.clone(),
         chosen: quiet.chosen,
     };
-    if quiet.work.as_ref().is_some_and(|(work, ..)| work.is_finished())
-        && let Some((work, of, begun)) = quiet.work.take()
-    {
-        quiet.rest = Some(Instant::now() + SHORTEST.max(begun.elapsed() * SHARE));
+    if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
+        quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
         // An answer to what is not asked any more is of no use.
-        if let Ok(found) = work.join()
-            && of == question
+        if work.request == question
+            && let Some(found) = work.join()
         {
             quiet.found = Some(found);
             rivers.set_changed();
@@ -76,10 +71,7 @@ pub(super) fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut 
     }
     rivers.asked = asked;
     let (land, place) = (simulations.selected().simulation.river_land(&question.params), rivers.chosen);
-    let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
-    // Without a thread there is no study this time.
-    let work = work.spawn(move || Study::of(&land, place));
-    rivers.work = work.ok().map(|work| (work, question, Instant::now()));
+    rivers.work = Some(Background::start(question, move || Study::of(&land, place)));
 }
 
 #[cfg(test)]

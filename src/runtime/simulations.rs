@@ -66,6 +66,14 @@ impl Simulations {
         same
     }
 
+    /// The selected session without its layers: parameters, processes and what it begins with.
+    pub(super) fn selected_without_layers(&mut self) -> Session {
+        let index = self.selected_index();
+        let mut session = self.without_layers().sessions.swap_remove(index);
+        session.simulation.take_over(&self.selected().simulation);
+        session
+    }
+
     /// The number of this work.
     pub fn work(&self) -> u64 {
         self.work

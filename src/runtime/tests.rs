@@ -1,5 +1,6 @@
 use self::recovery::{keeping, kept};
 use super::*;
+use bevy::state::app::StatesPlugin;
 use thalweg_scene::{
     io::{
         project::{self, KeptViews},
@@ -16,9 +17,10 @@ use thalweg_sim::{
 };
 
 fn app() -> App {
+    background::pool();
     let mut app = App::new();
     let options = Options { size: Some((64, 64)), ..Options::default() };
-    app.add_plugins((MinimalPlugins, plugin))
+    app.add_plugins((MinimalPlugins, StatesPlugin, plugin))
         .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
         .insert_resource(Transport::paused());
     app

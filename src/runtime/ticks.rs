@@ -138,7 +138,7 @@ pub(super) fn run_due_stage(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
-    (workspace, course, mut overlay): (Res<Workspace>, Res<Course>, ResMut<Overlay>),
+    (workspace, course, mut overlay): (Res<State<Workspace>>, Res<Course>, ResMut<Overlay>),
 ) {
     let quiet = transport.bypass_change_detection();
     if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {

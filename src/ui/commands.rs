@@ -412,8 +412,8 @@ fn learn(table: &mut MenuPart<'_>) {
         let open = FileCommand::Open(lesson::path_of(name), Options::default());
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
     }
-    let riddle = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
-    table.add(icon::QUESTION, "-Which parameter changed?", riddle, &[], LearnCommand::Riddle);
+    let question = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    table.add(icon::QUESTION, "-Which parameter changed?", question, &[], LearnCommand::AskQuestion);
     let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LearnCommand::Again);
     let report = "Writes a page with your answers and plots, to hand in.";

@@ -120,7 +120,12 @@ impl Down {
 pub(super) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    (shown, presentation, simulations, workspace): (Res<Shown>, Res<Presentation>, Res<Simulations>, Res<Workspace>),
+    (shown, presentation, simulations, workspace): (
+        Res<Shown>,
+        Res<Presentation>,
+        Res<Simulations>,
+        Res<State<Workspace>>,
+    ),
     (others, keyboard, at_desk): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
@@ -240,7 +245,7 @@ mod tests {
             .init_resource::<Shown>()
             .init_resource::<Steps>()
             .init_resource::<Presentation>()
-            .init_resource::<Workspace>()
+            .init_resource::<State<Workspace>>()
             .insert_resource(Simulations::new(vec![Session::small("alone", 1, Origin::default())]))
             .add_systems(Update, ask);
         app
@@ -395,7 +400,7 @@ mod tests {
         let mut app = app();
         let list = Arc::new(Playlist::of(["wadi", "delta"]));
         let presentation = Presentation::of(list, false, app.world().resource::<Simulations>());
-        app.insert_resource(presentation).insert_resource(Workspace::Present);
+        app.insert_resource(presentation).insert_resource(State::new(Workspace::Present));
         let [main, other] = [true, false].map(|main| {
             let window = app.world_mut().spawn(Window::default()).id();
             if main {
@@ -437,7 +442,7 @@ mod tests {
         };
         let brush = asked_by(Modifiers::NONE, egui::Key::Num3).expect("it takes a brush").clone();
         assert_eq!(three(&mut app), [brush]);
-        app.insert_resource(Workspace::Present);
+        app.insert_resource(State::new(Workspace::Present));
         for (keyboard, goes) in [(Keyboard::Commands, true), (Keyboard::Land, true), (Keyboard::Typing, false)] {
             app.insert_resource(keyboard);
             let wanted: Vec<Command> = if goes { vec![ViewCommand::GoToView(3).into()] } else { vec![] };

@@ -1,9 +1,8 @@
 //! Previews of new land, rendered in the background.
 
-use std::thread::JoinHandle;
-
 use bevy_egui::egui::{self, TextureHandle, Ui};
 
+use crate::runtime::background::Background;
 use thalweg_scene::io::NewLand;
 
 /// Seconds between looks at whether a preview is ready.
@@ -17,15 +16,16 @@ type Pixels = ([usize; 2], Vec<u8>);
 pub(super) struct LandPreview {
     /// Has no texture if rendering failed.
     drawn: Option<(NewLand, Option<TextureHandle>)>,
-    work: Option<(NewLand, JoinHandle<Option<Pixels>>)>,
+    work: Option<Background<NewLand, Option<Pixels>>>,
 }
 
 impl LandPreview {
     /// Paints a land with `cells` along its longer side; until that is rendered, the last one. Begins to render a changed land if it
     /// `may_begin`. Returns `true` while it renders.
     pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewLand, cells: u32, may_begin: bool) -> bool {
-        if let Some((of, work)) = self.work.take_if(|(_, work)| work.is_finished()) {
-            let pixels = work.join().ok().flatten();
+        if let Some(work) = self.work.take_if(|work| work.is_finished()) {
+            let of = work.request.clone();
+            let pixels = work.join().flatten();
             let texture = pixels.map(|(size, pixels)| {
                 let image = egui::ColorImage::from_rgb(size, &pixels);
                 ui.ctx().load_texture("new land", image, egui::TextureOptions::LINEAR)
@@ -35,9 +35,7 @@ impl LandPreview {
         let is_drawn = self.drawn.as_ref().is_some_and(|(of, _)| of == land);
         if !is_drawn && may_begin && self.work.is_none() {
             let of = land.clone();
-            let draw = move || of.preview(cells).ok();
-            let work = std::thread::Builder::new().name("thalweg preview".to_owned()).spawn(draw);
-            self.work = work.ok().map(|work| (land.clone(), work));
+            self.work = Some(Background::start(land.clone(), move || of.preview(cells).ok()));
         }
         if !is_drawn {
             ui.ctx().request_repaint_after_secs(LOOKS_AGAIN);

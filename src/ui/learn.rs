@@ -25,7 +25,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let mut asked = match &state.course.attempt {
         Some(attempt) => lesson_ui(ui, state, attempt),
         None => {
-            let mut asked = riddle_ui(ui, state);
+            let mut asked = quiz_ui(ui, state);
             asked.extend(lessons_ui(ui, state));
             asked
         }
@@ -108,13 +108,13 @@ fn staged_ui(ui: &mut Ui, staged: &Staged) {
 }
 
 /// The game "Which parameter changed?".
-fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+fn quiz_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
-    let riddles = &state.riddles;
+    let quiz = &state.quiz;
     let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
-    let Some(riddle) = riddles.now.as_ref().filter(|riddle| riddle.is_of(state.simulations.work())) else {
+    let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.work())) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
-            asked.push(LearnCommand::Riddle.into());
+            asked.push(LearnCommand::AskQuestion.into());
         }
         return asked;
     };
@@ -124,8 +124,8 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             "Both runs start from the same land. In the second, one parameter is much larger or much smaller. Watch both runs, or look at \
             the difference between them.",
         );
-        let answer = riddle.answer();
-        for (number, (path, title)) in riddle.options.iter().enumerate() {
+        let answer = question.answer();
+        for (number, (path, title)) in question.options.iter().enumerate() {
             let group = params::title(path.split('.').next().unwrap_or_default());
             let text = format!("{group}: {title}");
             match answer {
@@ -147,14 +147,14 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 }
             }
         }
-        if let Some([first, second]) = riddle.values() {
+        if let Some([first, second]) = question.values() {
             ui.label(format!("Its value is {first} in the first run and {second} in the second."));
-            let [all, right] = riddles.score;
+            let [all, right] = quiz.score;
             ui.label(RichText::new(format!("{right} of {all} answers were right.")).weak());
         }
         ui.horizontal(|ui| {
             if answer.is_some() && ui.button("Next question").clicked() {
-                asked.push(LearnCommand::Riddle.into());
+                asked.push(LearnCommand::AskQuestion.into());
             }
             if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show the difference").clicked() {
                 asked.push(ShowCommand::Overlay(Some(Quantity::Difference)).into());

@@ -69,8 +69,8 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 use crate::runtime::{
     BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed, FollowedTrace,
     FollowsKeys, FrameSystems, FreeView, Gait, History, Jobs, KeyPointer, Level, Notices, OtherWindows, Overlay, Pane,
-    Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording,
-    Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, Simulations, SourceMarks, Timing,
+    Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Quiz, Record,
+    Recording, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, Simulations, SourceMarks, Timing,
     Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
 };
 use files::Files;
@@ -238,10 +238,10 @@ pub struct PanelState<'w> {
     probe_marks: Res<'w, ProbeMarks>,
     section_trace: Res<'w, SectionTrace>,
     followed: Res<'w, Followed>,
-    riddles: Res<'w, Riddles>,
+    quiz: Res<'w, Quiz>,
     followed_trace: Res<'w, FollowedTrace>,
     shown: Res<'w, Shown>,
-    workspace: Res<'w, Workspace>,
+    workspace: Res<'w, State<Workspace>>,
     gait: Res<'w, Gait>,
     follows_keys: Res<'w, FollowsKeys>,
     notices: Res<'w, Notices>,
@@ -393,7 +393,7 @@ fn draw(
             view.contains(place) && !on_top && !context.egui_is_using_pointer()
         });
         let memory = &opened.memory;
-        let stage = match *state.workspace {
+        let stage = match **state.workspace {
             Workspace::Sculpt => false,
             Workspace::Learn => state.course.attempt.is_none() && !memory.rivers_seen,
             Workspace::Present => true,
@@ -476,7 +476,7 @@ fn obey(
     simulations: Res<Simulations>,
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
-    (brushes, workspace, gait, drawn): (Res<Brushes>, Res<Workspace>, Res<Gait>, Res<Section>),
+    (brushes, workspace, gait, drawn): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>, Res<Section>),
     mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     mut commands: Commands,

@@ -44,7 +44,7 @@ const NOT_IN_LESSONS: [Panel; 8] =
 /// Whether a panel is seen now.
 fn is_seen(panel: &Panel, state: &PanelState<'_>) -> bool {
     let teaches = *state.workspace == Workspace::Learn && state.course.attempt.is_some();
-    panel.workspaces.contains(&state.workspace)
+    panel.workspaces.contains(state.workspace.get())
         && !(teaches && NOT_IN_LESSONS.iter().any(|other| other.key == panel.key))
 }
 
@@ -57,7 +57,7 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Comm
                 asked.extend((panel.draw)(ui, state, memory));
                 continue;
             }
-            let unfolded = panel.unfolded.contains(&state.workspace);
+            let unfolded = panel.unfolded.contains(state.workspace.get());
             // Each workspace and each lesson remembers what is folded in it.
             let lesson = state.course.attempt.as_ref().filter(|_| *state.workspace == Workspace::Learn);
             let unfolds = seek::unfolds(ui, panel.key);

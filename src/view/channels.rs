@@ -72,7 +72,7 @@ impl From<&RiverMaterial> for Variant {
 
 impl Surface for RiverMaterial {
     const SHADER: &'static str = "rivers.wgsl";
-    const ORDER: u8 = 3;
+    const ORDER: u8 = 4;
     const HIDES: bool = false;
     const LAND: bool = true;
     const WALLS: bool = false;

@@ -45,7 +45,7 @@ impl From<&CutMaterial> for Variant {
 
 impl Surface for CutMaterial {
     const SHADER: &'static str = "cut.wgsl";
-    const ORDER: u8 = 1;
+    const ORDER: u8 = 2;
     const HIDES: bool = true;
 }
 

@@ -20,7 +20,7 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
 pub(super) fn place_labels(
     simulations: Res<Simulations>,
     (blocks, gait, shown): (Res<Blocks>, Res<Gait>, Res<Shown>),
-    (workspace, preferences, presentation): (Res<Workspace>, Res<Preferences>, Res<Presentation>),
+    (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
 ) {

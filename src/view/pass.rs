@@ -99,7 +99,10 @@ where
                 .init_resource::<Pieces<M>>()
                 .add_systems(RenderStartup, begin::<M>.after(begin_view))
                 .add_systems(ExtractSchedule, extract_pieces::<M>)
-                .add_systems(Render, queue::<M>.in_set(RenderSystems::Queue));
+                .add_systems(
+                    Render,
+                    queue::<M>.in_set(RenderSystems::Queue).in_set(QueueSurfaces).ambiguous_with(QueueSurfaces),
+                );
         }
     }
 }
@@ -114,6 +117,10 @@ pub(super) fn plugin(app: &mut App) {
             .add_systems(RenderGraph, draw.in_set(RenderGraphSystems::Render).before(camera_driver));
     }
 }
+
+/// The systems that collect what is drawn, one per surface. Their order does not matter: [`draw`] sorts by that of the surfaces.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct QueueSurfaces;
 
 /// From where, onto what and how the picture is drawn.
 #[derive(Resource, Clone, Default)]

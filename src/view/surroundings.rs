@@ -37,7 +37,7 @@ impl From<&SkyMaterial> for Variant {
 // Drawn after ground and table, so that only pixels that they leave free are drawn.
 impl Surface for SkyMaterial {
     const SHADER: &'static str = "sky.wgsl";
-    const ORDER: u8 = 2;
+    const ORDER: u8 = 3;
     const HIDES: bool = true;
     const IS_BEHIND: bool = true;
 }

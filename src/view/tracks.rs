@@ -55,7 +55,7 @@ impl From<&TrackMaterial> for Variant {
 
 impl Surface for TrackMaterial {
     const SHADER: &'static str = "tracks.wgsl";
-    const ORDER: u8 = 5;
+    const ORDER: u8 = 6;
     const HIDES: bool = false;
     const VERTEX: &'static [MeshVertexAttribute] =
         &[Mesh::ATTRIBUTE_POSITION, Mesh::ATTRIBUTE_NORMAL, Mesh::ATTRIBUTE_UV_0];

@@ -69,7 +69,7 @@ impl From<&WaterMaterial> for Variant {
 
 impl Surface for WaterMaterial {
     const SHADER: &'static str = "water.wgsl";
-    const ORDER: u8 = 4;
+    const ORDER: u8 = 5;
     const HIDES: bool = false;
     const LAND: bool = true;
 }

@@ -18,7 +18,7 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
     let simulations = Simulations::new(vec![session]);
     let mut course = Course::default();
     course.open(attempt, simulations.work());
-    Shelf::new(simulations).with(Workspace::Learn).with(course)
+    Shelf::new(simulations).with(State::new(Workspace::Learn)).with(course)
 }
 
 #[test]

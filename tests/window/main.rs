@@ -13,7 +13,7 @@ use std::{
 use bevy::{
     color::ColorToPacked,
     ecs::system::SystemState,
-    prelude::{App, AppExit, LinearRgba, Resource, Srgba, Vec2, World},
+    prelude::{App, AppExit, LinearRgba, Resource, Srgba, State, Vec2, World},
     render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -26,9 +26,9 @@ use thalweg::{
     runtime::{
         BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, Draft, EditCommand, Eye,
         FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Notices,
-        Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording,
-        Revision, Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, Simulations,
-        SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
+        Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Quiz, Record, Recording,
+        Revision, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, Simulations, SourceMarks,
+        Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
     },
     ui::{
         Kept, PanelState, UiVisible,
@@ -98,8 +98,8 @@ impl Shelf {
         macro_rules! init {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Revision Record Recording History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait FollowsKeys Draft);
+        init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed SourceMarks);
+        init!(State<Workspace> Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Quiz Rivers RiverTrace Jobs Gait FollowsKeys Draft);
         Self(RefCell::new(world))
     }
 
@@ -324,7 +324,7 @@ fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
     let names = ["menu", "status", "transport", "timeline", "tools", "parameters"];
     for (workspace, size) in [Workspace::Sculpt, Workspace::Learn].into_iter().flat_map(|w| SIZES.map(|size| (w, size)))
     {
-        let shelf = Shelf::of("alpine-valley").with(workspace);
+        let shelf = Shelf::of("alpine-valley").with(State::new(workspace));
         let (view, mut kept) = (RefCell::new(egui::Rect::NOTHING), Kept::default());
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
             *view.borrow_mut() = shelf.show(|state| window_ui(ui, state, &mut kept).1);
@@ -356,7 +356,7 @@ fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
     for workspace in [Workspace::Sculpt, Workspace::Learn] {
         for width in [640.0, 1280.0] {
             // High enough for all panels at once.
-            let shelf = Shelf::of("wadi").with(workspace);
+            let shelf = Shelf::of("wadi").with(State::new(workspace));
             let rivers = studied(&shelf);
             let (shelf, asked) = (shelf.with(rivers), RefCell::default());
             let mut harness = Harness::builder().with_size([width, 12_000.0]).build_ui(shelf.window(&asked));
@@ -467,7 +467,9 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
 #[test]
 fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture() {
     let asked: RefCell<Vec<Command>> = RefCell::default();
-    for (shelf, shows) in [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(Workspace::Present), true)] {
+    for (shelf, shows) in
+        [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(State::new(Workspace::Present)), true)]
+    {
         let list = Playlist::of(["sand-sea", "wadi"]);
         let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.simulations));
         let shelf = shelf.with(presentation);
@@ -589,7 +591,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
 fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
     let mut list = Playlist::of(["sand-sea", "wadi", "delta"]);
     list.scenes[0].notes = "Say hello first.".to_owned();
-    let shelf = Shelf::of("sand-sea").with(Workspace::Present);
+    let shelf = Shelf::of("sand-sea").with(State::new(Workspace::Present));
     let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.simulations));
     let shelf = shelf.with(presentation);
     let asked: RefCell<Vec<Command>> = RefCell::default();

@@ -8,7 +8,7 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
     for (name, _) in BUILT_IN {
         for workspace in [Workspace::Sculpt, Workspace::Learn] {
             let mut record = Record::default();
-            let shelf = Shelf::of(name).with(workspace);
+            let shelf = Shelf::of(name).with(State::new(workspace));
             record.statistics = shelf.show(|state| Statistics::of(&state.simulations.selected().simulation.terrain));
             let rivers = studied(&shelf);
             let (shelf, asked) = (shelf.with(record).with(rivers), RefCell::default());

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use bevy::prelude::*;
 
 use super::{History, Node, NodeState, step::Change};
-use crate::runtime::{Preferences, Simulations};
+use crate::runtime::{Preferences, Simulations, background::Background};
 use thalweg_scene::model::state::Copied;
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
@@ -47,9 +47,9 @@ impl History {
         self.last_kept().is_none_or(is_far)
     }
 
-    /// `true` while a thread packs a state.
+    /// `true` while a state is being packed.
     pub(in crate::runtime) fn is_packing(&self) -> bool {
-        self.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))))
+        self.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(_))))
     }
 
     /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
@@ -74,10 +74,11 @@ impl History {
         let sessions = simulations.all_mut().iter_mut().enumerate();
         let copies: Vec<Copied> = sessions.map(|(run, session)| Copied::copied(session, before(run))).collect();
         let pack = move || copies.into_iter().map(Copied::pack).collect();
-        let packing = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack);
+        // The request is the memory that the state will take, in bytes.
+        let packing = Background::start(USUAL * cells, pack);
         (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
         if let Some(node) = self.node_mut(id) {
-            node.state = packing.ok().map(|handle| NodeState::Packing(handle, USUAL * cells));
+            node.state = Some(NodeState::Packing(packing));
         }
     }
 
@@ -165,7 +166,7 @@ impl Node {
     pub(super) fn collect(&mut self) {
         self.state = match self.state.take() {
             // What broke off is not kept.
-            Some(NodeState::Packing(handle, _)) => handle.join().ok().map(|states| NodeState::Packed(Arc::new(states))),
+            Some(NodeState::Packing(packing)) => packing.join().map(|states| NodeState::Packed(Arc::new(states))),
             other => other,
         };
     }
@@ -179,7 +180,7 @@ pub(in crate::runtime) fn follow(
 ) {
     let history = history.bypass_change_detection();
     let is_packed =
-        |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(handle, _)) if handle.is_finished());
+        |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(packing)) if packing.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
     history.work = simulations.work();
     let is_packing = history.is_packing();

@@ -15,7 +15,6 @@ mod tree;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -24,7 +23,7 @@ use bevy::prelude::*;
 pub use self::picture::HistoryPicture;
 use self::step::{Change, HandStep};
 pub(super) use self::{hand::follow_button, keep::follow, picture::draw_wanted, tree::go_to_wanted};
-use super::{Label, Simulations};
+use super::{Label, Simulations, background::Background};
 use thalweg_scene::model::state::State;
 
 /// A place in the tree.
@@ -46,7 +45,7 @@ struct Node {
 #[derive(Debug)]
 enum NodeState {
     /// They are being packed, and will take about so many bytes.
-    Packing(JoinHandle<Vec<State>>, usize),
+    Packing(Background<usize, Vec<State>>),
     Packed(Arc<Vec<State>>),
 }
 
@@ -58,7 +57,7 @@ impl Node {
     fn bytes(&self) -> usize {
         let states = match &self.state {
             None => 0,
-            Some(NodeState::Packing(_, about)) => *about,
+            Some(NodeState::Packing(packing)) => packing.request,
             Some(NodeState::Packed(states)) => states.iter().map(State::bytes).sum(),
         };
         states + self.change().map_or(0, Change::bytes) + 64

@@ -1,11 +1,11 @@
 //! Small pictures of states, drawn beside the frames when they are asked for.
 
-use std::{sync::Arc, thread::JoinHandle};
+use std::sync::Arc;
 
 use bevy::prelude::*;
 
 use super::{History, Node, NodeState};
-use crate::runtime::Simulations;
+use crate::runtime::{Simulations, background::Background};
 use thalweg_scene::{
     io::{JobProgress, export::hillshade::hillshade},
     look::{Look, WaterLook},
@@ -34,7 +34,7 @@ pub struct HistoryPicture {
 pub(super) struct Pictures {
     wanted: Option<u64>,
     last: Option<Arc<HistoryPicture>>,
-    work: Option<(u64, JoinHandle<Option<HistoryPicture>>)>,
+    work: Option<Background<u64, Option<HistoryPicture>>>,
     /// A place that could not be drawn.
     failed: Option<u64>,
 }
@@ -59,13 +59,12 @@ impl History {
 /// Draws what was asked for last.
 pub(in crate::runtime) fn draw_wanted(simulations: Res<Simulations>, mut history: ResMut<History>) {
     let quiet = history.bypass_change_detection();
-    if quiet.pictures.work.as_ref().is_some_and(|(_, work)| work.is_finished())
-        && let Some((id, work)) = quiet.pictures.work.take()
-    {
+    if let Some(work) = quiet.pictures.work.take_if(|work| work.is_finished()) {
+        let id = work.request;
         // What can't be drawn is not tried again and again.
-        match work.join() {
-            Ok(Some(picture)) => history.pictures.last = Some(Arc::new(picture)),
-            _ => (quiet.pictures.wanted, quiet.pictures.failed) = (None, Some(id)),
+        match work.join().flatten() {
+            Some(picture) => history.pictures.last = Some(Arc::new(picture)),
+            None => (quiet.pictures.wanted, quiet.pictures.failed) = (None, Some(id)),
         }
     }
     let quiet = history.bypass_change_detection();
@@ -87,9 +86,7 @@ pub(in crate::runtime) fn draw_wanted(simulations: Res<Simulations>, mut history
     );
     let draw =
         move || Some(HistoryPicture { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
-    // Without a thread there is none this time.
-    let work = std::thread::Builder::new().name("thalweg picture".to_owned()).spawn(draw);
-    quiet.pictures.work = work.ok().map(|work| (id, work));
+    quiet.pictures.work = Some(Background::start(id, draw));
 }
 
 fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<HistoryPicture> {

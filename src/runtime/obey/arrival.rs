@@ -33,31 +33,31 @@ use thalweg_sim::{
 /// Takes over what finished jobs bring.
 pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: MessageWriter<Command>) {
     // Looked at every frame, changed rarely.
-    while let Some(Job { notice, handle, progress, saves, holds, opens }) =
+    while let Some(Job { notice, work, progress, saves, holds, opens }) =
         runtime.jobs.bypass_change_detection().take_finished()
     {
         notice.into_iter().for_each(|notice| runtime.notices.dismiss(notice));
         if holds {
             runtime.put_back();
         }
-        let failed = match handle.join() {
+        let failed = match work.join() {
             // Another work was chosen meanwhile, or none.
-            Ok(_) if opens && progress.is_cancelled() => {
+            Some(_) if opens && progress.is_cancelled() => {
                 if notice.is_some() {
                     runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
                 }
                 None
             }
-            Ok(Ok(outcome)) => runtime.take_over(outcome, &mut commands).err().map(|error| format!("{error}.")),
-            Ok(Err(_)) if progress.is_cancelled() => {
+            Some(Ok(outcome)) => runtime.take_over(outcome, &mut commands).err().map(|error| format!("{error}.")),
+            Some(Err(_)) if progress.is_cancelled() => {
                 runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
                 None
             }
-            Ok(Err(error)) => {
+            Some(Err(error)) => {
                 runtime.presentation.fails();
                 Some(format!("{error}."))
             }
-            Err(_) => {
+            None => {
                 runtime.presentation.fails();
                 Some("The work stopped because of a fault in the program. A report is in the log folder.".to_owned())
             }
@@ -194,6 +194,11 @@ impl Runtime<'_> {
                 self.begins();
             }
             JobOutcome::Filled(balances) => self.fill_rivers(balances),
+            JobOutcome::LakesFilled(sessions, added) => self.fill_lakes(sessions, added),
+            JobOutcome::Carved(sessions, breached) => self.carve_outlets(sessions, breached),
+            // Another work has taken its place meanwhile.
+            JobOutcome::Question(_, work) if work != self.simulations.work() => {}
+            JobOutcome::Question(quiz, _) => self.ask_question(quiz),
             JobOutcome::Kept(now) => self.document.is_kept(now),
             JobOutcome::Stamp(name, relief) => {
                 self.notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));

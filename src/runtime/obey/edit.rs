@@ -55,33 +55,13 @@ impl Runtime<'_> {
             EditCommand::RemoveSand => self.change_layers(Label::SandRemoved, Simulation::remove_sand),
             EditCommand::Dry => self.change_layers(Label::Dried, Simulation::dry),
             EditCommand::CarveOutlets(limits) => {
-                let units = self.preferences.settings.units;
-                let mut all = Breached::default();
-                self.change_layers(Label::Carved, |simulation| {
-                    let one = simulation.carve_outlets(*limits);
-                    (all.cut, all.left, all.volume) = (all.cut + one.cut, all.left + one.left, all.volume + one.volume);
+                let limits = *limits;
+                self.hold("Outlets are being cut", self.bytes_of_copy(), |before, _| {
+                    Task::CarveOutlets(before, limits)
                 });
-                let left = if all.left == 0 {
-                    String::new()
-                } else {
-                    format!(" {} would need longer or deeper cuts.", all.left)
-                };
-                let text = match all.cut {
-                    0 => format!("No outlets were cut.{left}"),
-                    cut => format!(
-                        "Cut outlets for {cut} hollows: {} of ground were taken away.{left}",
-                        volume(units, all.volume)
-                    ),
-                };
-                self.notices.tell(Level::Info, text);
             }
             EditCommand::FillLakes => {
-                let units = self.preferences.settings.units;
-                let mut came = 0.0;
-                self.change_layers(Label::LakesFilled, |simulation| came += simulation.fill_lakes());
-                let text = format!("Filled every hollow up to its pass: {} of water.", volume(units, came));
-                self.notices
-                    .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
+                self.hold("Lakes are being filled", self.bytes_of_copy(), |before, _| Task::FillLakes(before));
             }
             EditCommand::FillRivers => {
                 let bytes = self.simulations.all().iter().map(Session::bytes_to_fill).sum();
@@ -90,6 +70,43 @@ impl Runtime<'_> {
             EditCommand::Undo => self.step("Undone", History::undo),
             EditCommand::Redo => self.step("Redone", History::redo),
         }
+    }
+
+    /// Returns the memory that a copy of all layers takes, in bytes.
+    fn bytes_of_copy(&self) -> u64 {
+        self.simulations.all().iter().map(Session::bytes_of_layers).sum()
+    }
+
+    /// Takes over sessions whose outlets were carved.
+    pub(super) fn carve_outlets(&mut self, sessions: Vec<Session>, Breached { cut, left, volume: taken }: Breached) {
+        self.take_layers(Label::Carved, sessions);
+        let left = if left == 0 { String::new() } else { format!(" {left} would need longer or deeper cuts.") };
+        let text = match cut {
+            0 => format!("No outlets were cut.{left}"),
+            cut => {
+                let taken = volume(self.preferences.settings.units, taken);
+                format!("Cut outlets for {cut} hollows: {taken} of ground were taken away.{left}")
+            }
+        };
+        self.notices.tell(Level::Info, text);
+    }
+
+    /// Takes over sessions whose lakes were filled with this volume of water, in cubic metres.
+    pub(super) fn fill_lakes(&mut self, sessions: Vec<Session>, added: f64) {
+        self.take_layers(Label::LakesFilled, sessions);
+        let added = (added > 0.0).then(|| volume(self.preferences.settings.units, added));
+        let text = added.map_or("There are no hollows to fill.".to_owned(), |added| {
+            format!("Filled every hollow up to its pass: {added} of water.")
+        });
+        self.notices.tell(Level::Info, text);
+    }
+
+    /// Replaces every simulation by that of the session in the same place.
+    fn take_layers(&mut self, label: Label, sessions: Vec<Session>) {
+        let mut edited = sessions.into_iter().map(|session| session.simulation);
+        self.change_layers(label, |simulation| {
+            *simulation = edited.next().expect("every session was edited");
+        });
     }
 
     /// Fills the rivers of all runs as was found.

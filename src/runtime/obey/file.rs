@@ -123,11 +123,11 @@ impl Runtime<'_> {
     fn set_preset(&mut self, mut preset: Preset, path: &Path) -> Result<(), Error> {
         let tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
-        let mut changed = self.simulations.all().to_vec();
-        changed.iter_mut().try_for_each(|session| preset.apply(session, path))?;
-        self.history.replace(&mut self.simulations, Label::Preset, |simulations| {
-            simulations.all_mut().clone_from_slice(&changed)
+        preset.apply(&mut self.simulations.selected().outline(), path)?;
+        let mut applied = Ok(());
+        self.history.set(&mut self.simulations, Label::Preset, false, |simulations| {
+            applied = simulations.all_mut().iter_mut().try_for_each(|session| preset.apply(session, path));
         });
-        Ok(())
+        applied
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::Runtime;
 use crate::runtime::{
-    EditCommand, Label, LearnCommand, Level, SPEEDS, Workspace,
+    EditCommand, Label, LearnCommand, Level, QuizQuestion, SPEEDS, Workspace,
     charts::{self, Series},
     jobs,
 };
@@ -20,7 +20,7 @@ use thalweg_scene::{
     model::{
         chart::Chart,
         lesson::{Answer, Lesson, Task},
-        origin::Options,
+        origin::{Options, Tile},
     },
 };
 use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
@@ -33,7 +33,7 @@ impl Runtime<'_> {
             LearnCommand::Teach(lesson) => self.teach((**lesson).clone()),
             LearnCommand::SaveReport(path) => self.save_report(path),
             LearnCommand::SaveCopy(path) => self.save_copy(path),
-            LearnCommand::Check => self.checkup.begin(&mut self.notices),
+            LearnCommand::Check => self.checkup.begin(),
             LearnCommand::SaveChecks(path) => {
                 let table = checks::table(&self.checkup.found);
                 let saved = output::replace(path, |file| output::write(file, table));
@@ -51,8 +51,8 @@ impl Runtime<'_> {
                 self.course.progress.name.clone_from(name);
                 self.course.keep(&mut self.notices);
             }
-            LearnCommand::Riddle => self.ask_riddle(),
-            LearnCommand::Guess(option) => self.riddles.guess(*option),
+            LearnCommand::AskQuestion => self.prepare_quiz(),
+            LearnCommand::Guess(option) => self.quiz.guess(*option),
             LearnCommand::BringBack => self.bring_back(),
             LearnCommand::Answer(..)
             | LearnCommand::Read(_)
@@ -103,28 +103,29 @@ impl Runtime<'_> {
         self.show_section();
     }
 
+    /// Looks for a parameter that shows, in the background.
+    fn prepare_quiz(&mut self) {
+        let session = self.simulations.selected_without_layers();
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        self.start(jobs::Task::Question(Box::new(session), seed, self.simulations.work()));
+    }
+
     /// Begins two runs that differ in one parameter.
-    fn ask_riddle(&mut self) {
-        self.simulations.finish_tick();
-        // It is tried out on a copy.
-        if !self.has_room(self.simulations.selected().bytes()) {
-            return;
-        }
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        let Some((riddle, tiles)) = self.riddles.think(self.simulations.selected(), clock) else {
+    pub(super) fn ask_question(&mut self, quiz: Option<(QuizQuestion, [Tile; 2])>) {
+        let Some((question, tiles)) = quiz else {
             let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
             self.notices.tell(Level::Info, text);
             return;
         };
         if self.side_by_side(&tiles) {
-            self.riddles.ask(riddle, self.simulations.work());
+            self.quiz.ask(question, self.simulations.work());
         }
     }
 
     /// Opens a lesson on the session that stands there.
     pub(super) fn teach(&mut self, lesson: Lesson) {
         self.transport.pause();
-        *self.workspace = Workspace::Learn;
+        self.workspace.set_if_neq(Workspace::Learn);
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::of_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;

@@ -13,8 +13,8 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     Ahead, Brushes, Checkup, Command, Course, Document, Draft, EditCommand, Eye, Followed, FollowsKeys, Gait, History,
-    Jobs, Level, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section,
-    Shown, Simulations, Transport, Workspace,
+    Jobs, Level, Notices, Overlay, Preferences, Presentation, Probes, Quiz, Record, Revision, Rivers, Section, Shown,
+    Simulations, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -34,14 +34,14 @@ pub(super) struct Runtime<'w> {
     pub rivers: ResMut<'w, Rivers>,
     pub section: ResMut<'w, Section>,
     pub followed: ResMut<'w, Followed>,
-    pub riddles: ResMut<'w, Riddles>,
+    pub quiz: ResMut<'w, Quiz>,
     pub probes: ResMut<'w, Probes>,
     pub checkup: ResMut<'w, Checkup>,
     pub course: ResMut<'w, Course>,
     pub presentation: ResMut<'w, Presentation>,
     pub record: Res<'w, Record>,
     pub shown: ResMut<'w, Shown>,
-    pub workspace: ResMut<'w, Workspace>,
+    pub workspace: ResMut<'w, NextState<Workspace>>,
     pub eye: Res<'w, Eye>,
     pub gait: Res<'w, Gait>,
     pub follows_keys: ResMut<'w, FollowsKeys>,

@@ -67,7 +67,7 @@ impl Runtime<'_> {
                 self.side_by_side(tiles);
             }
             RunCommand::Choose(index) => {
-                if *index > 0 && self.riddles.keeps_secret(&self.simulations) {
+                if *index > 0 && self.quiz.keeps_secret(&self.simulations) {
                     self.notices.tell(Level::Info, "The numbers of run B are hidden until you have answered.");
                 } else {
                     self.simulations.select(*index);
@@ -179,10 +179,8 @@ impl Runtime<'_> {
         let before = Arc::new(self.simulations.clone());
         let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
         self.jobs.start(&mut self.notices, task(Arc::clone(&before), Arc::clone(&sheets)));
-        // Without a thread nothing was begun.
-        let begun = self.jobs.count() > 0;
-        self.jobs.held = begun.then_some(Held { before, sheets, doing });
-        begun
+        self.jobs.held = Some(Held { before, sheets, doing });
+        true
     }
 
     /// Memory that all sessions would take if each was changed in this way, in bytes.

@@ -1,7 +1,7 @@
 //! What is shown of the runs.
 
 use super::Runtime;
-use crate::runtime::{Comparison, Gait, Level, SPEEDS, ShowCommand, Way, Workspace};
+use crate::runtime::{Comparison, Gait, Level, ShowCommand, Way};
 use thalweg_sim::params::Value;
 
 impl Runtime<'_> {
@@ -36,21 +36,7 @@ impl Runtime<'_> {
             }
             ShowCommand::KeepView(number) => self.keep_view(*number),
             ShowCommand::Picture(id) => self.history.draw(*id),
-            ShowCommand::Workspace(wanted) => {
-                // Learning is slow; afterwards the speed is the usual one again.
-                match (*self.workspace, wanted) {
-                    (_, Workspace::Learn) => self.transport.speed = *SPEEDS.start(),
-                    (Workspace::Learn, _) => (self.transport.speed, self.transport.slow) = (1.0, None),
-                    _ => {}
-                }
-                // Nothing is sculpted by mistake during a presentation.
-                if *wanted == Workspace::Present {
-                    self.brushes.held = None;
-                } else {
-                    self.presentation.end();
-                }
-                *self.workspace = *wanted;
-            }
+            ShowCommand::Workspace(wanted) => self.workspace.set_if_neq(*wanted),
         }
     }
 

@@ -127,6 +127,7 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     assert!(Measures::of(&before).depressions > 0.01);
     send(&mut app, EditCommand::FillLakes);
     app.update();
+    wait(&mut app);
     let water = terrain(&app).water_volume();
     let ledger = &app.world().resource::<Simulations>().selected().simulation.ledger.water;
     assert!(water > 0.0 && ledger.residual(water).abs() < 1e-6 * water);
@@ -155,6 +156,7 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     send(&mut app, EditCommand::Undo);
     send(&mut app, EditCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
     app.update();
+    wait(&mut app);
     let carved = terrain(&app);
     assert!(Measures::of(&carved).depressions == 0.0 && carved.water_volume() == 0.0);
     send(&mut app, EditCommand::Undo);

@@ -42,7 +42,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     frames_of(&mut app, 0.1);
     send(&mut app, PresentCommand::Begin(list(), false));
     wait_for(&mut app, 1);
-    assert_eq!(*app.world().resource::<Workspace>(), Workspace::Present);
+    assert_eq!(*app.world().resource::<State<Workspace>>().get(), Workspace::Present);
     assert!(app.world().resource::<Simulations>().selected().title.contains("hill"));
     // It runs ahead to its first tick, and stands still at its last.
     for _ in 0..300 {

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport};
+use bevy::state::app::StatesPlugin;
 use thalweg_scene::{io::scene::open_first, model::origin::Options};
 use thalweg_sim::core::terrain::Terrain;
 
 fn app() -> App {
     let mut app = App::new();
     let options = Options { size: Some((64, 64)), ..Options::default() };
-    app.add_plugins((MinimalPlugins, runtime::plugin, crate::tools::plugin))
+    app.add_plugins((MinimalPlugins, StatesPlugin, runtime::plugin, crate::tools::plugin))
         .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
         // A stroke is done in the frame in which it ends, however slow the machine.
         .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))

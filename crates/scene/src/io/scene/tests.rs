@@ -239,7 +239,7 @@ fn more_simulations_than_fit_side_by_side_are_refused() {
     for (count, fits) in [(MOST_SIDE_BY_SIDE, true), (MOST_SIDE_BY_SIDE + 1, false)] {
         let tiles: String = (0..count).map(|number| format!("(title: \"{number}\"), ")).collect();
         let text = format!(
-            "(title: \"Many\", about: \"b\", seed: 1, ticks: 1, set: {{\"terrain.width\": \"16\", \"terrain.height\": \"16\"}}, \
+            "(title: \"Many\", about: \"b\", seed: 1, ticks: 1, enabled: [], set: {{\"terrain.width\": \"32\", \"terrain.height\": \"32\"}}, \
              tiles: [{tiles}])"
         );
         fs::write(&path, text).expect("it can be written");
@@ -258,7 +258,7 @@ fn files_whose_names_are_not_unicode_are_written_and_opened() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path().join(OsStr::from_bytes(b"h\xfcgel"));
     fs::create_dir(&folder).expect("it can be made");
-    let options = Options { size: Some((16, 16)), ..Options::default() };
+    let options = Options { size: Some((32, 32)), ..Options::default() };
     let session = open_first("round-hill", &options).expect("built in");
     let scene = folder.join("mine.ron");
     save(&session, &scene, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));

@@ -23,7 +23,7 @@ const TRIES: usize = 12;
 
 /// A question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Riddle {
+pub struct QuizQuestion {
     /// Paths and titles of the parameters to choose from.
     pub options: Vec<(String, String)>,
     /// Which one has changed.
@@ -36,17 +36,16 @@ pub struct Riddle {
     of: u64,
 }
 
-/// The question that is open, if one is, and how many there were.
+/// The question that is open, if one is, and the score.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Riddles {
+pub struct Quiz {
     /// The last one.
-    pub now: Option<Riddle>,
-    asked: u64,
+    pub now: Option<QuizQuestion>,
     /// How many were answered, and how many of them right at the first guess.
     pub score: [u32; 2],
 }
 
-impl Riddle {
+impl QuizQuestion {
     /// What was chosen, and what would have been right, if something was chosen.
     pub fn answer(&self) -> Option<(usize, usize)> {
         self.guess.map(|guess| (guess, self.right))
@@ -63,11 +62,11 @@ impl Riddle {
     }
 }
 
-impl Riddles {
-    /// Thinks of a parameter of a run, and says what both runs are. Nothing if none shows within a few ticks.
-    pub(super) fn think(&mut self, session: &Session, clock: u64) -> Option<(Riddle, [Tile; 2])> {
-        self.asked += 1;
-        let mut chance = Stream::new(clock ^ self.asked, "riddle", 1);
+impl QuizQuestion {
+    /// Chooses a parameter of a session by a seed, and returns the question with its two runs; `None` if no parameter shows within a few
+    /// ticks. Takes seconds.
+    pub(super) fn think(session: &Session, seed: u64) -> Option<(Self, [Tile; 2])> {
+        let mut chance = Stream::new(seed, "quiz", 1);
         let mut all = candidates(session);
         // In an order that nobody knows.
         for last in (1..all.len()).rev() {
@@ -105,26 +104,28 @@ impl Riddles {
             set,
             ..Tile::default()
         });
-        Some((Riddle { options, right, values, guess: None, of: 0 }, tiles))
+        Some((Self { options, right, values, guess: None, of: 0 }, tiles))
     }
+}
 
+impl Quiz {
     /// Asks it about what stands there now.
-    pub(super) fn ask(&mut self, riddle: Riddle, work: u64) {
-        self.now = Some(Riddle { of: work, ..riddle });
+    pub(super) fn ask(&mut self, question: QuizQuestion, work: u64) {
+        self.now = Some(QuizQuestion { of: work, ..question });
     }
 
     /// Takes the first guess.
     pub(super) fn guess(&mut self, guess: usize) {
-        if let Some(riddle) = self.now.as_mut().filter(|riddle| riddle.guess.is_none()) {
-            riddle.guess = Some(guess);
+        if let Some(question) = self.now.as_mut().filter(|question| question.guess.is_none()) {
+            question.guess = Some(guess);
             self.score[0] += 1;
-            self.score[1] += u32::from(guess == riddle.right);
+            self.score[1] += u32::from(guess == question.right);
         }
     }
 
     /// Whether the numbers of the second run are a secret now.
     pub(super) fn keeps_secret(&self, simulations: &Simulations) -> bool {
-        self.now.as_ref().is_some_and(|riddle| riddle.is_of(simulations.work()) && riddle.guess.is_none())
+        self.now.as_ref().is_some_and(|question| question.is_of(simulations.work()) && question.guess.is_none())
     }
 }
 
@@ -179,21 +180,21 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         for scene in ["round-hill", "dam-break", "sand-sea"] {
             let session = open_first(scene, &options).expect("built in");
-            let mut riddles = Riddles::default();
+            let mut quiz = Quiz::default();
             for clock in 0..3 {
-                let (riddle, [first, second]) =
-                    riddles.think(&session, clock).unwrap_or_else(|| panic!("{scene}: nothing shows"));
-                assert!((2..=OPTIONS).contains(&riddle.options.len()));
+                let (question, [first, second]) =
+                    QuizQuestion::think(&session, clock).unwrap_or_else(|| panic!("{scene}: nothing shows"));
+                assert!((2..=OPTIONS).contains(&question.options.len()));
                 assert!(first.set.is_empty() && second.set.len() == 1);
-                assert_eq!(second.set.keys().next(), Some(&riddle.options[riddle.right].0));
-                assert_eq!(riddle.answer(), None, "nothing is told before the guess");
-                let right = riddle.right;
-                riddles.ask(riddle, 7);
-                riddles.guess(right);
-                riddles.guess(right + 1);
-                assert_eq!(riddles.now.as_ref().and_then(Riddle::answer), Some((right, right)));
+                assert_eq!(second.set.keys().next(), Some(&question.options[question.right].0));
+                assert_eq!(question.answer(), None, "nothing is told before the guess");
+                let right = question.right;
+                quiz.ask(question, 7);
+                quiz.guess(right);
+                quiz.guess(right + 1);
+                assert_eq!(quiz.now.as_ref().and_then(QuizQuestion::answer), Some((right, right)));
             }
-            assert_eq!(riddles.score, [3, 3]);
+            assert_eq!(quiz.score, [3, 3]);
         }
         // A land that was read from a file is tried out on a small map too.
         let mut session = open_first("round-hill", &options).expect("built in");

@@ -1,0 +1,72 @@
+//! Work in the background: computations that take longer than a frame.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+
+use bevy::tasks::{AsyncComputeTaskPool, Task, TaskPool, TaskPoolBuilder, block_on};
+
+/// Number of computations that run at the same time. They share the cores; none waits for another to end.
+const THREADS: usize = 8;
+
+/// Returns Bevy's pool for computations that span frames. The first call sets the number of its threads, so it must come before the
+/// engine's plugins: those would give it one thread on a machine with few cores, and a long search would keep all others waiting.
+pub fn pool() -> &'static TaskPool {
+    let build = || TaskPoolBuilder::new().num_threads(THREADS).thread_name("background".to_owned()).build();
+    AsyncComputeTaskPool::get_or_init(build)
+}
+
+/// A computation in the background, with the request that it answers.
+#[derive(Debug)]
+pub struct Background<Request, Output> {
+    /// The request.
+    pub request: Request,
+    begun: Instant,
+    task: Task<Option<Output>>,
+}
+
+impl<Request, Output: Send + 'static> Background<Request, Output> {
+    /// Starts `work`.
+    pub fn start(request: Request, work: impl FnOnce() -> Output + Send + 'static) -> Self {
+        // A panic has been reported by the panic hook; it must not end the program a second time, in the system that asks for the output.
+        let task = pool().spawn(async { catch_unwind(AssertUnwindSafe(work)).ok() });
+        Self { request, begun: Instant::now(), task }
+    }
+
+    /// Returns `true` if the output is there.
+    pub fn is_finished(&self) -> bool {
+        self.task.is_finished()
+    }
+
+    /// Returns the time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Returns the output, or `None` if the computation panicked. Waits until it has ended.
+    pub fn join(self) -> Option<Output> {
+        block_on(self.task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn several_computations_run_at_once_and_a_panic_leaves_no_output() {
+        // Each waits for the next one to have begun.
+        let (begins, has_begun) = channel();
+        let first = Background::start("first", move || has_begun.recv().is_ok());
+        let second = Background::start("second", move || begins.send(()).is_ok());
+        assert_eq!((first.request, first.join(), second.join()), ("first", Some(true), Some(true)));
+        let broken = Background::start((), || -> u32 { panic!("a fault that is expected here") });
+        while !broken.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(broken.join(), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! The workspaces: the state of the window that decides which panels there are.
+
+use bevy::prelude::*;
+
+use super::{Brushes, Presentation, SPEEDS, Transport};
+
+/// The workspace that is open. A change takes effect before the next frame.
+#[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Workspace {
+    /// All panels.
+    #[default]
+    Sculpt,
+    /// A lesson, few sliders, plots, at a slow speed.
+    Learn,
+    /// No panels.
+    Present,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_state::<Workspace>()
+        .add_systems(OnEnter(Workspace::Learn), slow_down)
+        .add_systems(OnExit(Workspace::Learn), reset_speed)
+        .add_systems(OnEnter(Workspace::Present), release_brush)
+        .add_systems(OnExit(Workspace::Present), end_presentation);
+}
+
+fn slow_down(mut transport: ResMut<Transport>) {
+    transport.speed = *SPEEDS.start();
+}
+
+fn reset_speed(mut transport: ResMut<Transport>) {
+    (transport.speed, transport.slow) = (1.0, None);
+}
+
+/// Nothing is sculpted by mistake during a presentation.
+fn release_brush(mut brushes: ResMut<Brushes>) {
+    brushes.held = None;
+}
+
+fn end_presentation(mut presentation: ResMut<Presentation>) {
+    presentation.end();
+}
