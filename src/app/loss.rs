@@ -2,8 +2,7 @@
 //! starts again with it.
 
 use std::{
-    io,
-    process::{self, Command},
+    io, process,
     time::{Duration, Instant},
 };
 
@@ -15,7 +14,7 @@ use bevy::{
     },
 };
 
-use crate::runtime::{Document, KeepSystems, Level, Notices};
+use crate::runtime::{Command, Document, KeepSystems, Level, Notices, ShowCommand};
 
 /// The variable that tells a program how often it was started again.
 const AGAIN: &str = "THALWEG_STARTED_AGAIN";
@@ -66,7 +65,17 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
         main.write_message(AppExit::error());
         return RenderErrorPolicy::StopRendering;
     }
-    let text = format!("The graphics driver reports a fault ({:?}). Save your work and start Thalweg again.", error.ty);
+    let text = match error.ty {
+        ErrorType::OutOfMemory => {
+            // Its colours and arrows are the largest part of what the terrain can do without.
+            main.write_message(Command::from(ShowCommand::Overlay(None)));
+            "The graphics card has no memory left, so the overlay is hidden. Close other programs, or choose a smaller size."
+                .to_owned()
+        }
+        fault => {
+            format!("The graphics driver reports a fault ({fault:?}). Save your work and start Thalweg again.")
+        }
+    };
     let mut notices = main.resource_mut::<Notices>();
     if notices.shown().all(|notice| notice.text != text) {
         notices.tell(Level::Error, text);
@@ -87,7 +96,7 @@ fn start_again(document: &Document, begun: Instant) {
         format!("so it was {times} times in a row")
     } else {
         let started = std::env::current_exe().and_then(|program| {
-            let mut again = Command::new(program);
+            let mut again = process::Command::new(program);
             // With nothing left, it starts as this one did.
             match &document.left {
                 Some(path) => again.arg(path),
@@ -106,13 +115,33 @@ fn start_again(document: &Document, begun: Instant) {
 
 /// Starts a program that takes the place of this one.
 #[cfg(unix)]
-fn replace_by(command: &mut Command) -> io::Result<()> {
+fn replace_by(command: &mut process::Command) -> io::Result<()> {
     // It returns only where that fails.
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
 /// Starts a program beside this one, which ends.
 #[cfg(not(unix))]
-fn replace_by(command: &mut Command) -> io::Result<()> {
+fn replace_by(command: &mut process::Command) -> io::Result<()> {
     command.spawn().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_without_memory_is_told_of_once_and_relieved_of_the_overlay() {
+        let (mut main, mut render) = (World::new(), World::new());
+        main.init_resource::<Notices>();
+        main.init_resource::<Messages<Command>>();
+        let full = RenderError { ty: ErrorType::OutOfMemory, description: String::new(), source: None };
+        for _ in 0..3 {
+            assert!(matches!(answer(&full, &mut main, &mut render), RenderErrorPolicy::Ignore));
+        }
+        let told: Vec<_> = main.resource::<Notices>().shown().map(|notice| &*notice.text).collect();
+        assert!(told.len() == 1 && told[0].contains("the overlay is hidden"), "{told:?}");
+        let asked: Vec<_> = main.resource_mut::<Messages<Command>>().drain().collect();
+        assert!(asked.iter().all(|command| *command == ShowCommand::Overlay(None)) && !asked.is_empty());
+    }
 }

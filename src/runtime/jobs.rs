@@ -137,7 +137,7 @@ pub(super) struct Job {
     pub saves: bool,
     /// Whether it holds the work.
     pub holds: bool,
-    /// Whether it opens another work.
+    /// Whether it begins another work. Of several, the last one counts.
     pub opens: bool,
     pub work: Background<(), Result<JobOutcome, Error>>,
 }
@@ -200,7 +200,7 @@ impl Jobs {
         let saves = matches!(task, Task::SaveProject(..));
         let holds =
             matches!(task, Task::Grow(..) | Task::FillRivers(..) | Task::FillLakes(..) | Task::CarveOutlets(..));
-        let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..));
+        let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..) | Task::Question(..));
         if opens {
             // The last choice wins.
             for job in self.running.iter_mut().filter(|job| job.opens) {
@@ -355,7 +355,9 @@ impl Task {
                 not_cancelled(progress, &sessions)?;
                 Ok(JobOutcome::Carved(sessions, all))
             }
-            Self::Question(session, seed, work) => Ok(JobOutcome::Question(QuizQuestion::think(&session, seed), work)),
+            Self::Question(session, seed, work) => {
+                Ok(JobOutcome::Question(QuizQuestion::think(&session, seed, progress), work))
+            }
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session, &path)?;
                 scene::save(&session, &path, progress)?;
@@ -367,7 +369,7 @@ impl Task {
 
 /// Fails if the task was cancelled.
 fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Error> {
-    let cancelled = || Error::input(Path::new(&sessions[0].title), "the edit was cancelled", "let it finish");
+    let cancelled = || Error::input(Path::new(&sessions[0].title), "it was cancelled", "let it finish");
     if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
 }
 

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use bevy::prelude::*;
 
 use super::Simulations;
-use thalweg_scene::model::{origin::Tile, session::Session};
+use thalweg_scene::{
+    io::JobProgress,
+    model::{origin::Tile, session::Session},
+};
 use thalweg_sim::{
     core::rng::Stream,
     params::{self, Parameter, Value, walk},
@@ -64,8 +67,8 @@ impl QuizQuestion {
 
 impl QuizQuestion {
     /// Chooses a parameter of a session by a seed, and returns the question with its two runs; `None` if no parameter shows within a few
-    /// ticks. Takes seconds.
-    pub(super) fn think(session: &Session, seed: u64) -> Option<(Self, [Tile; 2])> {
+    /// ticks, or if it is cancelled. Takes seconds.
+    pub(super) fn think(session: &Session, seed: u64, progress: &JobProgress) -> Option<(Self, [Tile; 2])> {
         let mut chance = Stream::new(seed, "quiz", 1);
         let mut all = candidates(session);
         // In an order that nobody knows.
@@ -81,6 +84,10 @@ impl QuizQuestion {
         small.restart(small.simulation.seed());
         let usual = run(small.clone())?;
         let shown = all.iter().take(TRIES).enumerate().find_map(|(number, parameter)| {
+            progress.done(number, TRIES);
+            if progress.is_cancelled() {
+                return None;
+            }
             let value = other_value(parameter)?;
             let mut other = small.clone();
             other.set(&parameter.path, &value.to_string()).ok()?;
@@ -182,8 +189,8 @@ mod tests {
             let session = open_first(scene, &options).expect("built in");
             let mut quiz = Quiz::default();
             for clock in 0..3 {
-                let (question, [first, second]) =
-                    QuizQuestion::think(&session, clock).unwrap_or_else(|| panic!("{scene}: nothing shows"));
+                let (question, [first, second]) = QuizQuestion::think(&session, clock, &JobProgress::default())
+                    .unwrap_or_else(|| panic!("{scene}: nothing shows"));
                 assert!((2..=OPTIONS).contains(&question.options.len()));
                 assert!(first.set.is_empty() && second.set.len() == 1);
                 assert_eq!(second.set.keys().next(), Some(&question.options[question.right].0));

@@ -448,7 +448,10 @@ fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
     if endings.iter().any(|ending| own.eq_ignore_ascii_case(ending)) {
         return path;
     }
-    PathBuf::from(format!("{}.{}", path.display(), endings[0]))
+    let mut name = path.into_os_string();
+    name.push(".");
+    name.push(endings[0]);
+    name.into()
 }
 
 /// Files that are dropped on the window: one preset, project, scene, lesson or map is taken up, as its ending and what it holds say.

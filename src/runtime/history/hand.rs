@@ -66,6 +66,37 @@ impl History {
         self.push(simulations, Some((label, Change::Set(before, after))));
     }
 
+    /// Changes a parameter from which everything begins again. What is dragged goes on as long as the button is held: it is one step, and
+    /// what was before it is kept once.
+    pub(in crate::runtime) fn replace_by_parameter(
+        &mut self,
+        simulations: &mut Simulations,
+        label: Label,
+        change: impl FnOnce(&mut Simulations),
+    ) {
+        let now = Instant::now();
+        let held = std::mem::replace(&mut self.held, self.pressed);
+        let goes_on = self.last.is_some_and(|last| now - last < SAME_STEP || held);
+        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
+        if let Some(Node { id, step: Some(step), state, tick, .. }) = last
+            && matches!(step.change, Change::Replaced)
+            && let Some(longer) = label.after(&step.label)
+        {
+            change(simulations);
+            (step.label, *state, *tick) = (longer, None, simulations.ticks());
+            let id = *id;
+            // States after it are of the start that was replaced.
+            self.nodes.retain(|node| node.id <= id);
+            self.here = Some(id);
+            self.end_stroke();
+            self.changes += 1;
+            self.undone.clear();
+        } else {
+            self.replace(simulations, label, change);
+        }
+        self.last = Some(now);
+    }
+
     /// Changes or replaces everything.
     pub(in crate::runtime) fn replace(
         &mut self,

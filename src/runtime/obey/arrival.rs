@@ -41,8 +41,8 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
             runtime.put_back();
         }
         let failed = match work.join() {
-            // Another work was chosen meanwhile, or none.
-            Some(_) if opens && progress.is_cancelled() => {
+            // Another work was chosen meanwhile, or none, or the work is to stay as it was.
+            Some(_) if (opens || holds) && progress.is_cancelled() => {
                 if notice.is_some() {
                     runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
                 }

@@ -157,7 +157,7 @@ impl Runtime<'_> {
         }
         let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
         let label = Label::parameter(&self.simulations, group, name, value);
-        self.history.replace(&mut self.simulations, label, |simulations| {
+        self.history.replace_by_parameter(&mut self.simulations, label, |simulations| {
             simulations.all_mut().iter_mut().for_each(Session::note_shape);
             write_parameter(simulations, chosen, group, name, value);
             simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));

@@ -24,6 +24,7 @@ fn opened(name: &str) -> App {
 fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = opened(BUILT_IN[0].0);
+    app.update();
     assert_eq!(*app.world().resource::<State<Workspace>>().get(), Workspace::Learn);
     assert!(!app.world().resource::<Transport>().playing, "it waits for the student");
     loop {

@@ -380,3 +380,34 @@ fn a_painted_mask_is_taken_back_without_going_back_in_time() {
         assert!(simulations.selected().simulation.terrain.ground() == before, "the ground went back");
     }
 }
+
+#[test]
+fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
+    let mut app = app();
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    let before = terrain(&app);
+    app.init_resource::<ButtonInput<MouseButton>>();
+    app.world_mut().resource_mut::<ButtonInput<MouseButton>>().press(MouseButton::Left);
+    app.update();
+    for relief in [20.0, 30.0, 40.0, 50.0] {
+        send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(relief)));
+        // It plays meanwhile.
+        send(&mut app, RunCommand::Step(1));
+        update_until_quiet(&mut app);
+    }
+    app.world_mut().resource_mut::<ButtonInput<MouseButton>>().release(MouseButton::Left);
+    app.update();
+    assert_eq!(app.world().resource::<History>().done().len(), 1);
+    send(&mut app, RunCommand::Restart);
+    app.update();
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    let after = terrain(&app);
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    assert!(terrain(&app) == before, "the land before the drag is back");
+    send(&mut app, EditCommand::Redo);
+    app.update();
+    assert!(terrain(&app) == after && after != before, "and so is that after it");
+    assert_eq!(app.world().resource::<Simulations>().selected().all_parameters()["terrain.relief"], "50");
+}
