@@ -14,7 +14,7 @@ use bevy::{
     },
 };
 
-use crate::runtime::{Command, Document, KeepSystems, Level, Notices, ShowCommand};
+use crate::runtime::{Document, KeepSystems, Level, Notices};
 
 /// The variable that tells a program how often it was started again.
 const AGAIN: &str = "THALWEG_STARTED_AGAIN";
@@ -67,9 +67,7 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
     }
     let text = match error.ty {
         ErrorType::OutOfMemory => {
-            // Its colours and arrows are the largest part of what the terrain can do without.
-            main.write_message(Command::from(ShowCommand::Overlay(None)));
-            "The graphics card has no memory left, so the overlay is hidden. Close other programs, or choose a smaller size."
+            "The graphics card has no memory left. Close other programs, hide the overlay, or choose a smaller size."
                 .to_owned()
         }
         fault => {
@@ -131,17 +129,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_without_memory_is_told_of_once_and_relieved_of_the_overlay() {
+    fn a_card_without_memory_is_reported_once_with_a_remedy() {
         let (mut main, mut render) = (World::new(), World::new());
         main.init_resource::<Notices>();
-        main.init_resource::<Messages<Command>>();
         let full = RenderError { ty: ErrorType::OutOfMemory, description: String::new(), source: None };
         for _ in 0..3 {
             assert!(matches!(answer(&full, &mut main, &mut render), RenderErrorPolicy::Ignore));
         }
-        let told: Vec<_> = main.resource::<Notices>().shown().map(|notice| &*notice.text).collect();
-        assert!(told.len() == 1 && told[0].contains("the overlay is hidden"), "{told:?}");
-        let asked: Vec<_> = main.resource_mut::<Messages<Command>>().drain().collect();
-        assert!(asked.iter().all(|command| *command == ShowCommand::Overlay(None)) && !asked.is_empty());
+        let notices: Vec<_> = main.resource::<Notices>().shown().map(|notice| &*notice.text).collect();
+        assert!(notices.len() == 1 && notices[0].contains("choose a smaller size"), "{notices:?}");
     }
 }

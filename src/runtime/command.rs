@@ -531,7 +531,11 @@ impl Command {
             ),
             Self::Learn(command) => matches!(
                 command,
-                LearnCommand::Run | LearnCommand::Read(_) | LearnCommand::Again | LearnCommand::Reopen
+                LearnCommand::Run
+                    | LearnCommand::Read(_)
+                    | LearnCommand::Again
+                    | LearnCommand::Reopen
+                    | LearnCommand::AskQuestion
             ),
             Self::Present(command) => command.opens_a_scene(),
             // Whether the water is seen is a parameter of the run, and views are kept with the work.

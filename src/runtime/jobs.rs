@@ -1,4 +1,4 @@
-//! Work beside the frames: files are read and written, ranges grown and rivers filled in the background, and what they bring
+//! Work beside the frames: files are read and written, ranges grown, rivers and lakes filled, outlets carved and quizzes prepared in the background, and what they bring
 //! arrives as a whole.
 
 use std::{
@@ -61,8 +61,8 @@ pub(super) enum Task {
     FillLakes(Arc<Simulations>),
     /// Outlets of the depressions of every session.
     CarveOutlets(Arc<Simulations>, Limits),
-    /// A quiz about a session without layers, chosen by this seed, for the work of this number.
-    Question(Box<Session>, u64, u64),
+    /// A quiz about a copy of the selected session, chosen by this seed, for the work of this number.
+    Quiz(Box<Session>, u64, u64),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Pixels),
 }
@@ -100,7 +100,7 @@ pub(super) enum JobOutcome {
     /// Sessions with outlets, and what was cut.
     Carved(Vec<Session>, Breached),
     /// A question with its two runs, if a parameter shows, for the work of this number.
-    Question(Option<(QuizQuestion, [Tile; 2])>, u64),
+    Quiz(Option<(QuizQuestion, [Tile; 2])>, u64),
     /// A file was written.
     Written(PathBuf),
 }
@@ -170,9 +170,14 @@ impl Jobs {
         self.held.is_some()
     }
 
-    /// Gives up what is being made of the work.
-    pub(super) fn cancel_what_holds(&self) {
-        self.running.iter().filter(|job| job.holds).for_each(|job| job.progress.cancel());
+    /// Returns `true` while something changes, replaces or saves the work.
+    pub(super) fn concern_the_work(&self) -> bool {
+        self.running.iter().any(|job| job.holds || job.opens || job.saves)
+    }
+
+    /// Cancels what changes or replaces the work.
+    pub(super) fn cancel_changes(&self) {
+        self.running.iter().filter(|job| job.holds || job.opens).for_each(|job| job.progress.cancel());
     }
 
     /// Starts a task.
@@ -194,13 +199,13 @@ impl Jobs {
             Task::FillRivers(..) => "Rivers are being filled …".to_owned(),
             Task::FillLakes(..) => "Lakes are being filled …".to_owned(),
             Task::CarveOutlets(..) => "Outlets are being cut …".to_owned(),
-            Task::Question(..) => "Looking for a parameter that shows …".to_owned(),
+            Task::Quiz(..) => "Looking for a parameter that shows …".to_owned(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
         let saves = matches!(task, Task::SaveProject(..));
         let holds =
             matches!(task, Task::Grow(..) | Task::FillRivers(..) | Task::FillLakes(..) | Task::CarveOutlets(..));
-        let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..) | Task::Question(..));
+        let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..) | Task::Quiz(..));
         if opens {
             // The last choice wins.
             for job in self.running.iter_mut().filter(|job| job.opens) {
@@ -355,8 +360,8 @@ impl Task {
                 not_cancelled(progress, &sessions)?;
                 Ok(JobOutcome::Carved(sessions, all))
             }
-            Self::Question(session, seed, work) => {
-                Ok(JobOutcome::Question(QuizQuestion::think(&session, seed, progress), work))
+            Self::Quiz(session, seed, work) => {
+                Ok(JobOutcome::Quiz(QuizQuestion::generate(*session, seed, progress), work))
             }
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session, &path)?;
@@ -411,7 +416,7 @@ pub(super) fn name(path: &Path) -> String {
 /// log: there is no window any more.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
-        jobs.cancel_what_holds();
+        jobs.cancel_changes();
         let mut failed = false;
         for job in jobs.running.drain(..) {
             match job.work.join() {

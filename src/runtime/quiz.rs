@@ -1,7 +1,5 @@
 //! "Which parameter changed?": two runs side by side from one seed, of which the second has one parameter with another value.
 
-use std::collections::BTreeMap;
-
 use bevy::prelude::*;
 
 use super::Simulations;
@@ -68,9 +66,9 @@ impl QuizQuestion {
 impl QuizQuestion {
     /// Chooses a parameter of a session by a seed, and returns the question with its two runs; `None` if no parameter shows within a few
     /// ticks, or if it is cancelled. Takes seconds.
-    pub(super) fn think(session: &Session, seed: u64, progress: &JobProgress) -> Option<(Self, [Tile; 2])> {
+    pub(super) fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<(Self, [Tile; 2])> {
         let mut chance = Stream::new(seed, "quiz", 1);
-        let mut all = candidates(session);
+        let mut all = candidates(&session);
         // In an order that nobody knows.
         for last in (1..all.len()).rev() {
             all.swap(last, chance.below(last + 1));
@@ -78,7 +76,7 @@ impl QuizQuestion {
         if all.len() < 2 {
             return None;
         }
-        let mut small = session.clone();
+        let mut small = session;
         small.tile = None;
         small.shrink(SMALL);
         small.restart(small.simulation.seed());
@@ -105,10 +103,10 @@ impl QuizQuestion {
         let (path, values) = (chosen.path.clone(), [chosen.value.to_string(), value.to_string()]);
         all.insert(right, chosen);
         let options = all.into_iter().map(|parameter| (parameter.path.clone(), parameter.title())).collect();
-        let set = [(path, values[1].clone())].into_iter().collect();
-        let tiles = [("First run", BTreeMap::new()), ("Second run", set)].map(|(title, set)| Tile {
+        // The first run has its value too, so that the answer holds if the parameter was changed meanwhile.
+        let tiles = [("First run", &values[0]), ("Second run", &values[1])].map(|(title, value)| Tile {
             title: title.to_owned(),
-            set,
+            set: [(path.clone(), value.clone())].into(),
             ..Tile::default()
         });
         Some((Self { options, right, values, guess: None, of: 0 }, tiles))
@@ -189,12 +187,13 @@ mod tests {
             let session = open_first(scene, &options).expect("built in");
             let mut quiz = Quiz::default();
             for clock in 0..3 {
-                let (question, [first, second]) = QuizQuestion::think(&session, clock, &JobProgress::default())
-                    .unwrap_or_else(|| panic!("{scene}: nothing shows"));
+                let (question, [first, second]) =
+                    QuizQuestion::generate(session.clone(), clock, &JobProgress::default())
+                        .unwrap_or_else(|| panic!("{scene}: nothing shows"));
                 assert!((2..=OPTIONS).contains(&question.options.len()));
-                assert!(first.set.is_empty() && second.set.len() == 1);
+                assert!(first.set.keys().eq(second.set.keys()) && first.set != second.set);
                 assert_eq!(second.set.keys().next(), Some(&question.options[question.right].0));
-                assert_eq!(question.answer(), None, "nothing is told before the guess");
+                assert_eq!(question.answer(), None, "there is no answer before the guess");
                 let right = question.right;
                 quiz.ask(question, 7);
                 quiz.guess(right);

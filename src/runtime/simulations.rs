@@ -66,14 +66,6 @@ impl Simulations {
         same
     }
 
-    /// The selected session without its layers: parameters, processes and what it begins with.
-    pub(super) fn selected_without_layers(&mut self) -> Session {
-        let index = self.selected_index();
-        let mut session = self.without_layers().sessions.swap_remove(index);
-        session.simulation.take_over(&self.selected().simulation);
-        session
-    }
-
     /// The number of this work.
     pub fn work(&self) -> u64 {
         self.work
@@ -131,22 +123,22 @@ impl Simulations {
         self.sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default()
     }
 
-    /// True when no session is in the middle of a tick.
+    /// `true` if no session is in the middle of a tick.
     pub fn between_ticks(&self) -> bool {
         self.sessions.iter().all(|session| session.simulation.between_ticks())
     }
 
-    /// The process and stage before which the chosen session was stopped, if it was.
+    /// The process and stage before which the selected session was stopped, if it was.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         self.selected().simulation.next_stage().filter(|_| self.halted)
     }
 
-    /// True when what the layers hold is to be seen: between ticks, and between stages where it was stopped.
+    /// `true` if what the layers hold is to be seen: between ticks, and between stages where it was stopped.
     pub fn rests(&self) -> bool {
         self.halted || self.between_ticks()
     }
 
-    /// True where all sessions can be shown as they are.
+    /// `true` if all sessions can be shown as they are.
     pub fn can_be_shown(&self) -> bool {
         self.halted || self.sessions.iter().all(|session| session.simulation.can_be_shown())
     }
@@ -195,7 +187,8 @@ pub(super) fn plugin(app: &mut App) {
                 while !session.simulation.advance_until(turn, until) && !deadline.left().is_zero() {}
             });
         };
-        let run_process = IntoSystem::into_system(run_process).with_name(format!("run_{}", process.info().key));
+        let run_process =
+            IntoSystem::into_system(run_process).with_name(format!("thalweg::run_{}", process.info().key));
         app.add_systems(SimTick, run_process.in_set(Turn(turn)))
             .configure_sets(SimTick, Turn(turn).before(Turn(turn + 1)));
     }

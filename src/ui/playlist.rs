@@ -11,6 +11,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     PanelState, access,
+    files::unfit_for_a_playlist,
     number::Number,
     presentation::learn_letters,
     scenes::{Card, cards},
@@ -416,7 +417,7 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>, dialog: &mut ListDialog) -> Opti
 /// The file of the project that is open, if it has all of the work.
 fn own(state: &PanelState<'_>) -> Option<PathBuf> {
     let file = state.simulations.file.clone();
-    file.filter(|_| !state.document.unsaved(&state.history))
+    file.filter(|path| !state.document.unsaved(&state.history) && unfit_for_a_playlist(path).is_none())
 }
 
 #[cfg(test)]

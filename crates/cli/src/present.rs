@@ -68,10 +68,10 @@ impl Present {
     }
 
     fn list(&self) -> Result<Playlist, Failure> {
-        if let [only] = &self.inputs[..] {
-            if playlist::is_playlist_file(only) {
-                return Ok(playlist::read(only)?);
-            }
+        if let [only] = &self.inputs[..]
+            && playlist::is_playlist_file(only)
+        {
+            return Ok(playlist::read(only)?);
         }
         let list = Playlist::of(&self.inputs);
         playlist::check(&list, &PathBuf::from("the command line"))?;

@@ -6,6 +6,7 @@ use bevy::prelude::*;
 
 use super::{
     History, Node,
+    picture::Pictures,
     step::{Change, Setting},
 };
 use crate::runtime::{Label, Simulations};
@@ -27,7 +28,7 @@ impl History {
         self.end_stroke();
         let now = Instant::now();
         let held = std::mem::replace(&mut self.held, self.pressed) && drags;
-        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held);
+        let goes_on = self.last.replace(now).is_some_and(|last| drags && now - last < SAME_STEP || held);
         self.changes += 1;
         self.undone.clear();
         let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
@@ -66,18 +67,18 @@ impl History {
         self.push(simulations, Some((label, Change::Set(before, after))));
     }
 
-    /// Changes a parameter from which everything begins again. What is dragged goes on as long as the button is held: it is one step, and
-    /// what was before it is kept once.
+    /// Changes a parameter that regenerates the terrain. Changes during one drag are one step, before which the present is kept once.
+    /// Returns `true` if this is the first of them.
     pub(in crate::runtime) fn replace_by_parameter(
         &mut self,
         simulations: &mut Simulations,
         label: Label,
         change: impl FnOnce(&mut Simulations),
-    ) {
+    ) -> bool {
         let now = Instant::now();
         let held = std::mem::replace(&mut self.held, self.pressed);
-        let goes_on = self.last.is_some_and(|last| now - last < SAME_STEP || held);
-        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
+        let continues = self.last.is_some_and(|last| now - last < SAME_STEP || held);
+        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| continues);
         if let Some(Node { id, step: Some(step), state, tick, .. }) = last
             && matches!(step.change, Change::Replaced)
             && let Some(longer) = label.after(&step.label)
@@ -88,13 +89,15 @@ impl History {
             // States after it are of the start that was replaced.
             self.nodes.retain(|node| node.id <= id);
             self.here = Some(id);
-            self.end_stroke();
+            self.pictures = Pictures::default();
             self.changes += 1;
             self.undone.clear();
-        } else {
-            self.replace(simulations, label, change);
+            self.last = Some(now);
+            return false;
         }
+        self.replace(simulations, label, change);
         self.last = Some(now);
+        true
     }
 
     /// Changes or replaces everything.

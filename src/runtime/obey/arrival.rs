@@ -196,9 +196,9 @@ impl Runtime<'_> {
             JobOutcome::Filled(balances) => self.fill_rivers(balances),
             JobOutcome::LakesFilled(sessions, added) => self.fill_lakes(sessions, added),
             JobOutcome::Carved(sessions, breached) => self.carve_outlets(sessions, breached),
-            // Another work has taken its place meanwhile.
-            JobOutcome::Question(_, work) if work != self.simulations.work() => {}
-            JobOutcome::Question(quiz, _) => self.ask_question(quiz),
+            // Another project was opened meanwhile.
+            JobOutcome::Quiz(_, work) if work != self.simulations.work() => {}
+            JobOutcome::Quiz(question, _) => self.ask_question(question),
             JobOutcome::Kept(now) => self.document.is_kept(now),
             JobOutcome::Stamp(name, relief) => {
                 self.notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));

@@ -85,7 +85,7 @@ impl Runtime<'_> {
             0 => format!("No outlets were cut.{left}"),
             cut => {
                 let taken = volume(self.preferences.settings.units, taken);
-                format!("Cut outlets for {cut} hollows: {taken} of ground were taken away.{left}")
+                format!("Cut outlets for {cut} depressions: {taken} of ground removed.{left}")
             }
         };
         self.notices.tell(Level::Info, text);
@@ -95,8 +95,8 @@ impl Runtime<'_> {
     pub(super) fn fill_lakes(&mut self, sessions: Vec<Session>, added: f64) {
         self.take_layers(Label::LakesFilled, sessions);
         let added = (added > 0.0).then(|| volume(self.preferences.settings.units, added));
-        let text = added.map_or("There are no hollows to fill.".to_owned(), |added| {
-            format!("Filled every hollow up to its pass: {added} of water.")
+        let text = added.map_or("There are no depressions to fill.".to_owned(), |added| {
+            format!("Filled every depression to its spill point: {added} of water.")
         });
         self.notices.tell(Level::Info, text);
     }
@@ -143,27 +143,29 @@ impl Runtime<'_> {
         let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
         let label = Label::parameter(&self.simulations, group, name, value);
         self.history.set(&mut self.simulations, label, true, |simulations| {
-            write_parameter(simulations, chosen, group, name, value)
+            write_parameter(simulations, chosen, group, name, value);
         });
     }
 
     /// Sets a parameter of the terrain in the same way; all runs begin again together.
     fn set_terrain(&mut self, name: &'static str, value: &Value) {
         let (group, ticks) = ("terrain", self.simulations.ticks());
-        self.notices.retract(EditCommand::Undo);
         let wanted = self.bytes(|session| session.write(group, name, value));
         if !self.has_room(wanted) {
             return;
         }
         let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
         let label = Label::parameter(&self.simulations, group, name, value);
-        self.history.replace_by_parameter(&mut self.simulations, label, |simulations| {
+        let begins = self.history.replace_by_parameter(&mut self.simulations, label, |simulations| {
             simulations.all_mut().iter_mut().for_each(Session::note_shape);
             write_parameter(simulations, chosen, group, name, value);
             simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
         });
-        if ticks > 0 {
-            self.offer_undo(format!("Another terrain. The {ticks} ticks before are kept."));
+        if begins {
+            self.notices.retract(EditCommand::Undo);
+            if ticks > 0 {
+                self.offer_undo(format!("Another terrain. The {ticks} ticks before are kept."));
+            }
         }
         self.begins();
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bevy::prelude::*;
 
 use super::Runtime;
-use crate::runtime::{FileCommand, Label, Level, document::project, jobs::Task};
+use crate::runtime::{EditCommand, FileCommand, Label, Level, document::project, jobs::Task};
 use thalweg_scene::{
     io::{Error, keep::Keeper, preset::Preset, reference},
     settings::{Settings, reference_folder},
@@ -32,7 +32,7 @@ impl Runtime<'_> {
                 self.start(Task::SaveScene(path.clone(), Box::new(self.simulations.selected().clone())));
             }
             FileCommand::SaveProject(path) => self.save_project(path.clone()),
-            // A few lines of text: no need for a thread.
+            // A few lines of text: no need for the background.
             FileCommand::SavePreset(group, path) => {
                 let saved = Preset::of(self.simulations.selected(), *group).save(path);
                 self.tell(saved, format!("Saved {}.", path.display()));
@@ -79,7 +79,7 @@ impl Runtime<'_> {
             FileCommand::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
             // Then there is something to be saved again.
             FileCommand::Quit if self.jobs.hold() => {
-                self.jobs.cancel_what_holds();
+                self.jobs.cancel_changes();
                 self.notices.tell(Level::Info, "That work is given up; quit again.");
             }
             FileCommand::Quit if self.document.unsaved(&self.history) => self.document.asks = true,
@@ -124,6 +124,7 @@ impl Runtime<'_> {
         let tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
         preset.apply(&mut self.simulations.selected().outline(), path)?;
+        self.notices.retract(EditCommand::Undo);
         let mut applied = Ok(());
         self.history.set(&mut self.simulations, Label::Preset, false, |simulations| {
             applied = simulations.all_mut().iter_mut().try_for_each(|session| preset.apply(session, path));

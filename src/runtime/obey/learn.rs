@@ -51,7 +51,7 @@ impl Runtime<'_> {
                 self.course.progress.name.clone_from(name);
                 self.course.keep(&mut self.notices);
             }
-            LearnCommand::AskQuestion => self.prepare_quiz(),
+            LearnCommand::AskQuestion => self.start_quiz(),
             LearnCommand::Guess(option) => self.quiz.guess(*option),
             LearnCommand::BringBack => self.bring_back(),
             LearnCommand::Answer(..)
@@ -104,15 +104,18 @@ impl Runtime<'_> {
     }
 
     /// Looks for a parameter that shows, in the background.
-    fn prepare_quiz(&mut self) {
-        let session = self.simulations.selected_without_layers();
+    fn start_quiz(&mut self) {
+        if !self.has_room(self.simulations.selected().bytes()) {
+            return;
+        }
+        let session = self.simulations.selected().clone();
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        self.start(jobs::Task::Question(Box::new(session), seed, self.simulations.work()));
+        self.start(jobs::Task::Quiz(Box::new(session), seed, self.simulations.work()));
     }
 
     /// Begins two runs that differ in one parameter.
-    pub(super) fn ask_question(&mut self, quiz: Option<(QuizQuestion, [Tile; 2])>) {
-        let Some((question, tiles)) = quiz else {
+    pub(super) fn ask_question(&mut self, question: Option<(QuizQuestion, [Tile; 2])>) {
+        let Some((question, tiles)) = question else {
             let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
             self.notices.tell(Level::Info, text);
             return;

@@ -166,7 +166,7 @@ impl Runtime<'_> {
         bytes: u64,
         task: impl FnOnce(Arc<Simulations>, Sheets) -> Task,
     ) -> bool {
-        if self.jobs.count() > 0 {
+        if self.jobs.concern_the_work() {
             self.notices.tell(Level::Info, "Other work goes on: try again when it is done.");
             return false;
         }

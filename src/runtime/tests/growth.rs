@@ -80,7 +80,7 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
     let before = terrain(&app);
     send(&mut app, RunCommand::Grow);
     app.update();
-    app.world_mut().resource_mut::<Jobs>().cancel_what_holds();
+    app.world_mut().resource_mut::<Jobs>().cancel_changes();
     wait(&mut app);
     assert!(terrain(&app) == before);
     send(&mut app, EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.0)));
@@ -143,7 +143,7 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     send(&mut app, EditCommand::Undo);
     send(&mut app, EditCommand::FillRivers);
     app.update();
-    app.world_mut().resource_mut::<Jobs>().cancel_what_holds();
+    app.world_mut().resource_mut::<Jobs>().cancel_changes();
     wait(&mut app);
     assert!(terrain(&app).water_volume() == 0.0, "it was given up");
     let rains = EditCommand::Set("water".into(), "rain_rate", Value::Number(0.0));

@@ -385,6 +385,8 @@ fn a_painted_mask_is_taken_back_without_going_back_in_time() {
 fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     let mut app = app();
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    send(&mut app, RunCommand::Step(2));
+    update_until_quiet(&mut app);
     let before = terrain(&app);
     app.init_resource::<ButtonInput<MouseButton>>();
     app.world_mut().resource_mut::<ButtonInput<MouseButton>>().press(MouseButton::Left);
@@ -398,6 +400,10 @@ fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     app.world_mut().resource_mut::<ButtonInput<MouseButton>>().release(MouseButton::Left);
     app.update();
     assert_eq!(app.world().resource::<History>().done().len(), 1);
+    let kept = |notice: &&Notice| notice.text.contains("ticks before are kept");
+    let offered: Vec<_> =
+        app.world().resource::<Notices>().shown().filter(kept).map(|notice| notice.text.clone()).collect();
+    assert!(offered.len() == 1 && offered[0].contains("The 2 ticks"), "{offered:?}");
     send(&mut app, RunCommand::Restart);
     app.update();
     send(&mut app, EditCommand::Undo);

@@ -279,7 +279,10 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
     let (Some(folder), Some(file), Some(stem)) = (path.parent(), path.file_name(), path.file_stem()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));
     };
-    let stem = stem.to_string_lossy();
+    let Some(stem) = stem.to_str() else {
+        let wrong = "its name is not Unicode, and a scene names its layers as text";
+        return Err(Error::output(path, wrong, "choose another name"));
+    };
     let simulation = &session.simulation;
     let terrain = &simulation.terrain;
     let mut scene = Scene {

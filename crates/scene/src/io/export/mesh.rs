@@ -1,6 +1,7 @@
 //! Meshes of the ground: OBJ with its colour map, and a watertight STL to print.
 
 use std::{
+    ffi::OsStr,
     io::{self, Seek, Write},
     path::Path,
 };
@@ -53,7 +54,10 @@ fn triangle(width: usize, index: usize) -> [u32; 3] {
 /// A file cannot be written.
 pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let Some(stem) = path.file_stem().and_then(OsStr::to_str) else {
+        let wrong = "its name is not Unicode, and an OBJ file names its material as text";
+        return Err(Error::output(path, wrong, "choose another name"));
+    };
     output::create(path, |file| -> io::Result<()> {
         writeln!(file, "mtllib {stem}.mtl\no terrain\nusemtl ground")?;
         for [x, y, z] in places(terrain) {

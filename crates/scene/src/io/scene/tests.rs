@@ -260,11 +260,14 @@ fn files_whose_names_are_not_unicode_are_written_and_opened() {
     fs::create_dir(&folder).expect("it can be made");
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let session = open_first("round-hill", &options).expect("built in");
+    // A scene names its layers as text: those of two names that are approximated alike would overwrite each other.
+    let error = save(&session, &folder.join(OsStr::from_bytes(b"\xfc.ron")), &JobProgress::default());
+    assert!(error.is_err_and(|error| error.to_string().contains("not Unicode")));
     let scene = folder.join("mine.ron");
     save(&session, &scene, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let again = open_first(&scene, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.origin.input, scene);
-    let project = folder.join("mine.thalweg");
+    let project = folder.join(OsStr::from_bytes(b"\xf6.thalweg"));
     let mut saved = project::Project::of(vec![again]);
     project::save(&mut saved, &project, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let opened = open_first(&project, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
