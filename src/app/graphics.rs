@@ -4,7 +4,9 @@ use std::panic::{self, AssertUnwindSafe};
 
 use bevy::prelude::*;
 
-use crate::runtime::background;
+use wgpu::Limits;
+
+use crate::{runtime::background, view::camera::LONGEST_SIDE};
 
 /// The variable that names the display, and its value.
 fn display() -> Option<String> {
@@ -39,15 +41,48 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
     })
 }
 
-/// Looks for a graphics adapter. Without one, the engine would end the program. True if the processor itself draws.
+/// Returns which limit of an adapter is too low, as the beginning of a sentence. All that is needed lies within the defaults of WebGPU,
+/// and the formats of textures are those that every adapter of WebGPU samples and draws to.
+fn lacks(limits: &Limits) -> Option<String> {
+    let needed: [(&str, u64, u64); 6] = [
+        // A picture of the longest side, and the layers of the largest map.
+        ("pixels along a side of a texture", limits.max_texture_dimension_2d.into(), LONGEST_SIDE.into()),
+        ("bytes of a buffer", limits.max_buffer_size, 256 << 20),
+        // As `shaders/terrain.wgsl` binds them, which has the most.
+        ("bind groups", limits.max_bind_groups.into(), 2),
+        ("textures in a shader", limits.max_sampled_textures_per_shader_stage.into(), 7),
+        ("uniform buffers in a shader", limits.max_uniform_buffers_per_shader_stage.into(), 3),
+        ("vertex buffers", limits.max_vertex_buffers.into(), 2),
+    ];
+    let (what, has, needs) = needed.into_iter().find(|(_, has, needs)| has < needs)?;
+    Some(format!("the graphics driver has {has} {what}, where {needs} are needed"))
+}
+
+/// Looks for a graphics adapter that can draw the picture. Without one, the engine would end the program. Returns `true` if the processor
+/// itself draws.
 ///
 /// # Errors
-/// There is none.
+/// There is none, or none suffices.
 pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     if found.is_empty() {
         return Err("there is no graphics driver (install Vulkan, on Debian mesa-vulkan-drivers)".to_owned());
     }
+    if let Some(lack) = found.iter().map(|adapter| lacks(&adapter.limits())).reduce(Option::and).flatten() {
+        return Err(format!("{lack} (update the driver, or use a newer graphics card)"));
+    }
     Ok(found.iter().all(|adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_webgpu_suffice_and_what_lacks_is_named() {
+        assert_eq!(lacks(&Limits::defaults()), None);
+        let lack = lacks(&Limits::downlevel_webgl2_defaults()).expect("its textures are small");
+        assert_eq!(lack, "the graphics driver has 2048 pixels along a side of a texture, where 8192 are needed");
+    }
 }

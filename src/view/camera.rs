@@ -90,7 +90,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// The longest side of a picture, in pixels.
-pub(super) const LONGEST_SIDE: u32 = 8192;
+pub const LONGEST_SIDE: u32 = 8192;
 
 /// Where the camera looks and how far away it is before it knows what there is to see.
 pub(super) const FOCUS: Vec3 = Vec3::ZERO;
