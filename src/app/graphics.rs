@@ -41,14 +41,14 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
     })
 }
 
-/// Returns which limit of an adapter is too low, as the beginning of a sentence. All that is needed lies within the defaults of WebGPU,
-/// and the formats of textures are those that every adapter of WebGPU samples and draws to.
-fn lacks(limits: &Limits) -> Option<String> {
+/// Returns the first limit that is too low to draw the picture, as the beginning of a sentence. The defaults of WebGPU suffice, and every
+/// WebGPU adapter samples and draws to the texture formats that are used.
+fn find_missing_limit(limits: &Limits) -> Option<String> {
     let needed: [(&str, u64, u64); 6] = [
-        // A picture of the longest side, and the layers of the largest map.
+        // The largest screenshot, and the layers of the largest map.
         ("pixels along a side of a texture", limits.max_texture_dimension_2d.into(), LONGEST_SIDE.into()),
         ("bytes of a buffer", limits.max_buffer_size, 256 << 20),
-        // As `shaders/terrain.wgsl` binds them, which has the most.
+        // As in `shaders/terrain.wgsl`, which binds the most.
         ("bind groups", limits.max_bind_groups.into(), 2),
         ("textures in a shader", limits.max_sampled_textures_per_shader_stage.into(), 7),
         ("uniform buffers in a shader", limits.max_uniform_buffers_per_shader_stage.into(), 3),
@@ -62,15 +62,17 @@ fn lacks(limits: &Limits) -> Option<String> {
 /// itself draws.
 ///
 /// # Errors
-/// There is none, or none suffices.
+/// There is no adapter, or the limits of all of them are too low.
 pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     if found.is_empty() {
         return Err("there is no graphics driver (install Vulkan, on Debian mesa-vulkan-drivers)".to_owned());
     }
-    if let Some(lack) = found.iter().map(|adapter| lacks(&adapter.limits())).reduce(Option::and).flatten() {
-        return Err(format!("{lack} (update the driver, or use a newer graphics card)"));
+    if let Some(missing) =
+        found.iter().map(|adapter| find_missing_limit(&adapter.limits())).reduce(Option::and).flatten()
+    {
+        return Err(format!("{missing} (update the driver, or use a newer graphics card)"));
     }
     Ok(found.iter().all(|adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu))
 }
@@ -80,9 +82,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_of_webgpu_suffice_and_what_lacks_is_named() {
-        assert_eq!(lacks(&Limits::defaults()), None);
-        let lack = lacks(&Limits::downlevel_webgl2_defaults()).expect("its textures are small");
-        assert_eq!(lack, "the graphics driver has 2048 pixels along a side of a texture, where 8192 are needed");
+    fn the_defaults_of_webgpu_suffice_and_a_lower_limit_is_named() {
+        assert_eq!(find_missing_limit(&Limits::defaults()), None);
+        let missing = find_missing_limit(&Limits::downlevel_webgl2_defaults()).expect("its textures are small");
+        assert_eq!(missing, "the graphics driver has 2048 pixels along a side of a texture, where 8192 are needed");
     }
 }

@@ -29,14 +29,14 @@ pub struct Simulations {
     pub(super) halted: bool,
     /// The project that they were opened from or saved to last.
     pub file: Option<PathBuf>,
-    /// The views that are kept with it, and the keys of the camera along the run.
+    /// The views that are kept with it, and the camera keyframes.
     pub views: KeptViews,
-    /// Tells this work from all others since the program started; what is undone and done again stays the same.
+    /// Tells this work from all others since the program started; undo and redo do not change it.
     pub(super) work: u64,
 }
 
 impl Simulations {
-    /// Shares sessions, of which there is at least one. The first is chosen.
+    /// Shares sessions, of which there is at least one. The first is selected.
     ///
     /// # Panics
     /// If there is none.
