@@ -21,8 +21,8 @@ use bevy::{
 use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
     runtime::{
-        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Notices, Preferences, Revision, Simulations,
-        Transport, ViewCommand, background,
+        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Notices, PictureCommand, Preferences, Revision,
+        Simulations, Transport, background,
     },
     ui::{Canvas, UiVisible},
     view::{
@@ -133,7 +133,7 @@ pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> 
         return Ok((size, Pixels::Bytes(bytes)));
     }
     settle(app)?;
-    app.world_mut().write_message(Command::from(ViewCommand::TakePicture));
+    app.world_mut().write_message(Command::from(PictureCommand::Take));
     // Each part takes a few frames, and so does each place of a lens.
     let most = if how.blur > 0.0 { 128_000 } else { 2000 };
     for _ in 0..most {

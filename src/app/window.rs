@@ -22,9 +22,10 @@ use super::{
 use crate::{
     log,
     runtime::{
-        Ahead, Brushes, Channels, Command, Course, Document, Draft, History, Jobs, KeepSystems, LearnCommand, Level,
-        Notices, Preferences, Presentation, Revision, Simulations, Transport, ViewCommand, WindowCommand, Workspace,
+        Ahead, Brushes, CameraCommand, Channels, Command, Course, Document, Draft, History, Jobs, KeepSystems,
+        LessonCommand, Level, Notices, Preferences, Presentation, Revision, Simulations, Transport, Workspace,
     },
+    ui::presenter::TogglePresenter,
 };
 use thalweg_scene::{
     io::{project::Project, scene::DEFAULT},
@@ -90,8 +91,8 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let course = Course::load(&mut notices);
     if let Opening::Lesson(lesson) = opening {
         app.insert_resource(Transport::paused());
-        app.world_mut().write_message(Command::from(LearnCommand::Teach(lesson)));
-        app.world_mut().write_message(Command::from(ViewCommand::FrameAll));
+        app.world_mut().write_message(Command::from(LessonCommand::Teach(lesson)));
+        app.world_mut().write_message(Command::from(CameraCommand::FrameAll));
     } else if alone && (file.is_some() || is_a_map) {
         app.insert_resource(Transport::paused());
     } else {
@@ -105,7 +106,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
             app.insert_resource(Screen { number: screen, notes })
                 .add_systems(First, cover_screen.run_if(resource_exists::<Screen>));
         } else if notes {
-            app.world_mut().write_message(Command::from(WindowCommand::TogglePresenter));
+            app.world_mut().write_message(Command::from(TogglePresenter));
         }
     }
     let mut simulations = app.world_mut().resource_mut::<Simulations>();
@@ -116,7 +117,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         world.resource_mut::<History>().begin_with(&timeline, &simulations);
     });
     if let Some(camera) = views.eye {
-        app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
+        app.world_mut().write_message(Command::from(CameraCommand::Place(camera)));
     }
     loss::come_back(&mut app, document.is_recovered(), &mut notices);
     app.insert_resource(course)
@@ -178,7 +179,7 @@ fn cover_screen(
     window.mode = WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen));
     if wanted.notes {
         // Now it is known which screen is free.
-        asked.write(WindowCommand::TogglePresenter.into());
+        asked.write(TogglePresenter.into());
     }
     commands.remove_resource::<Screen>();
 }

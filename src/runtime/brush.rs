@@ -1,9 +1,11 @@
 //! The brush in the hand: which it is and how it works; where it is on the ground; how the pointer touches.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use bevy::prelude::*;
 
+use super::{CommandEvent, Job, JobKind, Jobs, Level, Notices, Preferences, WorkReplaced, jobs::name};
+use thalweg_scene::{io::heightmap, model::origin::Options};
 use thalweg_sim::{
     core::grid::Grid,
     edit::{Brush, Selection, Tool},
@@ -27,6 +29,66 @@ pub struct Brushes {
     pub stamp: (Arc<Grid>, String),
     /// From where a clone copies, as shares of the map.
     pub source: Option<[f32; 2]>,
+}
+
+/// The brush in the hand.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum BrushCommand {
+    /// Takes a brush into the hand, or puts it away.
+    Hold(Option<Tool>),
+    /// Makes the brush so many steps larger, or smaller.
+    Resize(i32),
+    /// Takes back the stroke that is being made; without one, puts the brush away.
+    Cancel,
+}
+
+/// Loads a heightmap as what the stamp presses on the ground.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct LoadStamp(pub PathBuf);
+
+impl CommandEvent for BrushCommand {}
+
+impl CommandEvent for LoadStamp {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Brushes>()
+        .init_resource::<BrushCursor>()
+        .add_message::<Touch>()
+        .add_observer(load_stamp)
+        .add_observer(forget_source);
+}
+
+fn load_stamp(
+    command: On<LoadStamp>,
+    mut jobs: ResMut<Jobs>,
+    mut notices: ResMut<Notices>,
+    mut preferences: ResMut<Preferences>,
+) {
+    let path = command.0.clone();
+    preferences.remember_folder(&path);
+    let job = Job::new(JobKind::Beside, format!("Loading {} for the stamp …", name(&path)));
+    let load = move |_: &_| {
+        let map = heightmap::read(&path, &Options::default())?;
+        let (low, high) = map.heights.min_max();
+        let mut relief = map.heights;
+        let scale = if high > low { 1.0 / (high - low) } else { 0.0 };
+        relief.iter_mut().for_each(|height| *height = (*height - low) * scale);
+        Ok((name(&path), relief))
+    };
+    jobs.start(&mut notices, job, load, take_stamp);
+}
+
+fn take_stamp(In((name, relief)): In<(String, Grid)>, mut brushes: ResMut<Brushes>, mut notices: ResMut<Notices>) {
+    notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));
+    brushes.stamp = (Arc::new(relief), name);
+    brushes.held = Some(Tool::Stamp);
+}
+
+/// The place from which a clone copies belongs to the work that was opened.
+fn forget_source(replaced: On<WorkReplaced>, mut brushes: ResMut<Brushes>) {
+    if replaced.opened && brushes.source.is_some() {
+        brushes.source = None;
+    }
 }
 
 impl Default for Brushes {

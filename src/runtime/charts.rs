@@ -1,7 +1,12 @@
 //! Charts of the chosen run, for panels, files and the report of a lesson.
 
-use super::{DuneSample, LedgerSample, Probes, Record, Sample, Section, Way, amount::told_in};
+use std::path::PathBuf;
+
+use bevy::prelude::{App, Event, On, ResMut};
+
+use super::{CommandEvent, DuneSample, LedgerSample, Notices, Probes, Record, Sample, Section, Way, amount::told_in};
 use thalweg_scene::{
+    io::chart,
     model::chart::{Chart, Curve, Mark},
     settings::Units,
 };
@@ -12,6 +17,19 @@ use thalweg_sim::{
         statistics::{BINS, Statistics},
     },
 };
+
+/// Writes a chart as the file's ending says.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct SaveChart(pub Box<Chart>, pub PathBuf);
+
+impl CommandEvent for SaveChart {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_observer(|command: On<SaveChart>, mut notices: ResMut<Notices>| {
+        let SaveChart(chart, path) = command.event();
+        notices.tell_result(chart::save(chart, path), format!("Saved {}.", path.display()));
+    });
+}
 
 /// What processes have moved so far, over the ticks.
 pub fn volume(record: &Record, units: Units) -> Chart {

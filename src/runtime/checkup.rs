@@ -2,7 +2,10 @@
 
 use bevy::prelude::*;
 
-use super::background::Background;
+use std::path::PathBuf;
+
+use super::{CommandEvent, FrameSystems, Notices, background::Background};
+use thalweg_scene::io::{checks, output};
 use thalweg_sim::simulation::check::{CHECKS, Checked};
 
 /// What the checks have found so far.
@@ -14,9 +17,35 @@ pub struct Checkup {
     work: Option<Background<usize, Checked>>,
 }
 
+/// Checks this machine.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum CheckCommand {
+    /// Checks it against what is known exactly.
+    Run,
+    /// Writes down what was found.
+    Save(PathBuf),
+}
+
+impl CommandEvent for CheckCommand {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Checkup>().add_observer(obey).add_systems(Update, follow.in_set(FrameSystems::Follow));
+}
+
+fn obey(command: On<CheckCommand>, mut checkup: ResMut<Checkup>, mut notices: ResMut<Notices>) {
+    match command.event() {
+        CheckCommand::Run => checkup.begin(),
+        CheckCommand::Save(path) => {
+            let table = checks::table(&checkup.found);
+            let saved = output::replace(path, |file| output::write(file, table));
+            notices.tell_result(saved, format!("Saved {}.", path.display()));
+        }
+    }
+}
+
 impl Checkup {
     /// Makes all checks anew, unless they are being made.
-    pub(super) fn begin(&mut self) {
+    fn begin(&mut self) {
         if !self.runs() {
             self.found.clear();
             self.make(0);
@@ -35,7 +64,7 @@ impl Checkup {
 }
 
 /// Takes what has been found.
-pub(super) fn follow(mut checkup: ResMut<Checkup>) {
+fn follow(mut checkup: ResMut<Checkup>) {
     if let Some(work) = checkup.bypass_change_detection().work.take_if(|work| work.is_finished()) {
         checkup.make(work.request + 1);
         checkup.found.extend(work.join());

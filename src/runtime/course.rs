@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{CameraStep, Command, Level, Notices, Revision, Simulations, ViewCommand};
+use super::{CameraCommand, CameraStep, FrameSystems, Level, Notices, Revision, Simulations};
 use thalweg_scene::{
     io::lesson::Progress,
     model::lesson::{Answer, Attempt},
@@ -100,15 +100,19 @@ impl Course {
     }
 }
 
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Course>().add_systems(Update, (follow, turn_camera).chain().in_set(FrameSystems::Follow));
+}
+
 /// Turns the camera to where the lesson wants it.
-pub(super) fn turn_camera(mut course: ResMut<Course>, mut commands: MessageWriter<Command>) {
+fn turn_camera(mut course: ResMut<Course>, mut commands: Commands) {
     if let Some([round, up]) = course.bypass_change_detection().seen_from.take() {
-        commands.write(ViewCommand::Move(CameraStep::From(round, up)).into());
+        commands.trigger(CameraCommand::Move(CameraStep::From(round, up)));
     }
 }
 
 /// Notes that the run of a step is done, or was given up: the work went back, began again or is another one.
-pub(super) fn follow(
+fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     mut course: ResMut<Course>,

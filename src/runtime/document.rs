@@ -8,21 +8,16 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{
-    Command, FileCommand, History, Jobs, Notices, Preferences, Simulations,
-    jobs::{Task, save},
-};
+use super::{FileCommand, History, Job, JobKind, Jobs, Notices, Preferences, Simulations, Work};
 use thalweg_scene::{
     io::{
         Error, JobProgress,
         keep::{Keeper, left_behind},
-        project::{Camera, Project, Views},
+        project::{self, Camera, Project, Views},
     },
-    model::{film::Pose, origin::Options},
+    model::{film::Pose, origin::Options, session::Session},
 };
 
-/// How many files are remembered.
-const RECENT: usize = 10;
 /// So many offers of work that was left behind are shown at once.
 const OFFERS: usize = 3;
 /// Share of the time that may be lost after which the work is kept: the rest is for writing it.
@@ -113,6 +108,11 @@ impl Document {
         self.is_kept(now);
     }
 
+    /// Takes what stands there as saved: it is as it lies in its file.
+    pub(super) fn is_opened(&mut self, work: &Work) {
+        self.is_saved((work.history.changes(), work.simulations.ticks()));
+    }
+
     /// Takes what was there after so many changes and ticks as kept.
     pub(super) fn is_kept(&mut self, now: (u64, u64)) {
         self.kept = now;
@@ -141,18 +141,6 @@ pub struct Eye {
     pub camera: Option<Camera>,
     /// The same in the units of a key, once the land is there.
     pub pose: Option<Pose>,
-}
-
-/// Whether the camera goes along the keys of the work.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FollowsKeys(pub bool);
-
-/// Puts a file first among those that are remembered.
-pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
-    let recent = &mut preferences.remembered.recent;
-    recent.retain(|other| other != path);
-    recent.insert(0, path.to_owned());
-    recent.truncate(RECENT);
 }
 
 /// A copy of the work as it is, or as it will be when the present tick is finished.
@@ -187,10 +175,24 @@ fn ago(age: Duration) -> String {
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
 }
 
+/// Makes a session what is saved: the state between two ticks, and not that of a run that breaks there.
+pub(super) fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Error> {
+    if !session.simulation.between_ticks() {
+        session.simulation.tick();
+    }
+    let fault = session.simulation.fault();
+    fault.map_or(Ok(()), |fault| Err(Error::output(path, fault.to_string(), "go back and save what was before")))
+}
+
+/// Writes a project as it is after the present tick.
+pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+    project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
+    project::save(project, path, progress)
+}
+
 /// Keeps the work every few minutes, and what is about to be replaced, whether a hand changed it or time alone.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn keep(
-    mut commands: MessageReader<Command>,
     mut leaving: MessageReader<AppExit>,
     simulations: Res<Simulations>,
     eye: Res<Eye>,
@@ -221,24 +223,16 @@ pub(super) fn keep(
         return;
     }
     let Some(keeper) = document.keepers.last().filter(|_| !jobs.hold()) else { return };
-    let replaces = |command: &Command| {
-        let file = |command: &FileCommand| {
-            matches!(command, FileCommand::Open(..) | FileCommand::New(..) | FileCommand::Load(..))
-        };
-        match command {
-            Command::File(command) => file(command),
-            Command::Present(command) => command.opens_a_scene(),
-            _ => false,
-        }
-    };
-    let risky = commands.read().any(replaces);
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
-    if !(due || risky || std::mem::take(&mut document.keeps_now)) {
+    if !(std::mem::take(&mut document.keeps_now) || due) {
         return;
     }
     document.kept_at = Instant::now();
     if fresh {
-        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&simulations, *eye), now));
+        let (path, mut project) = (keeper.path().to_owned(), project(&simulations, *eye));
+        let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
+        let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
+        jobs.start(&mut notices, Job::new(JobKind::Beside, ""), keep, kept);
     }
 }

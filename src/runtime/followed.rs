@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Revision, Simulations};
+use super::{CommandEvent, FrameSystems, Level, Revision, Simulations, Work};
 use thalweg_sim::{process::Moment, simulation::Simulation};
 
 /// The way of a particle, from where it was released to where it ended.
@@ -35,6 +35,54 @@ pub struct Followed {
 /// Where in the picture its steps are, as shares of the view; nowhere behind the eye.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct FollowedTrace(pub Vec<Option<Vec2>>);
+
+/// Releases particles.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum ParticleCommand {
+    /// Releases one at a place, as shares of the map's sides, and follows it.
+    Release([f32; 2]),
+    /// Stops following it.
+    Unfollow,
+}
+
+impl CommandEvent for ParticleCommand {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Followed>()
+        .init_resource::<FollowedTrace>()
+        .add_observer(obey)
+        .add_systems(Update, forget.in_set(FrameSystems::Follow));
+}
+
+fn obey(command: On<ParticleCommand>, mut work: Work, mut followed: ResMut<Followed>) {
+    match command.event() {
+        ParticleCommand::Release(place) => release(&mut work, &mut followed, *place),
+        ParticleCommand::Unfollow => followed.way = None,
+    }
+}
+
+/// Lets a particle run from a place on a copy of the land.
+fn release(work: &mut Work, followed: &mut Followed, place: [f32; 2]) {
+    work.transport.pause();
+    work.finish_tick();
+    // It runs on a copy.
+    if !work.has_room(work.simulations.selected().bytes()) {
+        return;
+    }
+    let of = (work.revision.start, work.simulations.selected_index());
+    let simulation = &work.simulations.selected().simulation;
+    let has_particles = simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
+    followed.way = Way::of(simulation, place, of);
+    followed.releases += 1;
+    if followed.way.is_none() {
+        let text = if has_particles {
+            "No particle can run from this place: it would stop at once, or the wind is in its default mode, which has no grains."
+        } else {
+            "No process that is on has particles: switch on Droplets, or Wind in its published mode."
+        };
+        work.notices.tell(Level::Info, text);
+    }
+}
 
 impl Way {
     /// Releases a particle of the first process that is on and has some, at shares of the map's sides. None if there is no such process,
@@ -110,7 +158,7 @@ impl Way {
 }
 
 /// Forgets a particle of another run.
-pub(super) fn forget(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
+fn forget(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
     if followed.way.as_ref().is_some_and(|way| way.of != (revision.start, simulations.selected_index())) {
         followed.way = None;
     }

@@ -1,5 +1,4 @@
-//! Work beside the frames: files are read and written, ranges grown, rivers and lakes filled, outlets carved and quizzes prepared in the background, and what they bring
-//! arrives as a whole.
+//! Jobs: files are read and written, ranges grown, and quizzes prepared beside the frames, and what they bring arrives as a whole.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,107 +7,67 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Label, Notices, QuizQuestion, Simulations, background::Background};
+use super::{FileCommand, Level, Notices, Revision, Simulations, background::Background};
 use thalweg_scene::{
-    io::{
-        Budget, Error, JobProgress, NewLand, Pixels,
-        export::{self, Dimensions, Export, Subject},
-        heightmap, lesson, output, playlist,
-        project::{self, Project},
-        scene,
-    },
-    model::{
-        film::Keys,
-        lesson::Lesson,
-        origin::{Heightmap, Options, Tile},
-        playlist::Playlist,
-        session::Session,
-    },
+    io::{Error, JobProgress, Pixels, output},
     settings::picture_folder,
 };
-use thalweg_sim::{
-    core::{grid::Grid, terrain::Layer},
-    hydrology::breach::{Breached, Limits},
-    simulation::{grow::GrowthEnd, water::Balance},
-};
+use thalweg_sim::core::{grid::Grid, terrain::Layer};
 
 /// Bedrock and sand of each session as they are while a range grows, until they are taken to be shown.
 pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
 
-/// What is to be done.
-pub(super) enum Task {
-    Open(PathBuf, Options),
-    New(Box<NewLand>),
-    /// Opens this scene of a playlist.
-    Perform(Arc<Playlist>, usize),
-    /// Fits a map of sand, softness or rain to (columns, rows).
-    Load(Layer, PathBuf, Options, (usize, usize)),
-    /// A heightmap for the stamp.
-    Stamp(PathBuf),
-    SaveMap(&'static str, PathBuf, Box<Session>),
-    /// Several results into a folder, with a word before each name.
-    Export(PathBuf, String, Vec<Export>, Dimensions, Box<Session>),
-    SaveScene(PathBuf, Box<Session>),
-    /// The work, its count of changes and ticks, and its number.
-    SaveProject(PathBuf, Box<Project>, (u64, u64), u64),
-    /// The work, in case the program breaks down, and its count of changes and ticks; no message tells of it.
-    Keep(PathBuf, Box<Project>, (u64, u64)),
-    /// A range in the place of the ground of every session.
-    Grow(Arc<Simulations>, Sheets),
-    /// Rivers and lakes of every session in balance.
-    FillRivers(Arc<Simulations>),
-    /// Water in the depressions of every session.
-    FillLakes(Arc<Simulations>),
-    /// Outlets of the depressions of every session.
-    CarveOutlets(Arc<Simulations>, Limits),
-    /// A quiz about a copy of the selected session, chosen by this seed, for the work of this number.
-    Quiz(Box<Session>, u64, u64),
-    /// Under a name in a folder that nothing has yet.
-    SavePicture(PathBuf, String, (usize, usize), Pixels),
+/// What a job does to the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobKind {
+    /// It leaves the work alone.
+    Beside,
+    /// It saves the work where the person wants it.
+    Saves,
+    /// It makes something of the work, which is put away meanwhile.
+    Holds,
+    /// It begins another work. Of several, the last one counts.
+    Opens,
 }
 
-/// What came of it.
-pub(super) enum JobOutcome {
-    /// Sessions that replace the present ones, and what the step is called.
-    Sessions(Label, Vec<Session>),
-    /// A playlist that is to be shown.
-    Playlist(Playlist),
-    /// The sessions of a scene of the playlist that is shown, its title, and the keys of the camera that it brings.
-    Performed(String, Vec<Session>, Keys),
-    /// A lesson, and the session on which it plays.
-    Lesson(Box<Lesson>, Box<Session>),
-    /// Heights that replace the present terrain.
-    Heights(PathBuf, Options, Heightmap),
-    /// A map of sand, softness or rain, and warnings.
-    Map(Layer, PathBuf, Grid, Vec<String>),
-    /// A relief from 0 to 1, and what it is called.
-    Stamp(String, Grid),
-    /// A project that replaces the present sessions, and its file.
-    Project(PathBuf, Box<Project>),
-    /// The work of this number was saved as it was after so many changes and ticks. The text says how large it is.
-    Saved(PathBuf, (u64, u64), u64, String),
-    /// The work was kept as it was after so many changes and ticks. No message tells of it.
-    Kept((u64, u64)),
-    /// So many files were written into a folder.
-    Exported(PathBuf, usize),
-    /// Sessions whose ground is a grown range, and `true` if every range is mature.
-    Grown(Vec<Session>, bool),
-    /// The water of every session.
-    Filled(Vec<Balance>),
-    /// Sessions with full lakes, and the volume of water that was added, in cubic metres.
-    LakesFilled(Vec<Session>, f64),
-    /// Sessions with outlets, and what was cut.
-    Carved(Vec<Session>, Breached),
-    /// A question with its two runs, if a parameter shows, for the work of this number.
-    Quiz(Option<(QuizQuestion, [Tile; 2])>, u64),
-    /// A file was written.
-    Written(PathBuf),
+/// A job before it is started.
+pub struct Job {
+    /// What the person is told meanwhile; nothing, if it is empty.
+    pub text: String,
+    /// What it does to the work.
+    pub kind: JobKind,
+    /// Whether the person can cancel it.
+    pub cancels: bool,
+    /// What is to be done if it fails.
+    pub fails: fn(&mut World),
 }
 
-/// Work that is being done.
+impl Job {
+    /// A job of this kind. The person can cancel it if it changes or replaces the work.
+    pub fn new(kind: JobKind, text: impl Into<String>) -> Self {
+        let cancels = matches!(kind, JobKind::Holds | JobKind::Opens);
+        Self { text: text.into(), kind, cancels, fails: |_| {} }
+    }
+}
+
+/// Gives the output of a job to the system that waits for it.
+type Delivery = Box<dyn FnOnce(&mut World) + Send>;
+
+/// A job in the background.
+struct RunningJob {
+    /// The notice that tells of it.
+    notice: Option<u64>,
+    /// How far it is, and whether it is still wanted.
+    progress: JobProgress,
+    kind: JobKind,
+    fails: fn(&mut World),
+    work: Background<(), Result<Delivery, Error>>,
+}
+
+/// All jobs.
 #[derive(Resource, Default)]
 pub struct Jobs {
-    running: Vec<Job>,
+    running: Vec<RunningJob>,
     /// The work, while something is made of it.
     pub(super) held: Option<Held>,
     /// Whether the work could not be saved while the program ended.
@@ -127,37 +86,10 @@ pub(super) struct Held {
     pub doing: &'static str,
 }
 
-/// A task in the background.
-pub(super) struct Job {
-    /// The notice that tells of it.
-    pub notice: Option<u64>,
-    /// How far it is, and whether it is still wanted.
-    pub progress: JobProgress,
-    /// Whether it saves the work where the person wants it.
-    pub saves: bool,
-    /// Whether it holds the work.
-    pub holds: bool,
-    /// Whether it begins another work. Of several, the last one counts.
-    pub opens: bool,
-    pub work: Background<(), Result<JobOutcome, Error>>,
-}
-
 impl Jobs {
-    /// Takes out a job that is finished, if one is.
-    pub(super) fn take_finished(&mut self) -> Option<Job> {
-        let index = self.running.iter().position(|job| job.work.is_finished())?;
-        Some(self.running.swap_remove(index))
-    }
-
     /// Number of jobs that are not finished.
     pub fn count(&self) -> usize {
         self.running.len()
-    }
-
-    /// Writes a picture beside the frames.
-    pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Pixels) {
-        let folder = self.pictures.clone().unwrap_or_else(picture_folder);
-        self.start(notices, Task::SavePicture(folder, stem, size, pixels));
     }
 
     /// A name in the folder of pictures that nothing has yet.
@@ -172,225 +104,126 @@ impl Jobs {
 
     /// Returns `true` while something changes, replaces or saves the work.
     pub(super) fn concern_the_work(&self) -> bool {
-        self.running.iter().any(|job| job.holds || job.opens || job.saves)
+        self.running.iter().any(|job| job.kind != JobKind::Beside)
     }
 
     /// Cancels what changes or replaces the work.
     pub(super) fn cancel_changes(&self) {
-        self.running.iter().filter(|job| job.holds || job.opens).for_each(|job| job.progress.cancel());
+        let changing = self.running.iter().filter(|job| matches!(job.kind, JobKind::Holds | JobKind::Opens));
+        changing.for_each(|job| job.progress.cancel());
     }
 
-    /// Starts a task.
-    pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
-        let text = match &task {
-            Task::Open(input, _) => format!("Opening {} …", title(input)),
-            Task::New(_) => "Making new land …".to_owned(),
-            // A room does not need to read that.
-            Task::Perform(..) => String::new(),
-            Task::Load(layer, path, ..) => {
-                format!("Loading {} as {} …", name(path), layer.import_title().to_lowercase())
-            }
-            Task::Stamp(path) => format!("Loading {} for the stamp …", name(path)),
-            Task::SaveMap(map, path, ..) => format!("Saving {map} as {} …", name(path)),
-            Task::Export(folder, ..) => format!("Writing into {} …", folder.display()),
-            Task::SaveScene(path, _) | Task::SaveProject(path, ..) => format!("Saving {} …", name(path)),
-            Task::Keep(..) => String::new(),
-            Task::Grow(..) => "A range grows …".to_owned(),
-            Task::FillRivers(..) => "Rivers are being filled …".to_owned(),
-            Task::FillLakes(..) => "Lakes are being filled …".to_owned(),
-            Task::CarveOutlets(..) => "Outlets are being cut …".to_owned(),
-            Task::Quiz(..) => "Looking for a parameter that shows …".to_owned(),
-            Task::SavePicture(..) => "Saving a picture …".to_owned(),
-        };
-        let saves = matches!(task, Task::SaveProject(..));
-        let holds =
-            matches!(task, Task::Grow(..) | Task::FillRivers(..) | Task::FillLakes(..) | Task::CarveOutlets(..));
-        let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..) | Task::Quiz(..));
-        if opens {
+    /// Starts a job. Its output is the input of `then`, a system that runs in [`FrameSystems::Obey`](super::FrameSystems::Obey).
+    pub fn start<T: Send + 'static, M: 'static>(
+        &mut self,
+        notices: &mut Notices,
+        job: Job,
+        work: impl FnOnce(&JobProgress) -> Result<T, Error> + Send + 'static,
+        then: impl IntoSystem<In<T>, (), M> + Send + 'static,
+    ) {
+        let Job { text, kind, cancels, fails } = job;
+        if kind == JobKind::Opens {
             // The last choice wins.
-            for job in self.running.iter_mut().filter(|job| job.opens) {
+            for job in self.running.iter_mut().filter(|job| job.kind == JobKind::Opens) {
                 job.progress.cancel();
                 job.notice.take().into_iter().for_each(|notice| notices.dismiss(notice));
             }
         }
         let progress = JobProgress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
-        if (holds || opens || matches!(task, Task::Export(..)))
-            && let Some(notice) = notice
-        {
+        if let Some(notice) = notice.filter(|_| cancels) {
             notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         }
         let work = Background::start((), {
             let progress = progress.clone();
-            move || task.run(&progress)
+            move || {
+                let output = work(&progress)?;
+                let delivery: Delivery = Box::new(move |world| {
+                    if let Err(error) = world.run_system_cached_with(then, output) {
+                        error!("what a job has brought was not taken over: {error}");
+                    }
+                });
+                Ok(delivery)
+            }
         });
-        self.running.push(Job { notice, progress, saves, holds, opens, work });
+        self.running.push(RunningJob { notice, progress, kind, fails, work });
+    }
+
+    /// Writes a picture beside the frames.
+    pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Pixels) {
+        let folder = self.pictures.clone().unwrap_or_else(picture_folder);
+        let write = move |progress: &JobProgress| {
+            let path = free_name(&folder, &stem, pixels.ending());
+            output::replace(&path, |file| pixels.write(file, size, progress))?;
+            Ok(path)
+        };
+        self.start(notices, Job::new(JobKind::Beside, "Saving a picture …"), write, tell_written);
     }
 }
 
-impl Task {
-    fn run(self, progress: &JobProgress) -> Result<JobOutcome, Error> {
-        match self {
-            Self::Open(path, _) if project::is_project(&path) => {
-                let project = project::open_whole(&path)?;
-                Ok(JobOutcome::Project(path, Box::new(project)))
-            }
-            Self::Open(path, _) if lesson::is_lesson(&path) => {
-                let (lesson, session) = lesson::open(&path)?;
-                Ok(JobOutcome::Lesson(Box::new(lesson), Box::new(session)))
-            }
-            Self::Open(path, _) if playlist::is_playlist_file(&path) => {
-                Ok(JobOutcome::Playlist(playlist::read(&path)?))
-            }
-            Self::Perform(list, at) => {
-                let item = &list.scenes[at];
-                let sessions = playlist::open(item)?;
-                let title = if item.title.is_empty() { title(&item.open) } else { item.title.clone() };
-                Ok(JobOutcome::Performed(title, sessions, playlist::keys(item)))
-            }
-            Self::Open(input, options) => {
-                let sessions = scene::open(&input, &options)?;
-                Ok(JobOutcome::Sessions(Label::Opened(title(&input)), sessions))
-            }
-            Self::New(land) => Ok(JobOutcome::Sessions(Label::NewLand, vec![land.open()?])),
-            Self::Load(Layer::Bedrock, path, options, _) => {
-                let map = heightmap::read(&path, &options)?;
-                Ok(JobOutcome::Heights(path, options, map))
-            }
-            Self::Load(layer, path, _, size) => {
-                let (map, warnings) = heightmap::read_layer(&path, size, layer)?;
-                Ok(JobOutcome::Map(layer, path, map, warnings))
-            }
-            Self::Stamp(path) => {
-                let map = heightmap::read(&path, &Options::default())?;
-                let (low, high) = map.heights.min_max();
-                let mut relief = map.heights;
-                let scale = if high > low { 1.0 / (high - low) } else { 0.0 };
-                relief.iter_mut().for_each(|height| *height = (*height - low) * scale);
-                Ok(JobOutcome::Stamp(name(&path), relief))
-            }
-            Self::SaveMap(map, path, mut session) => {
-                finish_tick(&mut session, &path)?;
-                let ending = path.extension().unwrap_or_default().to_string_lossy();
-                let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
-                let subject = Subject::new(&session, Dimensions::default(), &exports)?;
-                Export::save(map, &subject, &path, progress)?;
-                Ok(JobOutcome::Written(path))
-            }
-            Self::Export(folder, before, exports, dimensions, mut session) => {
-                finish_tick(&mut session, &folder)?;
-                let subject = Subject::new(&session, dimensions, &exports)?;
-                let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
-                Ok(JobOutcome::Exported(folder, written.len()))
-            }
-            Self::SavePicture(folder, stem, size, pixels) => {
-                let path = free_name(&folder, &stem, pixels.ending());
-                output::replace(&path, |file| pixels.write(file, size, progress))?;
-                Ok(JobOutcome::Written(path))
-            }
-            Self::SaveProject(path, mut project, now, work) => {
-                save(&mut project, &path, progress)?;
-                let timeline = Budget::of(project.timeline.bytes());
-                let size = std::fs::metadata(&path).ok().map(|file| Budget::of(file.len()));
-                let size = match (size, project.timeline.frames.len()) {
-                    (None, _) => ".".to_owned(),
-                    (Some(size), 0) => format!(": {size}."),
-                    (Some(size), 1) => format!(": {size}. The timeline takes {timeline} (1 state)."),
-                    (Some(size), states) => {
-                        format!(": {size}. The timeline takes {timeline} ({states} states).")
-                    }
-                };
-                Ok(JobOutcome::Saved(path, now, work, size))
-            }
-            Self::Keep(path, mut project, now) => {
-                save(&mut project, &path, progress)?;
-                Ok(JobOutcome::Kept(now))
-            }
-            Self::Grow(before, sheets) => {
-                let mut sessions = before.all().to_vec();
-                drop(before);
-                let (all, mut mature) = (sessions.len() as f32, true);
-                for (index, session) in sessions.iter_mut().enumerate() {
-                    let title = PathBuf::from(&session.title);
-                    let size = (session.simulation.terrain.width(), session.simulation.terrain.height());
-                    let end = session.grow(|growth| {
-                        progress.done((1000.0 * (index as f32 + growth.share) / all) as usize, 1000);
-                        let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
-                        // Made anew when the last one was taken.
-                        if sheet.is_none() {
-                            *sheet = Some(growth.layers().map(|layer| layer.resampled(size.0, size.1)));
-                        }
-                        !progress.is_cancelled()
-                    });
-                    match end.map_err(|unfit| Error::unfit(&title, unfit))? {
-                        GrowthEnd::Grown => {}
-                        GrowthEnd::StillRising => mature = false,
-                        GrowthEnd::Cancelled => {
-                            return Err(Error::input(&title, "growing was cancelled", "let it finish"));
-                        }
-                    }
-                }
-                Ok(JobOutcome::Grown(sessions, mature))
-            }
-            Self::FillRivers(before) => {
-                let (sessions, all) = (before.all(), before.all().len() as f32);
-                let balance = |(index, session): (usize, &Session)| {
-                    let share = |share: f32| {
-                        progress.done((1000.0 * (index as f32 + share) / all) as usize, 1000);
-                        !progress.is_cancelled()
-                    };
-                    let found = session.simulation.balance(&share);
-                    found.map_err(|unfit| Error::unfit(Path::new(&session.title), unfit))
-                };
-                sessions.iter().enumerate().map(balance).collect::<Result<_, _>>().map(JobOutcome::Filled)
-            }
-            Self::FillLakes(before) => {
-                let mut sessions = before.all().to_vec();
-                let added = sessions.iter_mut().map(|session| session.simulation.fill_lakes()).sum();
-                not_cancelled(progress, &sessions)?;
-                Ok(JobOutcome::LakesFilled(sessions, added))
-            }
-            Self::CarveOutlets(before, limits) => {
-                let mut sessions = before.all().to_vec();
-                let mut all = Breached::default();
-                for session in &mut sessions {
-                    let one = session.simulation.carve_outlets(limits);
-                    (all.cut, all.left, all.volume) = (all.cut + one.cut, all.left + one.left, all.volume + one.volume);
-                }
-                not_cancelled(progress, &sessions)?;
-                Ok(JobOutcome::Carved(sessions, all))
-            }
-            Self::Quiz(session, seed, work) => {
-                Ok(JobOutcome::Quiz(QuizQuestion::generate(*session, seed, progress), work))
-            }
-            Self::SaveScene(path, mut session) => {
-                finish_tick(&mut session, &path)?;
-                scene::save(&session, &path, progress)?;
-                Ok(JobOutcome::Written(path))
-            }
+/// Tells that a file was written, and offers to open its folder.
+pub(super) fn tell_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    notices.offer_folder(format!("Saved {}.", path.display()), folder);
+}
+
+/// Takes over what finished jobs bring. What was changed meanwhile stays.
+pub(super) fn take_over(world: &mut World) {
+    loop {
+        // Looked at every frame, changed rarely.
+        let mut jobs = world.resource_mut::<Jobs>();
+        let running = &mut jobs.bypass_change_detection().running;
+        let Some(index) = running.iter().position(|job| job.work.is_finished()) else { return };
+        let RunningJob { notice, work, progress, kind, fails } = running.swap_remove(index);
+        notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
+        if kind == JobKind::Holds {
+            put_back(world);
         }
+        let replaces = matches!(kind, JobKind::Holds | JobKind::Opens);
+        const CANCELLED: &str = "Cancelled; all is as it was.";
+        let failed = match work.join() {
+            // Another work was chosen meanwhile, or none, or the work is to stay as it was.
+            Some(_) if replaces && progress.is_cancelled() => {
+                if notice.is_some() {
+                    world.resource_mut::<Notices>().tell(Level::Info, CANCELLED);
+                }
+                continue;
+            }
+            Some(Ok(deliver)) => {
+                deliver(world);
+                continue;
+            }
+            Some(Err(_)) if progress.is_cancelled() => {
+                world.resource_mut::<Notices>().tell(Level::Info, CANCELLED);
+                continue;
+            }
+            Some(Err(error)) => format!("{error}."),
+            None => "The work stopped because of a fault in the program. A report is in the log folder.".to_owned(),
+        };
+        world.resource_mut::<Notices>().tell(Level::Error, failed);
+        fails(world);
     }
 }
 
-/// Fails if the task was cancelled.
-fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Error> {
-    let cancelled = || Error::input(Path::new(&sessions[0].title), "it was cancelled", "let it finish");
-    if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
-}
-
-/// What is saved is the state between two ticks, and not that of a run that breaks there.
-fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Error> {
-    if !session.simulation.between_ticks() {
-        session.simulation.tick();
+/// Puts the work back in its place.
+fn put_back(world: &mut World) {
+    if let Some(Held { before, .. }) = world.resource_mut::<Jobs>().held.take() {
+        *world.resource_mut::<Simulations>() = Arc::unwrap_or_clone(before);
+        world.resource_mut::<Revision>().goes_on();
     }
-    let fault = session.simulation.fault();
-    fault.map_or(Ok(()), |fault| Err(Error::output(path, fault.to_string(), "go back and save what was before")))
 }
 
-/// Writes a project as it is after the present tick.
-pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
-    project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
-    project::save(project, path, progress)
+/// Shows the last of a range that grows. What stands there is put away until it has grown.
+pub(super) fn show_growth(jobs: Res<Jobs>, mut simulations: ResMut<Simulations>, mut revision: ResMut<Revision>) {
+    let Some(Held { sheets, .. }) = &jobs.held else { return };
+    let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
+    for (session, sheet) in simulations.all_mut().iter_mut().zip(sheets) {
+        let Some([bedrock, sand]) = sheet else { continue };
+        let terrain = &mut session.simulation.terrain;
+        (terrain.bedrock, terrain.sand) = (bedrock, sand);
+        terrain.set_layer(Layer::Water, None);
+        revision.goes_on();
+    }
 }
 
 /// A name for a picture that nothing has yet.
@@ -400,11 +233,6 @@ fn free_name(folder: &Path, stem: &str, ending: &str) -> PathBuf {
     let free = |path: &PathBuf| !path.exists() && !path.with_extension("").exists();
     let plain = folder.join(format!("{stem}.{ending}"));
     std::iter::once(plain).chain(numbered).find(free).expect("a folder holds fewer files than there are numbers")
-}
-
-/// What a person calls what is opened.
-fn title(input: &Path) -> String {
-    scene::title_of(&input.to_string_lossy()).unwrap_or_else(|| name(input))
 }
 
 /// The last part of a path, as a person calls the file.
@@ -425,7 +253,7 @@ pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: Re
                 Some(Err(error)) => error!("{error}"),
                 None => error!("work broke off by a fault of the program"),
             }
-            failed |= job.saves;
+            failed |= job.kind == JobKind::Saves;
         }
         jobs.failed = failed;
     }

@@ -5,19 +5,25 @@ mod ahead;
 pub mod amount;
 pub mod background;
 mod brush;
+mod camera;
 mod channels;
 pub mod charts;
 mod checkup;
 mod command;
+mod compare;
 mod course;
 mod document;
+mod drainage;
+mod edit;
 mod fault;
+mod file;
 mod followed;
 mod history;
 mod jobs;
 mod label;
+mod lesson;
 mod notice;
-mod obey;
+mod opening;
 mod other_windows;
 mod overlay;
 mod preferences;
@@ -27,43 +33,57 @@ mod quiz;
 mod record;
 mod recording;
 mod rivers;
+mod run;
 mod section;
 mod simulations;
 mod ticks;
+mod views;
+mod window;
+mod work;
 mod workspace;
 
 use std::time::{Duration, Instant};
 
 use bevy::{ecs::message::MessageUpdateSystems, prelude::*};
 
+use self::command::obey;
 pub use self::{
     ahead::Ahead,
-    brush::{BrushCursor, BrushRing, Brushes, Held, Touch},
+    brush::{BrushCommand, BrushCursor, BrushRing, Brushes, Held, LoadStamp, Touch},
+    camera::{CameraCommand, CameraStep, Gait, PictureCommand, Steps},
     channels::Channels,
-    checkup::Checkup,
-    command::{
-        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, KeyCommand, LearnCommand,
-        Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand,
-    },
+    charts::SaveChart,
+    checkup::{CheckCommand, Checkup},
+    command::{Command, CommandEvent},
+    compare::{CompareCommand, Comparison, Shown},
     course::Course,
-    document::{Document, Eye, FollowsKeys},
-    followed::{Followed, FollowedTrace, Way},
-    history::{History, HistoryPicture, HistoryRow, Mark},
-    jobs::Jobs,
+    document::{Document, Eye},
+    drainage::DrainageCommand,
+    edit::EditCommand,
+    file::FileCommand,
+    followed::{Followed, FollowedTrace, ParticleCommand, Way},
+    history::{History, HistoryCommand, HistoryPicture, HistoryRow, Mark},
+    jobs::{Job, JobKind, Jobs},
     label::Label,
+    lesson::LessonCommand,
     notice::{Level, Notice, Notices},
+    opening::WorkReplaced,
     other_windows::OtherWindows,
-    overlay::Overlay,
+    overlay::{Overlay, OverlayCommand},
     preferences::Preferences,
-    presentation::{Draft, Presentation},
-    probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
-    quiz::{Quiz, QuizQuestion},
+    presentation::{Draft, PresentCommand, Presentation},
+    probes::{MOST_PROBES, Probe, ProbeCommand, ProbeMarks, Probes, Sample},
+    quiz::{Quiz, QuizCommand, QuizQuestion},
     record::{DuneSample, LedgerSample, Record},
-    recording::Recording,
-    rivers::{RiverTrace, Rivers},
-    section::{DRAWN, Profile, Section, SectionTrace},
+    recording::{Recording, ToggleRecording},
+    rivers::{ChooseRiver, RiverTrace, Rivers},
+    run::RunCommand,
+    section::{DRAWN, Profile, Section, SectionCommand, SectionTrace},
     simulations::{FrameSystems, KeepSystems, Simulations},
-    workspace::Workspace,
+    views::{FollowsKeys, KeepView, KeyframeCommand},
+    window::{Dialog, Pane, Placed, WindowCommand},
+    work::Work,
+    workspace::{OpenWorkspace, Workspace},
 };
 pub use thalweg_scene::model::SPEEDS;
 
@@ -233,27 +253,6 @@ pub struct FreeView {
     pub taking: bool,
 }
 
-/// How the camera moves.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gait {
-    /// Round the land.
-    #[default]
-    Orbit,
-    /// On the ground, at the height of a person's eyes.
-    Walk,
-    /// Through the air.
-    Fly,
-}
-
-/// Where keys move the eye that walks or flies: to the right, up and ahead, from -1 to 1, and whether it is in haste.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Steps {
-    /// Right, up, ahead.
-    pub way: [f32; 3],
-    /// Faster than usual.
-    pub hastens: bool,
-}
-
 /// The place on the chosen map under the pointer, as shares of its sides.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pointed(pub Option<[f32; 2]>);
@@ -261,10 +260,6 @@ pub struct Pointed(pub Option<[f32; 2]>);
 /// Where the springs of the chosen map are, as shares of the view; those behind the eye are nowhere.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct SourceMarks(pub Vec<Option<Vec2>>);
-
-/// What of the runs is shown.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shown(pub Comparison);
 
 impl Default for Transport {
     fn default() -> Self {
@@ -299,82 +294,37 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Steps>()
         .init_resource::<Pointed>()
         .init_resource::<SourceMarks>()
-        .init_resource::<Shown>()
         .init_resource::<Preferences>()
-        .init_resource::<History>()
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
         .init_resource::<Record>()
-        .init_resource::<Recording>()
-        .init_resource::<Rivers>()
-        .init_resource::<RiverTrace>()
-        .init_resource::<Probes>()
-        .init_resource::<ProbeMarks>()
-        .init_resource::<Section>()
-        .init_resource::<SectionTrace>()
-        .init_resource::<Quiz>()
-        .init_resource::<Followed>()
-        .init_resource::<FollowedTrace>()
         .init_resource::<Channels>()
-        .init_resource::<Overlay>()
-        .init_resource::<Brushes>()
-        .init_resource::<Course>()
-        .init_resource::<Presentation>()
-        .init_resource::<Checkup>()
         .init_resource::<Document>()
         .init_resource::<Eye>()
-        .init_resource::<FollowsKeys>()
-        .init_resource::<Draft>()
-        .init_resource::<BrushCursor>()
-        .add_message::<Touch>()
         .add_message::<Command>()
-        .add_plugins((simulations::plugin, ticks::plugin, workspace::plugin))
+        .add_plugins((simulations::plugin, ticks::plugin, history::plugin, workspace::plugin))
+        .add_plugins((run::plugin, edit::plugin, drainage::plugin, file::plugin, views::plugin, compare::plugin))
+        .add_plugins((brush::plugin, overlay::plugin, section::plugin, probes::plugin, followed::plugin))
+        .add_plugins((rivers::plugin, checkup::plugin, charts::plugin, quiz::plugin, course::plugin, lesson::plugin))
+        .add_plugins((presentation::plugin, recording::plugin))
         .add_systems(
             Update,
-            (
-                obey::obey,
-                overlay::follow_brush,
-                obey::arrival::take_over_jobs,
-                obey::arrival::show_growth,
-                history::go_to_wanted,
-            )
+            (obey, views::rest_without_keyframes, jobs::take_over, jobs::show_growth)
                 .chain()
                 .in_set(FrameSystems::Obey),
         )
         .add_systems(
             Update,
-            (
-                history::follow_button,
-                ticks::run_due,
-                ticks::run_due_stage,
-                ahead::follow,
-                presentation::follow,
-                fault::stop_broken,
-                history::follow,
-                record::sample,
-            )
+            (ticks::run_due, ticks::run_due_stage, ahead::follow, fault::stop_broken, record::sample)
                 .chain()
                 .run_if(works_in_place)
                 .in_set(FrameSystems::Tick),
         )
-        .add_systems(
-            Update,
-            (
-                (course::follow, course::turn_camera).chain(),
-                (overlay::follow_ticks, probes::follow).chain(),
-                history::draw_wanted,
-                section::follow,
-                followed::forget,
-                rivers::study,
-                channels::follow,
-                checkup::follow,
-            )
-                .in_set(FrameSystems::Follow),
-        )
+        .add_systems(Update, channels::follow.in_set(FrameSystems::Follow))
         .add_systems(First, preferences::say_budget.after(MessageUpdateSystems).run_if(resource_changed::<Preferences>))
         .add_systems(
             Last,
-            (recording::obey, document::offer, jobs::wait_before_exit, document::keep, preferences::remember)
+            (document::offer, jobs::wait_before_exit, document::keep, preferences::remember)
                 .chain()
                 .in_set(KeepSystems),
         );

@@ -1,11 +1,14 @@
 //! What the user should know: work in progress, what was done, what went wrong.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use bevy::prelude::*;
 
-use super::{Command, RunCommand};
-use thalweg_scene::io::JobProgress;
+use super::{Command, FileCommand, RunCommand};
+use thalweg_scene::io::{Error, JobProgress};
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +81,14 @@ impl Notices {
         self.offer(level, text, None)
     }
 
+    /// Tells the user that something was done, or why not.
+    pub fn tell_result(&mut self, done: Result<(), Error>, text: String) {
+        match done {
+            Ok(()) => self.tell(Level::Info, text),
+            Err(error) => self.tell(Level::Error, format!("{error}.")),
+        };
+    }
+
     /// Tells the user that work has begun, and how far it is. Returns its number.
     pub fn work(&mut self, text: impl Into<String>, progress: JobProgress) -> u64 {
         let id = self.tell(Level::Working, text);
@@ -101,6 +112,11 @@ impl Notices {
     pub fn offer_play(&mut self) {
         let play = Some(("Play", RunCommand::TogglePlay.into()));
         self.offer(Level::Info, "The land stands still until you press Play (Space).", play);
+    }
+
+    /// Tells that something was written, and offers to show its folder.
+    pub fn offer_folder(&mut self, text: String, folder: &Path) {
+        self.offer(Level::Info, text, Some(("Open folder", FileCommand::OpenFolder(folder.to_owned()).into())));
     }
 
     fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, Command)>) -> u64 {

@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use colorgrad::Gradient;
 use rayon::prelude::*;
 
-use super::{Brushes, Revision, Simulations};
+use super::{Brushes, CommandEvent, FrameSystems, Revision, Simulations, WorkReplaced};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::{
@@ -68,6 +68,46 @@ pub struct Overlay {
     seen: Option<(Revision, Option<Quantity>, bool, f32)>,
     /// Ticks that the averages have seen.
     ticks: u64,
+}
+
+/// Chooses what lies over the ground.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum OverlayCommand {
+    /// A quantity, or none.
+    Show(Option<Quantity>),
+    /// The last quantity, or none.
+    Toggle,
+    /// Arrows along the flow of the water, or none.
+    ToggleArrows,
+}
+
+impl CommandEvent for OverlayCommand {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Overlay>()
+        .add_observer(obey)
+        .add_observer(clear)
+        .add_systems(
+            Update,
+            follow_brush.after(super::obey).before(super::views::rest_without_keyframes).in_set(FrameSystems::Obey),
+        )
+        .add_systems(Update, follow_ticks.in_set(FrameSystems::Follow));
+}
+
+fn obey(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
+    match command.event() {
+        OverlayCommand::Show(quantity) => overlay.show(*quantity),
+        OverlayCommand::Toggle => overlay.toggle(),
+        OverlayCommand::ToggleArrows => overlay.arrows = !overlay.arrows,
+    }
+}
+
+/// What was looked at belongs to the other work.
+fn clear(replaced: On<WorkReplaced>, mut overlay: ResMut<Overlay>) {
+    if replaced.opened {
+        overlay.show(None);
+        overlay.arrows = false;
+    }
 }
 
 impl Overlay {
@@ -188,7 +228,7 @@ impl Overlay {
 }
 
 /// Shows the map that the brush in the hand paints, until it is put away.
-pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
+fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
     if std::mem::replace(&mut *seen, brushes.held) == brushes.held {
         return;
     }

@@ -1,7 +1,7 @@
 //! The person's settings, kept from one start to the next.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -12,6 +12,9 @@ use thalweg_scene::{
     io::{Budget, SaidBy},
     settings::{Remembered, Settings, settings_file},
 };
+
+/// How many files are remembered.
+const RECENT: usize = 10;
 
 /// The person's settings, and what else is remembered of the last time.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
@@ -36,6 +39,23 @@ impl Preferences {
             Remembered::default()
         });
         Self { settings: remembered.settings(), remembered, software, file }
+    }
+}
+
+impl Preferences {
+    /// Remembers the folder of a file that was chosen: the next dialog begins there.
+    pub fn remember_folder(&mut self, file: &Path) {
+        if let Some(folder) = file.parent().filter(|folder| folder.is_dir()) {
+            self.remembered.last_folder = Some(folder.to_owned());
+        }
+    }
+
+    /// Puts a file first among those that are remembered.
+    pub fn remember_file(&mut self, path: &Path) {
+        let recent = &mut self.remembered.recent;
+        recent.retain(|other| other != path);
+        recent.insert(0, path.to_owned());
+        recent.truncate(RECENT);
     }
 }
 

@@ -1,11 +1,21 @@
 //! Scenes before a room: which of a playlist is shown, and when the next one follows.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use bevy::prelude::*;
 
-use super::{Command, EditCommand, PresentCommand, RunCommand, Simulations, Transport, ViewCommand, Workspace};
-use thalweg_scene::model::playlist::{Item, Playlist};
+use super::{
+    Ahead, CameraCommand, CommandEvent, Document, FrameSystems, History, Job, JobKind, Jobs, Label, Level, Notices,
+    OpenWorkspace, Simulations, Transport, Work, WorkReplaced, Workspace, opening, works_in_place,
+};
+use thalweg_scene::{
+    io::{Error, JobProgress, playlist, project::Keyframes},
+    model::{
+        film::Keys,
+        playlist::{Item, Playlist},
+        session::Session,
+    },
+};
 
 /// When nobody has touched anything for so long, a kiosk begins again.
 const ALONE: Duration = Duration::from_secs(60);
@@ -15,6 +25,35 @@ const PLAYS: Duration = Duration::from_secs(20);
 const USUAL: f64 = 60.0;
 /// How soon a kiosk leaves a scene that cannot be opened, and for how long it then asks for no other.
 const SOON: Duration = Duration::from_secs(2);
+
+/// The scenes of a playlist.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum PresentCommand {
+    /// Shows a playlist from its first scene on; if the flag is set, as a kiosk, in which files and panels cannot be opened.
+    Begin(Arc<Playlist>, bool),
+    /// Goes so many scenes on, or back.
+    Go(isize),
+    /// Begins with the first scene again.
+    Again,
+    /// Writes a playlist into a file.
+    Save(Arc<Playlist>, PathBuf),
+    /// Remembers the playlist that is being made.
+    Draft(Arc<Playlist>),
+}
+
+impl CommandEvent for PresentCommand {
+    fn needs_the_work(&self) -> bool {
+        !matches!(self, Self::Save(..) | Self::Draft(_))
+    }
+
+    fn suits_kiosk(&self, _: &Simulations) -> bool {
+        matches!(self, Self::Go(_) | Self::Again)
+    }
+
+    fn suits_presenter(&self) -> bool {
+        true
+    }
+}
 
 /// The playlist that is shown, if one is.
 #[derive(Resource, Default)]
@@ -134,24 +173,6 @@ impl Presentation {
         self.idle = Some(Duration::ZERO);
     }
 
-    /// Whether a command is obeyed. In a kiosk people play with the scene, but open no files, panels or other land.
-    pub fn allows(&self, command: &Command, simulations: &Simulations) -> bool {
-        if !self.is_kiosk() {
-            return true;
-        }
-        match command {
-            Command::Run(command) => matches!(command, RunCommand::TogglePlay | RunCommand::Restart),
-            Command::Edit(EditCommand::Set(group, name, _)) => {
-                simulations.selected().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
-            }
-            Command::View(command) => {
-                matches!(command, ViewCommand::FrameAll | ViewCommand::ToggleTurntable | ViewCommand::Move(_))
-            }
-            Command::Present(command) => matches!(command, PresentCommand::Go(_) | PresentCommand::Again),
-            _ => false,
-        }
-    }
-
     /// What follows by itself, after so much more time.
     fn next(&mut self, simulations: &Simulations, passed: Duration) -> Option<PresentCommand> {
         self.age += passed;
@@ -206,14 +227,127 @@ impl Draft {
     }
 }
 
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Presentation>().init_resource::<Draft>().add_observer(obey).add_observer(end).add_systems(
+        Update,
+        follow
+            .after(super::ahead::follow)
+            .before(super::fault::stop_broken)
+            .run_if(works_in_place)
+            .in_set(FrameSystems::Tick),
+    );
+}
+
+fn obey(
+    command: On<PresentCommand>,
+    mut presentation: ResMut<Presentation>,
+    mut draft: ResMut<Draft>,
+    mut document: ResMut<Document>,
+    mut jobs: ResMut<Jobs>,
+    mut notices: ResMut<Notices>,
+    mut commands: Commands,
+) {
+    let next = match command.event() {
+        PresentCommand::Begin(list, kiosk) => {
+            presentation.begin(Arc::clone(list), *kiosk);
+            commands.trigger(OpenWorkspace(Workspace::Present));
+            presentation.go(0)
+        }
+        PresentCommand::Again => presentation.again(),
+        PresentCommand::Go(steps) => presentation.go(*steps),
+        PresentCommand::Save(list, path) => {
+            let saved = playlist::save(list, path);
+            if saved.is_ok() {
+                draft.is_saved_as(list);
+            }
+            notices.tell_result(saved, format!("Saved {}.", path.display()));
+            return;
+        }
+        PresentCommand::Draft(list) => {
+            draft.list.clone_from(list);
+            return;
+        }
+    };
+    match next {
+        Some((list, at)) => {
+            document.keep_now();
+            // A room does not need to read that.
+            let mut job = Job::new(JobKind::Opens, "");
+            job.fails = |world| world.resource_mut::<Presentation>().fails();
+            jobs.start(&mut notices, job, move |_: &JobProgress| perform(&list, at), show_scene);
+        }
+        None if presentation.number().1 > 0 => {}
+        None => {
+            let text = "No show is open. Open or drop a playlist, or start with \"thalweg present\".";
+            notices.tell(Level::Info, text);
+        }
+    }
+}
+
+/// A scene of the playlist that is to be shown.
+struct Performed {
+    title: String,
+    sessions: Vec<Session>,
+    /// The keyframes of the camera that it brings.
+    keys: Keys,
+}
+
+fn perform(list: &Playlist, at: usize) -> Result<Performed, Error> {
+    let item = &list.scenes[at];
+    let sessions = playlist::open(item)?;
+    let title = if item.title.is_empty() { opening::title(&item.open) } else { item.title.clone() };
+    Ok(Performed { title, sessions, keys: playlist::keys(item) })
+}
+
+fn show_scene(
+    In(Performed { title, sessions, keys }): In<Performed>,
+    mut work: Work,
+    mut presentation: ResMut<Presentation>,
+    mut document: ResMut<Document>,
+    mut ahead: ResMut<Ahead>,
+    mut commands: Commands,
+) {
+    if !presentation.is_on() {
+        // The show was left meanwhile.
+        return;
+    }
+    if presentation.is_kiosk() {
+        // Nobody takes anything back.
+        *work.history = History::default();
+    }
+    let mut simulations = Simulations::new(sessions);
+    // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
+    let usual = keys.list().is_empty();
+    simulations.views.keys = keys;
+    work.replace(Label::Opened(title), simulations, &Keyframes::default());
+    document.is_opened(&work);
+    commands.trigger(WorkReplaced { opened: true, performed: true });
+    presentation.is_shown(&work.simulations);
+    if usual && presentation.item(&work.simulations).is_none_or(|item| item.camera.is_empty()) {
+        commands.trigger(CameraCommand::FrameAll);
+        if presentation.is_kiosk() {
+            commands.trigger(CameraCommand::ToggleTurntable);
+        }
+    }
+    work.transport.playing = true;
+    ahead.begin(&work.simulations, &mut work.notices);
+}
+
+/// It ends when something else is opened.
+fn end(replaced: On<WorkReplaced>, mut presentation: ResMut<Presentation>) {
+    if !replaced.performed {
+        presentation.end();
+    }
+}
+
 /// Stops at a scene's last tick, and goes on to the next scene when its time is over.
-pub(super) fn follow(
+fn follow(
     mut presentation: ResMut<Presentation>,
     simulations: Res<Simulations>,
     workspace: Res<State<Workspace>>,
     time: Res<Time<Real>>,
     mut transport: ResMut<Transport>,
-    mut commands: MessageWriter<Command>,
+    mut commands: Commands,
 ) {
     if !presentation.is_on() || *workspace != Workspace::Present {
         return;
@@ -232,6 +366,6 @@ pub(super) fn follow(
         if next == PresentCommand::Again {
             presentation.idle = None;
         }
-        commands.write(next.into());
+        commands.trigger(next);
     }
 }

@@ -1,10 +1,11 @@
 //! Probes: places of the chosen map whose numbers are kept, once for each picture while it runs.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{Overlay, Revision, Simulations};
+use super::{CommandEvent, FrameSystems, Notices, Overlay, Revision, Simulations};
+use thalweg_scene::io::output;
 use thalweg_sim::core::{
     grid::Grid,
     quantity::{Quantity, Scale},
@@ -51,6 +52,41 @@ pub struct Probes {
 /// Where in the picture the probes are, as shares of the view; nowhere behind the eye.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct ProbeMarks(pub Vec<Option<Vec2>>);
+
+/// Changes the probes.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum ProbeCommand {
+    /// Pins one to a place, which is given as shares of the map's sides.
+    Pin([f32; 2]),
+    /// Takes the one of this number away, from 0.
+    Unpin(usize),
+    /// Writes the numbers of all as a table.
+    Save(PathBuf),
+}
+
+impl CommandEvent for ProbeCommand {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Probes>()
+        .init_resource::<ProbeMarks>()
+        .add_observer(obey)
+        .add_systems(Update, follow.after(super::overlay::follow_ticks).in_set(FrameSystems::Follow));
+}
+
+fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut notices: ResMut<Notices>) {
+    match command.event() {
+        ProbeCommand::Pin(place) => probes.pin(*place),
+        ProbeCommand::Unpin(number) => {
+            if *number < probes.pinned.len() {
+                probes.pinned.remove(*number);
+            }
+        }
+        ProbeCommand::Save(path) => {
+            let saved = output::replace(path, |file| output::write(file, probes.csv()));
+            notices.tell_result(saved, format!("Saved {}.", path.display()));
+        }
+    }
+}
 
 impl Probes {
     /// Takes all away.
@@ -107,12 +143,7 @@ impl Probe {
 }
 
 /// Follows the chosen run.
-pub(super) fn follow(
-    simulations: Res<Simulations>,
-    revision: Res<Revision>,
-    overlay: Res<Overlay>,
-    mut probes: ResMut<Probes>,
-) {
+fn follow(simulations: Res<Simulations>, revision: Res<Revision>, overlay: Res<Overlay>, mut probes: ResMut<Probes>) {
     let now = Some((*revision, simulations.selected_index()));
     if probes.pinned.is_empty() || probes.seen == now || !simulations.between_ticks() {
         return;

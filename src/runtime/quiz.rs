@@ -2,7 +2,9 @@
 
 use bevy::prelude::*;
 
-use super::Simulations;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{CommandEvent, Job, JobKind, Level, Simulations, Work};
 use thalweg_scene::{
     io::JobProgress,
     model::{origin::Tile, session::Session},
@@ -46,6 +48,65 @@ pub struct Quiz {
     pub score: [u32; 2],
 }
 
+/// Asks which parameter differs between two runs.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum QuizCommand {
+    /// Begins two runs that differ in one parameter, and asks which.
+    Ask,
+    /// Answers the question with the number of an option, from 0.
+    Guess(usize),
+}
+
+impl CommandEvent for QuizCommand {
+    fn needs_the_work(&self) -> bool {
+        matches!(self, Self::Ask)
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Quiz>().add_observer(obey);
+}
+
+fn obey(command: On<QuizCommand>, mut work: Work, mut quiz: ResMut<Quiz>) {
+    match *command.event() {
+        QuizCommand::Ask => look_for_question(&mut work),
+        QuizCommand::Guess(option) => quiz.guess(option),
+    }
+}
+
+/// Looks for a parameter that shows, in the background.
+fn look_for_question(work: &mut Work) {
+    if !work.has_room(work.simulations.selected().bytes()) {
+        return;
+    }
+    let session = work.simulations.selected().clone();
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let of = work.simulations.work();
+    let job = Job::new(JobKind::Opens, "Looking for a parameter that shows …");
+    let generate = move |progress: &JobProgress| Ok((QuizQuestion::generate(session, seed, progress), of));
+    work.jobs.start(&mut work.notices, job, generate, ask_question);
+}
+
+/// Begins two runs that differ in one parameter.
+fn ask_question(
+    In((question, of)): In<(Option<(QuizQuestion, [Tile; 2])>, u64)>,
+    mut work: Work,
+    mut quiz: ResMut<Quiz>,
+) {
+    // Another project was opened meanwhile.
+    if of != work.simulations.work() {
+        return;
+    }
+    let Some((question, tiles)) = question else {
+        let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
+        work.notices.tell(Level::Info, text);
+        return;
+    };
+    if work.side_by_side(&tiles) {
+        quiz.ask(question, work.simulations.work());
+    }
+}
+
 impl QuizQuestion {
     /// What was chosen, and what would have been right, if something was chosen.
     pub fn answer(&self) -> Option<(usize, usize)> {
@@ -66,7 +127,7 @@ impl QuizQuestion {
 impl QuizQuestion {
     /// Chooses a parameter of a session by a seed, and returns the question with its two runs; `None` if no parameter shows within a few
     /// ticks, or if it is cancelled. Takes seconds.
-    pub(super) fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<(Self, [Tile; 2])> {
+    fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<(Self, [Tile; 2])> {
         let mut chance = Stream::new(seed, "quiz", 1);
         let mut all = candidates(&session);
         // In an order that nobody knows.
@@ -115,12 +176,12 @@ impl QuizQuestion {
 
 impl Quiz {
     /// Asks it about what stands there now.
-    pub(super) fn ask(&mut self, question: QuizQuestion, work: u64) {
+    fn ask(&mut self, question: QuizQuestion, work: u64) {
         self.now = Some(QuizQuestion { of: work, ..question });
     }
 
     /// Takes the first guess.
-    pub(super) fn guess(&mut self, guess: usize) {
+    fn guess(&mut self, guess: usize) {
         if let Some(question) = self.now.as_mut().filter(|question| question.guess.is_none()) {
             question.guess = Some(guess);
             self.score[0] += 1;

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Command, FileCommand, Jobs, Level, Notices, Simulations, ViewCommand, background::Background};
+use super::{CommandEvent, Jobs, KeepSystems, Level, Notices, Simulations, background::Background};
 use thalweg_scene::io::{
     Error,
     film::{Filmed, Picture, Reel, Shot},
@@ -104,8 +104,7 @@ impl Recording {
                     );
                 }
                 let folder = path.parent().unwrap_or(&path).to_owned();
-                let open = Command::from(FileCommand::OpenFolder(folder));
-                notices.offer(Level::Info, text, Some(("Open folder", open)));
+                notices.offer_folder(text, &folder);
             }
             Err(error) => {
                 notices.tell(Level::Error, error.to_string());
@@ -114,22 +113,34 @@ impl Recording {
     }
 }
 
-/// Begins and ends films.
-pub(super) fn obey(
-    mut asked: MessageReader<Command>,
+/// Films the window from now on; asked again, ends the film.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToggleRecording;
+
+impl CommandEvent for ToggleRecording {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Recording>()
+        .add_observer(toggle)
+        .add_systems(Last, follow.before(super::document::offer).in_set(KeepSystems));
+}
+
+fn toggle(_: On<ToggleRecording>, mut recording: ResMut<Recording>, mut notices: ResMut<Notices>) {
+    match recording.state {
+        State::Off => recording.state = State::Asked,
+        State::Ending(_) => {
+            notices.tell(Level::Info, "The last film is still being written. Try again in a moment.");
+        }
+        State::Asked | State::On(_) => recording.end(),
+    }
+}
+
+/// Tells what has become of the film. It ends with the program.
+pub(super) fn follow(
     mut leaving: MessageReader<AppExit>,
     mut recording: ResMut<Recording>,
     mut notices: ResMut<Notices>,
 ) {
-    for _ in asked.read().filter(|command| **command == ViewCommand::Record) {
-        match recording.state {
-            State::Off => recording.state = State::Asked,
-            State::Ending(_) => {
-                notices.tell(Level::Info, "The last film is still being written. Try again in a moment.");
-            }
-            State::Asked | State::On(_) => recording.end(),
-        }
-    }
     let leaves = leaving.read().next().is_some();
     let quiet = recording.bypass_change_detection();
     if leaves {

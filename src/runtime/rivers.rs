@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::{Revision, Simulations, background::Background};
+use super::{CommandEvent, FrameSystems, Revision, Simulations, background::Background};
 use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
 /// A study may take this part of the time; a large map is studied less often.
@@ -39,8 +39,21 @@ pub struct Rivers {
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct RiverTrace(pub Vec<Option<Vec2>>);
 
+/// Chooses the largest river near a place, as shares of the map's sides, or the largest of all.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct ChooseRiver(pub Option<[f32; 2]>);
+
+impl CommandEvent for ChooseRiver {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Rivers>()
+        .init_resource::<RiverTrace>()
+        .add_observer(|chosen: On<ChooseRiver>, mut rivers: ResMut<Rivers>| rivers.chosen = chosen.0)
+        .add_systems(Update, study.in_set(FrameSystems::Follow));
+}
+
 /// Follows the chosen run.
-pub(super) fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
+fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
     // What is on the screen changes rarely.
     let quiet = rivers.bypass_change_detection();
     let question = Question {

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Revision, Simulations};
+use super::{CommandEvent, FrameSystems, Revision, Simulations};
 use thalweg_sim::measure::{Layers, along, section};
 
 /// Heights that a student draws along a section.
@@ -80,8 +80,33 @@ impl Section {
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct SectionTrace(pub Vec<Option<Vec2>>);
 
+/// Changes the section.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum SectionCommand {
+    /// Its line, as shares of the map's sides, or none.
+    Draw(Option<[[f32; 2]; 2]>),
+    /// Cuts the block open along the line, or closes it.
+    CutAway,
+}
+
+impl CommandEvent for SectionCommand {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Section>()
+        .init_resource::<SectionTrace>()
+        .add_observer(obey)
+        .add_systems(Update, follow.in_set(FrameSystems::Follow));
+}
+
+fn obey(command: On<SectionCommand>, mut section: ResMut<Section>) {
+    match command.event() {
+        SectionCommand::Draw(ends) => section.ends = *ends,
+        SectionCommand::CutAway => section.opens = !section.opens,
+    }
+}
+
 /// Follows the chosen run.
-pub(super) fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: ResMut<Section>) {
+fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: ResMut<Section>) {
     let quiet = section.bypass_change_detection();
     let line = quiet.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
     let of = line.map(|line| (line, revision.state));

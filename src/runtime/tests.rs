@@ -454,36 +454,38 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let mut app = app();
     let kept = |app: &App| app.world().resource::<Simulations>().views.clone();
     // Where the eye is, is not known yet.
-    send(&mut app, ShowCommand::KeepView(3));
+    send(&mut app, KeepView(3));
     app.update();
-    send(&mut app, KeyCommand::Set);
+    send(&mut app, KeyframeCommand::Set);
     app.update();
     assert!(kept(&app) == KeptViews::default() && !is_unsaved(&app));
     let camera = project::Camera { focus: [1.0, 2.0, 3.0], yaw: 0.5, pitch: 0.6, distance: 70.0 };
     let pose = Key::still(30.0, 40.0, 2.0).pose();
     app.insert_resource(Eye { camera: Some(camera), pose: Some(pose) });
     for number in [0, 3, 10] {
-        send(&mut app, ShowCommand::KeepView(number));
+        send(&mut app, KeepView(number));
     }
     app.update();
     let mut wanted = KeptViews::default();
     wanted.numbered[2] = Some(camera);
     assert!(kept(&app) == wanted && is_unsaved(&app), "a view that is kept is work");
-    send(&mut app, KeyCommand::Set);
+    send(&mut app, KeyframeCommand::Set);
     app.update();
     let tick = app.world().resource::<Simulations>().ticks();
-    for command in [KeyCommand::Then(tick, Ease::Even), KeyCommand::Move(tick, tick + 5), KeyCommand::Set] {
+    for command in
+        [KeyframeCommand::Then(tick, Ease::Even), KeyframeCommand::Move(tick, tick + 5), KeyframeCommand::Set]
+    {
         send(&mut app, command);
     }
     app.update();
     assert_eq!(kept(&app).keys.list().len(), 2);
     let follows = |app: &App| app.world().resource::<FollowsKeys>().0;
     for wanted in [true, false, true] {
-        send(&mut app, KeyCommand::Follow);
+        send(&mut app, KeyframeCommand::Follow);
         app.update();
         assert_eq!(follows(&app), wanted);
     }
-    send(&mut app, KeyCommand::Remove(tick));
+    send(&mut app, KeyframeCommand::Remove(tick));
     app.update();
     wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
     assert_eq!(kept(&app), wanted);

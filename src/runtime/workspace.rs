@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Brushes, Presentation, SPEEDS, Transport};
+use super::{Brushes, CommandEvent, Presentation, SPEEDS, Transport};
 
 /// The workspace that is open. A change takes effect before the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,12 +16,23 @@ pub enum Workspace {
     Present,
 }
 
+/// Opens a workspace.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenWorkspace(pub Workspace);
+
+impl CommandEvent for OpenWorkspace {}
+
 pub(super) fn plugin(app: &mut App) {
     app.init_state::<Workspace>()
+        .add_observer(open)
         .add_systems(OnEnter(Workspace::Learn), slow_down)
         .add_systems(OnExit(Workspace::Learn), reset_speed)
         .add_systems(OnEnter(Workspace::Present), release_brush)
         .add_systems(OnExit(Workspace::Present), end_presentation);
+}
+
+fn open(wanted: On<OpenWorkspace>, mut workspace: ResMut<NextState<Workspace>>) {
+    NextState::set_if_neq(&mut workspace, wanted.0);
 }
 
 fn slow_down(mut transport: ResMut<Transport>) {

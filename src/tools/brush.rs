@@ -15,7 +15,6 @@ use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::{grid::Grid, terrain::Terrain},
     edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
-    params::Value,
 };
 
 /// What a stroke still has to do.
@@ -46,7 +45,7 @@ struct Beginning {
 }
 
 /// The stroke that is being made, and steps that wait for the end of the present tick.
-#[derive(Default)]
+#[derive(Resource, Default)]
 pub(super) struct Strokes {
     stroke: Option<OpenStroke>,
     waiting: VecDeque<StrokeStep>,
@@ -187,28 +186,29 @@ pub(super) struct Sculpted<'w> {
     over_view: Res<'w, PointerOverView>,
 }
 
+/// Does what the brush is asked for.
+pub(super) fn obey(command: On<BrushCommand>, mut sculpted: Sculpted, mut hand: ResMut<Strokes>) {
+    match *command.event() {
+        BrushCommand::Hold(tool) => sculpted.brushes.held = tool,
+        BrushCommand::Resize(steps) => sculpted.brushes.resize(steps),
+        BrushCommand::Cancel => {
+            hand.forget_ended(&sculpted.history);
+            hand.cancel(&mut sculpted);
+        }
+    }
+}
+
 /// Makes strokes of touches, as far as tick and frame allow.
 pub(super) fn work(
     mut commands: MessageReader<Command>,
     mut touches: MessageReader<Touch>,
     mut sculpted: Sculpted,
-    mut hand: Local<Strokes>,
+    mut hand: ResMut<Strokes>,
     mut asked: Commands,
 ) {
-    // Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
-    if hand.stroke.take_if(|stroke| sculpted.history.strokes() != Some(stroke.number)).is_some() {
-        while hand.waiting.pop_front_if(|step| !matches!(step, StrokeStep::Begin(..))).is_some() {}
-    }
-    let mut at_once = false;
-    for command in commands.read() {
-        at_once |= command.follows_strokes();
-        let Command::Brush(command) = command else { continue };
-        match command {
-            BrushCommand::Hold(tool) => sculpted.brushes.held = *tool,
-            BrushCommand::Resize(steps) => sculpted.brushes.resize(*steps),
-            BrushCommand::Cancel => hand.cancel(&mut sculpted),
-        }
-    }
+    let hand = hand.bypass_change_detection();
+    hand.forget_ended(&sculpted.history);
+    let at_once = commands.read().filter(|command| command.follows_strokes()).count() > 0;
     touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted, &mut asked));
     if let Some((place, over)) = hand.rain
         && water_flows(&sculpted.simulations)
@@ -228,6 +228,13 @@ pub(super) fn work(
 }
 
 impl Strokes {
+    /// Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
+    fn forget_ended(&mut self, history: &History) {
+        if self.stroke.take_if(|stroke| history.strokes() != Some(stroke.number)).is_some() {
+            while self.waiting.pop_front_if(|step| !matches!(step, StrokeStep::Begin(..))).is_some() {}
+        }
+    }
+
     /// Whether a stroke is being made whose end has not come.
     fn is_down(&self) -> bool {
         self.waiting.back().map_or(self.stroke.is_some(), |step| *step != StrokeStep::End)
@@ -281,9 +288,7 @@ impl Strokes {
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
                 if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.simulations) {
                     // Water flows, but it rains nowhere else.
-                    let dry = EditCommand::Set(WATER.to_owned(), "rain_rate", Value::Number(0.0));
-                    asked.write_message(Command::from(dry));
-                    asked.write_message(Command::from(EditCommand::Enable(WATER, true)));
+                    asked.write_message(Command::from(EditCommand::LetWaterFlow));
                     self.rain = Some((place, false));
                 } else {
                     self.begin(place, (tool, inverted), &sculpted.brushes);
@@ -403,7 +408,6 @@ fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
 }
 
 /// The process that lets water flow.
-const WATER: &str = "water";
 
 /// Whether a process moves water. Of runs side by side, those without are meant to be so.
 fn water_flows(simulations: &Simulations) -> bool {

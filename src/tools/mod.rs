@@ -8,5 +8,7 @@ use crate::runtime::{FrameSystems, works_in_place};
 
 /// Strokes with the brush in the hand.
 pub fn plugin(app: &mut App) {
-    app.add_systems(Update, brush::work.run_if(works_in_place).in_set(FrameSystems::Edit));
+    app.init_resource::<brush::Strokes>()
+        .add_observer(brush::obey)
+        .add_systems(Update, brush::work.run_if(works_in_place).in_set(FrameSystems::Edit));
 }

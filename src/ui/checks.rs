@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{PanelState, access, style};
-use crate::runtime::{Command, Dialog, LearnCommand, WindowCommand};
+use crate::runtime::{CheckCommand, Command, Dialog, WindowCommand};
 use thalweg_scene::model::chart::told;
 use thalweg_sim::simulation::check::CHECKS;
 
@@ -54,7 +54,7 @@ pub(super) fn checks_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<
     ui.horizontal(|ui| {
         let text = if checkup.runs() { "Checking …" } else { "Check now" };
         if ui.add_enabled(!checkup.runs(), egui::Button::new(text)).clicked() {
-            commands.push(LearnCommand::Check.into());
+            commands.push(CheckCommand::Run.into());
         }
         let save = egui::Button::new("Save…");
         if ui.add_enabled(!checkup.found.is_empty() && !checkup.runs(), save).clicked() {

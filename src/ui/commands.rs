@@ -6,8 +6,9 @@ use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers};
 use egui_phosphor::regular as icon;
 
 use crate::runtime::{
-    BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, Gait, KeyCommand, LearnCommand,
-    Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+    BrushCommand, CameraCommand, CameraStep, Command, CompareCommand, Comparison, Dialog, DrainageCommand, EditCommand,
+    FileCommand, Gait, KeepView, KeyframeCommand, LessonCommand, OpenWorkspace, OverlayCommand, Pane, PictureCommand,
+    Placed, PresentCommand, QuizCommand, RunCommand, SectionCommand, ToggleRecording, WindowCommand, Workspace,
 };
 use thalweg_scene::{
     io::{
@@ -21,7 +22,7 @@ use thalweg_sim::{
     edit::Tool,
 };
 
-use super::{CUTS, tool_bar::tool_icon};
+use super::{CUTS, presenter::TogglePresenter, tool_bar::tool_icon};
 
 type Fill = fn(&mut MenuPart<'_>);
 
@@ -210,11 +211,11 @@ fn edit(table: &mut MenuPart<'_>) {
     table.add(icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], EditCommand::RemoveSand);
     table.add(icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], EditCommand::Dry);
     let carve = "Cuts a way out of each hollow, up to a kilometre long and 30 m deep.";
-    table.add(icon::SHOVEL, "-Carve outlets", carve, &[], EditCommand::CarveOutlets(CUTS));
+    table.add(icon::SHOVEL, "-Carve outlets", carve, &[], DrainageCommand::CarveOutlets(CUTS));
     let lakes = "Fills every hollow with water up to its lowest pass.";
-    table.add(icon::WAVES, "Fill lakes", lakes, &[], EditCommand::FillLakes);
+    table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes);
     let rivers = "Fills rivers and lakes as full as the rain and the springs of Water would keep them in the long run.";
-    table.add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], EditCommand::FillRivers);
+    table.add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], DrainageCommand::FillRivers);
 }
 
 /// The keys of brushes, and of the views that are kept.
@@ -282,17 +283,17 @@ fn run(table: &mut MenuPart<'_>) {
 
 fn view(table: &mut MenuPart<'_>) {
     let frame = "The camera shows the whole map.";
-    table.add(icon::CORNERS_OUT, "Frame all", frame, &[(NONE, Key::Home)], ViewCommand::FrameAll);
+    table.add(icon::CORNERS_OUT, "Frame all", frame, &[(NONE, Key::Home)], CameraCommand::FrameAll);
     let turn = "The camera goes round slowly, or stops.";
-    table.add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], ViewCommand::ToggleTurntable);
+    table.add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], CameraCommand::ToggleTurntable);
     let walk = "You walk on the ground, at the height of your eyes. W, A, S, D or the arrows move you, a drag looks around, the wheel \
                 changes your speed, Shift makes you faster. Esc ends it.";
-    table.add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], ViewCommand::Go(Gait::Walk));
+    table.add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], CameraCommand::Go(Gait::Walk));
     let fly = "You fly over the land. The keys are those of Walk; E and Q move you up and down. Esc ends it.";
-    table.add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], ViewCommand::Go(Gait::Fly));
+    table.add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], CameraCommand::Go(Gait::Fly));
     table.group = Some("Camera");
     let mut step =
-        |icon, title: &str, about: &str, keys, step| table.add(icon, title, about, &[keys], ViewCommand::Move(step));
+        |icon, title: &str, about: &str, keys, step| table.add(icon, title, about, &[keys], CameraCommand::Move(step));
     let (left, right, up, down) = (Key::ArrowLeft, Key::ArrowRight, Key::ArrowUp, Key::ArrowDown);
     step(icon::ARROW_LEFT, "Turn left", "The camera goes round to the left.", (ALT, left), CameraStep::Turn(-5.0, 0.0));
     step(
@@ -326,41 +327,41 @@ fn view(table: &mut MenuPart<'_>) {
         let number = index + 1;
         let (go, keep) = (format!("Go to view {number}"), format!("Keep view {number}"));
         let to = "The camera goes to where this view was kept. In Present, the number alone does it.";
-        table.add(icon::BOOKMARK_SIMPLE, &go, to, &[], ViewCommand::GoToView(number));
+        table.add(icon::BOOKMARK_SIMPLE, &go, to, &[], CameraCommand::GoToView(number));
         let here = "Keeps where the camera is, with the project.";
-        table.add(icon::BOOKMARK_SIMPLE, &keep, here, &[(CTRL, key)], ShowCommand::KeepView(number));
+        table.add(icon::BOOKMARK_SIMPLE, &keep, here, &[(CTRL, key)], KeepView(number));
     }
     table.group = Some("Camera along the run");
     let set = "Sets a key of the camera at the present tick, where the camera is. Keys are diamonds on the timeline, and are saved with the \
                project. A film of the project follows those that lie ahead of it.";
-    table.add(icon::DIAMOND, "Set a key", set, &[(NONE, Key::I)], KeyCommand::Set);
+    table.add(icon::DIAMOND, "Set a key", set, &[(NONE, Key::I)], KeyframeCommand::Set);
     let follow = "The camera goes along its keys while the run goes on, until you move it.";
-    table.add(icon::PATH, "Follow the keys", follow, &[(SHIFT, Key::I)], KeyCommand::Follow);
+    table.add(icon::PATH, "Follow the keys", follow, &[(SHIFT, Key::I)], KeyframeCommand::Follow);
     table.group = None;
     let before = "Shows how the run began. Holding B shows it until you let go.";
-    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Compare(Comparison::Start));
+    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], CompareCommand::Show(Comparison::Start));
     let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
-    let half = ShowCommand::Compare(Comparison::Split(0.5));
+    let half = CompareCommand::Show(Comparison::Split(0.5));
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
-    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], ShowCommand::Compare(Comparison::Off));
+    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], CompareCommand::Show(Comparison::Off));
     let runs = "Shows two of the runs side by side on the same place, left and right of a divider that can be dragged: the first one and the \
                 one that is chosen.";
-    let half = ShowCommand::Compare(Comparison::Runs(0.5));
+    let half = CompareCommand::Show(Comparison::Runs(0.5));
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split two runs", runs, &[(SHIFT, Key::C)], half);
     let flicker =
         "Shows the one of these two runs, and with the next press the other. What differs between them jumps.";
-    table.add(icon::SWAP, "Flicker between two runs", flicker, &[(NONE, Key::C)], ShowCommand::Flicker);
+    table.add(icon::SWAP, "Flicker between two runs", flicker, &[(NONE, Key::C)], CompareCommand::Flicker);
     let water = "Shows the water, or the bed without it.";
-    table.add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], ShowCommand::ToggleWater);
+    table.add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], EditCommand::ToggleWater);
     let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";
-    table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], ShowCommand::ToggleOverlay);
+    table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], OverlayCommand::Toggle);
     let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
-    table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
+    table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], OverlayCommand::ToggleArrows);
     let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
     table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::Place(Placed::Probe));
     let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
     let cut = "Removes the part of the block between you and the section line, or closes the block again.";
-    table.add(icon::KNIFE, "Cut the block open", cut, &[], ShowCommand::CutAway);
+    table.add(icon::KNIFE, "Cut the block open", cut, &[], SectionCommand::CutAway);
     let release =
         "The next click on the land releases a droplet or a grain of the wind. You can follow it step by step.";
     table.add(icon::DROP, "Release a particle", release, &[], WindowCommand::Place(Placed::Particle));
@@ -374,13 +375,13 @@ fn view(table: &mut MenuPart<'_>) {
     table.group = Some("Overlays");
     for quantity in Quantity::all() {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
-        table.add(icon::GRADIENT, &title, quantity.about(), &[], ShowCommand::Overlay(Some(quantity)));
+        table.add(icon::GRADIENT, &title, quantity.about(), &[], OverlayCommand::Show(Some(quantity)));
     }
     table.group = None;
     let learn = "What happens step by step: few sliders, plots, slowly.";
-    table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], ShowCommand::Workspace(Workspace::Sculpt));
-    table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], ShowCommand::Workspace(Workspace::Learn));
-    let present = ShowCommand::Workspace(Workspace::Present);
+    table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], OpenWorkspace(Workspace::Sculpt));
+    table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
+    let present = OpenWorkspace(Workspace::Present);
     table.add(
         icon::PRESENTATION,
         "Present workspace",
@@ -394,17 +395,17 @@ fn view(table: &mut MenuPart<'_>) {
     let before = "Goes back to the scene before.";
     table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
     let desk = "Opens or closes a second window for you, with your notes, the next scene and the time.";
-    table.add(icon::MONITOR, "Presenter's window", desk, &[], WindowCommand::TogglePresenter);
+    table.add(icon::MONITOR, "Presenter's window", desk, &[], TogglePresenter);
     table.add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi);
     let full = "The window covers the screen, or not.";
     table.add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen);
     let picture =
         "Writes a picture of the view, without panels, into your folder of pictures. The settings say how large it is.";
-    table.add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], ViewCommand::TakePicture);
+    table.add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], PictureCommand::Take);
     let window = "Writes a picture of the window, with its panels, into your folder of pictures.";
-    table.add(icon::CAMERA, "Take picture of the window", window, &[(SHIFT, Key::F12)], ViewCommand::TakeWindow);
+    table.add(icon::CAMERA, "Take picture of the window", window, &[(SHIFT, Key::F12)], PictureCommand::TakeWindow);
     let film = "Films the window, with its panels, into your folder of pictures, until you choose this again.";
-    table.add(icon::RECORD, "Film the window", film, &[(CTRL, Key::F12)], ViewCommand::Record);
+    table.add(icon::RECORD, "Film the window", film, &[(CTRL, Key::F12)], ToggleRecording);
 }
 
 fn learn(table: &mut MenuPart<'_>) {
@@ -413,14 +414,14 @@ fn learn(table: &mut MenuPart<'_>) {
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
     }
     let question = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
-    table.add(icon::QUESTION, "-Which parameter changed?", question, &[], LearnCommand::AskQuestion);
+    table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
     let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
-    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LearnCommand::Again);
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LessonCommand::Again);
     let report = "Writes a page with your answers and plots, to hand in.";
     table.add(icon::FILE_TEXT, "Save report…", report, &[], WindowCommand::Ask(Dialog::SaveReport));
     let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
     table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], WindowCommand::Ask(Dialog::SaveLesson));
-    table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LearnCommand::Close);
+    table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LessonCommand::Close);
 }
 
 fn help_menu(table: &mut MenuPart<'_>) {

@@ -19,8 +19,8 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, Dialog, FileCommand, LearnCommand, Level, Notices, Pane, Preferences, PresentCommand, Presentation,
-    WindowCommand,
+    CheckCommand, Command, Dialog, FileCommand, LessonCommand, Level, LoadStamp, Notices, Pane, Preferences,
+    PresentCommand, Presentation, ProbeCommand, SaveChart, WindowCommand,
 };
 use thalweg_scene::{
     io::{
@@ -131,7 +131,7 @@ impl Files {
     fn picked(&mut self, purpose: Dialog, path: PathBuf) -> Option<Command> {
         let asked = match purpose {
             Dialog::Open => FileCommand::Open(path.clone(), Options::default()),
-            Dialog::Stamp => FileCommand::LoadStamp(path),
+            Dialog::Stamp => return Some(LoadStamp(path).into()),
             Dialog::SavePreset(group) => FileCommand::SavePreset(group, with_ending(path, endings(purpose))),
             Dialog::LoadPreset => FileCommand::LoadPreset(path),
             Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, endings(purpose))),
@@ -139,15 +139,15 @@ impl Files {
             Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, endings(purpose))),
             Dialog::SaveLesson => {
                 let path = with_ending(path, endings(purpose));
-                return Some(LearnCommand::SaveCopy(path).into());
+                return Some(LessonCommand::SaveCopy(path).into());
             }
             Dialog::SaveProbes => {
                 let path = with_ending(path, endings(purpose));
-                return Some(LearnCommand::SaveProbes(path).into());
+                return Some(ProbeCommand::Save(path).into());
             }
             Dialog::SaveChart => {
                 let path = with_ending(path, endings(purpose));
-                return self.chart.take().map(|chart| LearnCommand::SaveChart(Box::new(chart), path).into());
+                return self.chart.take().map(|chart| SaveChart(Box::new(chart), path).into());
             }
             Dialog::SavePlaylist => {
                 let path = with_ending(path, endings(purpose));
@@ -156,11 +156,11 @@ impl Files {
             Dialog::AddToPlaylist => return Some(WindowCommand::AddToPlaylist(path).into()),
             Dialog::SaveChecks => {
                 let path = with_ending(path, endings(purpose));
-                return Some(LearnCommand::SaveChecks(path).into());
+                return Some(CheckCommand::Save(path).into());
             }
             Dialog::SaveReport => {
                 let path = with_ending(path, endings(purpose));
-                return Some(LearnCommand::SaveReport(path).into());
+                return Some(LessonCommand::SaveReport(path).into());
             }
             Dialog::Import(layer) => return Some(WindowCommand::AskHow(layer, path).into()),
             Dialog::ExportFolder => {

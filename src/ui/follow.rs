@@ -12,7 +12,7 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, Followed, Placed, ShowCommand, Way,
+    Command, Followed, ParticleCommand, Placed, Way,
     amount::{length, told_in},
     charts,
 };
@@ -69,7 +69,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         let text = format!("{} Release a particle", icon::DROP);
         asked.extend(choice_ui(ui, memory, Placed::Particle, (&text, help)));
         if state.followed.way.is_some() && ui.button("Remove").on_hover_text("Removes its path").clicked() {
-            asked.push(ShowCommand::Unfollow.into());
+            asked.push(ParticleCommand::Unfollow.into());
         }
     });
     let Some(way) = &state.followed.way else {

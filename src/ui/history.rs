@@ -7,7 +7,7 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::runtime::{Command, HistoryRow, RunCommand};
+use crate::runtime::{Command, HistoryCommand, HistoryRow};
 use thalweg_scene::io::Budget;
 use thalweg_sim::params::capital;
 
@@ -30,7 +30,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
                 ui.add_space(style::BRANCH_INDENT * mark.branch as f32);
                 let row = access::choice(ui, here, if holds { text } else { text.weak() });
                 if row.on_hover_text(tick).clicked() {
-                    asked.push(RunCommand::GoTo(mark.id).into());
+                    asked.push(HistoryCommand::GoTo(mark.id).into());
                 }
             });
         }

@@ -11,8 +11,8 @@ use bevy_egui::{
 
 use super::commands::{NUMBERS, asked_by};
 use crate::runtime::{
-    Command, Comparison, OtherWindows, PresentCommand, Presentation, RunCommand, ShowCommand, Shown, Simulations,
-    Steps, ViewCommand, Workspace,
+    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Shown, Simulations,
+    Steps, Workspace,
 };
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
@@ -88,19 +88,10 @@ fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<P
 }
 
 /// The kept view that a number goes to where no brush can be taken.
-fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<ViewCommand> {
+fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<CameraCommand> {
     let number = NUMBERS.iter().position(|number| *number == key)? + 1;
     let plain = modifiers.is_none() && matches!(keyboard, Keyboard::Commands | Keyboard::Land | Keyboard::Walking);
-    plain.then_some(ViewCommand::GoToView(number))
-}
-
-/// Whether a command can be asked for by a key in the presenter's window. All others show in the main window what they do.
-fn runs_the_show(command: &Command) -> bool {
-    match command {
-        Command::Present(_) | Command::View(ViewCommand::GoToView(_)) => true,
-        Command::Run(command) => matches!(command, RunCommand::TogglePlay | RunCommand::Step(_) | RunCommand::Stage),
-        _ => false,
-    }
+    plain.then_some(CameraCommand::GoToView(number))
 }
 
 fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
@@ -134,7 +125,7 @@ pub(super) fn ask(
     if lost.read().next().is_some() {
         // While another window has the focus, keys may be released unseen.
         if down.start {
-            commands.write(ShowCommand::Compare(Comparison::Off).into());
+            commands.write(CompareCommand::Show(Comparison::Off).into());
         }
         *down = Down::default();
     }
@@ -153,7 +144,7 @@ pub(super) fn ask(
                 let keyboard = if elsewhere { at_desk.0 } else { *keyboard };
                 if key == egui::Key::B && down.start && !pressed {
                     down.start = false;
-                    commands.write(ShowCommand::Compare(Comparison::Off).into());
+                    commands.write(CompareCommand::Show(Comparison::Off).into());
                 }
                 let modifiers = down.modifiers;
                 down.steps.retain(|step| *step != key);
@@ -178,16 +169,16 @@ pub(super) fn ask(
                     continue;
                 }
                 let asked = before_a_room.as_ref().or(asked_by(modifiers, key));
-                let asked = asked.filter(|command| presentation.allows(command, &simulations));
-                let asked = asked.filter(|command| !elsewhere || runs_the_show(command));
+                let asked = asked.filter(|command| !presentation.is_kiosk() || command.suits_kiosk(&simulations));
+                // All others show in the main window what they do.
+                let asked = asked.filter(|command| !elsewhere || command.suits_presenter());
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off && !elsewhere {
-                    let start = ShowCommand::Compare(Comparison::Start).into();
-                    if presentation.allows(&start, &simulations) {
+                    if !presentation.is_kiosk() {
                         down.start = true;
-                        commands.write(start);
+                        commands.write(CompareCommand::Show(Comparison::Start).into());
                     }
                 } else if let Some(command) = asked {
                     commands.write(command.clone());
@@ -230,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        runtime::{EditCommand, Pane, WindowCommand},
+        runtime::{EditCommand, KeepView, Pane, RunCommand, WindowCommand},
         ui::commands::table,
     };
     use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
@@ -357,14 +348,14 @@ mod tests {
     fn the_start_is_shown_while_b_is_held_and_not_after_the_focus_is_lost() {
         let mut app = app();
         press(&mut app, Key::Character("b".into()), true);
-        assert_eq!(asked(&mut app), [ShowCommand::Compare(Comparison::Start)]);
+        assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Start)]);
         assert_eq!(asked(&mut app), Vec::<Command>::new());
         press(&mut app, Key::Character("b".into()), false);
-        assert_eq!(asked(&mut app), [ShowCommand::Compare(Comparison::Off)]);
+        assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Off)]);
         press(&mut app, Key::Character("b".into()), true);
         asked(&mut app);
         app.world_mut().write_message(KeyboardFocusLost);
-        assert_eq!(asked(&mut app), [ShowCommand::Compare(Comparison::Off)]);
+        assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Off)]);
         press(&mut app, Key::Character("b".into()), false);
         assert_eq!(asked(&mut app), Vec::<Command>::new());
     }
@@ -445,12 +436,12 @@ mod tests {
         app.insert_resource(State::new(Workspace::Present));
         for (keyboard, goes) in [(Keyboard::Commands, true), (Keyboard::Land, true), (Keyboard::Typing, false)] {
             app.insert_resource(keyboard);
-            let wanted: Vec<Command> = if goes { vec![ViewCommand::GoToView(3).into()] } else { vec![] };
+            let wanted: Vec<Command> = if goes { vec![CameraCommand::GoToView(3).into()] } else { vec![] };
             assert_eq!(three(&mut app), wanted, "{keyboard:?}");
         }
         app.insert_resource(Keyboard::Commands);
         press(&mut app, Key::Control, true);
-        assert_eq!(three(&mut app), [Command::from(ShowCommand::KeepView(3))]);
+        assert_eq!(three(&mut app), [Command::from(KeepView(3))]);
         press(&mut app, Key::Control, false);
     }
 

@@ -11,7 +11,7 @@ use super::{
     process::grouped,
     style,
 };
-use crate::runtime::{Command, FileCommand, LearnCommand, RunCommand, ShowCommand, Workspace, amount::volume};
+use crate::runtime::{Command, FileCommand, OverlayCommand, QuizCommand, RunCommand, Workspace, amount::volume};
 use thalweg_scene::{io::lesson, model::origin::Options};
 use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
 
@@ -114,7 +114,7 @@ fn quiz_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
     let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.work())) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
-            asked.push(LearnCommand::AskQuestion.into());
+            asked.push(QuizCommand::Ask.into());
         }
         return asked;
     };
@@ -131,7 +131,7 @@ fn quiz_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             match answer {
                 None => {
                     if ui.button(text).clicked() {
-                        asked.push(LearnCommand::Guess(number).into());
+                        asked.push(QuizCommand::Guess(number).into());
                     }
                 }
                 Some((guess, right)) => {
@@ -154,10 +154,10 @@ fn quiz_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         }
         ui.horizontal(|ui| {
             if answer.is_some() && ui.button("Next question").clicked() {
-                asked.push(LearnCommand::AskQuestion.into());
+                asked.push(QuizCommand::Ask.into());
             }
             if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show the difference").clicked() {
-                asked.push(ShowCommand::Overlay(Some(Quantity::Difference)).into());
+                asked.push(OverlayCommand::Show(Some(Quantity::Difference)).into());
             }
             if ui.button("End the game").on_hover_text("Closes run B. Run A goes on.").clicked() {
                 asked.extend([RunCommand::Choose(0).into(), RunCommand::SideBySide(Vec::new()).into()]);

@@ -15,7 +15,7 @@ use super::{
     group::{chosen_of_group_ui, set},
     style,
 };
-use crate::runtime::{Command, Dialog, LearnCommand, RunCommand, WindowCommand};
+use crate::runtime::{Command, Dialog, LessonCommand, RunCommand, WindowCommand};
 use thalweg_scene::model::{
     chart::told_with,
     lesson::{Answer, Attempt, Task},
@@ -34,7 +34,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) 
                 let close = ui.small_button(icon::X).on_hover_text("Close the lesson; your answers are kept");
                 access::name(&close, "Close the lesson");
                 if close.clicked() {
-                    asked.push(LearnCommand::Close.into());
+                    asked.push(LessonCommand::Close.into());
                 }
             });
         });
@@ -63,13 +63,13 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) 
         ui.add_space(6.0);
         ui.horizontal(|ui| {
             if ui.add_enabled(number > 0, egui::Button::new(format!("{} Back", icon::ARROW_LEFT))).clicked() {
-                asked.push(LearnCommand::Back.into());
+                asked.push(LessonCommand::Back.into());
             }
             if attempt.goes_on() {
                 let next = egui::Button::new(format!("Next {}", icon::ARROW_RIGHT));
                 let waits = "Answer, run or measure first: the next step shows what came of it.";
                 if ui.add_enabled(done, next).on_disabled_hover_text(waits).clicked() {
-                    asked.push(LearnCommand::Next.into());
+                    asked.push(LessonCommand::Next.into());
                 }
             }
         });
@@ -86,7 +86,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) 
 fn other_land_ui(ui: &mut Ui) -> Option<Command> {
     let text = "The land that you see is not that of the lesson.";
     ui.add(egui::Label::new(RichText::new(text).color(style::WARNING)).wrap());
-    ui.button("Open the lesson again").clicked().then(|| LearnCommand::Reopen.into())
+    ui.button("Open the lesson again").clicked().then(|| LessonCommand::Reopen.into())
 }
 
 /// What the drawing of Markdown keeps from frame to frame.
@@ -137,7 +137,7 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
                 let open = attempt.is_open(key);
                 let choice = ui.add_enabled(open || chosen, egui::RadioButton::new(chosen, option));
                 if choice.clicked() && !chosen && open {
-                    asked.push(LearnCommand::Answer(key.clone(), Answer::Chosen(number)).into());
+                    asked.push(LessonCommand::Answer(key.clone(), Answer::Chosen(number)).into());
                 }
             }
         }
@@ -150,7 +150,7 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
             if attempt.is_open(key)
                 && let Some(number) = number_ui(ui, (&attempt.lesson.path, key, of), unit, "Keep it")
             {
-                asked.push(LearnCommand::Answer(key.clone(), Answer::Number(number)).into());
+                asked.push(LessonCommand::Answer(key.clone(), Answer::Number(number)).into());
             }
             if let Some(number) = known {
                 ui.label(format!("You predict {}.", told_with(number, unit)));
@@ -173,7 +173,7 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
                 ui.label(RichText::new(text).color(style::WARNING));
             }
             if let Some(read) = number_ui(ui, (&attempt.lesson.path, key, "What you read"), unit, "Check") {
-                asked.push(LearnCommand::Read(read).into());
+                asked.push(LessonCommand::Read(read).into());
             }
             if let Some(Answer::Measured { read, found }) = answer {
                 measured_ui(ui, attempt, task, [*read, *found], guess.as_deref(), unit);
@@ -183,7 +183,7 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
             if attempt.done(attempt.step) {
                 chosen_ui(ui, attempt, guess);
             } else if ui.button("Show it").clicked() {
-                asked.push(LearnCommand::Reveal.into());
+                asked.push(LessonCommand::Reveal.into());
             }
         }
     }
@@ -263,7 +263,7 @@ fn run_ui(
         if !restart {
             let again = "Start all runs again";
             let help = "Opens the lesson from its start; your answers stay";
-            return ui.small_button(again).on_hover_text(help).clicked().then(|| LearnCommand::Reopen.into());
+            return ui.small_button(again).on_hover_text(help).clicked().then(|| LessonCommand::Reopen.into());
         }
     }
     let begins = if restart { "Start again and run" } else { "Run" };
@@ -273,7 +273,7 @@ fn run_ui(
         (1, false) => format!("{begins} 1 tick"),
         (ticks, false) => format!("{begins} {ticks} ticks"),
     };
-    ui.button(format!("{} {text}", icon::PLAY)).clicked().then(|| LearnCommand::Run.into())
+    ui.button(format!("{} {text}", icon::PLAY)).clicked().then(|| LessonCommand::Run.into())
 }
 
 /// A run that has begun: how far it is, and how it goes on where it was paused.
@@ -357,7 +357,7 @@ fn end_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command
         let label = ui.label("Your name");
         let field = ui.text_edit_singleline(&mut name).labelled_by(label.id);
         if field.lost_focus() && name != *known {
-            asked.push(LearnCommand::Name(name.clone()).into());
+            asked.push(LessonCommand::Name(name.clone()).into());
         }
     });
     ui.data_mut(|data| data.insert_temp(id, name));
@@ -366,7 +366,7 @@ fn end_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command
             asked.push(WindowCommand::Ask(Dialog::SaveReport).into());
         }
         if ui.button("Begin again").on_hover_text("Forgets your answers to this lesson").clicked() {
-            asked.push(LearnCommand::Again.into());
+            asked.push(LessonCommand::Again.into());
         }
     });
     ui.add(egui::Label::new(RichText::new(&attempt.lesson.head.source).weak().small()).wrap());

@@ -7,7 +7,7 @@ use super::{
     group::{group_ui, set},
     panel::{EVERYWHERE, Panel},
 };
-use crate::runtime::{BrushCommand, Command, EditCommand, ShowCommand};
+use crate::runtime::{BrushCommand, Command, EditCommand, OverlayCommand};
 use thalweg_sim::{
     core::{quantity::Quantity, terrain::Layer},
     edit::{Combine, Selection, Tool},
@@ -47,7 +47,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         button(ui, "Clear", EditCommand::ClearMask.into());
         let shown = state.overlay.shown == Some(Quantity::Layer(Layer::Mask));
         let wanted = if shown { None } else { Some(Quantity::Layer(Layer::Mask)) };
-        button(ui, if shown { "Hide" } else { "Show" }, ShowCommand::Overlay(wanted).into());
+        button(ui, if shown { "Hide" } else { "Show" }, OverlayCommand::Show(wanted).into());
     });
     asked
 }

@@ -10,7 +10,7 @@ use super::{
     commands::{Entry, keys_text, menus, table},
     style,
 };
-use crate::runtime::{Command, Dialog, EditCommand, FileCommand, ShowCommand, WindowCommand, Workspace};
+use crate::runtime::{Command, Dialog, EditCommand, FileCommand, OpenWorkspace, WindowCommand, Workspace};
 use thalweg_scene::model::origin::Options;
 
 pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
@@ -47,7 +47,7 @@ pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             ];
             for (workspace, icon, title) in workspaces {
                 if access::choice(ui, *state.workspace == workspace, format!("{icon} {title}")).clicked() {
-                    commands.push(ShowCommand::Workspace(workspace).into());
+                    commands.push(OpenWorkspace(workspace).into());
                 }
             }
         });
@@ -75,11 +75,13 @@ fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &PanelState<'_>, commands:
             ui.separator();
         }
         let (undo, redo) = state.history.next();
-        let (title, enabled) = match (&entry.command, undo, redo) {
-            (Command::Edit(EditCommand::Undo), Some(step), _) | (Command::Edit(EditCommand::Redo), _, Some(step)) => {
-                (format!("{}: {step}", entry.title), true)
+        let (title, enabled) = match entry.command.get() {
+            Some(command @ (EditCommand::Undo | EditCommand::Redo)) => {
+                match if *command == EditCommand::Undo { undo } else { redo } {
+                    Some(step) => (format!("{}: {step}", entry.title), true),
+                    None => (entry.title.clone(), false),
+                }
             }
-            (Command::Edit(EditCommand::Undo | EditCommand::Redo), ..) => (entry.title.clone(), false),
             _ => (entry.title.clone(), true),
         };
         let text = format!("{}  {title}", entry.icon);

@@ -67,11 +67,11 @@ use bevy::{
 use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui};
 
 use crate::runtime::{
-    BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed, FollowedTrace,
-    FollowsKeys, FrameSystems, FreeView, Gait, History, Jobs, KeyPointer, Level, Notices, OtherWindows, Overlay, Pane,
-    Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Quiz, Record,
-    Recording, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, Simulations, SourceMarks, Timing,
-    Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
+    BrushCommand, Brushes, CameraCommand, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed,
+    FollowedTrace, FollowsKeys, FrameSystems, FreeView, Gait, History, Jobs, KeyPointer, Level, Notices, OpenWorkspace,
+    OtherWindows, Overlay, Pane, Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation,
+    ProbeMarks, Probes, Quiz, Record, Recording, RiverTrace, Rivers, Section, SectionTrace, Shown, Simulations,
+    SourceMarks, Timing, Transport, WindowCommand, Workspace, charts::Series,
 };
 use files::Files;
 use keys::Keyboard;
@@ -266,14 +266,14 @@ pub(super) fn plugin(app: &mut App) {
                     files::take_dropped_files,
                     ask_to_leave,
                     want_statistics,
-                    obey,
-                    presenter::open_or_close,
+                    presenter::close,
                 )
                     .chain()
                     .in_set(FrameSystems::Input),
                 (show_document, show_pointer).chain().in_set(FrameSystems::Show),
             ),
         );
+    app.add_observer(obey).add_observer(show_title);
     app.add_plugins((repaint::plugin, paint::plugin, presenter::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
@@ -377,7 +377,7 @@ fn draw(
     opened.hides_pointer = presents && rests >= POINTER_RESTS;
     access::end(&context, &mut opened.before);
     asked.extend(access::take_asked(&context));
-    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.simulations)));
+    commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
     let (place, down) = context.input(|input| {
         let comes = input.any_touches() && input.pointer.any_pressed();
@@ -428,12 +428,13 @@ fn ask_to_leave(
     mut closing: MessageReader<WindowCloseRequested>,
     main: Query<(), With<PrimaryWindow>>,
     presentation: Res<Presentation>,
-    mut commands: MessageWriter<Command>,
+    mut commands: Commands,
 ) {
     if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
         // In a kiosk there is nothing to be saved.
         let leaves = if presentation.is_kiosk() { FileCommand::QuitUnsaved } else { FileCommand::Quit };
-        commands.write(leaves.into());
+        // A kiosk takes no such command.
+        commands.trigger(leaves);
     }
 }
 
@@ -467,10 +468,15 @@ fn show_document(
     }
 }
 
+/// Title and sliders of a show are seen.
+fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
+    visible.0 |= matches!(command.event(), PresentCommand::Begin(..));
+}
+
 /// Does what only the panels and the window can do.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn obey(
-    mut asked: MessageReader<Command>,
+    command: On<WindowCommand>,
     mut opened: ResMut<Opened>,
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
@@ -479,112 +485,105 @@ fn obey(
     (brushes, workspace, gait, drawn): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>, Res<Section>),
     mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
     mut contexts: EguiContexts,
-    mut commands: Commands,
+    (mut commands, mut asked): (Commands, MessageWriter<Command>),
     _on_main_thread: NonSendMarker,
 ) {
     let session = simulations.selected();
     let handle = windows.single().ok().and_then(|(_, handle)| handle.cloned());
     let handle = handle.as_ref();
-    for command in asked.read() {
-        // Title and sliders of a show are seen.
-        visible.0 |= matches!(command, Command::Present(PresentCommand::Begin(..)));
-        let Command::Window(command) = command else { continue };
-        match command {
-            WindowCommand::ToggleFullScreen => {
-                for (mut window, _) in &mut windows {
-                    let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
-                    window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
-                }
+    match command.event() {
+        WindowCommand::ToggleFullScreen => {
+            for (mut window, _) in &mut windows {
+                let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
+                window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
             }
-            WindowCommand::ToggleUi => visible.0 = !visible.0,
-            WindowCommand::Toggle(pane) => opened.windows.toggle(*pane),
-            WindowCommand::Vary(path) => {
-                opened.windows.vary.begin(session, path);
-                if !opened.windows.has(Pane::Vary) {
-                    opened.windows.toggle(Pane::Vary);
-                }
+        }
+        WindowCommand::ToggleUi => visible.0 = !visible.0,
+        WindowCommand::Toggle(pane) => opened.windows.toggle(*pane),
+        WindowCommand::Vary(path) => {
+            opened.windows.vary.begin(session, path);
+            if !opened.windows.has(Pane::Vary) {
+                opened.windows.toggle(Pane::Vary);
             }
-            WindowCommand::Seek(path) => {
-                visible.0 = true;
-                if path.starts_with("settings.") {
-                    if !opened.windows.has(Pane::Settings) {
-                        opened.windows.toggle(Pane::Settings);
+        }
+        WindowCommand::Seek(path) => {
+            visible.0 = true;
+            if path.starts_with("settings.") {
+                if !opened.windows.has(Pane::Settings) {
+                    opened.windows.toggle(Pane::Settings);
+                }
+            } else if *workspace != Workspace::Sculpt {
+                // The other workspaces show a few parameters, or none.
+                commands.trigger(OpenWorkspace(Workspace::Sculpt));
+            }
+            if let Ok(context) = contexts.ctx_mut() {
+                seek::seek(context, path);
+            }
+        }
+        WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences, handle),
+        WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
+        WindowCommand::Place(_) | WindowCommand::DrawSection => {
+            visible.0 = true;
+            opened.memory.empty_the_hand();
+            let panel = match command.event() {
+                WindowCommand::Place(placed) => {
+                    opened.memory.placing = Some(*placed);
+                    match placed {
+                        Placed::Probe => probes::PANEL.key,
+                        Placed::Particle => follow::PANEL.key,
+                        Placed::Spring | Placed::Drain => springs::PANEL.key,
                     }
-                } else if *workspace != Workspace::Sculpt {
-                    // The other workspaces show a few parameters, or none.
-                    commands.write_message(Command::from(ShowCommand::Workspace(Workspace::Sculpt)));
                 }
-                if let Ok(context) = contexts.ctx_mut() {
-                    seek::seek(context, path);
+                _ => {
+                    opened.memory.section.want(drawn.ends);
+                    section::PANEL.key
                 }
+            };
+            if let Ok(context) = contexts.ctx_mut() {
+                seek::unfold(context, panel);
             }
-            WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences, handle),
-            WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
-            WindowCommand::Place(_) | WindowCommand::DrawSection => {
-                visible.0 = true;
-                opened.memory.empty_the_hand();
-                let panel = match command {
-                    WindowCommand::Place(placed) => {
-                        opened.memory.placing = Some(*placed);
-                        match placed {
-                            Placed::Probe => probes::PANEL.key,
-                            Placed::Particle => follow::PANEL.key,
-                            Placed::Spring | Placed::Drain => springs::PANEL.key,
-                        }
-                    }
-                    _ => {
-                        opened.memory.section.want(drawn.ends);
-                        section::PANEL.key
-                    }
-                };
-                if let Ok(context) = contexts.ctx_mut() {
-                    seek::unfold(context, panel);
-                }
-                commands.write_message(Command::from(BrushCommand::Hold(None)));
-            }
-            WindowCommand::AskChart(chart) => {
-                opened.files.ask_chart((**chart).clone(), session, &preferences, handle);
-            }
-            WindowCommand::AskPlaylist(list) => {
-                opened.files.ask_playlist(Arc::clone(list), session, &preferences, handle);
-            }
-            WindowCommand::AddToPlaylist(path) => match files::unfit_for_a_playlist(path) {
-                Some(wrong) => drop(notices.tell(Level::Error, wrong)),
-                None => opened.windows.playlist.add_file(path),
-            },
-            // Obeyed where that window is made.
-            WindowCommand::TogglePresenter => {}
-            WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
-            WindowCommand::Save => match &simulations.file {
-                Some(path) => drop(commands.write_message(Command::from(FileCommand::SaveProject(path.clone())))),
-                None => opened.files.ask(Dialog::SaveProject, session, &preferences, handle),
-            },
-            WindowCommand::DragBrush(name) => opened.drags = Some(name),
-            WindowCommand::Leave => {
-                let full = windows.iter().any(|(window, _)| window.mode != WindowMode::Windowed);
-                let left: Command = if brushes.held.is_some() {
-                    BrushCommand::Cancel.into()
-                } else if *gait != Gait::Orbit {
-                    ViewCommand::Go(*gait).into()
-                } else if !visible.0 {
-                    WindowCommand::ToggleUi.into()
-                } else if *workspace == Workspace::Present {
-                    ShowCommand::Workspace(Workspace::Sculpt).into()
-                } else if full && !opened.memory.is_placing() {
-                    WindowCommand::ToggleFullScreen.into()
-                } else {
-                    continue;
-                };
-                commands.write_message(left);
-            }
-            WindowCommand::Say(text) => drop(notices.tell(Level::Warning, text)),
-            WindowCommand::CopyCommandLine => {
-                if let Ok(context) = contexts.ctx_mut() {
-                    context.copy_text(session.command_line());
-                    let but = " What was done to layers and springs by hand is not in it.";
-                    let but = if session.did_by_hand() { but } else { "" };
-                    notices.tell(Level::Info, format!("Copied the command line.{but}"));
-                }
+            commands.trigger(BrushCommand::Hold(None));
+        }
+        WindowCommand::AskChart(chart) => {
+            opened.files.ask_chart((**chart).clone(), session, &preferences, handle);
+        }
+        WindowCommand::AskPlaylist(list) => {
+            opened.files.ask_playlist(Arc::clone(list), session, &preferences, handle);
+        }
+        WindowCommand::AddToPlaylist(path) => match files::unfit_for_a_playlist(path) {
+            Some(wrong) => drop(notices.tell(Level::Error, wrong)),
+            None => opened.windows.playlist.add_file(path),
+        },
+        WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
+        WindowCommand::Save => match &simulations.file {
+            Some(path) => drop(asked.write(FileCommand::SaveProject(path.clone()).into())),
+            None => opened.files.ask(Dialog::SaveProject, session, &preferences, handle),
+        },
+        WindowCommand::DragBrush(name) => opened.drags = Some(name),
+        WindowCommand::Leave => {
+            let full = windows.iter().any(|(window, _)| window.mode != WindowMode::Windowed);
+            let left: Command = if brushes.held.is_some() {
+                BrushCommand::Cancel.into()
+            } else if *gait != Gait::Orbit {
+                CameraCommand::Go(*gait).into()
+            } else if !visible.0 {
+                WindowCommand::ToggleUi.into()
+            } else if *workspace == Workspace::Present {
+                OpenWorkspace(Workspace::Sculpt).into()
+            } else if full && !opened.memory.is_placing() {
+                WindowCommand::ToggleFullScreen.into()
+            } else {
+                return;
+            };
+            asked.write(left);
+        }
+        WindowCommand::Say(text) => drop(notices.tell(Level::Warning, text)),
+        WindowCommand::CopyCommandLine => {
+            if let Ok(context) = contexts.ctx_mut() {
+                context.copy_text(session.command_line());
+                let but = " What was done to layers and springs by hand is not in it.";
+                let but = if session.did_by_hand() { but } else { "" };
+                notices.tell(Level::Info, format!("Copied the command line.{but}"));
             }
         }
     }

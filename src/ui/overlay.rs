@@ -9,7 +9,7 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, Overlay, ShowCommand,
+    Command, Overlay, OverlayCommand,
     amount::{area, length, told_in},
 };
 use thalweg_scene::settings::Units;
@@ -29,7 +29,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
                 let about = quantity.map_or("The ground as it looks.", Quantity::about);
                 let label = access::choice(ui, overlay.shown == quantity, title(quantity));
                 if label.on_hover_text(about).clicked() {
-                    commands.push(ShowCommand::Overlay(quantity).into());
+                    commands.push(OverlayCommand::Show(quantity).into());
                     ui.close();
                 }
             }
@@ -38,7 +38,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let mut arrows = overlay.arrows;
     let help = "Along the flow of the water; longer where it is faster.";
     if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
-        commands.push(ShowCommand::ToggleArrows.into());
+        commands.push(OverlayCommand::ToggleArrows.into());
     }
     if overlay.shown == Some(Quantity::Difference) {
         difference_ui(ui, state);

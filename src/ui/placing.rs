@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, Align2, CursorIcon, Ui};
 
 use super::{Kept, PanelState, access, springs, style};
-use crate::runtime::{BrushCommand, Command, Placed, ShowCommand};
+use crate::runtime::{BrushCommand, Command, ParticleCommand, Placed, ProbeCommand};
 
 /// A button that takes it in the hand, or puts it away.
 pub(super) fn choice_ui(ui: &mut Ui, memory: &mut Kept, placed: Placed, (text, help): (&str, &str)) -> Option<Command> {
@@ -38,9 +38,9 @@ pub(super) fn click_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>, memo
         Placed::Probe => {
             // The newest is explained.
             memory.explained = None;
-            ShowCommand::Pin(place).into()
+            ProbeCommand::Pin(place).into()
         }
-        Placed::Particle => ShowCommand::Release(place).into(),
+        Placed::Particle => ParticleCommand::Release(place).into(),
         Placed::Spring | Placed::Drain => springs::place(state, place, placed, &mut memory.springs),
     })
 }

@@ -30,7 +30,7 @@ use super::{
     scenes::{Card, cards},
     style,
 };
-use crate::runtime::{Command, FreeView, PresentCommand, RunCommand, WindowCommand};
+use crate::runtime::{Command, CommandEvent, FreeView, PresentCommand, RunCommand, Simulations};
 use thalweg_scene::settings::Theme;
 
 /// Width and height of the window, in points.
@@ -73,29 +73,49 @@ impl Default for Kept {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(DeskPass, draw);
+    app.add_observer(toggle).add_systems(DeskPass, draw);
 }
 
-pub(super) fn open_or_close(
-    mut asked: MessageReader<Command>,
+/// Opens the presenter's window, or closes it.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TogglePresenter;
+
+impl CommandEvent for TogglePresenter {
+    /// A kiosk may begin with it; nothing in one asks for it.
+    fn suits_kiosk(&self, _: &Simulations) -> bool {
+        true
+    }
+}
+
+/// Closes it where the system is asked to.
+pub(super) fn close(
     mut closing: MessageReader<WindowCloseRequested>,
+    desks: Query<(Entity, &Desk)>,
+    mut commands: Commands,
+) {
+    for closed in closing.read() {
+        desks.iter().filter(|(_, desk)| desk.window == closed.window).for_each(|desk| put_away(desk, &mut commands));
+    }
+}
+
+fn put_away((camera, desk): (Entity, &Desk), commands: &mut Commands) {
+    commands.entity(camera).despawn();
+    // The engine may have taken it away.
+    commands.entity(desk.window).try_despawn();
+}
+
+fn toggle(
+    _: On<TogglePresenter>,
     desks: Query<(Entity, &Desk)>,
     main: Query<&Window, With<PrimaryWindow>>,
     screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
     mut commands: Commands,
 ) {
-    let toggle = |command: &&Command| matches!(command, Command::Window(WindowCommand::TogglePresenter));
-    let toggled = asked.read().filter(toggle).count() % 2 == 1;
-    let closed = closing.read().any(|closed| desks.iter().any(|(_, desk)| desk.window == closed.window));
-    if let Some((camera, desk)) = desks.iter().next() {
-        if toggled || closed {
-            commands.entity(camera).despawn();
-            // The engine may have taken it away.
-            commands.entity(desk.window).try_despawn();
-        }
+    if let Some(desk) = desks.iter().next() {
+        put_away(desk, &mut commands);
         return;
     }
-    let Some(main) = main.iter().next().filter(|_| toggled) else { return };
+    let Some(main) = main.iter().next() else { return };
     let here = screen_of(main, &screens);
     let other = screens.iter().map(|(screen, ..)| screen).find(|screen| Some(*screen) != here);
     let position = match other.filter(|_| here.is_some()) {
@@ -165,7 +185,7 @@ fn draw(
     }
     let takes_keys = context.egui_wants_keyboard_input();
     keyboard.0 = if takes_keys { Keyboard::Widget } else { Keyboard::Commands };
-    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.simulations)));
+    commands.write_batch(asked);
 }
 
 /// Draws the window. Returns what is asked for, and where the picture of the view belongs, whose width is so many times its height.

@@ -12,7 +12,7 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, Dialog, Placed, ShowCommand, WindowCommand,
+    Command, Dialog, Placed, ProbeCommand, WindowCommand,
     amount::length,
     charts::{self, Series},
 };
@@ -51,7 +51,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             let remove = ui.small_button(icon::X);
             access::name(&remove, &format!("Remove probe {}", number + 1));
             if remove.clicked() {
-                asked.push(ShowCommand::Unpin(number).into());
+                asked.push(ProbeCommand::Unpin(number).into());
             }
         });
     }

@@ -12,7 +12,7 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, ShowCommand,
+    ChooseRiver, Command, OverlayCommand,
     amount::{area, told_in},
     charts,
 };
@@ -33,11 +33,11 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
             let on = state.overlay.shown == Some(quantity);
             if access::choice(ui, on, name).on_hover_text(quantity.about()).clicked() {
-                asked.push(ShowCommand::Overlay((!on).then_some(quantity)).into());
+                asked.push(OverlayCommand::Show((!on).then_some(quantity)).into());
             }
         }
         if rivers.chosen.is_some() && ui.button("The largest").on_hover_text("Chooses it again").clicked() {
-            asked.push(ShowCommand::ChooseRiver(None).into());
+            asked.push(ChooseRiver(None).into());
         }
     });
     let Some(study) = &rivers.found else {
@@ -77,7 +77,7 @@ pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory
         return None;
     }
     let place = state.pointed.0.filter(|_| access::clicks_land(root, view))?;
-    Some(ShowCommand::ChooseRiver(Some(place)).into())
+    Some(ChooseRiver(Some(place)).into())
 }
 
 /// Slope over area at which rivers keep up with the uplift, if uplift and rivers are on: steepness and exponent.

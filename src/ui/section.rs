@@ -13,7 +13,7 @@ use super::{
     style,
 };
 use crate::runtime::{
-    BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in, charts,
+    BrushCommand, Command, DRAWN, LessonCommand, Section, SectionCommand, Workspace, amount::told_in, charts,
 };
 use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
 use thalweg_sim::measure::Layers;
@@ -62,11 +62,11 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             let mut opens = section.opens;
             let help = "Removes the part of the block between you and the section line, so that you see the section in the land.";
             if ui.checkbox(&mut opens, "Cut open").on_hover_text(help).changed() {
-                asked.push(ShowCommand::CutAway.into());
+                asked.push(SectionCommand::CutAway.into());
             }
         }
         if section.ends.is_some() && ui.button("Remove").on_hover_text("Removes the line").clicked() {
-            asked.push(ShowCommand::Section(None).into());
+            asked.push(SectionCommand::Draw(None).into());
         }
     });
     if section.now.len() < 2 {
@@ -172,7 +172,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             ui.data_mut(|data| data.remove::<PlotPoint>(before));
         }
         if kept {
-            asked.push(LearnCommand::Answer(key, Answer::Line(heights.clone())).into());
+            asked.push(LessonCommand::Answer(key, Answer::Line(heights.clone())).into());
             ui.data_mut(|data| data.remove::<Vec<f32>>(id));
             ui.data_mut(|data| data.remove_by_type::<Points>());
         }
@@ -342,7 +342,7 @@ pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing:
     });
     if cancelled {
         let before = std::mem::take(drawing).before;
-        return (state.section.ends != before).then(|| ShowCommand::Section(before).into());
+        return (state.section.ends != before).then(|| SectionCommand::Draw(before).into());
     }
     let pointed = state.pointed.0?;
     match drawing.from {
@@ -371,7 +371,7 @@ pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing:
 /// Another line between two places, if they are two.
 fn line(state: &PanelState<'_>, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
     let ends = Some([from, to]);
-    (from != to && state.section.ends != ends).then(|| ShowCommand::Section(ends).into())
+    (from != to && state.section.ends != ends).then(|| SectionCommand::Draw(ends).into())
 }
 
 #[cfg(test)]

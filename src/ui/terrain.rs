@@ -10,7 +10,7 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::runtime::{Command, Dialog, EditCommand, RunCommand, WindowCommand, Workspace};
+use crate::runtime::{Command, Dialog, DrainageCommand, EditCommand, RunCommand, WindowCommand, Workspace};
 use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
 
 /// Sizes that are offered, in cells along the shorter side.
@@ -103,11 +103,12 @@ pub(super) fn buttons_ui(ui: &mut Ui, state: &PanelState<'_>, wanted: &[Command]
 
 /// Draws what drains the land: outlets carved from depressions, or lakes and rivers in them.
 fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
-    let mut asked = buttons_ui(ui, state, &[EditCommand::FillLakes, EditCommand::FillRivers].map(Command::from));
+    let mut asked =
+        buttons_ui(ui, state, &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
     ui.horizontal_wrapped(|ui| {
         let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
         if ui.button("Carve outlets").on_hover_text(help).clicked() {
-            asked.push(EditCommand::CarveOutlets(*limits).into());
+            asked.push(DrainageCommand::CarveOutlets(*limits).into());
         }
         ui.label("up to");
         let length = Number::new("Longest cut", "m", 1.0..=1e6);

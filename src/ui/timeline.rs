@@ -6,7 +6,7 @@ use super::{
     PanelState,
     style::{self, ACCENT},
 };
-use crate::runtime::{Command, KeyCommand, Mark, RunCommand, ShowCommand, ViewCommand};
+use crate::runtime::{CameraCommand, Command, HistoryCommand, KeyframeCommand, Mark};
 use thalweg_scene::model::film::{self, Ease};
 use thalweg_sim::params::capital;
 
@@ -80,11 +80,11 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         let wanted = (response.clicked() || response.dragged()) && state.history.here() != Some(mark.id);
         let moved = response.clicked() || response.drag_started() || ui.input(|input| input.pointer.delta().x != 0.0);
         if (wanted || response.clicked() && mark.tick != ticks) && moved {
-            asked.push(RunCommand::GoTo(mark.id).into());
+            asked.push(HistoryCommand::GoTo(mark.id).into());
         }
         let response = response.on_hover_ui(|ui| place_ui(ui, state, mark));
         if response.hovered() && state.history.picture(mark.id).is_none() && !state.history.draws(mark.id) {
-            asked.push(ShowCommand::Picture(mark.id).into());
+            asked.push(HistoryCommand::Draw(mark.id).into());
         }
     }
     let tick_at = |x: f32| {
@@ -129,7 +129,7 @@ fn key_ui(
     egui::Popup::menu(&response).show(|ui| {
         ui.label(RichText::new(&name).strong());
         if ui.button("Look from here").clicked() {
-            asked.push(ViewCommand::GoToKey(tick).into());
+            asked.push(CameraCommand::GoToKey(tick).into());
         }
         ui.separator();
         ui.label("To the next key");
@@ -139,16 +139,16 @@ fn key_ui(
             (Ease::Hold, "Hold", "It stays, and is at the next key at once."),
         ] {
             if ui.radio(key.then == then, name).on_hover_text(help).clicked() {
-                asked.push(KeyCommand::Then(tick, then).into());
+                asked.push(KeyframeCommand::Then(tick, then).into());
             }
         }
         ui.separator();
         if ui.button("Remove").clicked() {
-            asked.push(KeyCommand::Remove(tick).into());
+            asked.push(KeyframeCommand::Remove(tick).into());
         }
     });
     if let Some((to, _)) = dragged.filter(|(to, _)| response.drag_stopped() && *to != tick) {
-        asked.push(KeyCommand::Move(tick, to).into());
+        asked.push(KeyframeCommand::Move(tick, to).into());
     }
     if let Some((to, spot)) = dragged {
         let label = spot + egui::vec2(0.0, HALF + 2.0);
@@ -198,5 +198,5 @@ fn beside(marks: &[Mark], here: Option<u64>, steps: i64) -> Option<Command> {
     own.sort_by_key(|mark| mark.tick);
     let place = own.iter().position(|mark| mark.id == now.id)? as i64;
     let wanted = own.get(usize::try_from(place + steps).ok()?)?;
-    Some(RunCommand::GoTo(wanted.id).into())
+    Some(HistoryCommand::GoTo(wanted.id).into())
 }

@@ -10,7 +10,8 @@ use super::{
     style::{ACCENT, ERROR, duration},
 };
 use crate::runtime::{
-    Command, Comparison, KeyCommand, RunCommand, SPEEDS, ShowCommand, ViewCommand,
+    CameraCommand, Command, CompareCommand, Comparison, KeyframeCommand, PictureCommand, RunCommand, SPEEDS,
+    ToggleRecording,
     amount::{told_in, volume},
 };
 use thalweg_scene::settings::Units;
@@ -55,7 +56,7 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 ui.separator();
                 // Pressed again, it shows the present.
                 let toggled = |wanted: Comparison, on: bool| -> Command {
-                    ShowCommand::Compare(if on { Comparison::Off } else { wanted }).into()
+                    CompareCommand::Show(if on { Comparison::Off } else { wanted }).into()
                 };
                 let alone = state.shown.0 == Comparison::Start;
                 let split = matches!(state.shown.0, Comparison::Split(_));
@@ -76,16 +77,16 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 ui.separator();
                 if !state.simulations.views.keys.list().is_empty() {
                     let follows = state.follows_keys.0;
-                    asked.extend(button(ui, icon::PATH, "Keys", KeyCommand::Follow.into(), follows));
+                    asked.extend(button(ui, icon::PATH, "Keys", KeyframeCommand::Follow.into(), follows));
                 }
-                asked.extend(button(ui, icon::CORNERS_OUT, "Frame", ViewCommand::FrameAll.into(), false));
-                asked.extend(button(ui, icon::CAMERA, "Picture", ViewCommand::TakePicture.into(), false));
+                asked.extend(button(ui, icon::CORNERS_OUT, "Frame", CameraCommand::FrameAll.into(), false));
+                asked.extend(button(ui, icon::CAMERA, "Picture", PictureCommand::Take.into(), false));
                 if let Some(seconds) = state.recording.seconds() {
                     let text = format!("{} {}:{:02}", icon::RECORD, seconds / 60, seconds % 60);
                     let stop = egui::Button::new(RichText::new(text).color(ERROR));
                     let stop =
                         ui.add(stop).on_hover_text("The window is being filmed. Press to end the film (Ctrl+F12).");
-                    asked.extend(stop.clicked().then_some(ViewCommand::Record.into()));
+                    asked.extend(stop.clicked().then_some(ToggleRecording.into()));
                 }
             });
         });

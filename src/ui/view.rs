@@ -9,7 +9,7 @@ use super::{
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::runtime::{
-    Command, Comparison, RunCommand, ShowCommand, Workspace,
+    Command, CompareCommand, Comparison, RunCommand, Workspace,
     amount::{length, round_length, told_in},
 };
 use thalweg_scene::settings::{Signs, Units};
@@ -64,14 +64,14 @@ pub fn view_ui(
         Comparison::Split(share) => {
             let names = ["Start".to_owned(), format!("Tick {}", state.simulations.ticks())];
             let moved = divider_ui(root, rect, names, share);
-            commands.extend(moved.map(|to| ShowCommand::Compare(Comparison::Split(to.clamp(0.02, 0.98))).into()));
+            commands.extend(moved.map(|to| CompareCommand::Show(Comparison::Split(to.clamp(0.02, 0.98))).into()));
         }
         Comparison::Runs(share) => {
             if let Some(pair) = state.shown.0.pair(&state.simulations) {
                 let names = pair
                     .map(|run| state.simulations.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
                 let moved = divider_ui(root, rect, names, share);
-                commands.extend(moved.map(|to| ShowCommand::Compare(Comparison::Runs(to.clamp(0.0, 1.0))).into()));
+                commands.extend(moved.map(|to| CompareCommand::Show(Comparison::Runs(to.clamp(0.0, 1.0))).into()));
                 commands.extend(next_run_ui(root, rect, (pair[1], state.simulations.all().len()), share));
             }
         }

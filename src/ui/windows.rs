@@ -96,7 +96,8 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             Pane::Playlist if windows.asks_for_a_file => continue,
             Pane::Playlist => {
                 let chosen = playlist_ui(context, state, &mut windows.playlist, &mut open);
-                open &= !matches!(chosen, Some(Command::Present(PresentCommand::Begin(..))));
+                let begins = |command: &Command| matches!(command.get(), Some(PresentCommand::Begin(..)));
+                open &= !chosen.as_ref().is_some_and(begins);
                 commands.extend(chosen);
             }
             Pane::Help => {

@@ -18,11 +18,12 @@ use bevy_panorbit_camera::{
 use super::{
     SIDE,
     framing::{Frame, Going, Whole, field},
-    pass, walk,
+    pass,
+    walk::{self, Walker},
 };
 use crate::runtime::{
-    Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Notices, OtherWindows,
-    PointerOverView, Preferences, Presentation, Simulations, ViewCommand,
+    Brushes, CameraCommand, CameraStep, Eye, FollowsKeys, FreeView, Gait, KeyframeCommand, Level, OtherWindows,
+    PointerOverView, Preferences, Presentation, Simulations,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
@@ -41,6 +42,8 @@ pub struct Viewpoint {
     pub(super) framed: Option<Frame>,
     /// Whether it is to go there.
     pub(super) wanted: Option<Going>,
+    /// Whether a command has moved it since the keyframes were last looked at.
+    moved: bool,
 }
 
 /// Whether the camera goes round by itself.
@@ -72,7 +75,7 @@ impl Viewpoint {
 
     fn of((_, yaw, pitch, near): (&str, f32, f32, f32)) -> Self {
         let (yaw, pitch) = (yaw.to_radians(), pitch.to_radians());
-        Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce) }
+        Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce), moved: false }
     }
 }
 
@@ -83,10 +86,14 @@ impl Default for Viewpoint {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins(PanOrbitCameraPlugin).init_resource::<Viewpoint>().add_systems(Startup, spawn_camera).add_systems(
-        PostUpdate,
-        (leave_panels_alone, walk::stay_outside, end_pan).chain().before(PanOrbitCameraSystemSet),
-    );
+    app.add_plugins(PanOrbitCameraPlugin)
+        .init_resource::<Viewpoint>()
+        .add_observer(obey)
+        .add_systems(Startup, spawn_camera)
+        .add_systems(
+            PostUpdate,
+            (leave_panels_alone, walk::stay_outside, end_pan).chain().before(PanOrbitCameraSystemSet),
+        );
 }
 
 /// The longest side of a picture, in pixels.
@@ -263,19 +270,14 @@ pub(super) fn follow_keys(
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
     mut wheel: MessageReader<MouseWheel>,
-    mut asked: ParamSet<(MessageReader<Command>, MessageWriter<Command>)>,
+    mut commands: Commands,
     mut way: Local<KeyedWay>,
 ) {
     // Two fingers always turn the land, and one does where it neither paints nor rains.
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
     let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
-    let moves = |command: &Command| match command {
-        Command::View(ViewCommand::GoToView(number)) => simulations.views.view(*number).is_some(),
-        Command::View(ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record) => false,
-        command => matches!(command, Command::View(_)),
-    };
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
-    let moved = asked.p0().read().filter(|command| moves(command)).count() > 0 || turned && over_view.land;
+    let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.land;
     let own = simulations.views.keys.script();
     let script = match presentation.item(&simulations) {
         Some(item) => item.script().or(own),
@@ -300,7 +302,7 @@ pub(super) fn follow_keys(
     } else if moved {
         way.taken = true;
         if !shows {
-            asked.p1().write(KeyCommand::Rest.into());
+            commands.trigger(KeyframeCommand::Rest);
         }
     }
     if way.taken {
@@ -314,62 +316,61 @@ pub(super) fn follow_keys(
     }
 }
 
-/// Does what only the view can do.
+/// Moves the camera.
 pub(super) fn obey(
-    mut asked: MessageReader<Command>,
-    mut camera: Single<&mut PanOrbitCamera>,
+    command: On<CameraCommand>,
+    mut walker: Walker,
     mut viewpoint: ResMut<Viewpoint>,
-    (simulations, whole): (Res<Simulations>, Option<Res<Whole>>),
-    mut notices: ResMut<Notices>,
+    whole: Option<Res<Whole>>,
 ) {
-    for command in asked.read() {
-        let Command::View(command) = command else { continue };
-        match command {
-            ViewCommand::FrameAll => {
-                let fresh = Viewpoint::default();
-                *viewpoint = Viewpoint { turn: Turning::Still, wanted: Some(Going::Gliding), ..fresh };
-                camera.target_yaw = by_the_shorter_way(camera.target_yaw, fresh.yaw);
-                camera.target_pitch = fresh.pitch;
-            }
-            ViewCommand::FrameAgain => viewpoint.wanted = Some(Going::AtOnce),
-            ViewCommand::PlaceCamera(wanted) => {
-                (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
-                place(&mut camera, *wanted);
-            }
-            ViewCommand::GoToView(number) => {
-                if let Some(kept) = simulations.views.view(*number) {
-                    (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
-                    let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
-                    place(&mut camera, io::project::Camera { yaw, ..kept });
-                } else {
-                    let text = format!("There is no view {number} yet: Ctrl+{number} keeps the one that you see now.");
-                    notices.tell(Level::Info, text);
-                }
-            }
-            ViewCommand::GoToKey(tick) => {
-                let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
-                if let (Some(key), Some(whole)) = (key, &whole) {
-                    viewpoint.stand_still();
-                    let to = whole.place(&key.pose());
-                    let yaw = by_the_shorter_way(camera.target_yaw, to.yaw);
-                    place(&mut camera, io::project::Camera { yaw, ..to });
-                }
-            }
-            ViewCommand::Move(step) => {
-                viewpoint.turn = Turning::Still;
-                if let (CameraStep::From(..), Some(_)) = (step, viewpoint.framed) {
-                    viewpoint.wanted = Some(Going::Gliding);
-                }
-                go(&mut camera, *step);
-            }
-            ViewCommand::ToggleTurntable => {
-                viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
-                viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
-            }
-            ViewCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
-            // `picture.rs` does it.
-            ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record => {}
+    let command = command.event();
+    walker.change_gait(command);
+    let Walker { ground, camera, notices, .. } = &mut walker;
+    let (simulations, camera) = (&ground.simulations, &mut camera.0);
+    viewpoint.moved |= !matches!(command, CameraCommand::GoToView(number) if simulations.views.view(*number).is_none());
+    match command {
+        CameraCommand::FrameAll => {
+            let fresh = Viewpoint::default();
+            *viewpoint = Viewpoint { turn: Turning::Still, wanted: Some(Going::Gliding), ..fresh };
+            camera.target_yaw = by_the_shorter_way(camera.target_yaw, fresh.yaw);
+            camera.target_pitch = fresh.pitch;
         }
+        CameraCommand::FrameAgain => viewpoint.wanted = Some(Going::AtOnce),
+        CameraCommand::Place(wanted) => {
+            (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
+            place(camera, *wanted);
+        }
+        CameraCommand::GoToView(number) => {
+            if let Some(kept) = simulations.views.view(*number) {
+                (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
+                let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
+                place(camera, io::project::Camera { yaw, ..kept });
+            } else {
+                let text = format!("There is no view {number} yet: Ctrl+{number} keeps the one that you see now.");
+                notices.tell(Level::Info, text);
+            }
+        }
+        CameraCommand::GoToKey(tick) => {
+            let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
+            if let (Some(key), Some(whole)) = (key, &whole) {
+                viewpoint.stand_still();
+                let to = whole.place(&key.pose());
+                let yaw = by_the_shorter_way(camera.target_yaw, to.yaw);
+                place(camera, io::project::Camera { yaw, ..to });
+            }
+        }
+        CameraCommand::Move(step) => {
+            viewpoint.turn = Turning::Still;
+            if let (CameraStep::From(..), Some(_)) = (step, viewpoint.framed) {
+                viewpoint.wanted = Some(Going::Gliding);
+            }
+            go(camera, *step);
+        }
+        CameraCommand::ToggleTurntable => {
+            viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
+            viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
+        }
+        CameraCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn plugin(app: &mut App) {
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
-    app.insert_resource(shared).init_resource::<picture::Taking>().add_plugins((
+    app.insert_resource(shared).init_resource::<picture::Taking>().add_observer(picture::obey).add_plugins((
         pass::plugin,
         ground::plugin,
         surroundings::plugin,
@@ -89,14 +89,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(
         Update,
         (
-            (
-                camera::turn_slowly,
-                walk::change_gait,
-                walk::go,
-                camera::obey,
-                camera::take_settings,
-                camera::fit_picture,
-            )
+            (camera::turn_slowly, walk::go, camera::take_settings, camera::fit_picture)
                 .chain()
                 .in_set(FrameSystems::Aim),
             (
@@ -106,7 +99,6 @@ pub(super) fn plugin(app: &mut App) {
                 camera::tell_place,
                 contours::write,
                 labels::place_labels,
-                picture::take_window,
                 picture::film_window,
             )
                 .chain()

@@ -27,7 +27,7 @@ use super::{
     upload::row_bytes,
 };
 use crate::runtime::{
-    Command, FileCommand, FreeView, Jobs, Level, Notices, Preferences, Recording, Revision, Simulations, ViewCommand,
+    FileCommand, FreeView, Jobs, Level, Notices, PictureCommand, Preferences, Recording, Revision, Simulations,
 };
 use thalweg_scene::{
     io::{Budget, JobProgress, Pixels},
@@ -72,6 +72,8 @@ impl Part {
 /// The picture of the view that is being taken.
 #[derive(Resource, Default)]
 pub(super) struct Taking {
+    /// Whether one was asked for that is not begun yet.
+    wanted: bool,
     /// Whether all that it shows is there, and nothing moves.
     pub(super) ready: bool,
     /// Whether what it shows has changed.
@@ -220,7 +222,6 @@ fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
 /// Begins pictures that are asked for, and draws, fetches and joins their parts.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn take(
-    mut asked: MessageReader<Command>,
     mut taking: ResMut<Taking>,
     (simulations, revision, preferences): (Res<Simulations>, Res<Revision>, Res<Preferences>),
     (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, Land),
@@ -233,8 +234,7 @@ pub(super) fn take(
 ) {
     let taking = &mut *taking;
     let of = (simulations.work(), revision.start);
-    let asked = asked.read().filter(|command| **command == ViewCommand::TakePicture).count() > 0;
-    if asked && taking.picture.is_none() {
+    if std::mem::take(&mut taking.wanted) && taking.picture.is_none() {
         let (place, projection, orbit) = *camera;
         let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
         let blur = preferences.settings.picture_blur / 100.0;
@@ -351,15 +351,19 @@ pub(super) fn take(
     }
 }
 
-/// Takes pictures of the window.
-pub(super) fn take_window(
-    mut asked: MessageReader<Command>,
+/// Takes pictures of the view, later, and of the window.
+pub(super) fn obey(
+    command: On<PictureCommand>,
+    mut taking: ResMut<Taking>,
     simulations: Res<Simulations>,
     windows: Query<(), With<PrimaryWindow>>,
     mut commands: Commands,
 ) {
-    let wanted = asked.read().filter(|command| **command == ViewCommand::TakeWindow).count() > 0;
-    if !wanted || windows.is_empty() {
+    if *command.event() == PictureCommand::Take {
+        taking.wanted = true;
+        return;
+    }
+    if windows.is_empty() {
         return;
     }
     let stem = format!("{}-window", simulations.selected().name);

@@ -17,8 +17,7 @@ use super::{
     numbers::SceneNumbers,
 };
 use crate::runtime::{
-    Brushes, Command, Comparison, Gait, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
-    ViewCommand,
+    Brushes, CameraCommand, Comparison, Gait, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -44,45 +43,47 @@ const LOOKS: f32 = 0.004;
 /// How far up and down the eye looks.
 const STEEPEST: f32 = 1.5;
 
-/// Begins to walk or to fly, and ends it. Commands that show the land from elsewhere then find the camera in orbit.
-pub(super) fn change_gait(
-    mut asked: MessageReader<Command>,
-    mut gait: ResMut<Gait>,
-    ground: Ground,
-    camera: Single<(&mut PanOrbitCamera, &mut Projection)>,
-    mut notices: ResMut<Notices>,
-) {
-    let (mut orbit, mut projection) = camera.into_inner();
-    for command in asked.read() {
-        let Command::View(command) = command else { continue };
+/// The eye that walks or flies.
+#[derive(SystemParam)]
+pub(super) struct Walker<'w, 's> {
+    gait: ResMut<'w, Gait>,
+    pub ground: Ground<'w>,
+    pub camera: Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>,
+    pub notices: ResMut<'w, Notices>,
+}
+
+impl Walker<'_, '_> {
+    /// Begins to walk or to fly, and ends it. Commands that show the land from elsewhere then find the camera in orbit.
+    pub(super) fn change_gait(&mut self, command: &CameraCommand) {
+        let Self { gait, ground, camera, notices } = self;
+        let (orbit, projection) = &mut **camera;
         let wanted = match command {
-            ViewCommand::Go(wanted) if *wanted == *gait => Gait::Orbit,
-            ViewCommand::Go(wanted) => *wanted,
-            ViewCommand::GoToView(number) if ground.simulations.views.view(*number).is_none() => continue,
+            CameraCommand::Go(wanted) if *wanted == **gait => Gait::Orbit,
+            CameraCommand::Go(wanted) => *wanted,
+            CameraCommand::GoToView(number) if ground.simulations.views.view(*number).is_none() => return,
             // What shows the land from elsewhere.
-            ViewCommand::FrameAll
-            | ViewCommand::FrameAgain
-            | ViewCommand::PlaceCamera(_)
-            | ViewCommand::GoToView(_)
-            | ViewCommand::GoToKey(_)
-            | ViewCommand::ToggleTurntable
-            | ViewCommand::Move(_) => Gait::Orbit,
-            ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record => continue,
+            CameraCommand::FrameAll
+            | CameraCommand::FrameAgain
+            | CameraCommand::Place(_)
+            | CameraCommand::GoToView(_)
+            | CameraCommand::GoToKey(_)
+            | CameraCommand::ToggleTurntable
+            | CameraCommand::Move(_) => Gait::Orbit,
         };
-        if wanted == *gait {
-            continue;
+        if wanted == **gait {
+            return;
         }
-        let before = std::mem::replace(&mut *gait, wanted);
+        let before = std::mem::replace(&mut **gait, wanted);
         let near = if wanted == Gait::Orbit { camera::NEAR_PLANE } else { NEAR_PLANE };
-        if let Projection::Perspective(lens) = &mut *projection {
+        if let Projection::Perspective(lens) = &mut **projection {
             lens.near = near;
         }
         if wanted == Gait::Orbit {
-            camera::set_limits(&mut orbit);
+            camera::set_limits(orbit);
             // Back from where it stood, a little from above.
             orbit.target_radius = 0.3 * SIDE;
             orbit.target_pitch = orbit.target_pitch.max(0.35);
-            continue;
+            return;
         }
         let also = if wanted == Gait::Fly { ", E and Q up and down" } else { "" };
         let text =
@@ -202,7 +203,7 @@ const STEEP: f32 = 0.2;
 /// What there is to stand on.
 #[derive(SystemParam)]
 pub(super) struct Ground<'w> {
-    simulations: Res<'w, Simulations>,
+    pub simulations: Res<'w, Simulations>,
     blocks: Res<'w, Blocks>,
     shown: Res<'w, Shown>,
 }
@@ -271,7 +272,7 @@ impl Ground<'_> {
 mod tests {
     use std::time::Duration;
 
-    use bevy::ecs::{message::Messages, system::SystemState};
+    use bevy::ecs::system::SystemState;
 
     use super::*;
     use crate::{runtime::CameraStep, view::numbers};
@@ -296,11 +297,11 @@ mod tests {
             .insert_resource(PointerOverView { view: true, land: true, rains: false })
             .init_resource::<ButtonInput<MouseButton>>()
             .init_resource::<Time>()
-            .add_message::<Command>()
             .add_message::<MouseWheel>()
             .add_message::<MouseMotion>()
             .add_message::<RequestRedraw>()
-            .add_systems(Update, (change_gait, go, camera::obey).chain());
+            .add_observer(camera::obey)
+            .add_systems(Update, go);
         app.world_mut().resource_mut::<Blocks>().numbers = vec![numbers];
         let mut orbit = PanOrbitCamera { target_yaw: 0.0, target_pitch: 0.5, target_radius: 300.0, ..default() };
         camera::set_limits(&mut orbit);
@@ -308,8 +309,8 @@ mod tests {
         app
     }
 
-    fn ask(app: &mut App, command: ViewCommand) {
-        app.world_mut().resource_mut::<Messages<Command>>().write(command.into());
+    fn ask(app: &mut App, command: CameraCommand) {
+        app.world_mut().trigger(command);
         app.update();
     }
 
@@ -334,7 +335,7 @@ mod tests {
     #[test]
     fn an_eye_that_walks_stays_as_high_above_the_ground_and_one_that_flies_does_not_sink_into_it() {
         let mut app = app();
-        ask(&mut app, ViewCommand::Go(Gait::Walk));
+        ask(&mut app, CameraCommand::Go(Gait::Walk));
         assert_eq!(*app.world().resource::<Gait>(), Gait::Walk);
         let (begins, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "{above} too high");
@@ -344,7 +345,7 @@ mod tests {
         let way = (ends - begins).xz().length();
         assert!((way - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4, "{way}, {above}");
         assert!((ends.y - begins.y).abs() > 1e-3, "the hill is level");
-        ask(&mut app, ViewCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::Go(Gait::Fly));
         hold(&mut app, [0.0, 1.0, 0.0], 20);
         let (_, above) = eye(&mut app);
         assert!(above > 0.9 * FLIES * SIDE, "it rises only {above}");
@@ -352,7 +353,7 @@ mod tests {
         let (_, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "it sinks to {above}");
         // On foot, nobody leaves the table.
-        ask(&mut app, ViewCommand::Go(Gait::Walk));
+        ask(&mut app, CameraCommand::Go(Gait::Walk));
         hold(&mut app, [1.0, 0.0, 0.0], 800);
         let (place, _) = eye(&mut app);
         assert!(place.length() < 0.9 * SIDE, "{place}");
@@ -361,8 +362,8 @@ mod tests {
     #[test]
     fn asked_again_or_to_show_the_land_from_elsewhere_the_camera_goes_round_it_as_before() {
         let mut app = app();
-        for ends in [ViewCommand::Go(Gait::Walk), ViewCommand::FrameAll] {
-            ask(&mut app, ViewCommand::Go(Gait::Walk));
+        for ends in [CameraCommand::Go(Gait::Walk), CameraCommand::FrameAll] {
+            ask(&mut app, CameraCommand::Go(Gait::Walk));
             ask(&mut app, ends);
             assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
             let mut cameras = app.world_mut().query::<(&PanOrbitCamera, &Projection)>();
@@ -376,8 +377,8 @@ mod tests {
         }
         // A project that is opened is seen as it was saved.
         let place = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 1.0, pitch: 0.7, distance: 99.0 };
-        ask(&mut app, ViewCommand::Go(Gait::Fly));
-        ask(&mut app, ViewCommand::PlaceCamera(place));
+        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::Place(place));
         let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
         let orbit = cameras.single(app.world()).expect("there is one");
         assert_eq!((orbit.target_focus.to_array(), orbit.target_yaw), (place.focus, place.yaw));
@@ -444,13 +445,13 @@ mod tests {
         };
         let before = orbit(&mut app);
         for number in [0, 1, 10] {
-            ask(&mut app, ViewCommand::GoToView(number));
+            ask(&mut app, CameraCommand::GoToView(number));
             assert_eq!(orbit(&mut app), before);
         }
         let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
         assert!(told.iter().any(|text| text.contains("no view 1 yet: Ctrl+1")), "{told:?}");
-        ask(&mut app, ViewCommand::Go(Gait::Fly));
-        ask(&mut app, ViewCommand::GoToView(2));
+        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::GoToView(2));
         assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
         let (focus, yaw, pitch, radius) = orbit(&mut app);
         assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
@@ -459,9 +460,9 @@ mod tests {
         let session = app.world().resource::<Simulations>().selected().clone();
         app.insert_resource(Simulations::new(vec![session]));
         let before = orbit(&mut app);
-        ask(&mut app, ViewCommand::Move(CameraStep::Turn(10.0, 0.0)));
+        ask(&mut app, CameraCommand::Move(CameraStep::Turn(10.0, 0.0)));
         let turned = orbit(&mut app);
-        ask(&mut app, ViewCommand::GoToView(2));
+        ask(&mut app, CameraCommand::GoToView(2));
         assert!(orbit(&mut app) == turned && turned != before);
     }
 }

@@ -142,7 +142,8 @@ fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
     harness.run_steps(200);
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);
-    let changed = |asked: &Command| matches!(asked, Command::Edit(EditCommand::Set(group, "bank_angle", _)) if group == "droplets");
+    let changed =
+        |asked: &Command| matches!(asked.get(), Some(EditCommand::Set(group, "bank_angle", _)) if group == "droplets");
     assert!(asked.borrow().iter().any(changed), "{:?}", asked.borrow());
 }
 

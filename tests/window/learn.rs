@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::runtime::LearnCommand;
+use thalweg::runtime::LessonCommand;
 use thalweg_scene::{
     io::lesson::{built_in, open},
     model::lesson::{Answer, Attempt, Task},
@@ -54,7 +54,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     harness.run_steps(3);
     harness.get_by_label(&options[1]).click();
     harness.run_steps(2);
-    assert_eq!(asked.take(), [LearnCommand::Answer(key, Answer::Chosen(1))]);
+    assert_eq!(asked.take(), [LessonCommand::Answer(key, Answer::Chosen(1))]);
     let (name, step, _) = first(|task| matches!(task, Task::Run { .. }));
     let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
@@ -65,7 +65,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     harness.run_steps(2);
     harness.key_press(Key::Enter);
     harness.run_steps(2);
-    assert!(asked.take().contains(&LearnCommand::Run.into()));
+    assert!(asked.take().contains(&LessonCommand::Run.into()));
     let (name, step, task) = first(|task| matches!(task, Task::Measure { .. }));
     let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
@@ -76,7 +76,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     harness.run_steps(2);
     harness.key_press(Key::Enter);
     harness.run_steps(2);
-    assert_eq!(asked.take(), [LearnCommand::Read(33.5)], "a comma is taken for a point");
+    assert_eq!(asked.take(), [LessonCommand::Read(33.5)], "a comma is taken for a point");
     // With the answer, the step shows what was measured.
     let key = task.key().expect("a measurement has one").to_owned();
     let answers = BTreeMap::from([(key, Answer::Measured { read: 33.5, found: 1000.0 })]);
@@ -87,7 +87,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     assert!(harness.query_by_label_contains("Read once more").is_some());
     harness.get_by_label_contains("Next").click();
     harness.run_steps(2);
-    assert_eq!(asked.take(), [LearnCommand::Next]);
+    assert_eq!(asked.take(), [LessonCommand::Next]);
 }
 
 /// A window on the first lesson that asks for a drawing, and the key of its answer.
@@ -111,8 +111,8 @@ fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
 
 /// The heights that were kept under a key.
 fn kept(asked: &[Command], key: &str) -> Vec<f32> {
-    match asked.last() {
-        Some(Command::Learn(LearnCommand::Answer(of, Answer::Line(heights)))) if of == key => heights.clone(),
+    match asked.last().and_then(Command::get) {
+        Some(LessonCommand::Answer(of, Answer::Line(heights))) if of == key => heights.clone(),
         _ => panic!("it was not kept: {asked:?}"),
     }
 }
@@ -196,5 +196,5 @@ fn the_checks_are_listed_before_they_are_made() {
     }
     harness.get_by_label("Check now").click();
     harness.run_steps(2);
-    assert_eq!(asked.take(), [LearnCommand::Check]);
+    assert_eq!(asked.take(), [CheckCommand::Run]);
 }

@@ -74,13 +74,13 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         frames(&mut app, 2);
         let after = picture(&mut app);
         assert!(changed(&before, &after) > least, "{name}: erosion changed only {}", changed(&before, &after));
-        app.world_mut().write_message(Command::from(ShowCommand::Compare(Comparison::Start)));
+        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Start)));
         frames(&mut app, 3);
         let start = picture(&mut app);
         // Of the water and the rivers at the start nothing is kept, and under a small block that was cut deep the foot has sunk.
         let different = changed(&before, &start);
         assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
-        app.world_mut().write_message(Command::from(ShowCommand::Compare(Comparison::Split(0.5))));
+        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
         frames(&mut app, 3);
         let split = picture(&mut app);
         let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
@@ -112,14 +112,14 @@ fn a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was() {
     let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
     frames(&mut app, 30);
     let whole = picture(&mut app);
-    app.world_mut().write_message(Command::from(ShowCommand::Section(Some([[0.1, 0.5], [0.9, 0.5]]))));
-    app.world_mut().write_message(Command::from(ShowCommand::CutAway));
+    app.world_mut().write_message(Command::from(SectionCommand::Draw(Some([[0.1, 0.5], [0.9, 0.5]]))));
+    app.world_mut().write_message(Command::from(SectionCommand::CutAway));
     frames(&mut app, 4);
     let open = picture(&mut app);
     assert!(changed(&whole, &open) > 0.1, "only {} of the picture", changed(&whole, &open));
     let brown = |picture: &[[u8; 3]]| share(picture, |[r, g, b]| r > b + 8 && (r - g).abs() < 30 && r > 60);
     assert!(brown(&open) > brown(&whole) + 0.03, "rock: {} and {} before", brown(&open), brown(&whole));
-    app.world_mut().write_message(Command::from(ShowCommand::CutAway));
+    app.world_mut().write_message(Command::from(SectionCommand::CutAway));
     frames(&mut app, 4);
     assert_eq!(changed(&whole, &picture(&mut app)), 0.0);
 }
@@ -224,7 +224,7 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
     };
     let pose = |app: &App| app.world().resource::<Eye>().pose.expect("the land is there");
     frames(&mut app, 12);
-    send(&mut app, KeyCommand::Set.into());
+    send(&mut app, KeyframeCommand::Set.into());
     let first = pose(&app);
     for _ in 0..4 {
         send(&mut app, RunCommand::Step(1).into());
@@ -232,27 +232,27 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
     frames(&mut app, 12);
     let tick = app.world().resource::<Simulations>().ticks();
     assert_eq!(tick, 4);
-    send(&mut app, ViewCommand::Move(CameraStep::Turn(60.0, 10.0)).into());
-    send(&mut app, ViewCommand::Move(CameraStep::Shift(0.05, 0.0)).into());
-    send(&mut app, KeyCommand::Set.into());
+    send(&mut app, CameraCommand::Move(CameraStep::Turn(60.0, 10.0)).into());
+    send(&mut app, CameraCommand::Move(CameraStep::Shift(0.05, 0.0)).into());
+    send(&mut app, KeyframeCommand::Set.into());
     let second = pose(&app);
     let far = |a: Pose, b: Pose| {
         let numbers = |pose: Pose| [pose.round / 90.0, pose.above / 90.0, pose.near, pose.at[0], pose.at[1]];
         numbers(a).into_iter().zip(numbers(b)).fold(0.0, |far: f64, (a, b)| far.max((a - b).abs()))
     };
     assert!(far(first, second) > 0.3);
-    send(&mut app, KeyCommand::Follow.into());
+    send(&mut app, KeyframeCommand::Follow.into());
     assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
     send(&mut app, RunCommand::Restart.into());
     frames(&mut app, 6);
     assert!(far(pose(&app), first) < 1e-4, "{:?} for {first:?}", pose(&app));
-    send(&mut app, ViewCommand::Move(CameraStep::Turn(15.0, 0.0)).into());
+    send(&mut app, CameraCommand::Move(CameraStep::Turn(15.0, 0.0)).into());
     let taken = pose(&app);
     assert!(!app.world().resource::<FollowsKeys>().0 && far(taken, first) > 0.1);
     send(&mut app, RunCommand::Step(2).into());
     frames(&mut app, 12);
     assert!(far(pose(&app), taken) < 1e-4, "a camera that a hand has moved stays");
-    send(&mut app, ViewCommand::GoToKey(4).into());
+    send(&mut app, CameraCommand::GoToKey(4).into());
     assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
 }
 
@@ -278,7 +278,7 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
     let parts = picture(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
     for before in [Comparison::Start, Comparison::Off] {
-        app.world_mut().write_message(Command::from(ShowCommand::Compare(before)));
+        app.world_mut().write_message(Command::from(CompareCommand::Show(before)));
         frames(&mut app, 3);
     }
     let whole = picture(&mut app);
@@ -301,12 +301,12 @@ fn parts_of_the_window_make_the_whole() {
     let depth = Quantity::all().next().expect("there are quantities");
     let steps = [
         Command::from(RunCommand::Step(1)),
-        ShowCommand::Overlay(Some(depth)).into(),
+        OverlayCommand::Show(Some(depth)).into(),
         WindowCommand::Toggle(Pane::Settings).into(),
         WindowCommand::Toggle(Pane::Settings).into(),
-        ShowCommand::Workspace(Workspace::Learn).into(),
+        OpenWorkspace(Workspace::Learn).into(),
         RunCommand::Step(1).into(),
-        ShowCommand::Compare(Comparison::Split(0.5)).into(),
+        CompareCommand::Show(Comparison::Split(0.5)).into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::Toggle(Pane::About).into(),
@@ -334,7 +334,7 @@ fn parts_of_the_window_make_the_whole() {
 fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     app.world_mut().resource_mut::<Jobs>().pictures = Some(folder.path().to_owned());
-    app.world_mut().write_message(Command::from(ViewCommand::TakePicture));
+    app.world_mut().write_message(Command::from(PictureCommand::Take));
     let begun = Instant::now();
     loop {
         app.update();
@@ -438,7 +438,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
 fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
     let mut show = |before: Comparison| {
-        app.world_mut().write_message(Command::from(ShowCommand::Compare(before)));
+        app.world_mut().write_message(Command::from(CompareCommand::Show(before)));
         frames(&mut app, 8);
         picture(&mut app)
     };
@@ -456,10 +456,10 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     }
     assert!(changed(&show(Comparison::Off), &apart) < 1e-3, "the runs do not stand apart again");
     // From one to the other and back.
-    app.world_mut().write_message(Command::from(ShowCommand::Flicker));
+    app.world_mut().write_message(Command::from(CompareCommand::Flicker));
     frames(&mut app, 8);
     let one = picture(&mut app);
-    app.world_mut().write_message(Command::from(ShowCommand::Flicker));
+    app.world_mut().write_message(Command::from(CompareCommand::Flicker));
     frames(&mut app, 8);
     assert!(changed(&one, &right) < 1e-3 && changed(&picture(&mut app), &left) < 1e-3, "they do not take turns");
 }
@@ -478,7 +478,7 @@ fn what_is_smaller_than_a_pixel_does_not_flicker() {
         simulations.all_mut()[0].set("look.detail", detail).expect("in range");
         frames(&mut app, 20);
         let before = picture(&mut app);
-        app.world_mut().write_message(Command::from(ViewCommand::Move(CameraStep::Turn(0.1, 0.0))));
+        app.world_mut().write_message(Command::from(CameraCommand::Move(CameraStep::Turn(0.1, 0.0))));
         let begun = Instant::now();
         // The camera glides.
         while begun.elapsed() < Duration::from_secs(2) {
@@ -567,14 +567,14 @@ const RESIZED: usize = 50;
 
 /// Megabytes that a window takes more after it was resized again and again, the camera turning, with every overlay in split view.
 fn resized(app: &mut App) -> f64 {
-    app.world_mut().write_message(Command::from(ShowCommand::Compare(Comparison::Split(0.5))));
+    app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
     let overlays: Vec<Quantity> = Quantity::all().collect();
     let mut round = || {
         for turn in 0..RESIZED {
             let size = (96 + 16 * (turn as u32 % 7), 64 + 8 * (turn as u32 % 5));
             off_screen::resize(app, size);
             let overlay = overlays[turn % overlays.len()];
-            app.world_mut().write_message(Command::from(ShowCommand::Overlay(Some(overlay))));
+            app.world_mut().write_message(Command::from(OverlayCommand::Show(Some(overlay))));
             frames(app, FRAMES / RESIZED);
             let seen = app.world().resource::<FreeView>().rect.size();
             assert_eq!((seen.x, seen.y), size, "the view is as large as the window");
@@ -648,7 +648,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     // Otherwise the clock decides when a coarser image first comes: on a busy machine, amid the frames that are measured. The driver keeps
     // 20 MB of what it compiles for it.
     app.insert_resource(FixedStep(Some((1.0, false))));
-    app.world_mut().write_message(Command::from(ViewCommand::ToggleTurntable));
+    app.world_mut().write_message(Command::from(CameraCommand::ToggleTurntable));
     let plain = growth(&mut app, |_| {});
     app.world_mut().write_message(Command::from(BrushCommand::Hold(Some(Tool::Raise))));
     let point = |app: &mut App| {
@@ -656,8 +656,8 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     };
     let water = growth(&mut app, point);
     // Under an overlay no water is drawn.
-    app.world_mut().write_message(Command::from(ShowCommand::Overlay(Some(Quantity::Layer(Layer::Water)))));
-    app.world_mut().write_message(Command::from(ShowCommand::ToggleArrows));
+    app.world_mut().write_message(Command::from(OverlayCommand::Show(Some(Quantity::Layer(Layer::Water)))));
+    app.world_mut().write_message(Command::from(OverlayCommand::ToggleArrows));
     let overlay = growth(&mut app, point);
     eprintln!(
         "{FRAMES} frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows"

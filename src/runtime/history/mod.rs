@@ -22,9 +22,54 @@ use bevy::prelude::*;
 
 pub use self::picture::HistoryPicture;
 use self::step::{Change, HandStep};
-pub(super) use self::{hand::follow_button, keep::follow, picture::draw_wanted, tree::go_to_wanted};
-use super::{Label, Simulations, background::Background};
+
+use super::{
+    CommandEvent, FrameSystems, Label, Revision, Simulations, Transport, background::Background, works_in_place,
+};
 use thalweg_scene::model::state::State;
+
+/// Goes through the history.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum HistoryCommand {
+    /// Goes to a place.
+    GoTo(u64),
+    /// Draws a small picture of a place.
+    Draw(u64),
+}
+
+impl CommandEvent for HistoryCommand {
+    fn needs_the_work(&self) -> bool {
+        matches!(self, Self::GoTo(_))
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<History>()
+        .add_observer(obey)
+        .add_systems(
+            Update,
+            (
+                hand::follow_button.before(super::ticks::run_due),
+                keep::follow.after(super::fault::stop_broken).before(super::record::sample),
+            )
+                .run_if(works_in_place)
+                .in_set(FrameSystems::Tick),
+        )
+        .add_systems(Update, picture::draw_wanted.in_set(FrameSystems::Follow));
+}
+
+fn obey(
+    command: On<HistoryCommand>,
+    mut simulations: ResMut<Simulations>,
+    mut transport: ResMut<Transport>,
+    mut revision: ResMut<Revision>,
+    mut history: ResMut<History>,
+) {
+    match *command.event() {
+        HistoryCommand::GoTo(id) => tree::go_to(id, &mut simulations, &mut transport, &mut revision, &mut history),
+        HistoryCommand::Draw(id) => history.draw(id),
+    }
+}
 
 /// A place in the tree.
 #[derive(Debug)]
@@ -114,8 +159,6 @@ pub struct History {
     cost: Duration,
     /// How many nodes and changes there had been when it was last seen to that they keep to the budget, and that budget.
     trimmed: (u64, u64, usize),
-    /// The node to go to. Of several that were asked for while a frame was drawn, the last counts.
-    pub(super) wanted: Option<u64>,
     pictures: picture::Pictures,
 }
 

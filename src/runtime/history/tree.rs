@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use bevy::{log::error, prelude::*};
+use bevy::log::error;
 
 use super::{
     History, Node, NodeState,
@@ -159,25 +159,26 @@ fn restore(session: &mut Session, state: &State) {
     session.simulation.watched = true;
 }
 
-/// Goes to the node that was asked for.
-pub(in crate::runtime) fn go_to_wanted(
-    mut simulations: ResMut<Simulations>,
-    mut transport: ResMut<Transport>,
-    mut revision: ResMut<Revision>,
-    mut history: ResMut<History>,
+/// Goes to a node, if it is still there.
+pub(super) fn go_to(
+    id: u64,
+    simulations: &mut Simulations,
+    transport: &mut Transport,
+    revision: &mut Revision,
+    history: &mut History,
 ) {
-    let Some(id) = history.bypass_change_detection().wanted.take().filter(|id| history.node(*id).is_some()) else {
+    if history.node(id).is_none() {
         return;
-    };
+    }
     transport.pause();
     // The present is kept too, so that one can come back to it.
-    let left = history.keep_present(&mut simulations);
+    let left = history.keep_present(simulations);
     let kind = |simulations: &Simulations| {
         let simulation = &simulations.selected().simulation;
         (simulations.work(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
     };
-    let before = kind(&simulations);
-    if !history.go_to(id, &mut simulations) {
+    let before = kind(simulations);
+    if !history.go_to(id, simulations) {
         return;
     }
     history.changes += 1;
@@ -191,7 +192,7 @@ pub(in crate::runtime) fn go_to_wanted(
         .collect();
     let goes_back = history.way(left).any(|node| Some(node.id) == history.here);
     history.undone = if goes_back { steps.into_iter().map(|id| (id, Some(id))).collect() } else { Vec::new() };
-    if kind(&simulations) == before {
+    if kind(simulations) == before {
         revision.goes_on();
     } else {
         revision.begins();

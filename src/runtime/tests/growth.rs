@@ -45,7 +45,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
         EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.002)).into(),
         RunCommand::Step(1).into(),
         RunCommand::Stage.into(),
-        ShowCommand::ToggleWater.into(),
+        EditCommand::ToggleWater.into(),
     ];
     for command in asked {
         app.world_mut().write_message(command);
@@ -125,14 +125,14 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     }
     let before = terrain(&app);
     assert!(Measures::of(&before).depressions > 0.01);
-    send(&mut app, EditCommand::FillLakes);
+    send(&mut app, DrainageCommand::FillLakes);
     app.update();
     wait(&mut app);
     let water = terrain(&app).water_volume();
     let ledger = &app.world().resource::<Simulations>().selected().simulation.ledger.water;
     assert!(water > 0.0 && ledger.residual(water).abs() < 1e-6 * water);
     send(&mut app, EditCommand::Undo);
-    send(&mut app, EditCommand::FillRivers);
+    send(&mut app, DrainageCommand::FillRivers);
     app.update();
     // It is done beside the frames.
     assert!(holds(&app));
@@ -141,20 +141,20 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     assert!(filled > water, "rivers besides the lake: {filled} m³, and {water} m³ in the lake alone");
     assert!(told.iter().any(|text| text.contains("Switch Water on")), "{told:?}");
     send(&mut app, EditCommand::Undo);
-    send(&mut app, EditCommand::FillRivers);
+    send(&mut app, DrainageCommand::FillRivers);
     app.update();
     app.world_mut().resource_mut::<Jobs>().cancel_changes();
     wait(&mut app);
     assert!(terrain(&app).water_volume() == 0.0, "it was given up");
     let rains = EditCommand::Set("water".into(), "rain_rate", Value::Number(0.0));
     send(&mut app, rains);
-    send(&mut app, EditCommand::FillRivers);
+    send(&mut app, DrainageCommand::FillRivers);
     app.update();
     wait(&mut app);
     assert!(terrain(&app).water_volume() == 0.0);
     assert!(notices(&app).iter().any(|text| text.contains("no rain falls")), "{:?}", notices(&app));
     send(&mut app, EditCommand::Undo);
-    send(&mut app, EditCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
+    send(&mut app, DrainageCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
     app.update();
     wait(&mut app);
     let carved = terrain(&app);

@@ -53,7 +53,7 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
     let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
-    send(&mut app, ShowCommand::Release([0.4, 0.55]));
+    send(&mut app, ParticleCommand::Release([0.4, 0.55]));
     app.update();
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the land was changed");
     let way = app.world().resource::<Followed>().way.clone().expect("it runs from there");
@@ -74,7 +74,7 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
 fn where_nothing_has_particles_a_sentence_says_what_does() {
     let mut app = app();
     only(&mut app, "thermal");
-    send(&mut app, ShowCommand::Release([0.5, 0.5]));
+    send(&mut app, ParticleCommand::Release([0.5, 0.5]));
     app.update();
     assert_eq!(app.world().resource::<Followed>().way, None);
     assert!(told(&app).iter().any(|text| text.contains("switch on Droplets")), "{:?}", told(&app));
@@ -92,7 +92,7 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     send(&mut app, RunCommand::Step(2));
     update_until_quiet(&mut app);
     send(&mut app, RunCommand::SideBySide(vec![tile("100"), tile("900")]));
-    send(&mut app, ShowCommand::Overlay(Some(Quantity::Difference)));
+    send(&mut app, OverlayCommand::Show(Some(Quantity::Difference)));
     app.update();
     let simulations = app.world().resource::<Simulations>();
     assert_eq!(simulations.all().len(), 2);

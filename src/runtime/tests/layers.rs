@@ -54,7 +54,7 @@ fn saved_undone_exported_and_shown(layer: Layer) {
 
     // An overlay.
     let shown = Quantity::all().find(|quantity| quantity.title() == layer.row().title).expect("it is offered");
-    send(&mut app, ShowCommand::Overlay(Some(shown)));
+    send(&mut app, OverlayCommand::Show(Some(shown)));
     app.update();
     assert_eq!(app.world().resource::<Overlay>().values, [map], "{key}");
 }

@@ -32,16 +32,16 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
         let step = now.step;
         if let Some(task) = &now.now().task {
             // Nothing is shown before it was asked.
-            send(&mut app, LearnCommand::Next);
+            send(&mut app, LessonCommand::Next);
             app.update();
             assert_eq!(attempt(&app).step, step, "{}", now.now().title);
             match task {
-                Task::Choose { key, .. } => send(&mut app, LearnCommand::Answer(key.clone(), Answer::Chosen(0))),
-                Task::Estimate { key, .. } => send(&mut app, LearnCommand::Answer(key.clone(), Answer::Number(1.0))),
-                Task::Draw { key } => send(&mut app, LearnCommand::Answer(key.clone(), Answer::Line(vec![0.0; 65]))),
-                Task::Run { .. } => send(&mut app, LearnCommand::Run),
-                Task::Measure { .. } => send(&mut app, LearnCommand::Read(1.0)),
-                Task::Reveal { .. } => send(&mut app, LearnCommand::Reveal),
+                Task::Choose { key, .. } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Chosen(0))),
+                Task::Estimate { key, .. } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Number(1.0))),
+                Task::Draw { key } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Line(vec![0.0; 65]))),
+                Task::Run { .. } => send(&mut app, LessonCommand::Run),
+                Task::Measure { .. } => send(&mut app, LessonCommand::Read(1.0)),
+                Task::Reveal { .. } => send(&mut app, LessonCommand::Reveal),
             }
             app.update();
             let mut until = app.world().resource::<Course>().runs_to();
@@ -62,14 +62,14 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
         if !now.goes_on() {
             break;
         }
-        send(&mut app, LearnCommand::Next);
+        send(&mut app, LessonCommand::Next);
         app.update();
         assert_eq!(attempt(&app).step, step + 1);
     }
     assert!(attempt(&app).complete());
     let path = folder.path().join("report.html");
-    send(&mut app, LearnCommand::Name("Ada".to_owned()));
-    send(&mut app, LearnCommand::SaveReport(path.clone()));
+    send(&mut app, LessonCommand::Name("Ada".to_owned()));
+    send(&mut app, LessonCommand::SaveReport(path.clone()));
     app.update();
     let page = std::fs::read_to_string(path).expect("it was written");
     assert!(page.contains("Ada · Thalweg") && page.contains("Measured by the program") && page.contains("<svg"));
@@ -97,7 +97,7 @@ fn a_lesson_begins_again_without_its_answers() {
     for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         session.set("droplets.exchange", "0.7").expect("in range");
     }
-    send(&mut app, LearnCommand::Again);
+    send(&mut app, LessonCommand::Again);
     app.update();
     while app.world().resource::<Course>().attempt.is_none() {
         app.update();
@@ -109,10 +109,10 @@ fn a_lesson_begins_again_without_its_answers() {
     let exchange =
         thalweg_sim::params::get(&simulations.selected().groups(), "droplets.exchange").expect("there is one");
     assert_ne!(exchange.value.to_string(), "0.7");
-    send(&mut app, LearnCommand::BringBack);
+    send(&mut app, LessonCommand::BringBack);
     app.update();
     assert_eq!(attempt(&app).answers, answers);
-    send(&mut app, LearnCommand::Close);
+    send(&mut app, LessonCommand::Close);
     app.update();
     assert!(app.world().resource::<Course>().attempt.is_none());
 }
@@ -125,7 +125,7 @@ fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
     let run = run.expect("it runs something");
     let begin = |app: &mut App| {
         app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").step = run;
-        send(app, LearnCommand::Run);
+        send(app, LessonCommand::Run);
         while app.world().resource::<Simulations>().ticks() < 3 {
             app.update();
         }
@@ -133,7 +133,7 @@ fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
     };
     begin(&mut app);
     send(&mut app, RunCommand::TogglePlay);
-    send(&mut app, LearnCommand::Back);
+    send(&mut app, LessonCommand::Back);
     update_until_quiet(&mut app);
     assert!(app.world().resource::<Course>().runs_to().is_some() && !attempt(&app).done(run), "it waits");
     send(&mut app, RunCommand::TogglePlay);

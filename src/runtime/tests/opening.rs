@@ -73,12 +73,12 @@ fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
         app.update();
     };
     let toggle = |app: &mut App| {
-        send(app, ShowCommand::ToggleOverlay);
+        send(app, OverlayCommand::Toggle);
         app.update();
     };
-    send(&mut app, ShowCommand::Overlay(Some(Quantity::Layer(Layer::Sand))));
+    send(&mut app, OverlayCommand::Show(Some(Quantity::Layer(Layer::Sand))));
     app.update();
-    send(&mut app, ShowCommand::Overlay(None));
+    send(&mut app, OverlayCommand::Show(None));
     app.update();
     hold(&mut app, Some(Tool::Mask));
     assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Mask)));

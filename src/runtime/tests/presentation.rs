@@ -78,7 +78,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     // Whoever leaves Present ends the show: what was to be opened does not come, and no key brings the next scene.
     let work = app.world().resource::<Simulations>().work();
     send(&mut app, PresentCommand::Go(-1));
-    send(&mut app, ShowCommand::Workspace(Workspace::Sculpt));
+    send(&mut app, OpenWorkspace(Workspace::Sculpt));
     for _ in 0..100 {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
@@ -157,18 +157,19 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     send(&mut app, PresentCommand::Begin(list(), true));
     wait_for(&mut app, 1);
     let simulations = app.world().resource::<Simulations>();
-    let allows = |command: Command| shown(&app).allows(&command, simulations);
+    assert!(shown(&app).is_kiosk());
+    let allows = |command: Command| command.suits_kiosk(simulations);
     let set = |group: &str, name| EditCommand::Set(group.into(), name, Value::Number(1.0)).into();
-    assert!(allows(RunCommand::TogglePlay.into()) && allows(ViewCommand::FrameAll.into()));
+    assert!(allows(RunCommand::TogglePlay.into()) && allows(CameraCommand::FrameAll.into()));
     assert!(allows(set("droplets", "entrainment")) && !allows(set("droplets", "per_tick")));
     for refused in [
         FileCommand::Quit.into(),
         FileCommand::SaveScene("a.ron".into()).into(),
         WindowCommand::Leave.into(),
         WindowCommand::Toggle(Pane::Palette).into(),
-        ShowCommand::Workspace(Workspace::Sculpt).into(),
-        ViewCommand::TakePicture.into(),
-        ViewCommand::Record.into(),
+        OpenWorkspace(Workspace::Sculpt).into(),
+        PictureCommand::Take.into(),
+        ToggleRecording.into(),
         PresentCommand::Begin(list(), false).into(),
     ] {
         assert!(!allows(refused));

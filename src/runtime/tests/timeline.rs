@@ -35,7 +35,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     assert!(first.len() >= 3 && first.iter().all(|mark| mark.branch == 0), "{first:?}");
     let late = terrain(&app);
     let early = first.iter().find(|mark| mark.tick > 0 && mark.tick < 20).copied().expect("one was taken on the way");
-    send(&mut app, RunCommand::GoTo(early.id));
+    send(&mut app, HistoryCommand::GoTo(early.id));
     app.update();
     let then = terrain(&app);
     assert!(then != late && app.world().resource::<Simulations>().ticks() == early.tick);
@@ -44,7 +44,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     run(&mut app, 30 - early.tick as u32);
     assert!(terrain(&app) == late, "it did not run on as it had");
     // A state that a hand has changed is another branch; the first stays.
-    send(&mut app, RunCommand::GoTo(early.id));
+    send(&mut app, HistoryCommand::GoTo(early.id));
     app.update();
     assert!(terrain(&app) == then);
     send(&mut app, EditCommand::SpreadSand(1.0));
@@ -56,7 +56,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     let other = terrain(&app);
     // And back to where the first branch ended, which was kept when it was left.
     let end = all.iter().find(|mark| mark.branch == 0 && mark.tick == 30).expect("the present was kept");
-    send(&mut app, RunCommand::GoTo(end.id));
+    send(&mut app, HistoryCommand::GoTo(end.id));
     app.update();
     assert!(terrain(&app) == late && other != late);
 }
@@ -69,7 +69,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
         app.world().resource::<Simulations>().views.keys.list().iter().map(|key| key.tick as u64).collect::<Vec<_>>()
     };
     let set = |app: &mut App| {
-        send(app, KeyCommand::Set);
+        send(app, KeyframeCommand::Set);
         app.update();
         app.world().resource::<History>().here().expect("a step was made")
     };
@@ -86,11 +86,11 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
         }
     };
     use EditCommand::{Redo, SpreadSand, Undo};
-    send(&mut app, RunCommand::GoTo(first));
+    send(&mut app, HistoryCommand::GoTo(first));
     app.update();
     assert_eq!((keys(&app), app.world().resource::<Simulations>().ticks()), (vec![5, 12], 5));
     steps(&mut app, &[(Undo, &[12]), (Redo, &[5, 12]), (Redo, &[5, 12])]);
-    send(&mut app, RunCommand::GoTo(last));
+    send(&mut app, HistoryCommand::GoTo(last));
     app.update();
     // A stroke between two steps of keys, and time that runs on.
     steps(&mut app, &[(SpreadSand(1.0), &[5, 12])]);
@@ -115,7 +115,7 @@ fn a_new_start_and_undo_keep_the_timeline() {
     assert!(first.iter().all(|mark| all.contains(mark)) && all.len() > first.len(), "{all:?}");
     let seed = app.world().resource::<Simulations>().selected().simulation.seed();
     let end = first.iter().max_by_key(|mark| mark.tick).expect("there are some");
-    send(&mut app, RunCommand::GoTo(end.id));
+    send(&mut app, HistoryCommand::GoTo(end.id));
     app.update();
     run(&mut app, 24 - end.tick as u32);
     let chosen = app.world().resource::<Simulations>().selected().simulation.clone();
@@ -136,7 +136,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     run(&mut app, 25);
     let (first, late) = (marks(&app), app.world().resource::<Simulations>().selected().simulation.terrain.clone());
     let early = first[1];
-    send(&mut app, RunCommand::GoTo(early.id));
+    send(&mut app, HistoryCommand::GoTo(early.id));
     app.update();
     let then = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, FileCommand::SaveProject(path.clone()));
@@ -155,7 +155,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     assert!(ticks(&again).starts_with(&ticks(&saved)), "{saved:?} came back as {again:?}");
     for (tick, wanted) in [(25, &late), (early.tick, &then)] {
         let mark = again.iter().find(|mark| mark.tick == tick).unwrap_or_else(|| panic!("{tick} of {again:?}"));
-        send(&mut other, RunCommand::GoTo(mark.id));
+        send(&mut other, HistoryCommand::GoTo(mark.id));
         other.update();
         assert!(other.world().resource::<Simulations>().selected().simulation.terrain == *wanted, "tick {tick}");
     }
@@ -167,7 +167,7 @@ fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
     app.update();
     run(&mut app, 15);
     let draw = |app: &mut App, id: u64| {
-        send(app, ShowCommand::Picture(id));
+        send(app, HistoryCommand::Draw(id));
         for _ in 0..1000 {
             app.update();
             if let Some(picture) = app.world().resource::<History>().picture(id) {
@@ -191,7 +191,7 @@ fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
     let has_state = marks(&app).iter().any(|mark| mark.id == step) && picture.earlier.is_none();
     assert!(has_state || picture.earlier.is_some_and(|tick| (1..=15).contains(&tick)), "{:?}", picture.earlier);
     // A place that there is not has none, and nothing waits for it.
-    send(&mut app, ShowCommand::Picture(u64::MAX));
+    send(&mut app, HistoryCommand::Draw(u64::MAX));
     update_until_quiet(&mut app);
     assert_eq!(app.world().resource::<History>().picture(u64::MAX), None);
 }
@@ -228,12 +228,12 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
     // From the last to the first and back, none of them changes any other.
     let places: Vec<u64> = app.world().resource::<History>().rows().iter().map(|row| row.mark.id).collect();
     for place in [4, 0, 3, 1, 2, 4] {
-        send(&mut app, RunCommand::GoTo(places[place]));
+        send(&mut app, HistoryCommand::GoTo(places[place]));
         app.update();
         assert!(chosen(&app) == states[place], "place {place}");
     }
     // On the way back, steps can be done again one by one.
-    send(&mut app, RunCommand::GoTo(places[0]));
+    send(&mut app, HistoryCommand::GoTo(places[0]));
     app.update();
     for state in &states[1..] {
         send(&mut app, EditCommand::Redo);
@@ -249,7 +249,7 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
     send(&mut app, friction(0.5));
     app.update();
     let end = app.world().resource::<History>().rows().iter().find(|row| row.mark.tick == 12).map(|row| row.mark.id);
-    send(&mut app, RunCommand::GoTo(end.expect("the present was kept")));
+    send(&mut app, HistoryCommand::GoTo(end.expect("the present was kept")));
     app.update();
     assert!(chosen(&app) == late && rows(&app).contains(&"Droplets: friction 0.05 → 0.5".to_owned()));
 }
@@ -325,7 +325,7 @@ fn what_was_taken_back_belongs_to_its_place() {
     assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
     let present = app.world().resource::<History>().here().expect("it is a place");
     // Where it had not been taken back it holds, and can be taken back there.
-    send(&mut app, RunCommand::GoTo(kept.id));
+    send(&mut app, HistoryCommand::GoTo(kept.id));
     app.update();
     assert_eq!(friction(&app), "0.2");
     assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
@@ -334,7 +334,7 @@ fn what_was_taken_back_belongs_to_its_place() {
     let now = (app.world().resource::<History>().changes(), kept.tick);
     app.world_mut().resource_mut::<Document>().is_saved(now);
     assert!(!is_unsaved(&app));
-    send(&mut app, RunCommand::GoTo(present));
+    send(&mut app, HistoryCommand::GoTo(present));
     app.update();
     assert_eq!(friction(&app), "0.05");
     assert!(app.world().resource::<History>().done().is_empty());

@@ -1,10 +1,12 @@
 //! The checks of strokes, made by touches as the pointer sends them.
 
 use super::*;
-use crate::runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport};
+use crate::runtime::{
+    self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, RunCommand, Transport,
+};
 use bevy::state::app::StatesPlugin;
 use thalweg_scene::{io::scene::open_first, model::origin::Options};
-use thalweg_sim::core::terrain::Terrain;
+use thalweg_sim::{core::terrain::Terrain, params::Value};
 
 fn app() -> App {
     let mut app = App::new();
@@ -370,7 +372,7 @@ fn a_project_holds_the_stroke_that_was_taken_back() {
     assert!(terrain(&other) == second);
     let places: Vec<u64> = other.world().resource::<History>().marks().iter().map(|mark| mark.id).collect();
     let found = places.into_iter().any(|id| {
-        ask(&mut other, RunCommand::GoTo(id));
+        ask(&mut other, HistoryCommand::GoTo(id));
         terrain(&other) == first
     });
     assert!(found, "the first stroke is gone");

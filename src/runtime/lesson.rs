@@ -1,134 +1,148 @@
-//! The lesson, the checks of this machine, and what was measured.
+//! What a student does in a lesson.
 
-use std::{
-    path::Path,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::{Path, PathBuf};
 
-use super::Runtime;
-use crate::runtime::{
-    EditCommand, Label, LearnCommand, Level, QuizQuestion, SPEEDS, Workspace,
+use bevy::{ecs::system::SystemParam, prelude::*};
+
+use super::{
+    CommandEvent, Course, Document, EditCommand, Label, Level, Overlay, Probes, Record, SPEEDS, Section, Work,
+    WorkReplaced, Workspace,
     charts::{self, Series},
-    jobs,
+    opening,
 };
 use thalweg_scene::{
-    io::{
-        chart, checks,
-        lesson::{self, report},
-        output,
-    },
+    io::lesson::{self, report},
     model::{
         chart::Chart,
         lesson::{Answer, Lesson, Task},
-        origin::{Options, Tile},
+        origin::Options,
     },
 };
 use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
 
 const NO_LESSON: &str = "No lesson is open: the workspace Learn lists them.";
 
-impl Runtime<'_> {
-    pub(super) fn learn(&mut self, command: &LearnCommand) {
-        match command {
-            LearnCommand::Teach(lesson) => self.teach((**lesson).clone()),
-            LearnCommand::SaveReport(path) => self.save_report(path),
-            LearnCommand::SaveCopy(path) => self.save_copy(path),
-            LearnCommand::Check => self.checkup.begin(),
-            LearnCommand::SaveChecks(path) => {
-                let table = checks::table(&self.checkup.found);
-                let saved = output::replace(path, |file| output::write(file, table));
-                self.tell(saved, format!("Saved {}.", path.display()));
-            }
-            LearnCommand::SaveProbes(path) => {
-                let saved = output::replace(path, |file| output::write(file, self.probes.csv()));
-                self.tell(saved, format!("Saved {}.", path.display()));
-            }
-            LearnCommand::SaveChart(chart, path) => {
-                let saved = chart::save(chart, path);
-                self.tell(saved, format!("Saved {}.", path.display()));
-            }
-            LearnCommand::Name(name) => {
-                self.course.progress.name.clone_from(name);
-                self.course.keep(&mut self.notices);
-            }
-            LearnCommand::AskQuestion => self.start_quiz(),
-            LearnCommand::Guess(option) => self.quiz.guess(*option),
-            LearnCommand::BringBack => self.bring_back(),
-            LearnCommand::Answer(..)
-            | LearnCommand::Read(_)
-            | LearnCommand::Run
-            | LearnCommand::Reveal
-            | LearnCommand::Next
-            | LearnCommand::Back
-            | LearnCommand::Reopen
-            | LearnCommand::Again
-            | LearnCommand::Close => self.go_through(command),
-        }
+/// The lesson, the checks, and what was measured.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum LessonCommand {
+    /// Answers the question or the prediction with this key.
+    Answer(String, Answer),
+    /// Takes the number that the student has read, and measures it too.
+    Read(f64),
+    /// Makes the run of the step that is shown.
+    Run,
+    /// Shows which answer was right.
+    Reveal,
+    /// Goes to the next step, if this one is done.
+    Next,
+    /// Goes to the step before.
+    Back,
+    /// Opens a lesson on the session that stands there.
+    Teach(Box<Lesson>),
+    /// Opens the lesson from its start; answers stay.
+    Reopen,
+    /// Forgets all answers, and begins the lesson again.
+    Again,
+    /// Brings back the answers that were forgotten last.
+    BringBack,
+    /// Closes the lesson.
+    Close,
+    /// The student's name, for the report.
+    Name(String),
+    /// Writes the report.
+    SaveReport(PathBuf),
+    /// Writes a copy of the lesson's file.
+    SaveCopy(PathBuf),
+}
+
+impl CommandEvent for LessonCommand {
+    fn needs_the_work(&self) -> bool {
+        matches!(self, Self::Run | Self::Read(_) | Self::Again | Self::Reopen)
     }
 
+    fn follows_strokes(&self) -> bool {
+        true
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_observer(obey).add_observer(close);
+}
+
+fn obey(command: On<LessonCommand>, mut class: Class) {
+    match command.event() {
+        LessonCommand::Teach(lesson) => class.teach((**lesson).clone()),
+        LessonCommand::SaveReport(path) => class.save_report(path),
+        LessonCommand::SaveCopy(path) => class.save_copy(path),
+        LessonCommand::Name(name) => {
+            class.course.progress.name.clone_from(name);
+            class.course.keep(&mut class.work.notices);
+        }
+        LessonCommand::BringBack => class.bring_back(),
+        command => class.obey(command),
+    }
+}
+
+/// Another work is not the lesson's.
+fn close(_: On<WorkReplaced>, mut course: ResMut<Course>) {
+    course.close();
+}
+
+/// What a lesson reads and changes.
+#[derive(SystemParam)]
+struct Class<'w> {
+    work: Work<'w>,
+    course: ResMut<'w, Course>,
+    document: ResMut<'w, Document>,
+    section: ResMut<'w, Section>,
+    overlay: ResMut<'w, Overlay>,
+    probes: ResMut<'w, Probes>,
+    record: Res<'w, Record>,
+    workspace: ResMut<'w, NextState<Workspace>>,
+}
+
+impl Class<'_> {
     /// What is done in the lesson that is open.
-    fn go_through(&mut self, command: &LearnCommand) {
+    fn obey(&mut self, command: &LessonCommand) {
         let Some(attempt) = &mut self.course.attempt else {
-            self.notices.tell(Level::Info, NO_LESSON);
+            self.work.notices.tell(Level::Info, NO_LESSON);
             return;
         };
         match command {
-            LearnCommand::Answer(key, answer) => {
+            LessonCommand::Answer(key, answer) => {
                 if attempt.is_open(key) && attempt.task(key).is_some_and(|task| task.takes(answer)) {
                     attempt.answers.insert(key.clone(), answer.clone());
                 }
             }
-            LearnCommand::Read(read) => self.read(*read),
-            LearnCommand::Run => self.run_step(),
-            LearnCommand::Reveal => self.reveal(),
-            LearnCommand::Next => attempt.next(),
-            LearnCommand::Back => attempt.back(),
-            LearnCommand::Reopen => self.reopen(),
-            LearnCommand::Again => {
+            LessonCommand::Read(read) => self.read(*read),
+            LessonCommand::Run => self.run_step(),
+            LessonCommand::Reveal => self.reveal(),
+            LessonCommand::Next => attempt.next(),
+            LessonCommand::Back => attempt.back(),
+            LessonCommand::Reopen => self.reopen(),
+            LessonCommand::Again => {
                 let path = attempt.lesson.path.clone();
-                self.course.keep(&mut self.notices);
+                self.course.keep(&mut self.work.notices);
                 self.reopen();
                 self.course.attempt = None;
                 let answers = self.course.progress.forget(&path);
                 self.course.forgotten = Some((path, answers));
                 let text = "Your answers to this lesson are forgotten.";
-                self.notices.offer(Level::Info, text, Some(("Bring them back", LearnCommand::BringBack.into())));
+                self.work.notices.offer(Level::Info, text, Some(("Bring them back", LessonCommand::BringBack.into())));
             }
             _ => {
                 self.course.close();
-                self.transport.speed = *SPEEDS.start();
+                self.work.transport.speed = *SPEEDS.start();
             }
         }
-        self.course.keep(&mut self.notices);
+        self.course.keep(&mut self.work.notices);
         self.show_section();
     }
 
-    /// Looks for a parameter that shows, in the background.
-    fn start_quiz(&mut self) {
-        if !self.has_room(self.simulations.selected().bytes()) {
-            return;
-        }
-        let session = self.simulations.selected().clone();
-        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        self.start(jobs::Task::Quiz(Box::new(session), seed, self.simulations.work()));
-    }
-
-    /// Begins two runs that differ in one parameter.
-    pub(super) fn ask_question(&mut self, question: Option<(QuizQuestion, [Tile; 2])>) {
-        let Some((question, tiles)) = question else {
-            let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
-            self.notices.tell(Level::Info, text);
-            return;
-        };
-        if self.side_by_side(&tiles) {
-            self.quiz.ask(question, self.simulations.work());
-        }
-    }
-
     /// Opens a lesson on the session that stands there.
-    pub(super) fn teach(&mut self, lesson: Lesson) {
-        self.transport.pause();
-        self.workspace.set_if_neq(Workspace::Learn);
+    fn teach(&mut self, lesson: Lesson) {
+        self.work.transport.pause();
+        NextState::set_if_neq(&mut self.workspace, Workspace::Learn);
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::of_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;
@@ -136,14 +150,14 @@ impl Runtime<'_> {
         // Those of the lesson before mean nothing here.
         self.probes.clear();
         let attempt = self.course.progress.attempt(lesson);
-        self.course.open(attempt, self.simulations.work());
+        self.course.open(attempt, self.work.simulations.work());
     }
 
     /// Opens the lesson from its start; answers stay.
     fn reopen(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
         let path = attempt.lesson.path.clone();
-        self.jobs.start(&mut self.notices, jobs::Task::Open(path, Options::default()));
+        opening::open(&mut self.work, &mut self.document, &path, &Options::default());
     }
 
     fn bring_back(&mut self) {
@@ -158,7 +172,7 @@ impl Runtime<'_> {
             }
             _ => self.course.progress.bring_back(&path, answers),
         }
-        self.course.keep(&mut self.notices);
+        self.course.keep(&mut self.work.notices);
     }
 
     /// A step that draws or shows a profile needs the line of the lesson.
@@ -190,17 +204,14 @@ impl Runtime<'_> {
         let Some(attempt) = &mut self.course.attempt else { return };
         let task = attempt.now().task.clone();
         let Some(task @ Task::Measure { key, .. }) = &task else { return };
-        if !self.simulations.between_ticks() {
-            self.simulations.finish_tick();
-            self.revision.goes_on();
-        }
-        match task.measure(self.simulations.selected(), &attempt.answers) {
+        self.work.finish_tick();
+        match task.measure(self.work.simulations.selected(), &attempt.answers) {
             Some(found) => {
                 attempt.answers.insert(key.clone(), Answer::Measured { read, found });
             }
             None => {
                 let text = "There is nothing to measure now. Start the runs of this lesson again.";
-                self.notices.offer(Level::Info, text, Some(("Start again", LearnCommand::Reopen.into())));
+                self.work.notices.offer(Level::Info, text, Some(("Start again", LessonCommand::Reopen.into())));
             }
         }
     }
@@ -210,58 +221,60 @@ impl Runtime<'_> {
         let Some(attempt) = &self.course.attempt else { return };
         let task = attempt.now().task.clone();
         let Some(task @ Task::Run { ticks, speed, set, enable, restart, seen_from }) = &task else { return };
-        if !self.course.is_of(&self.simulations) {
+        if !self.course.is_of(&self.work.simulations) {
             return self.reopen();
         }
         if *restart || !set.is_empty() || enable.is_some() {
-            self.simulations.finish_tick();
-            self.notices.retract(EditCommand::Undo);
+            self.work.simulations.finish_tick();
+            self.work.notices.retract(EditCommand::Undo);
             let (mut wrong, label) = (None, if *restart { Label::Restart } else { Label::Lesson });
-            self.history.replace(&mut self.simulations, label, |simulations| {
+            self.work.history.replace(&mut self.work.simulations, label, |simulations| {
                 for session in simulations.all_mut() {
                     session.note_shape();
                     wrong = task.prepare(session).err();
                 }
             });
             if let Some(wrong) = wrong {
-                self.notices.tell(Level::Error, format!("The step cannot be run: {wrong}."));
+                self.work.notices.tell(Level::Error, format!("The step cannot be run: {wrong}."));
                 return;
             }
             if *restart {
-                self.begins();
+                self.work.begins();
             } else {
-                self.revision.goes_on();
+                self.work.revision.goes_on();
             }
         }
         self.course.seen_from = *seen_from;
-        let until = self.simulations.ticks() + ticks;
-        self.course.runs_until(until, &self.simulations, *self.revision);
-        self.transport.pause();
-        (self.transport.playing, self.transport.speed) = (*ticks > 0, *speed);
+        let until = self.work.simulations.ticks() + ticks;
+        self.course.runs_until(until, &self.work.simulations, *self.work.revision);
+        self.work.transport.pause();
+        (self.work.transport.playing, self.work.transport.speed) = (*ticks > 0, *speed);
     }
 
     fn save_copy(&mut self, to: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.notices.tell(Level::Info, NO_LESSON);
+            self.work.notices.tell(Level::Info, NO_LESSON);
             return;
         };
         let saved = lesson::copy(&attempt.lesson.path, to);
-        self.tell(saved, format!("Saved {}.", to.display()));
+        self.work.tell(saved, format!("Saved {}.", to.display()));
     }
 
     fn save_report(&mut self, path: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.notices.tell(Level::Info, NO_LESSON);
+            self.work.notices.tell(Level::Info, NO_LESSON);
             return;
         };
         let saved = report::save(attempt, &self.course.progress.name, &self.charts(), path);
-        self.tell(saved, format!("Saved {}.", path.display()));
+        self.work.tell(saved, format!("Saved {}.", path.display()));
     }
 
     /// The run as it is now.
     fn charts(&self) -> Vec<Chart> {
-        let (units, found) =
-            (self.preferences.settings.units, Statistics::of(&self.simulations.selected().simulation.terrain));
+        let (units, found) = (
+            self.work.preferences.settings.units,
+            Statistics::of(&self.work.simulations.selected().simulation.terrain),
+        );
         let mut shown = vec![charts::volume(&self.record, units), charts::hypsometry(&found, units)];
         shown.extend(charts::discharge(&self.record, units));
         if !self.record.dunes.is_empty() {

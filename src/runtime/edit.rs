@@ -1,0 +1,260 @@
+//! Parameters, layers and undo.
+
+use bevy::prelude::*;
+
+use super::{Brushes, CommandEvent, History, Label, Level, Simulations, Work};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::terrain::Source,
+    edit::{Combine, Patch},
+    params::{Value, write},
+    process::{fluvial, water},
+    simulation::Simulation,
+};
+
+/// Groups of parameters that belong to the person and the hand, not to the work.
+const BESIDE_THE_WORK: [&str; 3] = ["settings", "brush", "selection"];
+/// The process that moves water.
+const WATER: &str = water::INFO.key;
+
+/// Parameters, layers and undo.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum EditCommand {
+    /// A parameter by group and name. One of the terrain starts again.
+    Set(String, &'static str, Value),
+    /// A process on or off.
+    Enable(&'static str, bool),
+    /// A process leaves masked ground alone, or not.
+    Limit(&'static str, bool),
+    /// Combines the selection with the mask.
+    Select(Combine),
+    /// Exchanges what is masked for what is not.
+    InvertMask,
+    /// Frees everything from the mask.
+    ClearMask,
+    /// Other springs and drains in all sessions.
+    SetSources(Vec<Source>),
+    /// Lays a sheet of sand of so many metres on everything.
+    SpreadSand(f32),
+    /// Takes all sand away.
+    RemoveSand,
+    /// Takes all water away.
+    Dry,
+    /// The water is seen, or the bed without it.
+    ToggleWater,
+    /// Water flows from now on, but it rains nowhere by itself.
+    LetWaterFlow,
+    /// Takes the last step back.
+    Undo,
+    /// Does again what was taken back.
+    Redo,
+}
+
+impl CommandEvent for EditCommand {
+    fn needs_the_work(&self) -> bool {
+        !matches!(self, Self::Set(group, ..) if BESIDE_THE_WORK.contains(&&**group))
+    }
+
+    fn follows_strokes(&self) -> bool {
+        true
+    }
+
+    fn suits_kiosk(&self, simulations: &Simulations) -> bool {
+        match self {
+            Self::Set(group, name, _) => {
+                simulations.selected().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
+            }
+            Self::LetWaterFlow => true,
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_observer(obey);
+}
+
+fn obey(command: On<EditCommand>, mut work: Work, mut brushes: ResMut<Brushes>) {
+    match command.event() {
+        EditCommand::Set(group, name, value) => match &**group {
+            "settings" => {
+                let software = work.preferences.software;
+                work.preferences.settings.change(name, value, software);
+            }
+            "brush" => brushes.change(name, value),
+            "selection" => {
+                write(&mut brushes.selection, name, value);
+            }
+            "terrain" => work.set_terrain(name, value),
+            _ => work.set(group, name, value),
+        },
+        EditCommand::Enable(key, on) => work.enable(key, *on),
+        EditCommand::Limit(key, on) => {
+            let label = Label::Limit(work.title(key), *on);
+            work.history.set(&mut work.simulations, label, false, |simulations| {
+                for session in simulations.all_mut() {
+                    if let Some(slot) = session.simulation.slot_mut(key) {
+                        slot.limited = *on;
+                    }
+                }
+            });
+        }
+        EditCommand::Select(combine) => {
+            let selection = brushes.selection.clone();
+            change_mask(&mut work, |simulation, patch| simulation.select(&selection, *combine, patch));
+        }
+        EditCommand::InvertMask => change_mask(&mut work, Simulation::invert_mask),
+        EditCommand::ClearMask => change_mask(&mut work, Simulation::clear_mask),
+        EditCommand::SetSources(sources) => {
+            let label = Label::springs(&work.simulations, sources);
+            work.history.set(&mut work.simulations, label, true, |simulations| {
+                simulations.all_mut().iter_mut().for_each(|session| session.set_sources(sources.clone()));
+            });
+        }
+        EditCommand::SpreadSand(thickness) => {
+            work.change_layers(Label::SandSpread, |simulation| simulation.spread_sand(*thickness));
+        }
+        EditCommand::RemoveSand => work.change_layers(Label::SandRemoved, Simulation::remove_sand),
+        EditCommand::Dry => work.change_layers(Label::Dried, Simulation::dry),
+        EditCommand::ToggleWater => {
+            let shown = Value::Switch(!work.simulations.selected().water_look.shown);
+            work.set("water-look", "shown", &shown);
+        }
+        EditCommand::LetWaterFlow => {
+            work.set(WATER, "rain_rate", &Value::Number(0.0));
+            work.enable(WATER, true);
+        }
+        EditCommand::Undo => work.step("Undone", History::undo),
+        EditCommand::Redo => work.step("Redone", History::redo),
+    }
+}
+
+impl Work<'_> {
+    /// Sets a parameter; one in which runs side by side differ by design, in the chosen one alone.
+    pub fn set(&mut self, group: &str, name: &'static str, value: &Value) {
+        self.notices.retract(EditCommand::Undo);
+        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
+        let label = Label::parameter(&self.simulations, group, name, value);
+        self.history.set(&mut self.simulations, label, true, |simulations| {
+            write_parameter(simulations, chosen, group, name, value);
+        });
+    }
+
+    /// Sets a parameter of the terrain in the same way; all runs begin again together.
+    fn set_terrain(&mut self, name: &'static str, value: &Value) {
+        let (group, ticks) = ("terrain", self.simulations.ticks());
+        let wanted = self.bytes(|session| session.write(group, name, value));
+        if !self.has_room(wanted) {
+            return;
+        }
+        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
+        let label = Label::parameter(&self.simulations, group, name, value);
+        let begins = self.history.replace_by_parameter(&mut self.simulations, label, |simulations| {
+            simulations.all_mut().iter_mut().for_each(Session::note_shape);
+            write_parameter(simulations, chosen, group, name, value);
+            simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+        });
+        if begins {
+            self.notices.retract(EditCommand::Undo);
+            if ticks > 0 {
+                self.offer_undo(format!("Another terrain. The {ticks} ticks before are kept."));
+            }
+        }
+        self.begins();
+    }
+
+    /// Whether runs side by side differ in a parameter by design.
+    fn differs(&self, group: &str, name: &str) -> bool {
+        let path = format!("{group}.{name}");
+        let mut tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
+        tiles.any(|tile| tile.set.contains_key(&path))
+    }
+
+    /// What a process is called.
+    fn title(&self, key: &'static str) -> &'static str {
+        let slots = &self.simulations.selected().simulation.slots;
+        slots.iter().find(|slot| slot.key() == key).map_or(key, |slot| slot.process.info().title)
+    }
+
+    /// Switches a process, and switches off those whose place it takes.
+    fn enable(&mut self, key: &'static str, on: bool) {
+        self.notices.retract(EditCommand::Undo);
+        let (without, with) = (self.bytes(|_| {}), self.bytes(|session| switch(session, key, on)));
+        if !self.has_room(with.saturating_sub(without)) {
+            return;
+        }
+        let slots = &self.simulations.selected().simulation.slots;
+        let info = slots.iter().find(|slot| slot.key() == key).map(|slot| slot.process.info());
+        let replaced: Vec<_> = slots
+            .iter()
+            .filter(|slot| on && slot.enabled && info.is_some_and(|info| info.replaces(slot.process.info())))
+            .map(|slot| slot.process.info())
+            .collect();
+        let label = Label::Switch(self.title(key), on);
+        let mut tuned = false;
+        self.history.set(&mut self.simulations, label, false, |simulations| {
+            for session in simulations.all_mut() {
+                replaced.iter().for_each(|other| switch(session, other.key, false));
+                switch(session, key, on);
+                let range = session.range.clone();
+                tuned |= key == fluvial::INFO.key && session.simulation.tune_default_uplift(&range);
+            }
+        });
+        if tuned {
+            let text = "Erodibility, diffusivity and years per tick have been set to suit the extent of the land.";
+            self.notices.tell(Level::Info, text);
+        }
+        for other in replaced {
+            let title = info.map_or("", |info| info.title);
+            self.notices.tell(Level::Info, format!("{title} takes the place of {}, which is off now.", other.title));
+        }
+    }
+
+    /// Takes a step back, or does it again.
+    fn step(&mut self, word: &str, step: fn(&mut History, &mut Simulations) -> Option<(Label, bool)>) {
+        let ticks = self.simulations.ticks();
+        // Strokes are between ticks, and so is taking them back.
+        self.simulations.finish_tick();
+        let Some((label, replaced)) = step(&mut self.history, &mut self.simulations) else {
+            self.notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()));
+            return;
+        };
+        let tick = self.simulations.ticks();
+        let then = if tick == ticks { String::new() } else { format!(" The terrain is as it was at tick {tick}.") };
+        self.notices.tell(Level::Info, format!("{word}: {label}.{then}"));
+        self.revision.goes_on();
+        if replaced {
+            self.begins();
+        }
+    }
+}
+
+/// Changes the mask of every session as one stroke.
+fn change_mask(work: &mut Work, change: impl Fn(&mut Simulation, &mut Patch)) {
+    work.simulations.finish_tick();
+    work.history.begin_stroke(&work.simulations, Label::Mask);
+    let patches = work.history.stroke().into_iter().flatten();
+    work.simulations
+        .all_mut()
+        .iter_mut()
+        .zip(patches)
+        .for_each(|(session, patch)| change(&mut session.simulation, patch));
+    work.history.end_stroke();
+    work.revision.goes_on();
+}
+
+/// Writes a parameter of the chosen session, or of all.
+fn write_parameter(simulations: &mut Simulations, chosen: Option<usize>, group: &str, name: &str, value: &Value) {
+    for (index, session) in simulations.all_mut().iter_mut().enumerate() {
+        if chosen.is_none_or(|chosen| index == chosen) {
+            session.write(group, name, value);
+        }
+    }
+}
+
+/// Switches a process.
+fn switch(session: &mut Session, key: &str, on: bool) {
+    if let Some(slot) = session.simulation.slot_mut(key) {
+        slot.enabled = on;
+    }
+}

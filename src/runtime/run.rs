@@ -1,0 +1,255 @@
+//! Time, starts and the runs side by side.
+
+use std::path::PathBuf;
+
+use bevy::prelude::*;
+
+use super::{
+    CommandEvent, EditCommand, Job, JobKind, Label, Level, Quiz, SPEEDS, Simulations, Work, amount::length,
+    jobs::Sheets,
+};
+use std::sync::{Arc, PoisonError};
+use thalweg_scene::{
+    io::{Error, JobProgress},
+    model::{origin::Tile, session::Session},
+};
+use thalweg_sim::simulation::grow::GrowthEnd;
+
+/// Time, starts and the chosen run.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum RunCommand {
+    /// Play or pause.
+    TogglePlay,
+    /// Pause, and run so many ticks.
+    Step(u32),
+    /// Pause, and run the next stage of a tick.
+    Stage,
+    /// Play stage by stage, so many in a second, or tick by tick.
+    SlowMotion(Option<f32>),
+    /// A multiple of the usual speed.
+    SetSpeed(f32),
+    /// From the start with the same seed, as it was shaped by hand.
+    Restart,
+    /// From the start with the same seed, as it was before it was shaped by hand.
+    RestartUnshaped,
+    /// From the start with the next seed.
+    NewSeed,
+    /// From the start with this seed.
+    SetSeed(u64),
+    /// Another number of cells along the shorter side of a generated terrain, on the same ground.
+    SetSize(u32),
+    /// Grows a range in the place of the ground, beside the frames, and starts again from it.
+    Grow,
+    /// Begins so many runs side by side, each with the chosen one's parameters but for those of its tile; without tiles, the chosen one
+    /// goes on alone.
+    SideBySide(Vec<Tile>),
+    /// Shows the numbers of another of the runs side by side.
+    Choose(usize),
+}
+
+impl CommandEvent for RunCommand {
+    fn needs_the_work(&self) -> bool {
+        !matches!(self, Self::TogglePlay | Self::SetSpeed(_))
+    }
+
+    fn follows_strokes(&self) -> bool {
+        self.needs_the_work() && !matches!(self, Self::Step(_) | Self::Stage)
+    }
+
+    fn suits_kiosk(&self, _: &Simulations) -> bool {
+        matches!(self, Self::TogglePlay | Self::Restart)
+    }
+
+    fn suits_presenter(&self) -> bool {
+        matches!(self, Self::TogglePlay | Self::Step(_) | Self::Stage)
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_observer(obey);
+}
+
+fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
+    match command.event() {
+        RunCommand::TogglePlay => {
+            work.transport.playing = !work.transport.playing;
+            work.transport.due = 0.0;
+            let idle = |session: &Session| session.simulation.slots.iter().all(|slot| !slot.enabled);
+            if work.transport.playing && work.simulations.all().iter().all(idle) {
+                let text = "No process is enabled, so nothing will change. Enable one in its panel on the right.";
+                work.notices.tell(Level::Info, text);
+            }
+        }
+        RunCommand::Step(ticks) => {
+            // What playing still owed is not asked for now.
+            if std::mem::take(&mut work.transport.playing) {
+                work.transport.due = 0.0;
+            }
+            work.transport.due += f64::from(*ticks);
+        }
+        RunCommand::Stage => {
+            work.transport.pause();
+            // Where a stage takes longer than a key repeats, no queue builds up.
+            work.transport.stage = true;
+        }
+        RunCommand::SlowMotion(stages) => {
+            work.transport.slow = *stages;
+            work.transport.due = 0.0;
+        }
+        RunCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
+        RunCommand::Restart => work.start_again(Label::Restart, |_, seed| seed),
+        RunCommand::RestartUnshaped => work.start_again(Label::RestartUnshaped, |session, seed| {
+            session.forget_shape();
+            seed
+        }),
+        RunCommand::NewSeed => {
+            let count = work.simulations.all().len() as u64;
+            work.start_again(Label::NewSeed, |_, seed| seed.wrapping_add(count));
+        }
+        RunCommand::SetSeed(seed) => {
+            // Runs side by side keep the distance of their seeds.
+            let chosen = work.simulations.selected().simulation.seed();
+            work.start_again(Label::Seed, |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
+        }
+        RunCommand::SetSize(side) => work.start_again(Label::Size, |session, seed| {
+            session.resize(*side);
+            seed
+        }),
+        RunCommand::Grow => grow(&mut work),
+        RunCommand::SideBySide(tiles) => {
+            work.side_by_side(tiles);
+        }
+        RunCommand::Choose(index) => {
+            if *index > 0 && quiz.keeps_secret(&work.simulations) {
+                work.notices.tell(Level::Info, "The numbers of run B are hidden until you have answered.");
+            } else {
+                work.simulations.select(*index);
+            }
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Starts all sessions again, each with the seed that `change` makes of its old one.
+    fn start_again(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64) {
+        let ticks = self.simulations.ticks();
+        self.notices.retract(EditCommand::Undo);
+        let wanted = self.bytes(|session| {
+            change(session, session.simulation.seed());
+        });
+        if !self.has_room(wanted) {
+            return;
+        }
+        self.history.replace(&mut self.simulations, label, |simulations| {
+            for session in simulations.all_mut() {
+                session.note_shape();
+                let seed = change(session, session.simulation.seed());
+                session.restart(seed);
+            }
+        });
+        if ticks > 0 {
+            self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
+        }
+        self.begins();
+    }
+
+    /// Begins runs side by side that differ in what their tiles set; without tiles, the chosen run goes on alone. Returns whether
+    /// they began.
+    pub fn side_by_side(&mut self, tiles: &[Tile]) -> bool {
+        self.notices.retract(EditCommand::Undo);
+        let (chosen, ticks) = (self.simulations.selected(), self.simulations.ticks());
+        let mut bytes = 0;
+        for tile in tiles {
+            let mut outline = chosen.outline();
+            if let Err(wrong) = outline.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text))) {
+                self.notices.tell(Level::Error, format!("{wrong}."));
+                return false;
+            }
+            bytes +=
+                outline.bytes() + outline.bytes_of_maps(chosen.maps.len()) + chosen.bytes_of_maps(chosen.maps.len());
+        }
+        if !self.has_room(bytes) {
+            return false;
+        }
+        let label = Label::SideBySide(tiles.len().max(1));
+        self.history.replace(&mut self.simulations, label, |simulations| {
+            let mut chosen = simulations.sessions.swap_remove(simulations.selected);
+            chosen.tile = None;
+            chosen.note_shape();
+            // With other runs it is another work.
+            (simulations.selected, simulations.work) = (0, Simulations::next_work());
+            let begin = |tile: &Tile| {
+                let mut session = chosen.clone();
+                session.tile = Some(tile.clone());
+                // They have been checked.
+                let _ = session.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text)));
+                session.restart(session.simulation.seed());
+                session
+            };
+            simulations.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
+        });
+        if ticks > 0 && !tiles.is_empty() {
+            self.offer_undo(format!("Started again, side by side. Undo brings back the run with its {ticks} ticks."));
+        }
+        self.begins();
+        if !tiles.is_empty() {
+            self.transport.playing = true;
+        }
+        true
+    }
+}
+
+/// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.
+fn grow(work: &mut Work) {
+    let wanted: u64 = work.simulations.all().iter().map(Session::bytes_to_grow).sum();
+    let Some((before, sheets)) = work.hold("A range is growing", work.bytes_of_copy() + wanted) else { return };
+    let grow = move |progress: &JobProgress| grown(before, &sheets, progress);
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "A range grows …"), grow, take_grown);
+    // What grows is shown without the tracks and numbers of what was.
+    for session in work.simulations.all_mut() {
+        let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
+        session.simulation.restart(terrain, seed);
+    }
+}
+
+/// Returns the sessions on a grown range, and `true` if every range is mature.
+fn grown(before: Arc<Simulations>, sheets: &Sheets, progress: &JobProgress) -> Result<(Vec<Session>, bool), Error> {
+    let mut sessions = before.all().to_vec();
+    drop(before);
+    let (all, mut mature) = (sessions.len() as f32, true);
+    for (index, session) in sessions.iter_mut().enumerate() {
+        let title = PathBuf::from(&session.title);
+        let size = (session.simulation.terrain.width(), session.simulation.terrain.height());
+        let end = session.grow(|growth| {
+            progress.done((1000.0 * (index as f32 + growth.share) / all) as usize, 1000);
+            let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
+            // Made anew when the last one was taken.
+            if sheet.is_none() {
+                *sheet = Some(growth.layers().map(|layer| layer.resampled(size.0, size.1)));
+            }
+            !progress.is_cancelled()
+        });
+        match end.map_err(|unfit| Error::unfit(&title, unfit))? {
+            GrowthEnd::Grown => {}
+            GrowthEnd::StillRising => mature = false,
+            GrowthEnd::Cancelled => return Err(Error::input(&title, "growing was cancelled", "let it finish")),
+        }
+    }
+    Ok((sessions, mature))
+}
+
+fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: Work) {
+    work.history.replace(&mut work.simulations, Label::Grown, |simulations| {
+        simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
+    });
+    work.notices.retract(EditCommand::Undo);
+    let (low, high) = work.simulations.selected().simulation.terrain.ground().min_max();
+    let height = length(work.preferences.settings.units, f64::from(high - low), 0);
+    let text = if mature {
+        format!("A range has grown to {height}.")
+    } else {
+        format!("A range has grown to {height} and is not mature: uplift still exceeds erosion.")
+    };
+    work.offer_undo(format!("{text} What was before is kept."));
+    work.begins();
+}
