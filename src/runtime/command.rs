@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn commands_are_equal_if_type_and_values_are() {
-        let one = Command::from(Count(1));
-        assert!(one == Command::from(Count(1)) && one == Count(1) && one != Command::from(Count(2)));
-        assert!(one != Command::from(Rest) && one != Rest && one.get::<Rest>().is_none());
+        let [one, same, other, rest] = [Count(1).into(), Count(1).into(), Count(2).into(), Command::from(Rest)];
+        assert!(one == same && one == Count(1) && one != other && one != Count(2));
+        assert!(one != rest && one != Rest && rest == Rest && one.get::<Rest>().is_none());
     }
 }

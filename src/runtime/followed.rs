@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, FrameSystems, Level, Revision, Simulations, Work};
+use super::{CommandEvent, FrameSystems, Level, MapPlaces, Revision, Simulations, Work};
 use thalweg_sim::{process::Moment, simulation::Simulation};
 
 /// The way of a particle, from where it was released to where it ended.
@@ -32,9 +32,10 @@ pub struct Followed {
     pub releases: u64,
 }
 
-/// Where in the picture its steps are, as shares of the view; nowhere behind the eye.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct FollowedTrace(pub Vec<Option<Vec2>>);
+/// The places of the particle after each step.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct FollowedTrace;
 
 /// Releases particles.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -48,10 +49,14 @@ pub enum ParticleCommand {
 impl CommandEvent for ParticleCommand {}
 
 pub(super) fn plugin(app: &mut App) {
+    app.world_mut().spawn(FollowedTrace);
     app.init_resource::<Followed>()
-        .init_resource::<FollowedTrace>()
         .add_observer(obey)
-        .add_systems(Update, forget.in_set(FrameSystems::Follow));
+        .add_systems(Update, (forget, trace.run_if(resource_changed::<Followed>)).chain().in_set(FrameSystems::Follow));
+}
+
+fn trace(followed: Res<Followed>, mut trace: Single<&mut MapPlaces, With<FollowedTrace>>) {
+    trace.set_if_neq(MapPlaces(followed.way.iter().flat_map(Way::places).collect()));
 }
 
 fn obey(command: On<ParticleCommand>, mut work: Work, mut followed: ResMut<Followed>) {

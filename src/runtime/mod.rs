@@ -26,6 +26,7 @@ mod notice;
 mod opening;
 mod other_windows;
 mod overlay;
+mod places;
 mod preferences;
 mod presentation;
 mod probes;
@@ -36,6 +37,7 @@ mod rivers;
 mod run;
 mod section;
 mod simulations;
+mod springs;
 mod ticks;
 mod views;
 mod window;
@@ -70,6 +72,7 @@ pub use self::{
     opening::WorkReplaced,
     other_windows::OtherWindows,
     overlay::{Overlay, OverlayCommand},
+    places::{MapPlaces, ViewPlaces},
     preferences::Preferences,
     presentation::{Draft, PresentCommand, Presentation},
     probes::{MOST_PROBES, Probe, ProbeCommand, ProbeMarks, Probes, Sample},
@@ -80,8 +83,9 @@ pub use self::{
     run::RunCommand,
     section::{DRAWN, Profile, Section, SectionCommand, SectionTrace},
     simulations::{FrameSystems, KeepSystems, Simulations},
+    springs::SpringMarks,
     views::{FollowsKeys, KeepView, KeyframeCommand},
-    window::{Dialog, Pane, Placed, WindowCommand},
+    window::{Dialog, WindowCommand},
     work::Work,
     workspace::{OpenWorkspace, Workspace},
 };
@@ -257,10 +261,6 @@ pub struct FreeView {
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pointed(pub Option<[f32; 2]>);
 
-/// Where the springs of the chosen map are, as shares of the view; those behind the eye are nowhere.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct SourceMarks(pub Vec<Option<Vec2>>);
-
 impl Default for Transport {
     fn default() -> Self {
         Self { playing: true, speed: 1.0, due: 0.0, stage: false, slow: None, complete: None, brush_waits: false }
@@ -293,7 +293,6 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Gait>()
         .init_resource::<Steps>()
         .init_resource::<Pointed>()
-        .init_resource::<SourceMarks>()
         .init_resource::<Preferences>()
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
@@ -305,7 +304,15 @@ pub fn plugin(app: &mut App) {
         .add_plugins((simulations::plugin, ticks::plugin, history::plugin, workspace::plugin))
         .add_plugins((run::plugin, edit::plugin, drainage::plugin, file::plugin, views::plugin, compare::plugin))
         .add_plugins((brush::plugin, overlay::plugin, section::plugin, probes::plugin, followed::plugin))
-        .add_plugins((rivers::plugin, checkup::plugin, charts::plugin, quiz::plugin, course::plugin, lesson::plugin))
+        .add_plugins((
+            rivers::plugin,
+            checkup::plugin,
+            springs::plugin,
+            charts::plugin,
+            quiz::plugin,
+            course::plugin,
+            lesson::plugin,
+        ))
         .add_plugins((presentation::plugin, recording::plugin))
         .add_systems(
             Update,

@@ -4,7 +4,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, FrameSystems, Notices, Overlay, Revision, Simulations};
+use super::{CommandEvent, FrameSystems, MapPlaces, Notices, Overlay, Revision, Simulations};
 use thalweg_scene::io::output;
 use thalweg_sim::core::{
     grid::Grid,
@@ -49,9 +49,10 @@ pub struct Probes {
     seen: Option<(Revision, usize)>,
 }
 
-/// Where in the picture the probes are, as shares of the view; nowhere behind the eye.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct ProbeMarks(pub Vec<Option<Vec2>>);
+/// The marks of the probes, in their order.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct ProbeMarks;
 
 /// Changes the probes.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -67,10 +68,13 @@ pub enum ProbeCommand {
 impl CommandEvent for ProbeCommand {}
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Probes>()
-        .init_resource::<ProbeMarks>()
-        .add_observer(obey)
-        .add_systems(Update, follow.after(super::overlay::follow_ticks).in_set(FrameSystems::Follow));
+    app.world_mut().spawn(ProbeMarks);
+    app.init_resource::<Probes>().add_observer(obey).add_systems(
+        Update,
+        (follow.after(super::overlay::follow_ticks), mark.run_if(resource_changed::<Probes>))
+            .chain()
+            .in_set(FrameSystems::Follow),
+    );
 }
 
 fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut notices: ResMut<Notices>) {
@@ -140,6 +144,10 @@ impl Probe {
             });
         }
     }
+}
+
+fn mark(probes: Res<Probes>, mut marks: Single<&mut MapPlaces, With<ProbeMarks>>) {
+    marks.set_if_neq(MapPlaces(probes.pinned.iter().map(|probe| probe.place).collect()));
 }
 
 /// Follows the chosen run.

@@ -48,6 +48,9 @@ pub struct Quiz {
     pub score: [u32; 2],
 }
 
+/// A question with its two runs.
+type Found = (QuizQuestion, [Tile; 2]);
+
 /// Asks which parameter differs between two runs.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum QuizCommand {
@@ -88,16 +91,12 @@ fn look_for_question(work: &mut Work) {
 }
 
 /// Begins two runs that differ in one parameter.
-fn ask_question(
-    In((question, of)): In<(Option<(QuizQuestion, [Tile; 2])>, u64)>,
-    mut work: Work,
-    mut quiz: ResMut<Quiz>,
-) {
+fn ask_question(In((found, of)): In<(Option<Found>, u64)>, mut work: Work, mut quiz: ResMut<Quiz>) {
     // Another project was opened meanwhile.
     if of != work.simulations.work() {
         return;
     }
-    let Some((question, tiles)) = question else {
+    let Some((question, tiles)) = found else {
         let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
         work.notices.tell(Level::Info, text);
         return;
@@ -127,7 +126,7 @@ impl QuizQuestion {
 impl QuizQuestion {
     /// Chooses a parameter of a session by a seed, and returns the question with its two runs; `None` if no parameter shows within a few
     /// ticks, or if it is cancelled. Takes seconds.
-    fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<(Self, [Tile; 2])> {
+    fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<Found> {
         let mut chance = Stream::new(seed, "quiz", 1);
         let mut all = candidates(&session);
         // In an order that nobody knows.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, FrameSystems, Revision, Simulations, background::Background};
+use super::{CommandEvent, FrameSystems, MapPlaces, Revision, Simulations, background::Background};
 use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
 /// A study may take this part of the time; a large map is studied less often.
@@ -35,9 +35,10 @@ pub struct Rivers {
     rest: Option<Instant>,
 }
 
-/// Where in the picture the chosen river runs while it is looked at, as shares of the view; nowhere behind the eye.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct RiverTrace(pub Vec<Option<Vec2>>);
+/// The chosen river, while it is looked at, from its source to its mouth.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct RiverTrace;
 
 /// Chooses the largest river near a place, as shares of the map's sides, or the largest of all.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -46,10 +47,18 @@ pub struct ChooseRiver(pub Option<[f32; 2]>);
 impl CommandEvent for ChooseRiver {}
 
 pub(super) fn plugin(app: &mut App) {
+    app.world_mut().spawn(RiverTrace);
     app.init_resource::<Rivers>()
-        .init_resource::<RiverTrace>()
         .add_observer(|chosen: On<ChooseRiver>, mut rivers: ResMut<Rivers>| rivers.chosen = chosen.0)
-        .add_systems(Update, study.in_set(FrameSystems::Follow));
+        .add_systems(Update, (study, trace).chain().in_set(FrameSystems::Follow));
+}
+
+/// Traces the chosen river while it is looked at.
+fn trace(simulations: Res<Simulations>, rivers: Res<Rivers>, mut trace: Single<&mut MapPlaces, With<RiverTrace>>) {
+    let terrain = &simulations.selected().simulation.terrain;
+    let study =
+        rivers.found.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
+    trace.set_if_neq(MapPlaces(study.into_iter().flat_map(Study::way).collect()));
 }
 
 /// Follows the chosen run.

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, FrameSystems, Revision, Simulations};
+use super::{CommandEvent, FrameSystems, MapPlaces, Revision, Simulations};
 use thalweg_sim::measure::{Layers, along, section};
 
 /// Heights that a student draws along a section.
@@ -76,9 +76,13 @@ impl Section {
     }
 }
 
-/// Where in the picture the line of the section lies, as shares of the view; nowhere behind the eye.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct SectionTrace(pub Vec<Option<Vec2>>);
+/// The line of the section, in pieces that follow the ground.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct SectionTrace;
+
+/// Straight pieces as which the line follows the ground.
+const PIECES: usize = 200;
 
 /// Changes the section.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -92,10 +96,20 @@ pub enum SectionCommand {
 impl CommandEvent for SectionCommand {}
 
 pub(super) fn plugin(app: &mut App) {
+    app.world_mut().spawn(SectionTrace);
     app.init_resource::<Section>()
-        .init_resource::<SectionTrace>()
         .add_observer(obey)
-        .add_systems(Update, follow.in_set(FrameSystems::Follow));
+        .add_systems(Update, (follow, trace.run_if(resource_changed::<Section>)).chain().in_set(FrameSystems::Follow));
+}
+
+fn trace(section: Res<Section>, mut trace: Single<&mut MapPlaces, With<SectionTrace>>) {
+    let places = section.ends.into_iter().flat_map(|[from, to]| {
+        (0..=PIECES).map(move |piece| {
+            let share = piece as f32 / PIECES as f32;
+            [0, 1].map(|axis| from[axis] + share * (to[axis] - from[axis]))
+        })
+    });
+    trace.set_if_neq(MapPlaces(places.collect()));
 }
 
 fn obey(command: On<SectionCommand>, mut section: ResMut<Section>) {

@@ -15,10 +15,8 @@ pub enum WindowCommand {
     ToggleFullScreen,
     /// Panels shown or hidden.
     ToggleUi,
-    /// Opens or closes a window over the view.
-    Toggle(Pane),
-    /// Asks for values of a parameter, by its path, for runs side by side.
-    Vary(String),
+    /// Opens or closes the pane of this key.
+    Toggle(&'static str),
     /// Shows where a parameter is set, by its path.
     Seek(String),
     /// Asks for a file or a folder.
@@ -29,18 +27,10 @@ pub enum WindowCommand {
     AskChart(Box<Chart>),
     /// Asks where to save a playlist.
     AskPlaylist(Arc<Playlist>),
-    /// Adds a file to the playlist that is being made.
-    AddToPlaylist(PathBuf),
     /// Asks what to export.
     AskExport,
     /// Writes the work where it was last saved; asks where, if it never was.
     Save,
-    /// The next click on the land places this.
-    Place(Placed),
-    /// The next drag over the land draws the line of the section.
-    DrawSection,
-    /// Sets a number of the brush by moving the pointer.
-    DragBrush(&'static str),
     /// Tells the person what a panel found wrong.
     Say(String),
     /// Leaves what was begun last: a stroke, the brush, hidden panels, the workspace Present, or the full screen.
@@ -50,44 +40,6 @@ pub enum WindowCommand {
 }
 
 impl CommandEvent for WindowCommand {}
-
-/// What a click on the land places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placed {
-    /// A probe is pinned.
-    Probe,
-    /// A particle is released.
-    Particle,
-    /// A spring, which brings water.
-    Spring,
-    /// A drain, which takes water away.
-    Drain,
-}
-
-/// A window over the view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pane {
-    /// The list of all commands, to type a part of one's name.
-    Palette,
-    /// The scenes that come with the program.
-    Scenes,
-    /// Scenes in an order, to be shown to a room.
-    Playlist,
-    /// What a new land is to be made of.
-    NewLand,
-    /// Which parameters differ in runs side by side.
-    Vary,
-    /// Keys and mouse.
-    Help,
-    /// What the program is and where it keeps things.
-    About,
-    /// The person's settings.
-    Settings,
-    /// The checks of this machine.
-    Checks,
-    /// The map of the wind's ways beside the sand.
-    WindMap,
-}
 
 /// What a dialog for files asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -407,8 +407,6 @@ fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
     }
 }
 
-/// The process that lets water flow.
-
 /// Whether a process moves water. Of runs side by side, those without are meant to be so.
 fn water_flows(simulations: &Simulations) -> bool {
     let slots = simulations.all().iter().flat_map(|session| &session.simulation.slots);

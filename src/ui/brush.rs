@@ -1,17 +1,17 @@
 //! The panel of the chosen brush, and setting one of its numbers by moving the pointer.
 
-use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, Rect, RichText, Sense, Stroke, Ui};
+use bevy::prelude::{App, Event, InMut, On, Res, ResMut, Resource};
+use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, RichText, Sense, Stroke, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState,
     group::{set, some_of_group_ui},
     number::units,
     panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
 use crate::runtime::{
-    Command, Dialog, WindowCommand,
+    Brushes, Command, CommandEvent, Dialog, Simulations, WindowCommand,
     amount::{length, told_in},
 };
 use thalweg_sim::{
@@ -22,31 +22,31 @@ use thalweg_sim::{
 /// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
 const REACH: f32 = 160.0;
 
-pub const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let Some(tool) = state.brushes.held else { return Vec::new() };
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<Command> {
+    let Some(tool) = brushes.held else { return Vec::new() };
     let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
-    let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| brush_ui(ui, state, tool));
+    let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| brush_ui(ui, &brushes, &simulations, tool));
     drawn.body_returned.unwrap_or_default()
 }
 
-pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command> {
+fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Tool) -> Vec<Command> {
     let mut asked = Vec::new();
-    let (brush, fresh) = (state.brushes.of(tool), Brush::of(tool));
+    let (brush, fresh) = (brushes.of(tool), Brush::of(tool));
     ui.label(RichText::new(tool.about()).weak());
     let changes = some_of_group_ui(ui, ("brush", brush), ("brush", &fresh), false, |name| tool.has(name));
     asked.extend(set("brush", changes));
     if tool == Tool::Stamp {
         ui.horizontal(|ui| {
             ui.label("Relief");
-            let text = format!("{} {}", icon::FOLDER_OPEN, state.brushes.stamp.1);
+            let text = format!("{} {}", icon::FOLDER_OPEN, brushes.stamp.1);
             if ui.button(text).on_hover_text("Loads a heightmap to stamp with").clicked() {
                 asked.push(WindowCommand::Ask(Dialog::Stamp).into());
             }
         });
     }
-    let terrain = &state.simulations.selected().simulation.terrain;
+    let terrain = &simulations.selected().simulation.terrain;
     let cells = brush.cells(terrain);
     let radius = length(units(ui), f64::from(cells * terrain.cell_size), 1);
     let text = format!("Radius {radius}, {cells:.1} cells");
@@ -61,17 +61,43 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
     asked
 }
 
+/// Sets a number of the brush by moving the pointer.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DragBrush(pub &'static str);
+
+impl CommandEvent for DragBrush {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<BrushDrag>()
+        .add_observer(|command: On<DragBrush>, mut drag: ResMut<BrushDrag>| drag.wanted = Some(command.0));
+}
+
+/// The number of the brush that follows the pointer, if one does.
+#[derive(Resource, Default)]
+pub struct BrushDrag {
+    /// The one that is to follow it from now on.
+    wanted: Option<&'static str>,
+    drag: Option<Drag>,
+}
+
+impl BrushDrag {
+    /// Whether one follows the pointer.
+    pub fn goes_on(&self) -> bool {
+        self.drag.is_some()
+    }
+}
+
 /// A number of the brush that follows the pointer until a click.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drag {
+struct Drag {
     name: &'static str,
     before: f64,
     from: Pos2,
 }
 
 impl Drag {
-    pub fn begin(name: &'static str, state: &PanelState<'_>, pointer: Pos2) -> Option<Self> {
-        let brush = state.brushes.of(state.brushes.held?);
+    fn begin(name: &'static str, brushes: &Brushes, pointer: Pos2) -> Option<Self> {
+        let brush = brushes.of(brushes.held?);
         let value = walk(("brush", brush)).into_iter().find(|parameter| parameter.name == name)?.value;
         match value {
             Value::Number(before) => Some(Self { name, before, from: pointer }),
@@ -81,16 +107,22 @@ impl Drag {
 }
 
 /// Sets a number of the brush as the pointer moves. A click or Enter keeps the number, Esc or the right button restores it.
-pub fn drag_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, drag: &mut Option<Drag>) -> Vec<Command> {
-    let (Some(now), Some(tool)) = (*drag, state.brushes.held) else {
+pub(super) fn drag_ui(InMut(root): InMut<Ui>, brushes: Res<Brushes>, mut drag: ResMut<BrushDrag>) -> Vec<Command> {
+    let view = root.max_rect();
+    let BrushDrag { wanted, drag } = &mut *drag;
+    if let Some(name) = wanted.take() {
+        let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(view.center());
+        *drag = Drag::begin(name, &brushes, pointer);
+    }
+    let (Some(now), Some(tool)) = (*drag, brushes.held) else {
         *drag = None;
         return Vec::new();
     };
-    let parameters = walk(("brush", state.brushes.of(tool)));
+    let parameters = walk(("brush", brushes.of(tool)));
     let Some(parameter) = parameters.into_iter().find(|parameter| parameter.name == now.name) else {
         return Vec::new();
     };
-    let response = root.interact(root.max_rect(), root.id().with("brush drag"), Sense::CLICK);
+    let response = root.interact(root.ctx().content_rect(), root.id().with("brush drag"), Sense::CLICK);
     let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(now.from);
     let moved = f64::from((pointer.x - now.from.x) / REACH);
     let knob = &parameter.knob;

@@ -1,17 +1,32 @@
 //! The checks of this machine: what was measured beside what is known exactly.
 
+use bevy::prelude::{InMut, Res};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{PanelState, access, style};
-use crate::runtime::{CheckCommand, Command, Dialog, WindowCommand};
+use super::{
+    access,
+    panes::{Pane, PaneKind, PaneUi, centred},
+    style,
+};
+use crate::runtime::{CheckCommand, Checkup, Command, Dialog, WindowCommand};
 use thalweg_scene::model::chart::told;
 use thalweg_sim::simulation::check::CHECKS;
 
+pub const PANE: Pane = Pane { key: "checks", kind: PaneKind::Reading };
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
+    let mut commands = Vec::new();
+    centred(&pane.context, "Check this machine").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::take_keys(ui);
+        checks_ui(ui, &checkup, &mut commands);
+    });
+    commands
+}
+
 /// The table, and the buttons that make the checks and save what they found.
-pub(super) fn checks_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
+fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
     ui.set_width(style::CHECKS_WIDTH);
-    let checkup = &state.checkup;
     ui.label("Each check is a case whose outcome is known exactly. It is computed here and now, on this machine.");
     ui.add_space(4.0);
     egui::Grid::new("checks").num_columns(5).min_col_width(0.0).spacing([14.0, 4.0]).striped(true).show(ui, |ui| {

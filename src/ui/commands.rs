@@ -7,8 +7,8 @@ use egui_phosphor::regular as icon;
 
 use crate::runtime::{
     BrushCommand, CameraCommand, CameraStep, Command, CompareCommand, Comparison, Dialog, DrainageCommand, EditCommand,
-    FileCommand, Gait, KeepView, KeyframeCommand, LessonCommand, OpenWorkspace, OverlayCommand, Pane, PictureCommand,
-    Placed, PresentCommand, QuizCommand, RunCommand, SectionCommand, ToggleRecording, WindowCommand, Workspace,
+    FileCommand, Gait, KeepView, KeyframeCommand, LessonCommand, OpenWorkspace, OverlayCommand, PictureCommand,
+    PresentCommand, QuizCommand, RunCommand, SectionCommand, ToggleRecording, WindowCommand, Workspace,
 };
 use thalweg_scene::{
     io::{
@@ -22,7 +22,17 @@ use thalweg_sim::{
     edit::Tool,
 };
 
-use super::{CUTS, presenter::TogglePresenter, tool_bar::tool_icon};
+use super::{
+    CUTS, about,
+    brush::DragBrush,
+    checks, help, land, palette,
+    placing::{Place, Placed},
+    playlist,
+    presenter::TogglePresenter,
+    scenes, settings,
+    tool_bar::tool_icon,
+    vary, wind,
+};
 
 type Fill = fn(&mut MenuPart<'_>);
 
@@ -169,7 +179,7 @@ fn build() -> Vec<Entry> {
 
 fn file(table: &mut MenuPart<'_>) {
     let new = "Begins on land of your own: size, kind of ground, what runs on it.";
-    let toggle = WindowCommand::Toggle(Pane::NewLand);
+    let toggle = WindowCommand::Toggle(land::PANE.key);
     table.add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle);
     let open = "Opens a project, a scene file, a playlist, a lesson or a heightmap.";
     table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], WindowCommand::Ask(Dialog::Open));
@@ -198,7 +208,7 @@ fn file(table: &mut MenuPart<'_>) {
     let copy = "Puts the command on the clipboard that makes this run without a window.";
     let keys = [(SHIFT_CTRL, Key::C)];
     table.add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine);
-    let settings = WindowCommand::Toggle(Pane::Settings);
+    let settings = WindowCommand::Toggle(settings::PANE.key);
     table.add(icon::GEAR, "Settings…", "Panels, mouse, quality, memory, autosave.", &[(CTRL, Key::Comma)], settings);
     table.add(icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], FileCommand::Quit);
 }
@@ -231,8 +241,8 @@ fn brush(table: &mut MenuPart<'_>) {
     table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], WindowCommand::Ask(Dialog::Stamp));
     let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
     let circle = icon::CIRCLE_HALF;
-    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], WindowCommand::DragBrush("radius"));
-    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], WindowCommand::DragBrush("strength"));
+    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], DragBrush("radius"));
+    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], DragBrush("strength"));
     let larger = "Makes the brush a fifth larger.";
     table.add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1));
     let smaller = "Makes the brush a sixth smaller.";
@@ -243,10 +253,10 @@ fn brush(table: &mut MenuPart<'_>) {
 
 fn scene(table: &mut MenuPart<'_>) {
     let choose = "Shows all scenes with their pictures.";
-    let scenes = WindowCommand::Toggle(Pane::Scenes);
+    let scenes = WindowCommand::Toggle(scenes::PANE.key);
     table.add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes);
     let list = "Puts scenes in an order by dragging them, to show them to a room or to save them as a playlist.";
-    table.add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(Pane::Playlist));
+    table.add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(playlist::PANE.key));
     let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
     let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
     for group in GROUPS {
@@ -269,7 +279,7 @@ fn run(table: &mut MenuPart<'_>) {
     let ten = [(SHIFT, Key::ArrowRight)];
     table.add(icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, RunCommand::Step(10));
     let vary = "Starts several copies of the chosen run side by side, with different values of one or two parameters.";
-    table.add(icon::GRID_FOUR, "Runs side by side…", vary, &[], WindowCommand::Toggle(Pane::Vary));
+    table.add(icon::GRID_FOUR, "Runs side by side…", vary, &[], WindowCommand::Toggle(vary::PANE.key));
     let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
     table.add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart);
     let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
@@ -358,20 +368,20 @@ fn view(table: &mut MenuPart<'_>) {
     let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], OverlayCommand::ToggleArrows);
     let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
-    table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::Place(Placed::Probe));
+    table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], Place(Placed::Probe));
     let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
     let cut = "Removes the part of the block between you and the section line, or closes the block again.";
     table.add(icon::KNIFE, "Cut the block open", cut, &[], SectionCommand::CutAway);
     let release =
         "The next click on the land releases a droplet or a grain of the wind. You can follow it step by step.";
-    table.add(icon::DROP, "Release a particle", release, &[], WindowCommand::Place(Placed::Particle));
+    table.add(icon::DROP, "Release a particle", release, &[], Place(Placed::Particle));
     let spring = "The next click on the land places a spring. Drag it there, and tune it.";
-    table.add(icon::DROP, "Place a spring", spring, &[], WindowCommand::Place(Placed::Spring));
+    table.add(icon::DROP, "Place a spring", spring, &[], Place(Placed::Spring));
     let drain = "The next click on the land places a drain. Drag it there, and tune it.";
-    table.add(icon::DROP_SLASH, "Place a drain", drain, &[], WindowCommand::Place(Placed::Drain));
-    table.add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], WindowCommand::DrawSection);
+    table.add(icon::DROP_SLASH, "Place a drain", drain, &[], Place(Placed::Drain));
+    table.add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], Place(Placed::Section));
     let map = "Shows a small map of the paths of the wind beside a map of the sand.";
-    table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
+    table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(wind::PANE.key));
     table.group = Some("Overlays");
     for quantity in Quantity::all() {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
@@ -426,16 +436,16 @@ fn learn(table: &mut MenuPart<'_>) {
 
 fn help_menu(table: &mut MenuPart<'_>) {
     let pane = WindowCommand::Toggle;
-    table.add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(Pane::Help));
+    table.add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(help::PANE.key));
     let palette = "Finds a command or a parameter by a part of its name.";
-    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(Pane::Palette));
+    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(palette::PANE.key));
     let reference = "Shows all processes with their equations, and all parameters, in your browser.";
     table.add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference(None));
     let check =
         "Checks the simulation on this machine against what is known exactly, and shows what was measured beside it.";
-    table.add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(Pane::Checks));
+    table.add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(checks::PANE.key));
     let about = "Version, graphics, and where files are kept.";
-    table.add(icon::INFO, "About Thalweg", about, &[], pane(Pane::About));
+    table.add(icon::INFO, "About Thalweg", about, &[], pane(about::PANE.key));
 }
 
 /// What a key asks for. Modifiers must be exactly those of the table.

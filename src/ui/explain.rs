@@ -1,18 +1,25 @@
 //! Why something happens in a cell, or why nothing does: the equations of the processes with its numbers.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access, formula,
+    access, formula,
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::runtime::Command;
+use crate::runtime::{Command, Probes, Simulations};
 use thalweg_scene::model::chart::told;
 use thalweg_sim::{process::explain::Explanation, simulation::Slot};
 
-pub const PANEL: Panel =
-    Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[] };
+
+/// The places of the newest probe and of the one that was chosen instead of it.
+#[derive(Default)]
+pub(super) struct Explained {
+    newest: Option<[f32; 2]>,
+    chosen: Option<[f32; 2]>,
+}
 
 /// Seconds after which the numbers are found anew: some take a pass over the map.
 const FRESH: f64 = 0.25;
@@ -20,29 +27,39 @@ const FRESH: f64 = 0.25;
 /// What each process that is on says of a cell, and since when, in seconds.
 type Said = (f64, Vec<(&'static str, Option<Explanation>)>);
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
-    let probes = &state.probes.pinned;
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    probes: Res<Probes>,
+    simulations: Res<Simulations>,
+    mut explained: Local<Explained>,
+) -> Vec<Command> {
+    let probes = &probes.pinned;
+    // When another one is pinned, it is explained.
+    let newest = probes.last().map(|probe| probe.place);
+    if explained.newest != newest {
+        *explained = Explained { newest, chosen: None };
+    }
     let Some(last) = probes.last() else {
         let text = "Pin a probe (P) on the land: here stands why something happens there, or why nothing does.";
         ui.label(RichText::new(text).weak());
         return Vec::new();
     };
     // The newest, unless another one was chosen.
-    let place = memory.explained.filter(|place| probes.iter().any(|probe| probe.place == *place)).unwrap_or(last.place);
+    let place = explained.chosen.filter(|place| probes.iter().any(|probe| probe.place == *place)).unwrap_or(last.place);
     if probes.len() > 1 {
         ui.horizontal(|ui| {
             ui.label("Probe");
             for (number, probe) in probes.iter().enumerate() {
                 if access::choice(ui, probe.place == place, format!("{}", number + 1)).clicked() {
-                    memory.explained = Some(probe.place);
+                    explained.chosen = Some(probe.place);
                 }
             }
         });
     }
-    let simulation = &state.simulations.selected().simulation;
+    let simulation = &simulations.selected().simulation;
     let (x, y) = simulation.terrain.bedrock.cell_at(place);
     ui.label(RichText::new(format!("Column {x}, row {y}, after tick {}", simulation.ticks())).weak().small());
-    let id = ui.id().with((state.simulations.work(), x, y));
+    let id = ui.id().with((simulations.work(), x, y));
     let now = ui.input(|input| input.time);
     let known: Option<Said> = ui.data_mut(|data| data.get_temp(id));
     let known = known.filter(|(since, _)| now - since < FRESH);

@@ -12,15 +12,18 @@ use bevy::{
 use bevy_egui::egui::{self, RichText};
 
 use super::{
-    Opened, access,
+    access,
     chooser::{Choice, Chooser, Question, Wanted},
     export::ExportDialog,
     number::Number,
+    panes::Panes,
+    playlist as playlist_pane,
+    playlist::AddToPlaylist,
     style,
 };
 use crate::runtime::{
-    CheckCommand, Command, Dialog, FileCommand, LessonCommand, Level, LoadStamp, Notices, Pane, Preferences,
-    PresentCommand, Presentation, ProbeCommand, SaveChart, WindowCommand,
+    CheckCommand, Command, Dialog, FileCommand, LessonCommand, Level, LoadStamp, Notices, Preferences, PresentCommand,
+    Presentation, ProbeCommand, SaveChart, Simulations, WindowCommand,
 };
 use thalweg_scene::{
     io::{
@@ -38,6 +41,15 @@ use thalweg_sim::core::terrain::Layer;
 /// Endings of files that hold heights or another map.
 const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
 
+/// Draws the dialogs for files.
+pub(super) fn files_ui(
+    InMut(context): InMut<egui::Context>,
+    simulations: Res<Simulations>,
+    mut files: ResMut<Files>,
+) -> Vec<Command> {
+    files.bypass_change_detection().ui(context, simulations.selected())
+}
+
 /// How a map is to be read, while the user decides.
 #[derive(Clone, Debug)]
 struct ImportDialog {
@@ -51,7 +63,7 @@ struct ImportDialog {
     range: (f32, f32),
 }
 
-#[derive(Default)]
+#[derive(Resource, Default)]
 pub struct Files {
     dialog: Option<(Dialog, Chooser)>,
     import: Option<ImportDialog>,
@@ -153,7 +165,7 @@ impl Files {
                 let path = with_ending(path, endings(purpose));
                 return self.playlist.take().map(|list| PresentCommand::Save(list, path).into());
             }
-            Dialog::AddToPlaylist => return Some(WindowCommand::AddToPlaylist(path).into()),
+            Dialog::AddToPlaylist => return Some(AddToPlaylist(path).into()),
             Dialog::SaveChecks => {
                 let path = with_ending(path, endings(purpose));
                 return Some(CheckCommand::Save(path).into());
@@ -174,7 +186,7 @@ impl Files {
     }
 
     /// Draws the dialogs. Returns what the user decided.
-    pub fn ui(&mut self, context: &egui::Context, session: &Session) -> Vec<Command> {
+    fn ui(&mut self, context: &egui::Context, session: &Session) -> Vec<Command> {
         let mut commands = Vec::new();
         let busy = self.dialog.is_some();
         if let Some((purpose, chooser)) = &mut self.dialog
@@ -458,7 +470,7 @@ fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
 pub(super) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     presentation: Res<Presentation>,
-    opened: Res<Opened>,
+    panes: Res<Panes>,
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<Command>,
 ) {
@@ -471,8 +483,8 @@ pub(super) fn take_dropped_files(
         _ => None,
     });
     let files: Vec<&PathBuf> = files.collect();
-    if opened.windows.has(Pane::Playlist) {
-        commands.write_batch(files.into_iter().map(|path| WindowCommand::AddToPlaylist(path.clone()).into()));
+    if panes.has(playlist_pane::PANE.key) {
+        commands.write_batch(files.into_iter().map(|path| AddToPlaylist(path.clone()).into()));
         return;
     }
     match files[..] {
@@ -510,7 +522,7 @@ mod tests {
             .add_message::<Command>()
             .init_resource::<Notices>()
             .init_resource::<Presentation>()
-            .init_resource::<Opened>()
+            .init_resource::<Panes>()
             .add_systems(Update, take_dropped_files);
         for path in paths {
             let window = Entity::PLACEHOLDER;

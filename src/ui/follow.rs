@@ -1,31 +1,31 @@
 //! A particle that is released on the land and followed step by step: its numbers, its plots, and its path over the picture.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access,
+    access,
     chart::chart_ui,
     number::{Number, units},
     panel::{EVERYWHERE, Panel},
-    placing::choice_ui,
+    placing::{Placed, Placing, choice_ui},
     style,
 };
 use crate::runtime::{
-    Command, Followed, ParticleCommand, Placed, Way,
+    Command, Followed, FollowedTrace, ParticleCommand, Pointed, ViewPlaces, Way,
     amount::{length, told_in},
     charts,
 };
 use thalweg_scene::{model::chart::told, settings::Units};
 
-pub const PANEL: Panel =
-    Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[] };
 
 /// Slowest and fastest pace, in steps per second.
 const PACES: std::ops::RangeInclusive<f32> = 1.0..=60.0;
 
 /// How the person looks at the particle.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct Following {
     /// The step that is shown, with the part of the next one that has passed.
     step: f32,
@@ -62,24 +62,28 @@ impl Following {
     }
 }
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    followed: Res<Followed>,
+    mut placing: ResMut<Placing>,
+    mut following: ResMut<Following>,
+) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         let help = "Press this, then click on the land. The particle runs on a copy: the land stays as it is.";
         let text = format!("{} Release a particle", icon::DROP);
-        asked.extend(choice_ui(ui, memory, Placed::Particle, (&text, help)));
-        if state.followed.way.is_some() && ui.button("Remove").on_hover_text("Removes its path").clicked() {
+        asked.extend(choice_ui(ui, &mut placing, Placed::Particle, (&text, help)));
+        if followed.way.is_some() && ui.button("Remove").on_hover_text("Removes its path").clicked() {
             asked.push(ParticleCommand::Unfollow.into());
         }
     });
-    let Some(way) = &state.followed.way else {
+    let Some(way) = &followed.way else {
         let text = "Follows one droplet, or one grain of the wind as published, step by step: speed, load, erosion and deposition.";
         ui.label(RichText::new(text).weak());
         return asked;
     };
-    let following = &mut memory.following;
-    let step = following.step_of(&state.followed, way);
-    steps_ui(ui, following, way.last());
+    let step = following.step_of(&followed, way);
+    steps_ui(ui, &mut following, way.last());
     let units = units(ui);
     numbers_ui(ui, way, step, units);
     for chart in charts::followed(way, units) {
@@ -164,17 +168,23 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
 }
 
 /// The way over the picture up to the step that is shown.
-pub(super) fn way_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>, following: &mut Following) {
-    let painter = root.painter().with_clip_rect(view);
-    if let Some(way) = &state.followed.way
-        && state.followed_trace.0.len() == way.moments.len()
+pub(super) fn way_ui(
+    InMut(ui): InMut<Ui>,
+    followed: Res<Followed>,
+    trace: Single<&ViewPlaces, With<FollowedTrace>>,
+    pointed: Res<Pointed>,
+    mut following: ResMut<Following>,
+    mut placing: ResMut<Placing>,
+) -> Vec<Command> {
+    let view = ui.max_rect();
+    let painter = ui.painter().with_clip_rect(view);
+    if let Some(way) = &followed.way
+        && trace.0.len() == way.moments.len()
     {
-        following.step_of(&state.followed, way);
-        following.go_on(root.ctx(), way.last());
-        let step = following.step_of(&state.followed, way);
-        let place = |step: usize| {
-            state.followed_trace.0[step].map(|share| view.min + egui::vec2(share.x, share.y) * view.size())
-        };
+        following.step_of(&followed, way);
+        following.go_on(ui.ctx(), way.last());
+        let step = following.step_of(&followed, way);
+        let place = |step: usize| trace.0[step].map(|share| view.min + egui::vec2(share.x, share.y) * view.size());
         let steps = |until: usize| (1..=until).filter(|step| !way.wraps_in(*step));
         for now in steps(way.last()) {
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
@@ -190,4 +200,9 @@ pub(super) fn way_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>, follow
             painter.circle(now, style::MARK_RADIUS * 0.6, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
         }
     }
+    placing
+        .clicked(ui, Placed::Particle, &pointed)
+        .map(|place| ParticleCommand::Release(place).into())
+        .into_iter()
+        .collect()
 }

@@ -6,6 +6,7 @@ use super::{
     access,
     number::{Number, Told, units},
     seek, style,
+    vary::VaryParameter,
 };
 use crate::runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, amount::told_in};
 use thalweg_scene::io::preset::{PRESETS, Preset};
@@ -153,7 +154,7 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
         let varies =
             !matches!(parameter.value, Value::Color(_)) && !of_picture && !seek::is_of_the_person(&parameter.path);
         if ui.add_enabled(varies, egui::Button::new("Vary…")).on_hover_text(help).clicked() {
-            access::ask(ui.ctx(), WindowCommand::Vary(parameter.path.clone()).into());
+            access::ask(ui.ctx(), VaryParameter(parameter.path.clone()).into());
         }
         if ui.button("Show in the reference").on_hover_text("What it does in the equations, in your browser").clicked()
         {

@@ -1,28 +1,29 @@
 //! The history as a list.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access,
+    access,
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::runtime::{Command, HistoryCommand, HistoryRow};
+use crate::runtime::{Command, History, HistoryCommand, HistoryRow, Preferences};
 use thalweg_scene::io::Budget;
 use thalweg_sim::params::capital;
 
 /// All steps, and the states where branches begin and end, to go to any of them.
-pub const PANEL: Panel = Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<Command> {
     let mut asked = Vec::new();
     let list = egui::ScrollArea::vertical()
         .id_salt("history")
         .max_height(style::LIST_HEIGHT)
         .min_scrolled_height(style::LIST_HEIGHT);
     list.stick_to_bottom(true).show(ui, |ui| {
-        for HistoryRow { mark, label, holds } in state.history.rows() {
-            let here = state.history.here() == Some(mark.id);
+        for HistoryRow { mark, label, holds } in history.rows() {
+            let here = history.here() == Some(mark.id);
             let tick = format!("Tick {}", mark.tick);
             let text = label.map_or_else(|| tick.clone(), |label| capital(&label.to_string()));
             let text = RichText::new(text);
@@ -35,7 +36,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
             });
         }
     });
-    let text = memory_text(state);
+    let text = memory_text(&history, &preferences);
     ui.label(RichText::new(text).small().weak()).on_hover_text(
         "Memory for undo and the timeline. When it is full, states along the run are thinned out and the oldest steps are \
             removed. The limit is in the settings.",
@@ -44,7 +45,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 }
 
 /// What undo and the timeline take, and what they may.
-pub fn memory_text(state: &PanelState<'_>) -> String {
+pub fn memory_text(history: &History, preferences: &Preferences) -> String {
     let size = |bytes: usize| Budget::of(bytes as u64);
-    format!("{} of {}", size(state.history.bytes()), size(state.preferences.settings.undo_bytes()))
+    format!("{} of {}", size(history.bytes()), size(preferences.settings.undo_bytes()))
 }

@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        runtime::{EditCommand, KeepView, Pane, RunCommand, WindowCommand},
+        runtime::{EditCommand, KeepView, RunCommand, WindowCommand},
         ui::commands::table,
     };
     use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
@@ -374,7 +374,7 @@ mod tests {
             press(&mut app, Key::Control, true);
             press(&mut app, Key::Character("p".into()), true);
             press(&mut app, Key::Control, false);
-            let palette = Command::from(WindowCommand::Toggle(Pane::Palette));
+            let palette = Command::from(WindowCommand::Toggle("palette"));
             assert_eq!(asked(&mut app), if keyboard == Keyboard::Answering { vec![] } else { vec![palette] });
             // A field takes its own letters back, not the last step.
             press(&mut app, Key::Control, true);

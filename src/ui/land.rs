@@ -1,5 +1,6 @@
 //! The dialog for new land: how large it is, what the ground is like, and what runs on it.
 
+use bevy::prelude::{InMut, Local};
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
@@ -7,6 +8,7 @@ use super::{
     group::some_of_group_ui,
     land_preview::LandPreview,
     number::{Number, units},
+    panes::{Pane, PaneKind, PaneUi},
     style,
 };
 use crate::runtime::{Command, FileCommand, amount::length};
@@ -67,8 +69,17 @@ impl Default for LandDialog {
     }
 }
 
+pub const PANE: Pane = Pane { key: "new-land", kind: PaneKind::Dialog };
+
+/// What was set is there again the next time.
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut dialog: Local<LandDialog>) -> Vec<Command> {
+    let chosen = land_ui(&pane.context, &mut dialog, &mut pane.is_open);
+    pane.is_open &= chosen.is_none();
+    chosen.into_iter().collect()
+}
+
 /// Draws it. Returns what was chosen.
-pub fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) -> Option<Command> {
+fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) -> Option<Command> {
     let mut chosen = None;
     // In a field, Enter ends the typing.
     let idle = context.memory(|memory| memory.focused().is_none());

@@ -1,26 +1,41 @@
 //! The card of the workspace Learn: the lesson that is open, or what happens in a tick and which lessons there are.
 
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access,
+    access,
     lesson::lesson_ui,
     number::{Number, units},
     panel::Panel,
     process::grouped,
     style,
 };
-use crate::runtime::{Command, FileCommand, OverlayCommand, QuizCommand, RunCommand, Workspace, amount::volume};
+use crate::runtime::{
+    Command, Course, FileCommand, Overlay, OverlayCommand, Quiz, QuizCommand, RunCommand, Simulations, Transport,
+    Workspace, amount::volume,
+};
 use thalweg_scene::{io::lesson, model::origin::Options};
 use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
+
+/// What the card shows.
+#[derive(SystemParam)]
+pub struct LearnCard<'w> {
+    pub simulations: Res<'w, Simulations>,
+    pub course: Res<'w, Course>,
+    pub transport: Res<'w, Transport>,
+    pub quiz: Res<'w, Quiz>,
+    pub overlay: Res<'w, Overlay>,
+}
 
 /// Stages in a second in slow motion.
 const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 
-pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
+    let state = &state;
     let simulations = &state.simulations;
     let mut asked = match &state.course.attempt {
         Some(attempt) => lesson_ui(ui, state, attempt),
@@ -42,7 +57,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 }
 
 /// What happens in a tick, and what the last stage of it has changed.
-fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
+fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
     let mut asked = None;
     let next = state.simulations.next_stage();
     let slots = &state.simulations.selected().simulation.slots;
@@ -69,7 +84,7 @@ fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
 }
 
 /// Play stage by stage.
-fn slow_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
+fn slow_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
     let (slow, mut asked) = (state.transport.slow, None);
     ui.horizontal_wrapped(|ui| {
         let mut on = slow.is_some();
@@ -108,7 +123,7 @@ fn staged_ui(ui: &mut Ui, staged: &Staged) {
 }
 
 /// The game "Which parameter changed?".
-fn quiz_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let quiz = &state.quiz;
     let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
@@ -168,7 +183,7 @@ fn quiz_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 }
 
 /// The lessons that come with the program.
-fn lessons_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+fn lessons_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     egui::CollapsingHeader::new(RichText::new("Lessons").heading()).default_open(true).show(ui, |ui| {
         for (name, lesson) in lesson::built_in() {

@@ -1,24 +1,24 @@
 //! Where every cubic metre went.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Ui};
 
 use super::{
-    Kept, PanelState,
     number::units,
     panel::{EVERYWHERE, Panel},
     style::value_row,
 };
-use crate::runtime::{Command, Workspace, amount::volume};
+use crate::runtime::{Command, Record, Simulations, Workspace, amount::volume};
 use thalweg_sim::core::ledger::{Account, Row};
 
 pub const PANEL: Panel =
-    Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
+    Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let (ledger, [solid, water]) = (&state.record.ledger, state.record.volumes);
-    let slots = state.simulations.selected().simulation.slots.iter();
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>, simulations: Res<Simulations>) -> Vec<Command> {
+    let (ledger, [solid, water]) = (&record.ledger, record.volumes);
+    let slots = simulations.selected().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
-    account_ui(ui, ("Solids", &titles), &ledger.solid, (solid, state.record.suspended));
+    account_ui(ui, ("Solids", &titles), &ledger.solid, (solid, record.suspended));
     if water > 0.0 || ledger.water.rows.values().any(|row| *row != Row::default()) {
         account_ui(ui, ("Water", &titles), &ledger.water, (water, 0.0));
     }

@@ -11,8 +11,9 @@ use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, access, formula,
+    access, formula,
     group::{chosen_of_group_ui, set},
+    learn::LearnCard,
     style,
 };
 use crate::runtime::{Command, Dialog, LessonCommand, RunCommand, WindowCommand};
@@ -23,7 +24,7 @@ use thalweg_scene::model::{
 use thalweg_sim::params::{capital, walk};
 
 /// Draws the step that is shown. Returns what is asked for.
-pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {
+pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
     let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.now());
     let mut asked = Vec::new();
     egui::Frame::group(ui.style()).show(ui, |ui| {
@@ -112,7 +113,7 @@ fn markdown_ui(ui: &mut Ui, text: &str) {
 }
 
 /// The sliders that the lesson leaves to the student.
-fn sliders_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {
+fn sliders_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
     let free = &attempt.lesson.head.free;
     if free.is_empty() {
         return Vec::new();
@@ -127,7 +128,7 @@ fn sliders_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Com
 }
 
 /// What the student does in a step.
-fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) -> Vec<Command> {
+fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -> Vec<Command> {
     let answer = task.key().and_then(|key| attempt.answers.get(key));
     let mut asked = Vec::new();
     match task {
@@ -232,7 +233,7 @@ fn number(text: &str) -> Option<f64> {
 /// The run of a step: what it sets, how far it is.
 fn run_ui(
     ui: &mut Ui,
-    state: &PanelState<'_>,
+    state: &LearnCard<'_>,
     attempt: &Attempt,
     (ticks, restart, set, enable): (u64, bool, &BTreeMap<String, String>, &Option<Vec<String>>),
 ) -> Option<Command> {
@@ -277,7 +278,7 @@ fn run_ui(
 }
 
 /// A run that has begun: how far it is, and how it goes on where it was paused.
-fn under_way_ui(ui: &mut Ui, state: &PanelState<'_>, until: u64) -> Option<Command> {
+fn under_way_ui(ui: &mut Ui, state: &LearnCard<'_>, until: u64) -> Option<Command> {
     let text = format!("tick {} of {until}", state.simulations.ticks());
     if state.transport.playing {
         ui.horizontal(|ui| {
@@ -340,7 +341,7 @@ fn mark_ui(ui: &mut Ui, right: bool, yes: &str, no: &str) {
 }
 
 /// The end of a lesson: the report.
-fn end_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {
+fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.separator();
     let open = (0..attempt.lesson.steps.len()).filter(|step| !attempt.done(*step)).count();

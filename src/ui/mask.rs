@@ -1,26 +1,26 @@
 //! The mask: what to select, and how to combine it with what is there.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{RichText, Ui};
 
 use super::{
-    Kept, PanelState,
     group::{group_ui, set},
     panel::{EVERYWHERE, Panel},
 };
-use crate::runtime::{BrushCommand, Command, EditCommand, OverlayCommand};
+use crate::runtime::{BrushCommand, Brushes, Command, EditCommand, Overlay, OverlayCommand};
 use thalweg_sim::{
     core::{quantity::Quantity, terrain::Layer},
     edit::{Combine, Selection, Tool},
 };
 
-pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut asked = Vec::new();
     let about =
         "Brushes leave masked ground alone, and so do processes if you tell them to. Select ground, or paint the mask.";
     ui.label(RichText::new(about).weak());
-    let selection = &state.brushes.selection;
+    let selection = &brushes.selection;
     let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
     asked.extend(set("selection", changes));
     let combinations = [
@@ -45,7 +45,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         button(ui, "Paint", BrushCommand::Hold(Some(Tool::Mask)).into());
         button(ui, "Invert", EditCommand::InvertMask.into());
         button(ui, "Clear", EditCommand::ClearMask.into());
-        let shown = state.overlay.shown == Some(Quantity::Layer(Layer::Mask));
+        let shown = overlay.shown == Some(Quantity::Layer(Layer::Mask));
         let wanted = if shown { None } else { Some(Quantity::Layer(Layer::Mask)) };
         button(ui, if shown { "Hide" } else { "Show" }, OverlayCommand::Show(wanted).into());
     });

@@ -2,18 +2,30 @@
 
 use std::path::PathBuf;
 
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, access,
+    access,
     commands::{Entry, keys_text, menus, table},
     style,
 };
-use crate::runtime::{Command, Dialog, EditCommand, FileCommand, OpenWorkspace, WindowCommand, Workspace};
+use crate::runtime::{
+    Command, Dialog, EditCommand, FileCommand, History, OpenWorkspace, Preferences, WindowCommand, Workspace,
+};
 use thalweg_scene::model::origin::Options;
 
-pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+/// What the menus show.
+#[derive(SystemParam)]
+pub struct MenuBar<'w> {
+    workspace: Res<'w, State<Workspace>>,
+    history: Res<'w, History>,
+    preferences: Res<'w, Preferences>,
+}
+
+pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
+    let state = &state;
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
         for menu in menus() {
@@ -69,7 +81,7 @@ fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &PanelState<'_>, commands: &mut Vec<Command>) {
+fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &mut Vec<Command>) {
     for entry in entries {
         if entry.divided {
             ui.separator();

@@ -1,5 +1,6 @@
-//! Panels and keys. They read the runtime's state and send [`Command`]s; nothing here changes the simulation.
+//! Panels and keys. They read the state of the window and ask for [`Command`]s; nothing here changes the simulation.
 
+mod about;
 pub mod access;
 mod brush;
 mod chart;
@@ -12,11 +13,13 @@ mod files;
 mod follow;
 mod formula;
 pub mod group;
+mod help;
 mod history;
 mod keys;
 mod land;
 mod land_preview;
 mod learn;
+pub mod leave;
 mod ledger;
 mod lesson;
 mod look;
@@ -28,8 +31,9 @@ mod paint;
 mod palette;
 pub mod panel;
 pub mod panels;
+pub mod panes;
 mod placing;
-mod playlist;
+pub mod playlist;
 pub mod presentation;
 pub mod presenter;
 mod probes;
@@ -42,6 +46,7 @@ mod run;
 mod scenes;
 mod section;
 pub mod seek;
+mod settings;
 pub mod springs;
 mod statistics;
 mod style;
@@ -53,34 +58,35 @@ mod transport;
 mod vary;
 pub mod view;
 pub mod wind;
-pub mod windows;
 
 use std::sync::Arc;
 
 use bevy::{
     camera::RenderTarget,
-    ecs::system::{NonSendMarker, SystemParam},
+    ecs::system::NonSendMarker,
     prelude::*,
-    render::{camera::CameraRenderGraph, renderer::RenderAdapterInfo},
+    render::camera::CameraRenderGraph,
     window::{CursorOptions, MonitorSelection, PrimaryWindow, RawHandleWrapper, WindowCloseRequested, WindowMode},
 };
-use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui};
+use bevy_egui::{
+    EguiContext, EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
+};
 
 use crate::runtime::{
-    BrushCommand, Brushes, CameraCommand, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed,
-    FollowedTrace, FollowsKeys, FrameSystems, FreeView, Gait, History, Jobs, KeyPointer, Level, Notices, OpenWorkspace,
-    OtherWindows, Overlay, Pane, Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation,
-    ProbeMarks, Probes, Quiz, Record, Recording, RiverTrace, Rivers, Section, SectionTrace, Shown, Simulations,
-    SourceMarks, Timing, Transport, WindowCommand, Workspace, charts::Series,
+    BrushCommand, Brushes, CameraCommand, Command, Course, Dialog, Document, FileCommand, FrameSystems, FreeView, Gait,
+    History, KeyPointer, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
+    Presentation, Record, Rivers, Simulations, WindowCommand, Workspace,
 };
+use brush::BrushDrag;
 use files::Files;
 use keys::Keyboard;
 use paint::Painting;
+use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_with};
+use panes::{AddPane, PaneKind, Panes};
+use placing::Placing;
 use repaint::Panels;
-use springs::Springs;
 use thalweg_scene::settings::{Settings, Theme};
 use thalweg_sim::hydrology::breach::Limits;
-use windows::Windows;
 
 /// Whether panels are shown.
 #[derive(Resource, Clone, Copy, Debug)]
@@ -90,173 +96,18 @@ pub struct UiVisible(pub bool);
 #[derive(Resource, Clone)]
 pub struct Canvas(pub RenderTarget);
 
-/// Windows, dialogs, and what panels remember from frame to frame.
-#[derive(Resource, Default)]
-struct Opened {
-    windows: Windows,
-    files: Files,
-    memory: Kept,
-    /// What of the last frame decides what keys do.
-    before: access::Before,
-    /// The number of the brush that is to follow the pointer from now on.
-    drags: Option<&'static str>,
-    /// Whether the pointer is not to be seen now.
-    hides_pointer: bool,
-    /// What the panels were last styled for.
-    styled: Option<(Theme, f32)>,
-}
-
-impl PanelState<'_> {
-    /// Whether something is made of the work, which is put away meanwhile.
-    fn held(&self) -> bool {
-        self.jobs.hold()
-    }
-}
-
-impl Opened {
-    fn follow_settings(&mut self, context: &egui::Context, settings: &Settings) {
-        if self.styled != Some((settings.theme, settings.scale)) {
-            style::apply(context, settings.theme, self.styled.is_none());
-            context.set_zoom_factor(settings.scale);
-            self.styled = Some((settings.theme, settings.scale));
-        }
-        number::tell_units(context, settings.units);
-    }
-
-    fn keyboard(&self, context: &egui::Context, state: &PanelState<'_>, on_land: bool) -> Keyboard {
-        let answers = state.document.asks
-            || self.files.is_open()
-            || self.windows.has(Pane::Palette)
-            || self.windows.has(Pane::Scenes)
-            || self.windows.has(Pane::NewLand)
-            || self.windows.has(Pane::Vary)
-            || self.windows.has(Pane::Playlist)
-            || self.memory.drag.is_some();
-        if answers {
-            Keyboard::Answering
-        } else if on_land {
-            Keyboard::Land
-        } else if context.text_edit_focused() {
-            Keyboard::Typing
-        } else if egui::Popup::is_any_open(context) {
-            Keyboard::Widget
-        } else if self.windows.is_open() {
-            Keyboard::Window
-        } else if context.egui_wants_keyboard_input() {
-            Keyboard::Widget
-        } else if *state.gait != Gait::Orbit {
-            Keyboard::Walking
-        } else {
-            Keyboard::Commands
-        }
-    }
-}
-
 /// Seconds after which a pointer that rests in Present is not seen.
 const POINTER_RESTS: f32 = 2.0;
 
 /// How far outlets are cut until they are chosen.
 const CUTS: Limits = Limits { length: 1000.0, depth: 30.0 };
 
-/// What panels remember from frame to frame.
-#[derive(Clone, Copy, Debug)]
-pub struct Kept {
-    /// Thickness of the next sheet of sand, in metres.
-    sheet: f32,
-    /// How far outlets of hollows may be cut.
-    limits: Limits,
-    springs: Springs,
-    section: section::Drawing,
-    placing: Option<Placed>,
-    /// What the plot of the probes is of.
-    series: Series,
-    following: follow::Following,
-    /// The place of the probe whose cell is explained, if not the newest.
-    explained: Option<[f32; 2]>,
-    /// The number of the brush that follows the pointer.
-    drag: Option<brush::Drag>,
-    statistics_seen: bool,
-    rivers_seen: bool,
-}
-
-impl Kept {
-    /// Whether the next click on the land places something.
-    fn is_placing(&self) -> bool {
-        self.placing.is_some() || self.section.is_wanted()
-    }
-
-    /// The next click places nothing: one thing is placed at a time.
-    fn empty_the_hand(&mut self) {
-        self.section = section::Drawing::default();
-        self.placing = None;
-    }
-}
-
-impl Default for Kept {
-    fn default() -> Self {
-        Self {
-            sheet: 1.0,
-            limits: CUTS,
-            springs: Springs::default(),
-            section: section::Drawing::default(),
-            placing: None,
-            series: Series::default(),
-            following: follow::Following::default(),
-            explained: None,
-            drag: None,
-            statistics_seen: false,
-            rivers_seen: false,
-        }
-    }
-}
-
-/// All that panels show.
-#[derive(SystemParam)]
-pub struct PanelState<'w> {
-    /// The sessions.
-    pub simulations: Res<'w, Simulations>,
-    transport: Res<'w, Transport>,
-    timing: Res<'w, Timing>,
-    record: Res<'w, Record>,
-    recording: Res<'w, Recording>,
-    rivers: Res<'w, Rivers>,
-    course: Res<'w, Course>,
-    presentation: Res<'w, Presentation>,
-    draft: Res<'w, Draft>,
-    checkup: Res<'w, Checkup>,
-    jobs: Res<'w, Jobs>,
-    history: Res<'w, History>,
-    brushes: Res<'w, Brushes>,
-    document: Res<'w, Document>,
-    preferences: Res<'w, Preferences>,
-    overlay: Res<'w, Overlay>,
-    pointed: Res<'w, Pointed>,
-    marks: Res<'w, SourceMarks>,
-    trace: Res<'w, RiverTrace>,
-    section: Res<'w, Section>,
-    probes: Res<'w, Probes>,
-    probe_marks: Res<'w, ProbeMarks>,
-    section_trace: Res<'w, SectionTrace>,
-    followed: Res<'w, Followed>,
-    quiz: Res<'w, Quiz>,
-    followed_trace: Res<'w, FollowedTrace>,
-    shown: Res<'w, Shown>,
-    workspace: Res<'w, State<Workspace>>,
-    gait: Res<'w, Gait>,
-    follows_keys: Res<'w, FollowsKeys>,
-    notices: Res<'w, Notices>,
-    /// What draws, if anything does.
-    adapter: Option<Res<'w, RenderAdapterInfo>>,
-}
-
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins((EguiPlugin::default(), access::plugin))
-        .insert_resource(UiVisible(true))
-        .init_resource::<Opened>()
+    app.add_plugins((EguiPlugin::default(), access::plugin, content))
         .init_resource::<Keyboard>()
         .init_resource::<keys::DeskKeyboard>()
         .add_systems(Startup, spawn_canvas)
-        .add_systems(EguiPrimaryContextPass, draw)
+        .add_systems(EguiPrimaryContextPass, (draw, decide_keyboard, follow_pointer, show_pointer).chain())
         .add_systems(
             Update,
             (
@@ -265,17 +116,70 @@ pub(super) fn plugin(app: &mut App) {
                     keys::ask,
                     files::take_dropped_files,
                     ask_to_leave,
-                    want_statistics,
+                    want_measurements,
                     presenter::close,
                 )
                     .chain()
                     .in_set(FrameSystems::Input),
-                (show_document, show_pointer).chain().in_set(FrameSystems::Show),
+                show_document.in_set(FrameSystems::Show),
             ),
         );
     app.add_observer(obey).add_observer(show_title);
     app.add_plugins((repaint::plugin, paint::plugin, presenter::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
+}
+
+/// Adds all panels, from the top; all layers over the view, from the bottom; and all panes.
+pub fn content(app: &mut App) {
+    use LayerVisibility::{Always, Interface, Panels};
+    app.insert_resource(UiVisible(true))
+        .init_resource::<Files>()
+        .init_resource::<springs::Springs>()
+        .init_resource::<follow::Following>()
+        .add_plugins((brush::plugin, placing::plugin, vary::plugin, playlist::plugin));
+    app.add_panel(run::PANEL, run::panel_ui)
+        .add_panel(learn::PANEL, learn::panel_ui)
+        .add_panel(brush::PANEL, brush::panel_ui)
+        .add_panel(terrain::PANEL, terrain::panel_ui)
+        .add_panel(range::PANEL, range::panel_ui)
+        .add_panel(process::PANEL, process::panel_ui)
+        .add_panel(springs::PANEL, springs::panel_ui)
+        .add_panel(mask::PANEL, mask::panel_ui)
+        .add_panel(overlay::PANEL, overlay::panel_ui)
+        .add_panel(section::PANEL, section::panel_ui)
+        .add_panel(probes::PANEL, probes::panel_ui)
+        .add_panel(explain::PANEL, explain::panel_ui)
+        .add_panel(follow::PANEL, follow::panel_ui)
+        .add_panel(rivers::PANEL, rivers::panel_ui)
+        .add_panel(look::LIGHT, look::light_ui)
+        .add_panel(look::WATER, look::water_ui)
+        .add_panel(history::PANEL, history::panel_ui)
+        .add_panel(ledger::PANEL, ledger::panel_ui)
+        .add_panel(statistics::PANEL, statistics::panel_ui);
+    app.add_view_layer(Always, view::view_ui)
+        .add_view_layer(Always, land_ui)
+        .add_view_layer(Interface, readout::readout_ui)
+        .add_view_layer(Interface, view::heights_ui)
+        .add_view_layer(Interface, view::signs_ui)
+        .add_view_layer(Interface, presentation::presentation_ui)
+        .add_view_layer(Panels, rivers::choose_ui)
+        .add_view_layer(Panels, section::line_ui)
+        .add_view_layer(Panels, probes::pins_ui)
+        .add_view_layer(Panels, follow::way_ui)
+        .add_view_layer(Panels, placing::click_ui)
+        .add_view_layer(Panels, springs::marks_ui)
+        .add_view_layer(Panels, wind::dial_ui)
+        .add_view_layer(Panels, brush::drag_ui);
+    app.add_pane(palette::PANE, palette::pane_ui)
+        .add_pane(scenes::PANE, scenes::pane_ui)
+        .add_pane(playlist::PANE, playlist::pane_ui)
+        .add_pane(land::PANE, land::pane_ui)
+        .add_pane(vary::PANE, vary::pane_ui)
+        .add_pane(help::PANE, help::pane_ui)
+        .add_pane(about::PANE, about::pane_ui)
+        .add_pane(settings::PANE, settings::pane_ui)
+        .add_pane(checks::PANE, checks::pane_ui)
+        .add_pane(wind::PANE, wind::map_ui);
 }
 
 /// The camera of the panels and of the window, on which it puts the view's picture too.
@@ -287,120 +191,176 @@ fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+/// What the panels were last styled for.
+type Styled = Option<(Theme, f32)>;
+
+fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut Styled) {
+    if *styled != Some((settings.theme, settings.scale)) {
+        style::apply(context, settings.theme, styled.is_none());
+        context.set_zoom_factor(settings.scale);
+        *styled = Some((settings.theme, settings.scale));
+    }
+    number::tell_units(context, settings.units);
+}
+
+/// Draws the interface: the panels around the view, the layers over it, and what lies over all of them.
 fn draw(
-    mut contexts: EguiContexts,
-    state: PanelState,
-    visible: Res<UiVisible>,
-    mut opened: ResMut<Opened>,
-    mut commands: MessageWriter<Command>,
-    mut pointer: ResMut<PointerOverView>,
-    mut free: ResMut<FreeView>,
-    (mut keyboard, mut keys, others): (ResMut<Keyboard>, ResMut<KeyPointer>, OtherWindows),
-    mut panels_of_window: Single<&mut Panels, With<PrimaryEguiContext>>,
-) -> Result {
-    let context = contexts.ctx_mut()?.clone();
-    let opened = &mut *opened;
-    opened.follow_settings(&context, &state.preferences.settings);
-    if state.presentation.is_kiosk() {
+    world: &mut World,
+    windows: &mut QueryState<(&mut EguiContext, &mut Panels), With<PrimaryEguiContext>>,
+    mut styled: Local<Styled>,
+    mut before: Local<access::Before>,
+) {
+    let Ok((mut context, _)) = windows.single_mut(world) else { return };
+    let context = context.get_mut().clone();
+    follow_settings(&context, &world.resource::<Preferences>().settings, &mut styled);
+    if world.resource::<Presentation>().is_kiosk() {
         context.options_mut(|options| options.zoom_with_keyboard = false);
     }
-    access::begin(&context, opened.before);
+    access::begin(&context, *before);
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
-    let mut asked = Vec::new();
-    let panels = visible.0 && *state.workspace != Workspace::Present;
-    if state.brushes.held.is_some() {
-        opened.memory.empty_the_hand();
-    }
-    (opened.memory.statistics_seen, opened.memory.rivers_seen) = (false, false);
-    let view = if panels {
-        let (commands, left) = panels::window_ui(&mut root, &state, &mut opened.memory);
-        asked.extend(commands);
-        left
+    let visible = world.resource::<UiVisible>().0;
+    let panels = visible && *world.resource::<State<Workspace>>() != Workspace::Present;
+    let (mut asked, view) = if panels {
+        panels::window_ui(&mut root, world)
     } else {
-        window
+        world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+        (Vec::new(), window)
     };
     let (rect, seen) = on_pixels(view, context.pixels_per_point());
+    let mut free = world.resource_mut::<FreeView>();
     if free.rect != rect {
         free.rect = rect;
     }
-    if panels_of_window.view != rect {
-        panels_of_window.view = rect;
+    let has_picture = free.picture != Handle::default();
+    if let Ok((_, mut of_window)) = windows.single_mut(world)
+        && of_window.view != rect
+    {
+        of_window.view = rect;
     }
-    // What is asked for while the panels are hidden is forgotten.
-    let drags = opened.drags.take();
-    if free.picture != Handle::default() {
-        asked.extend(view::view_ui(&mut root, seen, &state, &free.labels, visible.0));
-        let pressed = access::land_ui(&root, seen);
-        let on_screen = |place: egui::Pos2| Vec2::new(place.x, place.y) * context.pixels_per_point();
-        keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));
-        if visible.0 {
-            if *state.workspace != Workspace::Present {
-                readout::readout_ui(&root, seen, &state);
+    if has_picture {
+        let mut over = root.new_child(egui::UiBuilder::new().max_rect(seen).id_salt("view"));
+        for (visibility, system) in world.resource::<ViewLayers>().0.clone() {
+            let is_seen = match visibility {
+                LayerVisibility::Always => true,
+                LayerVisibility::Interface => visible,
+                LayerVisibility::Panels => panels,
+            };
+            if is_seen {
+                asked.extend(draw_with(world, system, &mut over));
             }
-            view::heights_ui(&root, seen, &state, &free.heights);
-            view::signs_ui(&root, seen, &state, (free.turned, free.metres));
-            asked.extend(presentation::presentation_ui(&root, seen, &state));
-        }
-        if panels {
-            asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
-            asked.extend(section::line_ui(&mut root, seen, &state, &mut opened.memory.section));
-            probes::pins_ui(&root, seen, &state);
-            follow::way_ui(&root, seen, &state, &mut opened.memory.following);
-            asked.extend(placing::click_ui(&root, seen, &state, &mut opened.memory));
-            asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
-            asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
-            if let Some(name) = drags {
-                let pointer = context.input(|input| input.pointer.latest_pos()).unwrap_or(seen.center());
-                opened.memory.drag = brush::Drag::begin(name, &state, pointer);
-            }
-            asked.extend(brush::drag_ui(&mut root, seen, &state, &mut opened.memory.drag));
         }
     }
-    opened.windows.asks_for_a_file = opened.files.asks_for_a_file();
-    asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
-    asked.extend(opened.files.ui(&context, state.simulations.selected()));
+    asked.extend(panes::panes_ui(&context, world));
+    let mut context_of_dialogs = context.clone();
+    asked.extend(world.run_system_cached_with(leave::leave_ui, &mut context_of_dialogs).unwrap_or_default());
+    asked.extend(world.run_system_cached_with(files::files_ui, &mut context_of_dialogs).unwrap_or_default());
     asked.extend(number::said(&context));
-    // A room is told of faults alone, and a kiosk of nothing.
-    let shows = *state.workspace == Workspace::Present && state.presentation.is_on();
-    let told = |level| !shows || !state.presentation.is_kiosk() && matches!(level, Level::Error | Level::Question);
-    asked.extend(toasts::toasts_ui(&context, &state.notices, view, told));
-    *keyboard = opened.keyboard(&context, &state, keys.0.is_some());
-    // On the stage a pointer that rests is in the way.
-    let rests = context.input(|input| input.pointer.time_since_last_movement());
-    let presents = *state.workspace == Workspace::Present;
-    if presents && rests < POINTER_RESTS {
-        context.request_repaint_after_secs(POINTER_RESTS - rests);
-    }
-    opened.hides_pointer = presents && rests >= POINTER_RESTS;
-    access::end(&context, &mut opened.before);
+    let mut over = root.new_child(egui::UiBuilder::new().max_rect(view).id_salt("messages"));
+    asked.extend(world.run_system_cached_with(toasts::layer_ui, &mut over).unwrap_or_default());
+    access::end(&context, &mut before);
     asked.extend(access::take_asked(&context));
-    commands.write_batch(asked);
-    // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
+    world.write_message_batch(asked);
+}
+
+/// Lets the keyboard point on the land.
+fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Command> {
+    let scale = root.ctx().pixels_per_point();
+    let pressed = access::land_ui(root, root.max_rect());
+    let now = KeyPointer(pressed.map(|(place, pressed)| (Vec2::new(place.x, place.y) * scale, pressed)));
+    keys.set_if_neq(now);
+    Vec::new()
+}
+
+/// Decides who has the keyboard in the next frame.
+fn decide_keyboard(
+    mut contexts: EguiContexts,
+    (panes, files, document): (Res<Panes>, Res<Files>, Res<Document>),
+    drag: Res<BrushDrag>,
+    keys: Res<KeyPointer>,
+    gait: Res<Gait>,
+    mut keyboard: ResMut<Keyboard>,
+) -> Result {
+    let context = contexts.ctx_mut()?;
+    let answers = document.asks
+        || files.is_open()
+        || panes.has_kind(PaneKind::Search)
+        || panes.has_kind(PaneKind::Dialog)
+        || drag.goes_on();
+    let now = if answers {
+        Keyboard::Answering
+    } else if keys.0.is_some() {
+        Keyboard::Land
+    } else if context.text_edit_focused() {
+        Keyboard::Typing
+    } else if egui::Popup::is_any_open(context) {
+        Keyboard::Widget
+    } else if panes.has_kind(PaneKind::Reading) {
+        Keyboard::Window
+    } else if context.egui_wants_keyboard_input() {
+        Keyboard::Widget
+    } else if *gait != Gait::Orbit {
+        Keyboard::Walking
+    } else {
+        Keyboard::Commands
+    };
+    keyboard.set_if_neq(now);
+    Ok(())
+}
+
+/// Decides what the pointer is over. Decided while no button is down, so that a drag stays with what it began on.
+fn follow_pointer(
+    mut contexts: EguiContexts,
+    (free, sidebar): (Res<FreeView>, Res<Sidebar>),
+    (workspace, course, gait): (Res<State<Workspace>>, Res<Course>, Res<Gait>),
+    (brushes, placing): (Res<Brushes>, Res<Placing>),
+    others: OtherWindows,
+    mut pointer: ResMut<PointerOverView>,
+) -> Result {
+    let context = contexts.ctx_mut()?.clone();
     let (place, down) = context.input(|input| {
         let comes = input.any_touches() && input.pointer.any_pressed();
-        // A finger that has gone again is nowhere.
+        // A finger that has gone again is nowhere, and it is nowhere before it is down.
         let place = if comes { input.pointer.interact_pos() } else { input.pointer.latest_pos() };
         // The library is not told that the pointer has left for another window.
         let place = place.filter(|_| comes || !others.have_pointer());
         (place, input.pointer.any_down() && !comes)
     });
-    if !down {
-        let over = place.is_some_and(|place| {
-            let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
-            view.contains(place) && !on_top && !context.egui_is_using_pointer()
-        });
-        let memory = &opened.memory;
-        let stage = match **state.workspace {
-            Workspace::Sculpt => false,
-            Workspace::Learn => state.course.attempt.is_none() && !memory.rivers_seen,
-            Workspace::Present => true,
-        };
-        let empty = state.brushes.held.is_none() && !memory.is_placing() && *state.gait == Gait::Orbit;
-        let rains = stage && empty;
-        *pointer = PointerOverView { view: over, land: over && !on_widget(&context), rains };
+    if down {
+        return Ok(());
+    }
+    let point = |pixel: UVec2| egui::Pos2::from(pixel.as_vec2().to_array()) / context.pixels_per_point();
+    let view = egui::Rect::from_min_max(point(free.rect.min), point(free.rect.max));
+    let over = place.is_some_and(|place| {
+        let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
+        view.contains(place) && !on_top && !context.egui_is_using_pointer()
+    });
+    let stage = match **workspace {
+        Workspace::Sculpt => false,
+        Workspace::Learn => course.attempt.is_none() && !sidebar.shows(rivers::PANEL.key),
+        Workspace::Present => true,
+    };
+    let empty = brushes.held.is_none() && placing.0.is_none() && *gait == Gait::Orbit;
+    *pointer = PointerOverView { view: over, land: over && !on_widget(&context), rains: stage && empty };
+    Ok(())
+}
+
+/// Shows the pointer, or hides it: on the stage, one that rests is in the way.
+fn show_pointer(
+    mut contexts: EguiContexts,
+    workspace: Res<State<Workspace>>,
+    mut windows: Query<&mut CursorOptions, With<PrimaryWindow>>,
+) -> Result {
+    let context = contexts.ctx_mut()?;
+    let rests = context.input(|input| input.pointer.time_since_last_movement());
+    let presents = *workspace == Workspace::Present;
+    if presents && rests < POINTER_RESTS {
+        context.request_repaint_after_secs(POINTER_RESTS - rests);
+    }
+    let visible = !presents || rests < POINTER_RESTS;
+    for mut pointer in windows.iter_mut().filter(|pointer| pointer.visible != visible) {
+        pointer.visible = visible;
     }
     Ok(())
 }
@@ -412,15 +372,6 @@ fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
     let rect = URect::from_corners(pixel(view.min), pixel(view.max));
     (rect, egui::Rect::from_min_max(point(rect.min), point(rect.max)))
-}
-
-/// Shows the pointer, or hides it.
-fn show_pointer(opened: Res<Opened>, mut windows: Query<&mut CursorOptions, With<PrimaryWindow>>) {
-    for mut pointer in &mut windows {
-        if pointer.visible == opened.hides_pointer {
-            pointer.visible = !opened.hides_pointer;
-        }
-    }
 }
 
 /// When the main window is closed, the program ends.
@@ -438,13 +389,15 @@ fn ask_to_leave(
     }
 }
 
-/// Statistics and rivers are measured as long as they are seen.
-fn want_statistics(opened: Res<Opened>, mut record: ResMut<Record>, mut rivers: ResMut<Rivers>) {
-    if rivers.wanted != opened.memory.rivers_seen {
-        rivers.wanted = opened.memory.rivers_seen;
+/// Statistics and rivers are measured as long as their panels are seen.
+fn want_measurements(sidebar: Res<Sidebar>, mut record: ResMut<Record>, mut rivers: ResMut<Rivers>) {
+    let studied = sidebar.shows(rivers::PANEL.key);
+    if rivers.wanted != studied {
+        rivers.wanted = studied;
     }
-    if record.wanted != opened.memory.statistics_seen {
-        record.wanted = opened.memory.statistics_seen;
+    let recorded = studied || sidebar.shows(statistics::PANEL.key);
+    if record.wanted != recorded {
+        record.wanted = recorded;
     }
 }
 
@@ -477,12 +430,12 @@ fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn obey(
     command: On<WindowCommand>,
-    mut opened: ResMut<Opened>,
+    (mut files, mut panes, placing): (ResMut<Files>, ResMut<Panes>, Res<Placing>),
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
-    (brushes, workspace, gait, drawn): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>, Res<Section>),
+    (brushes, workspace, gait): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>),
     mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     (mut commands, mut asked): (Commands, MessageWriter<Command>),
@@ -499,19 +452,11 @@ fn obey(
             }
         }
         WindowCommand::ToggleUi => visible.0 = !visible.0,
-        WindowCommand::Toggle(pane) => opened.windows.toggle(*pane),
-        WindowCommand::Vary(path) => {
-            opened.windows.vary.begin(session, path);
-            if !opened.windows.has(Pane::Vary) {
-                opened.windows.toggle(Pane::Vary);
-            }
-        }
+        WindowCommand::Toggle(pane) => panes.toggle(pane),
         WindowCommand::Seek(path) => {
             visible.0 = true;
             if path.starts_with("settings.") {
-                if !opened.windows.has(Pane::Settings) {
-                    opened.windows.toggle(Pane::Settings);
-                }
+                panes.open(settings::PANE.key);
             } else if *workspace != Workspace::Sculpt {
                 // The other workspaces show a few parameters, or none.
                 commands.trigger(OpenWorkspace(Workspace::Sculpt));
@@ -520,46 +465,19 @@ fn obey(
                 seek::seek(context, path);
             }
         }
-        WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences, handle),
-        WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
-        WindowCommand::Place(_) | WindowCommand::DrawSection => {
-            visible.0 = true;
-            opened.memory.empty_the_hand();
-            let panel = match command.event() {
-                WindowCommand::Place(placed) => {
-                    opened.memory.placing = Some(*placed);
-                    match placed {
-                        Placed::Probe => probes::PANEL.key,
-                        Placed::Particle => follow::PANEL.key,
-                        Placed::Spring | Placed::Drain => springs::PANEL.key,
-                    }
-                }
-                _ => {
-                    opened.memory.section.want(drawn.ends);
-                    section::PANEL.key
-                }
-            };
-            if let Ok(context) = contexts.ctx_mut() {
-                seek::unfold(context, panel);
-            }
-            commands.trigger(BrushCommand::Hold(None));
-        }
+        WindowCommand::Ask(dialog) => files.ask(*dialog, session, &preferences, handle),
+        WindowCommand::AskHow(layer, path) => files.ask_how(*layer, path.clone(), session),
         WindowCommand::AskChart(chart) => {
-            opened.files.ask_chart((**chart).clone(), session, &preferences, handle);
+            files.ask_chart((**chart).clone(), session, &preferences, handle);
         }
         WindowCommand::AskPlaylist(list) => {
-            opened.files.ask_playlist(Arc::clone(list), session, &preferences, handle);
+            files.ask_playlist(Arc::clone(list), session, &preferences, handle);
         }
-        WindowCommand::AddToPlaylist(path) => match files::unfit_for_a_playlist(path) {
-            Some(wrong) => drop(notices.tell(Level::Error, wrong)),
-            None => opened.windows.playlist.add_file(path),
-        },
-        WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
+        WindowCommand::AskExport => files.ask_what(session, &preferences),
         WindowCommand::Save => match &simulations.file {
             Some(path) => drop(asked.write(FileCommand::SaveProject(path.clone()).into())),
-            None => opened.files.ask(Dialog::SaveProject, session, &preferences, handle),
+            None => files.ask(Dialog::SaveProject, session, &preferences, handle),
         },
-        WindowCommand::DragBrush(name) => opened.drags = Some(name),
         WindowCommand::Leave => {
             let full = windows.iter().any(|(window, _)| window.mode != WindowMode::Windowed);
             let left: Command = if brushes.held.is_some() {
@@ -570,7 +488,7 @@ fn obey(
                 WindowCommand::ToggleUi.into()
             } else if *workspace == Workspace::Present {
                 OpenWorkspace(Workspace::Sculpt).into()
-            } else if full && !opened.memory.is_placing() {
+            } else if full && placing.0.is_none() {
                 WindowCommand::ToggleFullScreen.into()
             } else {
                 return;

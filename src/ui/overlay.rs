@@ -1,24 +1,25 @@
 //! Overlays: which quantity is shown over the ground, and the legend of its colours.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access,
+    access,
     number::units,
     panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{
-    Command, Overlay, OverlayCommand,
+    Command, Overlay, OverlayCommand, Simulations,
     amount::{area, length, told_in},
 };
 use thalweg_scene::settings::Units;
 use thalweg_sim::core::quantity::{Quantity, Scale};
 
-pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let (mut commands, overlay) = (Vec::new(), &state.overlay);
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<Command> {
+    let mut commands = Vec::new();
     let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
     let list = egui::ComboBox::from_id_salt("overlay")
         .width(style::WIDE_CHOICE_WIDTH)
@@ -41,26 +42,26 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         commands.push(OverlayCommand::ToggleArrows.into());
     }
     if overlay.shown == Some(Quantity::Difference) {
-        difference_ui(ui, state);
+        difference_ui(ui, &simulations, &overlay);
     }
     commands
 }
 
 /// How much the chosen run differs from the first, in numbers.
-fn difference_ui(ui: &mut Ui, state: &PanelState<'_>) {
-    if state.simulations.all().len() < 2 {
+fn difference_ui(ui: &mut Ui, simulations: &Simulations, overlay: &Overlay) {
+    if simulations.all().len() < 2 {
         let text = "There is only one run. Run ▸ Runs side by side starts several with different parameters.";
         ui.label(RichText::new(text).weak());
         return;
     }
-    if state.simulations.selected_index() == 0 {
+    if simulations.selected_index() == 0 {
         ui.label(
             RichText::new("This is the first run. To compare, click on the name of another run below its block.")
                 .weak(),
         );
         return;
     }
-    let Some(Some(found)) = state.overlay.differences.get(state.simulations.selected_index()) else {
+    let Some(Some(found)) = overlay.differences.get(simulations.selected_index()) else {
         ui.label(RichText::new("The maps of the two runs differ in size.").weak());
         return;
     };

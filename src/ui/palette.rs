@@ -2,6 +2,10 @@
 
 use std::cmp::Reverse;
 
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{InMut, Local, Res},
+};
 use bevy_egui::egui::{self, Align2, Key, RichText};
 use egui_phosphor::regular as icon;
 use nucleo_matcher::{
@@ -10,13 +14,21 @@ use nucleo_matcher::{
 };
 
 use super::{
-    PanelState, access,
+    access,
     commands::{keys_text, table},
     number::Told,
+    panes::{Pane, PaneKind, PaneUi},
     style,
 };
-use crate::runtime::{Command, WindowCommand, amount::told_in};
+use crate::runtime::{Command, Preferences, Simulations, WindowCommand, amount::told_in};
 use thalweg_sim::params::{Group, Parameter, Value, choice_title, walk};
+
+/// Where the palette finds things.
+#[derive(SystemParam)]
+pub struct Findable<'w> {
+    simulations: Res<'w, Simulations>,
+    preferences: Res<'w, Preferences>,
+}
 
 /// What was typed, and which of the rows that were found is marked.
 #[derive(Default)]
@@ -52,7 +64,7 @@ fn commands(context: &egui::Context) -> impl Iterator<Item = Row> {
     })
 }
 
-fn parameters(state: &PanelState<'_>) -> Vec<Row> {
+fn parameters(state: &Findable<'_>) -> Vec<Row> {
     let (session, units) = (state.simulations.selected(), state.preferences.settings.units);
     let row = |place: &str, parameter: Parameter| Row {
         icon: icon::SLIDERS_HORIZONTAL,
@@ -88,7 +100,7 @@ fn parameters(state: &PanelState<'_>) -> Vec<Row> {
 }
 
 /// What fits the typed words, the best first.
-fn found(context: &egui::Context, state: &PanelState<'_>, typed: &str) -> Vec<Row> {
+fn found(context: &egui::Context, state: &Findable<'_>, typed: &str) -> Vec<Row> {
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
@@ -112,8 +124,19 @@ fn found(context: &egui::Context, state: &PanelState<'_>, typed: &str) -> Vec<Ro
     found.into_iter().map(|(_, row)| row).collect()
 }
 
+pub const PANE: Pane = Pane { key: "palette", kind: PaneKind::Search };
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, state: Findable, mut palette: Local<Palette>) -> Vec<Command> {
+    if pane.begins {
+        *palette = Palette::default();
+    }
+    let chosen = palette_ui(&pane.context, &state, &mut palette);
+    pane.is_open = chosen.is_none();
+    chosen.into_iter().collect()
+}
+
 /// Draws it. Returns what was chosen.
-pub fn palette_ui(context: &egui::Context, state: &PanelState<'_>, palette: &mut Palette) -> Option<Command> {
+fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palette) -> Option<Command> {
     let mut chosen = None;
     let found = found(context, state, &palette.typed);
     egui::Window::new("Command palette")

@@ -1,72 +1,51 @@
-//! The list of panels, and how everything is arranged around the view.
+//! How everything is arranged around the view.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access, brush, explain, follow, history, learn, ledger, look, mask,
+    access,
     menu::menu_ui,
-    overlay,
-    panel::Panel,
-    probes, process, range, rivers, run, section, seek, springs, statistics, style, terrain,
+    panel::{Panel, Sidebar, UiSystem, draw_with},
+    seek, style,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
 };
-use crate::runtime::{Command, Workspace};
-
-/// All panels, from the top.
-pub const PANELS: [Panel; 19] = [
-    run::PANEL,
-    learn::PANEL,
-    brush::PANEL,
-    terrain::PANEL,
-    range::PANEL,
-    process::PANEL,
-    springs::PANEL,
-    mask::PANEL,
-    overlay::PANEL,
-    section::PANEL,
-    probes::PANEL,
-    explain::PANEL,
-    follow::PANEL,
-    rivers::PANEL,
-    look::LIGHT,
-    look::WATER,
-    history::PANEL,
-    ledger::PANEL,
-    statistics::PANEL,
-];
+use crate::runtime::{Command, Course, History, Simulations, Workspace};
 
 /// Panels that a lesson puts away: it has the sliders that it leaves to the student.
-const NOT_IN_LESSONS: [Panel; 8] =
-    [brush::PANEL, terrain::PANEL, range::PANEL, process::PANEL, springs::PANEL, mask::PANEL, look::LIGHT, look::WATER];
+const NOT_IN_LESSONS: [&str; 8] = ["brush", "terrain", "range", "processes", "springs", "mask", "look", "water-look"];
 
-/// Whether a panel is seen now.
-fn is_seen(panel: &Panel, state: &PanelState<'_>) -> bool {
-    let teaches = *state.workspace == Workspace::Learn && state.course.attempt.is_some();
-    panel.workspaces.contains(state.workspace.get())
-        && !(teaches && NOT_IN_LESSONS.iter().any(|other| other.key == panel.key))
-}
-
-fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
     let mut asked = Vec::new();
+    let workspace = *world.resource::<State<Workspace>>().get();
+    // Each workspace and each lesson remembers what is folded in it.
+    let attempt = world.resource::<Course>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
+    let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
+    let put_away = |panel: &Panel| lesson.is_some() && NOT_IN_LESSONS.contains(&panel.key);
+    let is_seen = |panel: &Panel| panel.workspaces.contains(&workspace) && !put_away(panel);
+    let panels: Vec<(Panel, UiSystem)> = world.resource::<Sidebar>().systems();
+    let mut drawn = Vec::new();
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
-        for panel in PANELS.iter().filter(|panel| is_seen(panel, state)) {
+        for (panel, system) in panels.into_iter().filter(|(panel, _)| is_seen(panel)) {
+            let mut content_ui = |ui: &mut Ui| {
+                drawn.push(panel.key);
+                asked.extend(draw_with(world, system, ui));
+            };
             if panel.title.is_empty() {
-                asked.extend((panel.draw)(ui, state, memory));
+                content_ui(ui);
                 continue;
             }
-            let unfolded = panel.unfolded.contains(state.workspace.get());
-            // Each workspace and each lesson remembers what is folded in it.
-            let lesson = state.course.attempt.as_ref().filter(|_| *state.workspace == Workspace::Learn);
+            let unfolded = panel.unfolded.contains(&workspace);
             let unfolds = seek::unfolds(ui, panel.key);
             let shown = egui::CollapsingHeader::new(RichText::new(panel.title).heading())
-                .id_salt((panel.key, unfolded, lesson.map(|attempt| &attempt.lesson.path)))
+                .id_salt((panel.key, unfolded, &lesson))
                 .default_open(unfolded)
                 // A panel of parameters is called like their group.
                 .open((unfolds || seek::is_sought_in(ui, panel.key)).then_some(true))
-                .show(ui, |ui| asked.extend((panel.draw)(ui, state, memory)));
+                .show(ui, content_ui);
             if unfolds {
                 shown.header_response.scroll_to_me(Some(egui::Align::TOP));
             }
@@ -74,30 +53,35 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Comm
         ui.add_space(12.0);
         access::follow_focus(ui);
     });
+    // Looked at by what measures for a panel; nothing else is told of it.
+    world.resource_mut::<Sidebar>().bypass_change_detection().drawn = drawn;
     asked
 }
 
-/// All panels around the view. Returns what is asked for, and the rectangle that is left for the view.
-pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (Vec<Command>, egui::Rect) {
+/// Draws all panels around the view. Returns what is asked for, and the rectangle that is left for the view.
+pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect) {
     let mut asked = Vec::new();
     egui::Panel::top("menu").show_inside(root, |ui| {
         access::begin_part(ui, "Menus");
-        asked.extend(menu_ui(ui, state));
+        asked.extend(world.run_system_cached_with(menu_ui, ui).unwrap_or_default());
     });
     let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
-    bar("status", style::STATUS_HEIGHT).show_inside(root, |ui| status_ui(ui, state));
+    bar("status", style::STATUS_HEIGHT).show_inside(root, |ui| {
+        world.run_system_cached_with(status_ui, ui).unwrap_or_default();
+    });
     bar("transport", style::TRANSPORT_HEIGHT).show_inside(root, |ui| {
         access::begin_part(ui, "Transport");
-        asked.extend(transport_ui(ui, state));
+        asked.extend(world.run_system_cached_with(transport_ui, ui).unwrap_or_default());
     });
-    bar("timeline", timeline_height(state)).show_inside(root, |ui| {
+    let height = timeline_height(world.resource::<Simulations>(), world.resource::<History>());
+    bar("timeline", height).show_inside(root, |ui| {
         access::begin_part(ui, "Timeline");
-        asked.extend(timeline_ui(ui, state));
+        asked.extend(world.run_system_cached_with(timeline_ui, ui).unwrap_or_default());
     });
-    if *state.workspace == Workspace::Sculpt {
+    if *world.resource::<State<Workspace>>() == Workspace::Sculpt {
         egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
             access::begin_part(ui, "Tools");
-            asked.extend(tool_bar_ui(ui, state, memory));
+            asked.extend(world.run_system_cached_with(tool_bar_ui, ui).unwrap_or_default());
         });
     }
     // Never wider than leaves room for the view.
@@ -108,7 +92,7 @@ pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (V
         .resizable(true)
         .show_inside(root, |ui| {
             access::begin_part(ui, "Panels");
-            asked.extend(column_ui(ui, state, memory));
+            asked.extend(column_ui(ui, world));
         });
     if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
         access::name(&edge, "Width of the panels");

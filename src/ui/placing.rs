@@ -1,16 +1,93 @@
-//! What the next click on the land does: it pins a probe, releases a particle, or places a spring or a drain.
+//! What the next click on the land places.
 
-use bevy_egui::egui::{self, Align2, CursorIcon, Ui};
+use bevy::prelude::*;
+use bevy_egui::{
+    EguiContexts,
+    egui::{self, Align2, CursorIcon, Ui},
+};
 
-use super::{Kept, PanelState, access, springs, style};
-use crate::runtime::{BrushCommand, Command, ParticleCommand, Placed, ProbeCommand};
+use super::{UiVisible, access, follow, probes, section, seek, springs, style};
+use crate::runtime::{BrushCommand, Command, CommandEvent, Pointed};
+
+/// What a click on the land places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// A probe is pinned.
+    Probe,
+    /// A particle is released.
+    Particle,
+    /// A spring, which brings water.
+    Spring,
+    /// A drain, which takes water away.
+    Drain,
+    /// The line of the section, with a drag or two clicks.
+    Section,
+}
+
+/// The next click on the land places this.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(pub Placed);
+
+impl CommandEvent for Place {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Placing>().add_observer(place).add_observer(empty_the_hand);
+}
+
+fn place(
+    command: On<Place>,
+    mut placing: ResMut<Placing>,
+    mut visible: ResMut<UiVisible>,
+    mut contexts: EguiContexts,
+    mut commands: Commands,
+) {
+    visible.0 = true;
+    placing.0 = Some(command.0);
+    let panel = match command.0 {
+        Placed::Probe => probes::PANEL.key,
+        Placed::Particle => follow::PANEL.key,
+        Placed::Spring | Placed::Drain => springs::PANEL.key,
+        Placed::Section => section::PANEL.key,
+    };
+    if let Ok(context) = contexts.ctx_mut() {
+        seek::unfold(context, panel);
+    }
+    commands.trigger(BrushCommand::Hold(None));
+}
+
+/// With a brush in the hand, a click places nothing.
+fn empty_the_hand(command: On<BrushCommand>, mut placing: ResMut<Placing>) {
+    if matches!(command.event(), BrushCommand::Hold(Some(_))) {
+        placing.set_if_neq(Placing(None));
+    }
+}
+
+/// What the next click on the land places, or the next drag over it draws.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Placing(pub Option<Placed>);
+
+impl Placing {
+    /// Returns the place that was clicked, if the click was to place this. Then the next one places nothing.
+    pub(super) fn clicked(&mut self, view: &Ui, placed: Placed, pointed: &Pointed) -> Option<[f32; 2]> {
+        if self.0 != Some(placed) {
+            return None;
+        }
+        let place = pointed.0.filter(|_| access::clicks_land(view, view.max_rect()))?;
+        self.0 = None;
+        Some(place)
+    }
+}
 
 /// A button that takes it in the hand, or puts it away.
-pub(super) fn choice_ui(ui: &mut Ui, memory: &mut Kept, placed: Placed, (text, help): (&str, &str)) -> Option<Command> {
-    let on = memory.placing == Some(placed);
+pub(super) fn choice_ui(
+    ui: &mut Ui,
+    placing: &mut Placing,
+    placed: Placed,
+    (text, help): (&str, &str),
+) -> Option<Command> {
+    let on = placing.0 == Some(placed);
     access::choice(ui, on, text).on_hover_text(help).clicked().then(|| {
-        memory.empty_the_hand();
-        memory.placing = (!on).then_some(placed);
+        placing.0 = (!on).then_some(placed);
         BrushCommand::Hold(None).into()
     })
 }
@@ -24,23 +101,13 @@ pub(super) fn hint_ui(root: &Ui, view: egui::Rect, text: &str) {
     over.on_hover_cursor(CursorIcon::Crosshair);
 }
 
-/// Waits for the click, if something is to be placed.
-pub(super) fn click_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>, memory: &mut Kept) -> Option<Command> {
-    let placed = memory.placing?;
-    hint_ui(root, view, "Click on the land. Esc cancels.");
-    if root.input(|input| input.key_pressed(egui::Key::Escape)) {
-        memory.placing = None;
-        return None;
-    }
-    let place = state.pointed.0.filter(|_| access::clicks_land(root, view))?;
-    memory.placing = None;
-    Some(match placed {
-        Placed::Probe => {
-            // The newest is explained.
-            memory.explained = None;
-            ProbeCommand::Pin(place).into()
+/// Says that a click is waited for. Escape ends that. A drag has its own hint.
+pub(super) fn click_ui(InMut(root): InMut<Ui>, mut placing: ResMut<Placing>) -> Vec<Command> {
+    if placing.0.is_some_and(|placed| placed != Placed::Section) {
+        hint_ui(root, root.max_rect(), "Click on the land. Esc cancels.");
+        if root.input(|input| input.key_pressed(egui::Key::Escape)) {
+            placing.0 = None;
         }
-        Placed::Particle => ParticleCommand::Release(place).into(),
-        Placed::Spring | Placed::Drain => springs::place(state, place, placed, &mut memory.springs),
-    })
+    }
+    Vec::new()
 }

@@ -6,18 +6,27 @@ use std::{
     sync::Arc,
 };
 
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, Event, InMut, On, Res, ResMut, Resource},
+};
 use bevy_egui::egui::{self, FontId, RichText, Sense, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, access,
+    access,
+    files::Files,
     files::unfit_for_a_playlist,
     number::Number,
+    panes::{Pane, PaneKind, PaneUi},
     presentation::learn_letters,
     scenes::{Card, cards},
     style,
 };
-use crate::runtime::{Command, Dialog, Draft, PresentCommand, WindowCommand};
+use crate::runtime::{
+    Command, CommandEvent, Dialog, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations,
+    WindowCommand,
+};
 use thalweg_scene::{
     io::{playlist, scene::GROUPS},
     model::{
@@ -26,11 +35,21 @@ use thalweg_scene::{
     },
 };
 
+/// What the dialog shows.
+#[derive(SystemParam)]
+pub struct ListShown<'w> {
+    draft: Res<'w, Draft>,
+    presentation: Res<'w, Presentation>,
+    simulations: Res<'w, Simulations>,
+    document: Res<'w, Document>,
+    history: Res<'w, History>,
+}
+
 /// Room for a scroll bar, and between the scenes and the list, in points.
 const SCROLLS: f32 = 14.0;
 
 /// The list as it is being made. It is there again the next time.
-#[derive(Default)]
+#[derive(Resource, Default)]
 pub struct ListDialog {
     list: Playlist,
     /// The number of the scene whose words and times are shown, from 0.
@@ -114,10 +133,47 @@ pub(super) fn title(item: &Item, cards: &[Card]) -> String {
     built_in.or_else(file).unwrap_or_default()
 }
 
+/// Adds a file to the playlist that is being made.
+#[derive(Event, Clone, Debug, PartialEq, Eq)]
+pub struct AddToPlaylist(pub PathBuf);
+
+impl CommandEvent for AddToPlaylist {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<ListDialog>().add_observer(
+        |command: On<AddToPlaylist>, mut dialog: ResMut<ListDialog>, mut notices: ResMut<Notices>| {
+            match unfit_for_a_playlist(&command.0) {
+                Some(wrong) => drop(notices.tell(Level::Error, wrong)),
+                None => dialog.add_file(&command.0),
+            }
+        },
+    );
+}
+
+/// The list of scenes to be shown to a room.
+pub const PANE: Pane = Pane { key: "playlist", kind: PaneKind::Dialog };
+
+pub(super) fn pane_ui(
+    InMut(pane): InMut<PaneUi>,
+    state: ListShown,
+    files: Res<Files>,
+    mut dialog: ResMut<ListDialog>,
+) -> Vec<Command> {
+    // The dialog for its file is answered first.
+    if files.asks_for_a_file() {
+        return Vec::new();
+    }
+    let dialog = &mut *dialog;
+    let chosen = playlist_ui(&pane.context, &state, dialog, &mut pane.is_open);
+    let begins = |command: &Command| matches!(command.get(), Some(PresentCommand::Begin(..)));
+    pane.is_open &= !chosen.as_ref().is_some_and(begins);
+    chosen.into_iter().collect()
+}
+
 /// Draws it. Returns what was chosen.
-pub fn playlist_ui(
+fn playlist_ui(
     context: &egui::Context,
-    state: &PanelState<'_>,
+    state: &ListShown<'_>,
     dialog: &mut ListDialog,
     open: &mut bool,
 ) -> Option<Command> {
@@ -373,7 +429,7 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
 }
 
 /// Adds other lands, shows the list and saves it.
-fn foot_ui(ui: &mut Ui, state: &PanelState<'_>, dialog: &mut ListDialog) -> Option<Command> {
+fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Option<Command> {
     let mut asked = None;
     let found = dialog.wrong.as_ref().filter(|(list, _)| *list == dialog.list).map(|(_, wrong)| wrong.clone());
     let wrong = dialog.list.check().err().or(found);
@@ -415,7 +471,7 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>, dialog: &mut ListDialog) -> Opti
 }
 
 /// The file of the project that is open, if it has all of the work.
-fn own(state: &PanelState<'_>) -> Option<PathBuf> {
+fn own(state: &ListShown<'_>) -> Option<PathBuf> {
     let file = state.simulations.file.clone();
     file.filter(|path| !state.document.unsaved(&state.history) && unfit_for_a_playlist(path).is_none())
 }

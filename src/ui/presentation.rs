@@ -2,21 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use bevy::{input::mouse::MouseWheel, prelude::*};
+use bevy::{ecs::system::SystemParam, input::mouse::MouseWheel, prelude::*};
 use bevy_egui::egui::{
     self, Align2, Color32, FontId, RichText, Ui,
     epaint::text::{FontInsert, FontPriority, InsertFontFamily},
 };
 
 use super::{
-    PanelState, access,
+    access,
     group::{set, value_ui},
     number::{Number, units},
     style,
 };
-use crate::runtime::{Command, OtherWindows, Presentation, Workspace, amount::told_in};
+use crate::runtime::{Command, OtherWindows, Presentation, Simulations, Workspace, amount::told_in};
 use thalweg_scene::{io::page, model::chart::told};
 use thalweg_sim::params::{Knob, Parameter, Value, walk};
+
+/// What stands over the picture.
+#[derive(SystemParam)]
+pub struct Stage<'w> {
+    workspace: Res<'w, State<Workspace>>,
+    presentation: Res<'w, Presentation>,
+    simulations: Res<'w, Simulations>,
+}
 
 /// Sizes of letters, in points.
 const TITLE: f32 = 30.0;
@@ -33,7 +41,8 @@ const LEAST: f32 = 240.0;
 const COMFORTABLE: f32 = 420.0;
 
 /// Draws it in the workspace Present. Returns what is asked for.
-pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
+pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
+    let (view, state) = (root.max_rect(), &state);
     if *state.workspace != Workspace::Present {
         return Vec::new();
     }
@@ -102,7 +111,7 @@ fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bo
 }
 
 /// The sliders that the scene names.
-fn sliders_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
+fn sliders_ui(root: &Ui, view: egui::Rect, state: &Stage<'_>) -> Vec<Command> {
     let session = state.simulations.selected();
     let groups = session.groups();
     let wanted = |path: &String| {

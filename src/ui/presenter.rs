@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use bevy::{
     camera::RenderTarget,
-    ecs::schedule::ScheduleLabel,
+    ecs::{schedule::ScheduleLabel, system::SystemParam},
     prelude::*,
     render::camera::CameraRenderGraph,
     window::{
@@ -20,7 +20,6 @@ use bevy_egui::{
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState,
     keys::{DeskKeyboard, Keyboard},
     number, on_pixels,
     paint::Painting,
@@ -30,7 +29,9 @@ use super::{
     scenes::{Card, cards},
     style,
 };
-use crate::runtime::{Command, CommandEvent, FreeView, PresentCommand, RunCommand, Simulations};
+use crate::runtime::{
+    Command, CommandEvent, FreeView, Preferences, PresentCommand, Presentation, RunCommand, Simulations, Transport,
+};
 use thalweg_scene::settings::Theme;
 
 /// Width and height of the window, in points.
@@ -45,6 +46,15 @@ const CLOCK: f32 = 26.0;
 const BUTTON: f32 = 18.0;
 const NOTES: f32 = 20.0;
 const LETTERS: std::ops::RangeInclusive<f32> = 12.0..=48.0;
+
+/// What the window shows.
+#[derive(SystemParam)]
+pub struct Desktop<'w> {
+    preferences: Res<'w, Preferences>,
+    presentation: Res<'w, Presentation>,
+    transport: Res<'w, Transport>,
+    simulations: Res<'w, Simulations>,
+}
 
 /// The pass in which this window's panels are drawn.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
@@ -159,7 +169,7 @@ fn screen_of(window: &Window, screens: &Query<(Entity, &Monitor, Has<PrimaryMoni
 
 fn draw(
     desk: Single<(&mut EguiContext, &mut Panels, &mut Desk)>,
-    state: PanelState,
+    state: Desktop,
     view: Res<FreeView>,
     mut keyboard: ResMut<DeskKeyboard>,
     mut commands: MessageWriter<Command>,
@@ -189,7 +199,7 @@ fn draw(
 }
 
 /// Draws the window. Returns what is asked for, and where the picture of the view belongs, whose width is so many times its height.
-pub fn desk_ui(root: &mut Ui, state: &PanelState<'_>, kept: &mut Kept, aspect: f32) -> (Vec<Command>, egui::Rect) {
+pub fn desk_ui(root: &mut Ui, state: &Desktop<'_>, kept: &mut Kept, aspect: f32) -> (Vec<Command>, egui::Rect) {
     if kept.cards.is_empty() {
         kept.cards = cards(root.ctx());
     }
@@ -236,7 +246,7 @@ fn clock(time: Duration) -> String {
 }
 
 /// What is shown, and for how long.
-fn head_ui(ui: &mut Ui, state: &PanelState<'_>) {
+fn head_ui(ui: &mut Ui, state: &Desktop<'_>) {
     let [here, whole] = state.presentation.ages();
     let (number, count) = state.presentation.number();
     ui.horizontal(|ui| {
@@ -255,7 +265,7 @@ fn head_ui(ui: &mut Ui, state: &PanelState<'_>) {
 }
 
 /// What the room's keys do, as buttons.
-fn foot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let (number, count) = state.presentation.number();
     ui.add_space(4.0);
@@ -283,7 +293,7 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 }
 
 /// The scene that comes next, and when.
-fn next_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &Kept) {
+fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
     let Some(list) = state.presentation.list() else { return };
     let (number, _) = state.presentation.number();
     let Some(next) = list.scenes.get(number) else {
@@ -302,7 +312,7 @@ fn next_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &Kept) {
 }
 
 /// The presenter's words for the scene.
-fn notes_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) {
+fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
     let list = state.presentation.list();
     let (number, _) = state.presentation.number();
     let notes = list.and_then(|list| list.scenes.get(number - 1)).map_or("", |item| &*item.notes);
@@ -330,7 +340,7 @@ fn notes_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) {
 }
 
 /// All scenes. A click goes to one.
-fn list_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &Kept) -> Option<Command> {
+fn list_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) -> Option<Command> {
     let list = state.presentation.list()?;
     let (number, _) = state.presentation.number();
     let mut asked = None;

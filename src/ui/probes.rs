@@ -1,41 +1,48 @@
 //! Probes: places that are pinned on the land, and their numbers over time.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Align2, Color32, FontId, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access,
+    access,
     chart::{chart_ui, curve_color},
     number::units,
     panel::{EVERYWHERE, Panel},
-    placing::choice_ui,
+    placing::{Placed, Placing, choice_ui},
     style,
 };
 use crate::runtime::{
-    Command, Dialog, Placed, ProbeCommand, WindowCommand,
+    Command, Dialog, Overlay, Pointed, ProbeCommand, ProbeMarks, Probes, ViewPlaces, WindowCommand,
     amount::length,
     charts::{self, Series},
 };
 
-pub const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
-    let probes = &state.probes.pinned;
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    probes: Res<Probes>,
+    overlay: Res<Overlay>,
+    mut placing: ResMut<Placing>,
+    mut series: Local<Series>,
+) -> Vec<Command> {
+    let pinned = &probes.pinned;
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         let help = "Then click on the land (P). There are four at most; one more takes the place of the oldest.";
         let text = format!("{} Pin a probe", icon::PUSH_PIN);
-        asked.extend(choice_ui(ui, memory, Placed::Probe, (&text, help)));
-        if !probes.is_empty() && ui.button("Save…").on_hover_text("Writes all numbers as a table (CSV)").clicked() {
+        asked.extend(choice_ui(ui, &mut placing, Placed::Probe, (&text, help)));
+        if !pinned.is_empty() && ui.button("Save…").on_hover_text("Writes all numbers as a table (CSV)").clicked() {
             asked.push(WindowCommand::Ask(Dialog::SaveProbes).into());
         }
     });
-    if probes.is_empty() {
+    if pinned.is_empty() {
         ui.label(RichText::new("A probe keeps height, sand and water of a place as they change.").weak());
         return asked;
     }
     let units = units(ui);
-    for (number, probe) in probes.iter().enumerate() {
+    for (number, probe) in pinned.iter().enumerate() {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{}", number + 1)).strong().color(curve_color(number)));
             if let Some(now) = probe.series.last() {
@@ -55,24 +62,24 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             }
         });
     }
-    let shown = state.overlay.shown;
+    let shown = overlay.shown;
     let offered = [Series::Change, Series::Height, Series::Sand, Series::Water];
     let offered = offered.into_iter().chain(shown.map(Series::Overlay));
     // What lay over the ground before is shown no more.
-    let now = match (memory.series, shown) {
+    let now = match (*series, shown) {
         (Series::Overlay(_), Some(quantity)) => Series::Overlay(quantity),
         (Series::Overlay(_), None) => Series::default(),
-        (series, _) => series,
+        (chosen, _) => chosen,
     };
-    memory.series = now;
+    *series = now;
     let label = ui.label("Over time");
     egui::ComboBox::from_id_salt("series")
         .selected_text(now.title())
         .width(style::WIDE_CHOICE_WIDTH)
         .show_ui(ui, |ui| {
             access::begin_list(ui);
-            for series in offered {
-                access::list_choice(ui, &mut memory.series, series, series.title());
+            for offer in offered {
+                access::list_choice(ui, &mut *series, offer, offer.title());
             }
         })
         .response
@@ -80,14 +87,20 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             "You can also plot the overlay that is shown. Its values are recorded from the moment you show it.",
         )
         .labelled_by(label.id);
-    asked.extend(chart_ui(ui, charts::probes(&state.probes, now, units), ""));
+    asked.extend(chart_ui(ui, charts::probes(&probes, now, units), ""));
     asked
 }
 
 /// The probes over the picture.
-pub(super) fn pins_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) {
-    let painter = root.painter().with_clip_rect(view);
-    for (number, share) in state.probe_marks.0.iter().enumerate() {
+pub(super) fn pins_ui(
+    InMut(ui): InMut<Ui>,
+    marks: Single<&ViewPlaces, With<ProbeMarks>>,
+    pointed: Res<Pointed>,
+    mut placing: ResMut<Placing>,
+) -> Vec<Command> {
+    let view = ui.max_rect();
+    let painter = ui.painter().with_clip_rect(view);
+    for (number, share) in marks.0.iter().enumerate() {
         let Some(share) = share else { continue };
         let place = view.min + egui::vec2(share.x, share.y) * view.size();
         let head = place - egui::vec2(0.0, 2.2 * style::MARK_RADIUS);
@@ -96,4 +109,5 @@ pub(super) fn pins_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) {
         let font = FontId::proportional(12.0);
         painter.text(head, Align2::CENTER_CENTER, format!("{}", number + 1), font, Color32::WHITE);
     }
+    placing.clicked(ui, Placed::Probe, &pointed).map(|place| ProbeCommand::Pin(place).into()).into_iter().collect()
 }

@@ -1,15 +1,15 @@
 //! The panel of each process: its switch, its progress, what its limiters did, its parameters.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_header::CollapsingState};
 
 use super::{
-    Kept, PanelState,
     group::{Changes, all_of_group_ui, group_ui, presets_ui, set},
     panel::{EVERYWHERE, Panel},
     seek,
     style::duration,
 };
-use crate::runtime::{Command, EditCommand, Workspace};
+use crate::runtime::{Command, EditCommand, Simulations, Workspace};
 use thalweg_sim::{
     core::terrain::Terrain,
     params::{self, Parameter, Value, walk},
@@ -18,11 +18,15 @@ use thalweg_sim::{
 };
 
 /// One after the other in catalogue order. Each draws a heading of its own, with its switch.
-pub const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let session = state.simulations.selected();
-    let (learn, terrain) = (*state.workspace == Workspace::Learn, &session.simulation.terrain);
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    workspace: Res<State<Workspace>>,
+) -> Vec<Command> {
+    let session = simulations.selected();
+    let (learn, terrain) = (*workspace == Workspace::Learn, &session.simulation.terrain);
     let mut asked = Vec::new();
     for (slot, fresh) in session.simulation.slots.iter().zip(session.defaults().simulation.slots) {
         process_ui(ui, (&session.name, terrain), slot, &*fresh.process, learn, &mut asked);

@@ -1,13 +1,16 @@
 //! What is under the pointer, in numbers.
 
-use bevy_egui::egui::{Align2, Rect, Ui, vec2};
+use bevy::prelude::{InMut, Res, State};
+use bevy_egui::egui::{Align2, Ui, vec2};
 
 use super::{
-    PanelState,
     overlay::{legend_width, value_text},
     style::{DEEP_SHADE, shaded_lines},
 };
-use crate::runtime::amount::{length, told_in};
+use crate::runtime::{
+    Command, Overlay, Pointed, Preferences, Simulations, Workspace,
+    amount::{length, told_in},
+};
 use thalweg_scene::settings::Units;
 use thalweg_sim::core::{analysis::slope_at, quantity::Scale, terrain::Terrain};
 
@@ -15,14 +18,21 @@ use thalweg_sim::core::{analysis::slope_at, quantity::Scale, terrain::Terrain};
 const THIN: f32 = 1e-3;
 
 /// Writes the numbers of the cell under the pointer into the lower right corner of the view.
-pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
-    let Some(place) = state.pointed.0 else { return };
-    let terrain = &state.simulations.selected().simulation.terrain;
+pub(super) fn readout_ui(
+    InMut(root): InMut<Ui>,
+    pointed: Res<Pointed>,
+    simulations: Res<Simulations>,
+    preferences: Res<Preferences>,
+    overlay: Res<Overlay>,
+    workspace: Res<State<Workspace>>,
+) -> Vec<Command> {
+    let view = root.max_rect();
+    let Some(place) = pointed.0.filter(|_| *workspace != Workspace::Present) else { return Vec::new() };
+    let terrain = &simulations.selected().simulation.terrain;
     let (x, y) = terrain.bedrock.cell_at(place);
-    let units = state.preferences.settings.units;
+    let units = preferences.settings.units;
     let mut text = text(units, terrain, x, y);
-    let overlay = &state.overlay;
-    if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(state.simulations.selected_index()))
+    if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(simulations.selected_index()))
         && quantity.scale() != Scale::Classes
         && (values.width(), values.height()) == (terrain.width(), terrain.height())
     {
@@ -36,9 +46,10 @@ pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     let painter = root.painter().with_clip_rect(view);
     let corner = view.right_bottom() - vec2(16.0, 14.0);
     // It does not cover the legend, and breaks between two numbers.
-    let width = (view.width() - legend_width(overlay) - 48.0).max(160.0);
+    let width = (view.width() - legend_width(&overlay) - 48.0).max(160.0);
     let text = text.replace(' ', "\u{a0}").replace("·\u{a0}", "· ");
     shaded_lines(&painter, corner, Align2::RIGHT_BOTTOM, (&text, 12.0, width), DEEP_SHADE);
+    Vec::new()
 }
 
 /// Height, slope, and what lies on the rock.

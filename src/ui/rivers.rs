@@ -1,18 +1,21 @@
 //! Rivers: one of them from its source to its mouth, all of them by slope, area and χ, and how real the land is.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access,
+    access,
     chart::chart_ui,
     group::{group_ui, set},
     number::units,
-    panel::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel, Sidebar},
+    placing::Placing,
     style,
 };
 use crate::runtime::{
-    ChooseRiver, Command, OverlayCommand,
+    Brushes, ChooseRiver, Command, Overlay, OverlayCommand, Pointed, Record, RiverTrace, Rivers, Simulations,
+    ViewPlaces,
     amount::{area, told_in},
     charts,
 };
@@ -22,16 +25,21 @@ use thalweg_sim::{
     process::fluvial,
 };
 
-pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
-    memory.rivers_seen = true;
-    let (mut asked, rivers) = (Vec::new(), &state.rivers);
-    let (now, fresh) = (&state.simulations.selected().rivers, state.simulations.selected().defaults().rivers);
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    rivers: Res<Rivers>,
+    simulations: Res<Simulations>,
+    overlay: Res<Overlay>,
+    record: Res<Record>,
+) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let (now, fresh) = (&simulations.selected().rivers, simulations.selected().defaults().rivers);
     asked.extend(set("rivers", group_ui(ui, ("rivers", now), ("rivers", &fresh), false)));
     ui.horizontal_wrapped(|ui| {
         for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
-            let on = state.overlay.shown == Some(quantity);
+            let on = overlay.shown == Some(quantity);
             if access::choice(ui, on, name).on_hover_text(quantity.about()).clicked() {
                 asked.push(OverlayCommand::Show((!on).then_some(quantity)).into());
             }
@@ -49,41 +57,47 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     ui.add_space(4.0);
     let help = "Median slope of rivers against the area that they drain. Where the land is in balance with its uplift, they lie on a \
         line; how fast it falls is the concavity.";
-    asked.extend(chart_ui(ui, charts::slope_area(study, balance(state, study.softness), units), help));
+    asked.extend(chart_ui(ui, charts::slope_area(study, balance(&simulations, study.softness), units), help));
     ui.add_space(4.0);
     let help = "χ is the way upstream, counted shorter where more water runs. Rivers in balance with an even uplift lie on one line; \
         one that lies above its neighbours loses land to them.";
     asked.extend(chart_ui(ui, charts::chi(study, units), help));
-    memory.statistics_seen = true;
-    asked.extend(chart_ui(ui, charts::hypsometry(&state.record.statistics, units), ""));
+    asked.extend(chart_ui(ui, charts::hypsometry(&record.statistics, units), ""));
     real_ui(ui, &study.readings);
     asked
 }
 
 /// The chosen river over the picture. A click on the land chooses another, where no brush and no spring is in the hand.
-pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory: &Kept) -> Option<Command> {
-    if !memory.rivers_seen {
-        return None;
+pub(super) fn choose_ui(
+    InMut(root): InMut<Ui>,
+    sidebar: Res<Sidebar>,
+    trace: Single<&ViewPlaces, With<RiverTrace>>,
+    brushes: Res<Brushes>,
+    placing: Res<Placing>,
+    pointed: Res<Pointed>,
+) -> Vec<Command> {
+    if !sidebar.shows(PANEL.key) {
+        return Vec::new();
     }
+    let view = root.max_rect();
     let painter = root.painter().with_clip_rect(view);
     let places: Vec<egui::Pos2> =
-        state.trace.0.iter().flatten().map(|share| view.min + egui::vec2(share.x, share.y) * view.size()).collect();
+        trace.0.iter().flatten().map(|share| view.min + egui::vec2(share.x, share.y) * view.size()).collect();
     if let Some(mouth) = places.last() {
         painter.circle(*mouth, 5.0, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
     }
     painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
     painter.line(places, egui::Stroke::new(2.0, style::SPRING));
-    if state.brushes.held.is_some() || memory.is_placing() {
-        return None;
+    if brushes.held.is_some() || placing.0.is_some() {
+        return Vec::new();
     }
-    let place = state.pointed.0.filter(|_| access::clicks_land(root, view))?;
-    Some(ChooseRiver(Some(place)).into())
+    let place = pointed.0.filter(|_| access::clicks_land(root, view));
+    place.map(|place| ChooseRiver(Some(place)).into()).into_iter().collect()
 }
 
 /// Slope over area at which rivers keep up with the uplift, if uplift and rivers are on: steepness and exponent.
-fn balance(state: &PanelState<'_>, softness: f64) -> Option<(f64, f64)> {
-    let slot =
-        state.simulations.selected().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
+fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
+    let slot = simulations.selected().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
     let params = slot.process.params().as_partial_reflect().try_downcast_ref::<fluvial::Params>()?;
     let steepness = (1.0 + params.deposition) * params.uplift_rate / params.erodibility;
     let n = f64::from(params.slope_exponent);

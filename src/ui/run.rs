@@ -1,17 +1,15 @@
 //! What the chosen run is called, and what it is about.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{RichText, Ui};
 
-use super::{
-    Kept, PanelState,
-    panel::{EVERYWHERE, Panel},
-};
-use crate::runtime::Command;
+use super::panel::{EVERYWHERE, Panel};
+use crate::runtime::{Command, Simulations};
 
-pub const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let session = state.simulations.selected();
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>) -> Vec<Command> {
+    let session = simulations.selected();
     ui.heading(match session.tile_title() {
         Some(tile) => format!("{} · {tile}", session.title),
         None => session.title.clone(),

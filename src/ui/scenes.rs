@@ -1,8 +1,13 @@
 //! The list of scenes: small pictures under headings, found by words.
 
+use bevy::prelude::{InMut, Local};
 use bevy_egui::egui::{self, FontId, RichText, Sense, TextureHandle, TextureOptions, Ui};
 
-use super::{access, style};
+use super::{
+    access,
+    panes::{Pane, PaneKind, PaneUi},
+    style,
+};
 use crate::runtime::{Command, FileCommand};
 use thalweg_scene::{
     io::{
@@ -26,8 +31,19 @@ pub struct Scenes {
     cards: Vec<Card>,
 }
 
+pub const PANE: Pane = Pane { key: "scenes", kind: PaneKind::Search };
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: Local<Scenes>) -> Vec<Command> {
+    if pane.begins {
+        *scenes = Scenes::default();
+    }
+    let chosen = scenes_ui(&pane.context, &mut scenes, &mut pane.is_open);
+    pane.is_open &= chosen.is_none();
+    chosen.into_iter().collect()
+}
+
 /// Draws it. Returns what was chosen.
-pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
+fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
     let opened = scenes.cards.is_empty();
     if opened {
         scenes.cards = cards(context);

@@ -1,31 +1,40 @@
 //! The section: a line that is dragged over the land, and the layers along it.
 
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
 
 use super::{
-    Kept, PanelState, access,
+    access,
     chart::{head_ui, plot},
     number::units,
     panel::{EVERYWHERE, Panel},
-    placing::hint_ui,
+    placing::{Placed, Placing, hint_ui},
     style,
 };
 use crate::runtime::{
-    BrushCommand, Command, DRAWN, LessonCommand, Section, SectionCommand, Workspace, amount::told_in, charts,
+    BrushCommand, Command, Course, DRAWN, LessonCommand, Pointed, Preferences, Section, SectionCommand, SectionTrace,
+    Simulations, ViewPlaces, Workspace, amount::told_in, charts,
 };
 use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
 use thalweg_sim::measure::Layers;
 
-pub const PANEL: Panel =
-    Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
+/// What the panel shows.
+#[derive(SystemParam)]
+pub struct SectionPanel<'w> {
+    section: Res<'w, Section>,
+    simulations: Res<'w, Simulations>,
+    preferences: Res<'w, Preferences>,
+    course: Res<'w, Course>,
+}
 
-/// What the hand does with the line of the section.
+pub const PANEL: Panel =
+    Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+
+/// A line that is being drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Drawing {
-    /// Whether the next drag over the land, or the next two clicks on it, draw it.
-    wanted: bool,
     /// Its first end, as shares of the map's sides.
     from: Option<[f32; 2]>,
     /// Whether the button was let go at the first end: then a click sets the other one.
@@ -34,28 +43,14 @@ pub struct Drawing {
     before: Option<[[f32; 2]; 2]>,
 }
 
-impl Drawing {
-    /// The line is drawn anew, in the place of this one.
-    pub(super) fn want(&mut self, before: Option<[[f32; 2]; 2]>) {
-        *self = Self { wanted: true, before, ..Self::default() };
-    }
-
-    /// Whether it is drawn now.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.wanted
-    }
-}
-
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placing>) -> Vec<Command> {
+    let state = &state;
     let (section, mut asked) = (&state.section, Vec::new());
     ui.horizontal_wrapped(|ui| {
         let help = "Then drag over the land, from one end of the line to the other, or click on both ends (X).";
-        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), memory.section.wanted);
+        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), placing.0 == Some(Placed::Section));
         if access::choice(ui, on, text).on_hover_text(help).clicked() {
-            memory.empty_the_hand();
-            if !on {
-                memory.section.want(section.ends);
-            }
+            placing.0 = (!on).then_some(Placed::Section);
             asked.push(BrushCommand::Hold(None).into());
         }
         if section.ends.is_some() {
@@ -78,7 +73,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 }
 
 /// The profile, in which a student may have to draw.
-fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
     let section = &state.section;
     let (unit, times) = told_in(units(ui), "m");
     let length = section.now[section.now.len() - 1].distance;
@@ -235,7 +230,7 @@ fn carries(section: &Section) -> bool {
 }
 
 /// What the lines and areas are, below the plot: they fill it.
-fn legend_ui(ui: &mut Ui, state: &PanelState<'_>, predicted: bool) {
+fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
     let section = &state.section;
     let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
     if !section.earlier.is_empty() {
@@ -274,13 +269,13 @@ fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
 }
 
 /// The lesson that is open, if the line is the one that it draws on.
-fn attempt<'a>(state: &'a PanelState<'_>) -> Option<&'a Attempt> {
+fn attempt<'a>(state: &'a SectionPanel<'_>) -> Option<&'a Attempt> {
     let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.simulations))?;
     (state.section.ends == attempt.lesson.head.section).then_some(attempt)
 }
 
 /// The key of the drawing that the lesson asks for now. It can be drawn anew until it is shown beside the ground.
-fn drawing_key(state: &PanelState<'_>) -> Option<String> {
+fn drawing_key(state: &SectionPanel<'_>) -> Option<String> {
     let attempt = attempt(state)?;
     match &attempt.now().task {
         Some(Task::Draw { key }) if !matches!(attempt.answers.get(key), Some(Answer::Profile { .. })) => {
@@ -291,7 +286,7 @@ fn drawing_key(state: &PanelState<'_>) -> Option<String> {
 }
 
 /// The profile that the student drew last.
-fn predicted(state: &PanelState<'_>) -> Option<Vec<f32>> {
+fn predicted(state: &SectionPanel<'_>) -> Option<Vec<f32>> {
     let attempt = attempt(state)?;
     let steps = &attempt.lesson.steps[..=attempt.step];
     // When it has been compared, it belongs to what is over.
@@ -317,23 +312,45 @@ fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f6
 }
 
 /// The line over the picture, and the drag that draws it.
-pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing: &mut Drawing) -> Option<Command> {
+pub(super) fn line_ui(
+    InMut(root): InMut<Ui>,
+    (section, pointed): (Res<Section>, Res<Pointed>),
+    trace: Single<&ViewPlaces, With<SectionTrace>>,
+    mut placing: ResMut<Placing>,
+    mut drawing: Local<Option<Drawing>>,
+) -> Vec<Command> {
+    line_over(root, &trace);
+    let asked = drawn_line(root, &section, &pointed, &mut placing, &mut drawing);
+    asked.into_iter().collect()
+}
+
+/// Draws the line over the picture.
+fn line_over(root: &Ui, trace: &ViewPlaces) {
+    let view = root.max_rect();
     let painter = root.painter().with_clip_rect(view);
-    let places: Vec<egui::Pos2> = state
-        .section_trace
-        .0
-        .iter()
-        .flatten()
-        .map(|share| view.min + egui::vec2(share.x, share.y) * view.size())
-        .collect();
+    let places: Vec<egui::Pos2> =
+        trace.0.iter().flatten().map(|share| view.min + egui::vec2(share.x, share.y) * view.size()).collect();
     painter.line(places.clone(), egui::Stroke::new(4.0, style::SHADE));
     painter.line(places.clone(), egui::Stroke::new(2.0, style::WARNING));
     for (place, name) in places.first().zip(Some("A")).into_iter().chain(places.last().zip(Some("B"))) {
         style::shaded_text(&painter, *place, egui::Align2::CENTER_BOTTOM, name, 12.0, style::SHADE);
     }
-    if !drawing.wanted {
+}
+
+/// What a drag or two clicks make of the line.
+fn drawn_line(
+    root: &Ui,
+    section: &Section,
+    pointed: &Pointed,
+    placing: &mut Placing,
+    drawing: &mut Option<Drawing>,
+) -> Option<Command> {
+    let view = root.max_rect();
+    if placing.0 != Some(Placed::Section) {
+        *drawing = None;
         return None;
     }
+    let now = drawing.get_or_insert(Drawing { before: section.ends, ..Drawing::default() });
     hint_ui(root, view, "Drag over the land, or click on both ends. Esc cancels.");
     let (pressed, down, cancelled) = root.input(|input| {
         let pointer = &input.pointer;
@@ -341,37 +358,38 @@ pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing:
         (pointer.primary_pressed() && over, pointer.primary_down(), input.key_pressed(egui::Key::Escape))
     });
     if cancelled {
-        let before = std::mem::take(drawing).before;
-        return (state.section.ends != before).then(|| SectionCommand::Draw(before).into());
+        placing.0 = None;
+        let before = now.before;
+        return (section.ends != before).then(|| SectionCommand::Draw(before).into());
     }
-    let pointed = state.pointed.0?;
-    match drawing.from {
+    let pointed = pointed.0?;
+    match now.from {
         // The other end of two clicks.
-        Some(from) if drawing.clicked && access::clicks_land(root, view) => {
-            *drawing = Drawing::default();
-            return line(state, from, pointed);
+        Some(from) if now.clicked && access::clicks_land(root, view) => {
+            placing.0 = None;
+            return line(section, from, pointed);
         }
-        None if pressed => drawing.from = Some(pointed),
+        None if pressed => now.from = Some(pointed),
         // The keyboard presses and lets go at once.
-        None if access::clicks_land(root, view) => (drawing.from, drawing.clicked) = (Some(pointed), true),
+        None if access::clicks_land(root, view) => (now.from, now.clicked) = (Some(pointed), true),
         _ => {}
     }
-    let from = drawing.from?;
-    if !down && !drawing.clicked {
+    let from = now.from?;
+    if !down && !now.clicked {
         // A click sets an end, a drag both.
         if root.input(|input| input.pointer.primary_clicked()) {
-            drawing.clicked = true;
+            now.clicked = true;
             return None;
         }
-        *drawing = Drawing::default();
+        placing.0 = None;
     }
-    line(state, from, pointed)
+    line(section, from, pointed)
 }
 
 /// Another line between two places, if they are two.
-fn line(state: &PanelState<'_>, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
+fn line(section: &Section, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
     let ends = Some([from, to]);
-    (from != to && state.section.ends != ends).then(|| SectionCommand::Draw(ends).into())
+    (from != to && section.ends != ends).then(|| SectionCommand::Draw(ends).into())
 }
 
 #[cfg(test)]

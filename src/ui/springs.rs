@@ -1,45 +1,50 @@
 //! Springs and drains: placed with a click on the map, dragged, and tuned where they are.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, RichText, Sense, Stroke, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access,
+    access,
     number::Number,
     panel::{EVERYWHERE, Panel},
-    placing::choice_ui,
+    placing::{Placed, Placing, choice_ui},
     style::{self, ACCENT},
 };
-use crate::runtime::{Command, EditCommand, Placed};
+use crate::runtime::{Command, EditCommand, Pointed, Simulations, SpringMarks, ViewPlaces};
 use thalweg_sim::core::terrain::Source;
 
 /// Rate of a new spring, in cubic metres per second for each square metre of a cell, and its radius, in cells.
 const NEW: (f32, f32) = (1.5, 2.5);
 
 /// What the person is doing with springs and drains.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Springs {
     /// The one whose numbers are shown beside it.
     chosen: Option<usize>,
 }
 
 /// Buttons that place one, and the list.
-pub const PANEL: Panel =
-    Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+/// Buttons that place one, and the list.
+pub fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    mut placing: ResMut<Placing>,
+    mut springs: ResMut<Springs>,
+) -> Vec<Command> {
     let mut asked = Vec::new();
-    let terrain = &state.simulations.selected().simulation.terrain;
+    let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
         for (placed, sign, text) in
             [(Placed::Spring, icon::DROP, "Place a spring"), (Placed::Drain, icon::DROP_SLASH, "Place a drain")]
         {
             let help = "Then click on the map. Esc cancels.";
-            asked.extend(choice_ui(ui, memory, placed, (&format!("{sign} {text}"), help)));
+            asked.extend(choice_ui(ui, &mut placing, placed, (&format!("{sign} {text}"), help)));
         }
     });
-    let springs = &mut memory.springs;
     let mut removed = None;
     for (index, source) in sources.iter_mut().enumerate() {
         ui.separator();
@@ -54,17 +59,25 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         });
         source_ui(ui, source, terrain.cell_size);
     }
-    asked.extend(changed(state, sources, removed, springs));
+    asked.extend(changed(&simulations, sources, removed, &mut springs));
     asked
 }
 
 /// The marks on the map, which can be dragged. The chosen one has its numbers beside it.
-pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
-    let terrain = &state.simulations.selected().simulation.terrain;
+pub fn marks_ui(
+    InMut(root): InMut<Ui>,
+    simulations: Res<Simulations>,
+    marks: Single<&ViewPlaces, With<SpringMarks>>,
+    pointed: Res<Pointed>,
+    mut placing: ResMut<Placing>,
+    mut springs: ResMut<Springs>,
+) -> Vec<Command> {
+    let view = root.max_rect();
+    let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let mut removed = None;
     let painter = root.painter().with_clip_rect(view);
-    for (index, mark) in state.marks.0.iter().enumerate() {
+    for (index, mark) in marks.0.iter().enumerate() {
         let (Some(share), Some(source)) = (mark, sources.get_mut(index)) else { continue };
         let place = view.min + egui::vec2(share.x, share.y) * view.size();
         let color = if source.rate < 0.0 { style::DRAIN } else { style::SPRING };
@@ -99,7 +112,7 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
             springs.chosen = if chosen { None } else { Some(index) };
         }
         if response.dragged()
-            && let Some(pointed) = state.pointed.0
+            && let Some(pointed) = pointed.0
         {
             source.place = pointed;
         }
@@ -125,12 +138,17 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
             response.on_hover_text(format!("{name}: drag it, or click to tune it; arrows move it, Delete removes it"));
         }
     }
-    changed(state, sources, removed, springs)
+    let mut asked = changed(&simulations, sources, removed, &mut springs);
+    for placed in [Placed::Spring, Placed::Drain] {
+        let place = placing.clicked(root, placed, &pointed);
+        asked.extend(place.map(|at| self::place(&simulations, at, placed, &mut springs)));
+    }
+    asked
 }
 
 /// One more spring or drain at a place of the map. It is the chosen one.
-pub(super) fn place(state: &PanelState<'_>, place: [f32; 2], placed: Placed, springs: &mut Springs) -> Command {
-    let terrain = &state.simulations.selected().simulation.terrain;
+fn place(simulations: &Simulations, place: [f32; 2], placed: Placed, springs: &mut Springs) -> Command {
+    let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let size = terrain.cell_size;
     let sign = if placed == Placed::Drain { -1.0 } else { 1.0 };
@@ -174,7 +192,7 @@ fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
 
 /// What the changed list asks for.
 fn changed(
-    state: &PanelState<'_>,
+    simulations: &Simulations,
     mut sources: Vec<Source>,
     removed: Option<usize>,
     springs: &mut Springs,
@@ -183,7 +201,7 @@ fn changed(
         sources.remove(index);
         springs.chosen = None;
     }
-    if sources == state.simulations.selected().simulation.terrain.sources {
+    if sources == simulations.selected().simulation.terrain.sources {
         return Vec::new();
     }
     vec![EditCommand::SetSources(sources).into()]

@@ -1,26 +1,25 @@
 //! Numbers and curves of the terrain, and of how the run has gone.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Ui};
 
 use super::{
-    Kept, PanelState,
     chart::chart_ui,
     number::units,
     panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{
-    Command, DuneSample, Workspace,
+    Command, DuneSample, Record, Workspace,
     amount::{length, told_in, volume},
     charts,
 };
 
 pub const PANEL: Panel =
-    Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
+    Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
-    memory.statistics_seen = true;
-    let (found, units) = (&state.record.statistics, units(ui));
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
+    let (found, units) = (&record.statistics, units(ui));
     let (unit, times) = told_in(units, "m");
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
@@ -37,15 +36,14 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");
     });
     ui.add_space(6.0);
-    let record = &state.record;
     let mut asked = Vec::new();
-    asked.extend(chart_ui(ui, charts::volume(record, units), ""));
-    if let Some(chart) = charts::discharge(record, units) {
+    asked.extend(chart_ui(ui, charts::volume(&record, units), ""));
+    if let Some(chart) = charts::discharge(&record, units) {
         let help = "Volume per second of simulated time. In a steady state, inflow and outflow are equal.";
         asked.extend(chart_ui(ui, chart, help));
     }
     if let Some(dunes) = record.dunes.last() {
-        asked.extend(dunes_ui(ui, state, dunes));
+        asked.extend(dunes_ui(ui, &record, dunes));
     }
     asked.extend(chart_ui(ui, charts::hypsometry(found, units), ""));
     asked.extend(chart_ui(ui, charts::slopes(found), ""));
@@ -53,10 +51,10 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 }
 
 /// The dunes of a wind.
-fn dunes_ui(ui: &mut Ui, state: &PanelState<'_>, dunes: &DuneSample) -> Vec<Command> {
+fn dunes_ui(ui: &mut Ui, record: &Record, dunes: &DuneSample) -> Vec<Command> {
     let units = units(ui);
     let metres = |value: Option<f64>, decimals| value.map_or("none".to_owned(), |value| length(units, value, decimals));
-    let celerity = state.record.dunes.iter().rev().find_map(|dune| dune.celerity);
+    let celerity = record.dunes.iter().rev().find_map(|dune| dune.celerity);
     egui::Grid::new("dunes").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         let help = "Mean height of crests over the troughs beside them, on 96 lines along the wind.";
@@ -71,7 +69,6 @@ fn dunes_ui(ui: &mut Ui, state: &PanelState<'_>, dunes: &DuneSample) -> Vec<Comm
             help,
         );
     });
-    let record = &state.record;
     let mut asked = Vec::new();
     asked.extend(chart_ui(ui, charts::dune_sizes(record, units), ""));
     asked.extend(chart_ui(ui, charts::celerity(record, units), ""));

@@ -1,27 +1,36 @@
 //! The panel of the terrain: generator, size, seed, imports, and sand.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access, commands,
+    CUTS, access, commands,
     group::{group_ui, set},
     number::Number,
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::runtime::{Command, Dialog, DrainageCommand, EditCommand, RunCommand, WindowCommand, Workspace};
+use crate::runtime::{
+    Command, Dialog, DrainageCommand, EditCommand, Jobs, RunCommand, Simulations, WindowCommand, Workspace,
+};
 use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
 
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-pub const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[], draw };
+pub const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[] };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    workspace: Res<State<Workspace>>,
+    jobs: Res<Jobs>,
+    mut next: Local<Next>,
+) -> Vec<Command> {
     let mut commands = Vec::new();
-    let main_only = *state.workspace == Workspace::Learn;
-    let session = state.simulations.selected();
+    let main_only = *workspace == Workspace::Learn;
+    let session = simulations.selected();
     ui.horizontal(|ui| {
         let mut seed = session.simulation.seed();
         let label = ui.label("Seed");
@@ -69,10 +78,10 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     });
     ui.horizontal_wrapped(|ui| {
         if ui.button("Spread sand").on_hover_text("Lays a sheet of this thickness on everything").clicked() {
-            commands.push(EditCommand::SpreadSand(memory.sheet).into());
+            commands.push(EditCommand::SpreadSand(next.sheet).into());
         }
         let thickness = Number::new("Thickness", "m", 0.01..=100.0);
-        let thickness = thickness.drag_ui(ui, &mut memory.sheet, |field| field.speed(0.02));
+        let thickness = thickness.drag_ui(ui, &mut next.sheet, |field| field.speed(0.02));
         thickness.on_hover_text("Thickness of the sheet");
         if ui.button("Remove all sand").clicked() {
             commands.push(EditCommand::RemoveSand.into());
@@ -81,19 +90,33 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             commands.push(EditCommand::Dry.into());
         }
     });
-    commands.extend(drainage_ui(ui, state, &mut memory.limits));
+    commands.extend(drainage_ui(ui, &jobs, &mut next.limits));
     commands
 }
 
+/// What is done next to the whole terrain.
+pub(super) struct Next {
+    /// Thickness of the next sheet of sand, in metres.
+    sheet: f32,
+    /// How far outlets of hollows may be cut.
+    limits: Limits,
+}
+
+impl Default for Next {
+    fn default() -> Self {
+        Self { sheet: 1.0, limits: CUTS }
+    }
+}
+
 /// Draws buttons of commands that work on the whole terrain. Returns those that were clicked.
-pub(super) fn buttons_ui(ui: &mut Ui, state: &PanelState<'_>, wanted: &[Command]) -> Vec<Command> {
+pub(super) fn buttons_ui(ui: &mut Ui, jobs: &Jobs, wanted: &[Command]) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         for entry in
             wanted.iter().filter_map(|command| commands::table().iter().find(|entry| entry.command == *command))
         {
             let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
-            if ui.add_enabled(!state.held(), button).on_hover_text(&entry.about).clicked() {
+            if ui.add_enabled(!jobs.hold(), button).on_hover_text(&entry.about).clicked() {
                 asked.push(entry.command.clone());
             }
         }
@@ -102,9 +125,8 @@ pub(super) fn buttons_ui(ui: &mut Ui, state: &PanelState<'_>, wanted: &[Command]
 }
 
 /// Draws what drains the land: outlets carved from depressions, or lakes and rivers in them.
-fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
-    let mut asked =
-        buttons_ui(ui, state, &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
+fn drainage_ui(ui: &mut Ui, jobs: &Jobs, limits: &mut Limits) -> Vec<Command> {
+    let mut asked = buttons_ui(ui, jobs, &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
     ui.horizontal_wrapped(|ui| {
         let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
         if ui.button("Carve outlets").on_hover_text(help).clicked() {

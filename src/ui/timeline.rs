@@ -1,27 +1,36 @@
 //! The timeline: the history as a bar over ticks, to go back to any place of it and on from there, and the keys of the camera.
 
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Color32, Key, Rect, RichText, Sense, Stroke, Ui};
 
-use super::{
-    PanelState,
-    style::{self, ACCENT},
+use super::style::{self, ACCENT};
+use crate::runtime::{
+    CameraCommand, Command, FollowsKeys, History, HistoryCommand, KeyframeCommand, Mark, Simulations,
 };
-use crate::runtime::{CameraCommand, Command, HistoryCommand, KeyframeCommand, Mark};
 use thalweg_scene::model::film::{self, Ease};
 use thalweg_sim::params::capital;
+
+/// What the bar shows.
+#[derive(SystemParam)]
+pub struct TimelineBar<'w> {
+    history: Res<'w, History>,
+    simulations: Res<'w, Simulations>,
+    follows_keys: Res<'w, FollowsKeys>,
+}
 
 /// Branches that are drawn; later ones lie on the last.
 const MOST: usize = 3;
 
 /// Height of the bar.
-pub fn timeline_height(state: &PanelState<'_>) -> f32 {
-    let branches = state.history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
-    let keys = if state.simulations.views.keys.list().is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
+pub fn timeline_height(simulations: &Simulations, history: &History) -> f32 {
+    let branches = history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
+    let keys = if simulations.views.keys.list().is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
     style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32 + keys
 }
 
 /// The bar: every place of every branch, steps of the hand with a ring, and the present.
-pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
+    let state = &state;
     let marks = state.history.marks();
     let ticks = state.simulations.ticks();
     let keys = state.simulations.views.keys.list();
@@ -105,7 +114,7 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 /// A key of the camera: a diamond that can be moved, with a menu.
 fn key_ui(
     ui: &mut Ui,
-    state: &PanelState<'_>,
+    state: &TimelineBar<'_>,
     (number, key): (usize, &film::Key),
     spot: egui::Pos2,
     drag: impl Fn(egui::Pos2) -> (u64, egui::Pos2),
@@ -167,7 +176,7 @@ fn key_ui(
 }
 
 /// What a place of the history is, before it is taken: its name, tick, branch and picture.
-fn place_ui(ui: &mut Ui, state: &PanelState<'_>, mark: Mark) {
+fn place_ui(ui: &mut Ui, state: &TimelineBar<'_>, mark: Mark) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
     let name = state.history.label(mark.id).map(|label| capital(&label.to_string()));
     ui.label(RichText::new(name.unwrap_or_else(|| "State of the run".to_owned())).strong());

@@ -1,11 +1,24 @@
 //! Messages in the corner of the view.
 
-use bevy_egui::egui::{self, Align2, RichText};
+use bevy::prelude::{InMut, Res, State};
+use bevy_egui::egui::{self, Align2, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{access, style};
-use crate::runtime::{Command, FileCommand, Level, Notices};
+use crate::runtime::{Command, FileCommand, Level, Notices, Presentation, Workspace};
 use thalweg_scene::io::JobProgress;
+
+/// Shows messages over the view. A room is told of faults alone, and a kiosk of nothing.
+pub(super) fn layer_ui(
+    InMut(root): InMut<Ui>,
+    notices: Res<Notices>,
+    workspace: Res<State<Workspace>>,
+    presentation: Res<Presentation>,
+) -> Vec<Command> {
+    let shows = *workspace == Workspace::Present && presentation.is_on();
+    let told = |level| !shows || !presentation.is_kiosk() && matches!(level, Level::Error | Level::Question);
+    toasts_ui(root.ctx(), &notices, root.max_rect(), told)
+}
 
 /// Shows messages of the `told` levels in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
 pub fn toasts_ui(

@@ -1,13 +1,15 @@
 //! The bar at the left: no brush, every brush, spring and drain.
 
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Color32, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, access, commands,
+    access, commands,
+    placing::{Placed, Placing},
     style::{self, ACCENT},
 };
-use crate::runtime::{BrushCommand, Command, Placed};
+use crate::runtime::{BrushCommand, Brushes, Command};
 use thalweg_sim::edit::Tool;
 
 pub fn tool_icon(tool: Tool) -> &'static str {
@@ -31,9 +33,9 @@ pub fn tool_icon(tool: Tool) -> &'static str {
     }
 }
 
-pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+pub fn tool_bar_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, mut placing: ResMut<Placing>) -> Vec<Command> {
     let mut asked = Vec::new();
-    let held = state.brushes.held;
+    let held = brushes.held;
     let button = |ui: &mut Ui, icon: &str, name: &str, about: &str, on: bool| {
         let fill = if on { ACCENT.gamma_multiply(0.55) } else { Color32::TRANSPARENT };
         let text = RichText::new(icon).size(18.0);
@@ -46,9 +48,9 @@ pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Ve
     egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
-        let looks = held.is_none() && !memory.is_placing();
+        let looks = held.is_none() && placing.0.is_none();
         if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)", looks) {
-            memory.empty_the_hand();
+            placing.0 = None;
             asked.push(BrushCommand::Hold(None).into());
         }
         ui.separator();
@@ -56,17 +58,16 @@ pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Ve
             let help = commands::help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
             let on = held == Some(tool);
             if button(ui, tool_icon(tool), tool.title(), &help, on) {
-                memory.empty_the_hand();
+                placing.0 = None;
                 asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
             }
         }
         ui.separator();
         let sources = [(Placed::Spring, icon::DROP, "Spring"), (Placed::Drain, icon::DROP_SLASH, "Drain")];
         for (placed, icon, name) in sources {
-            let on = memory.placing == Some(placed);
+            let on = placing.0 == Some(placed);
             if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
-                memory.empty_the_hand();
-                memory.placing = (!on).then_some(placed);
+                placing.0 = (!on).then_some(placed);
                 asked.push(BrushCommand::Hold(None).into());
             }
         }

@@ -1,24 +1,35 @@
 //! The bar that plays and pauses, and the line of numbers below it.
 
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, commands,
+    commands,
     number::Number,
     process::grouped,
     style::{ACCENT, ERROR, duration},
 };
 use crate::runtime::{
-    CameraCommand, Command, CompareCommand, Comparison, KeyframeCommand, PictureCommand, RunCommand, SPEEDS,
-    ToggleRecording,
+    CameraCommand, Command, CompareCommand, Comparison, FollowsKeys, KeyframeCommand, PictureCommand, Preferences,
+    Record, Recording, RunCommand, SPEEDS, Shown, Simulations, Timing, ToggleRecording, Transport,
     amount::{told_in, volume},
 };
 use thalweg_scene::settings::Units;
 use thalweg_sim::{process::Counts, simulation::Slot};
 
+/// What the bar shows.
+#[derive(SystemParam)]
+pub struct TransportBar<'w> {
+    transport: Res<'w, Transport>,
+    shown: Res<'w, Shown>,
+    simulations: Res<'w, Simulations>,
+    follows_keys: Res<'w, FollowsKeys>,
+    recording: Res<'w, Recording>,
+}
+
 /// Play, step, speed, restart, and what is seen.
-pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
     let mut asked = Vec::new();
     let button = |ui: &mut Ui, icon: &str, name: &str, command: Command, on: bool| -> Option<Command> {
         let mut button = egui::Button::new(format!("{icon} {name}"));
@@ -101,16 +112,22 @@ fn moved_text(units: Units, moved: f64, share: f64) -> String {
 }
 
 /// Size, tick, cost, ledger.
-pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
-    let simulation = &state.simulations.selected().simulation;
+pub fn status_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    record: Res<Record>,
+    preferences: Res<Preferences>,
+    timing: Res<Timing>,
+) {
+    let simulation = &simulations.selected().simulation;
     let terrain = &simulation.terrain;
-    let solid = &state.record.ledger.solid;
+    let solid = &record.ledger.solid;
     let moved = solid.sum(|row| row.moved);
-    let residual = solid.residual(state.record.volumes[0]);
+    let residual = solid.residual(record.volumes[0]);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
     let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
     let limited: u64 = counts.iter().map(|counts| counts.limited).sum();
-    let units = state.preferences.settings.units;
+    let units = preferences.settings.units;
     let (unit, times) = told_in(units, "m");
     // Rounded to what a reader wants to know.
     let side = (times * f64::from(terrain.cell_size) * 1e3).round() / 1e3;
@@ -119,7 +136,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         format!("seed {}", simulation.seed()),
         format!("tick {}", simulation.ticks()),
     ];
-    if let Some((process, stage)) = state.simulations.next_stage() {
+    if let Some((process, stage)) = simulations.next_stage() {
         parts.push(format!("next: {process}, {stage}"));
     }
     if simulation.simulated_seconds() > 0.0 {
@@ -133,9 +150,9 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         parts.push(format!("{years:.0} years of rivers"));
     }
     parts.extend([
-        format!("{:.1} ms per tick", state.timing.tick_ms),
-        format!("{:.0} ms per frame", state.timing.frame_ms),
-        format!("heights ×{}", state.simulations.selected().look.vertical_exaggeration),
+        format!("{:.1} ms per tick", timing.tick_ms),
+        format!("{:.0} ms per frame", timing.frame_ms),
+        format!("heights ×{}", simulations.selected().look.vertical_exaggeration),
         moved_text(units, moved, share),
     ]);
     if limited > 0 {

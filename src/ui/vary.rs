@@ -1,13 +1,15 @@
 //! The dialog for runs side by side: one or two parameters, and the values that each of them has in turn.
 
+use bevy::prelude::{App, Event, InMut, On, Res, ResMut, Resource};
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    PanelState, access,
+    access,
     number::{Number, Told, units},
+    panes::{Pane, PaneKind, PaneUi, Panes},
     style,
 };
-use crate::runtime::{Command, RunCommand, amount::told_in};
+use crate::runtime::{Command, CommandEvent, RunCommand, Simulations, amount::told_in};
 use thalweg_scene::model::{MOST_SIDE_BY_SIDE, origin::Tile, session::Session};
 use thalweg_sim::params::{Parameter, Value, choice_title, walk};
 
@@ -21,7 +23,7 @@ struct Axis {
 }
 
 /// What was set in the dialog. It is there again the next time.
-#[derive(Default)]
+#[derive(Resource, Default)]
 pub struct VaryDialog {
     axes: [Option<Axis>; 2],
 }
@@ -68,9 +70,27 @@ impl Axis {
     }
 }
 
+/// Asks for values of a parameter, by its path, for runs side by side.
+#[derive(Event, Clone, Debug, PartialEq, Eq)]
+pub struct VaryParameter(pub String);
+
+impl CommandEvent for VaryParameter {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<VaryDialog>().add_observer(
+        |command: On<VaryParameter>,
+         simulations: Res<Simulations>,
+         mut dialog: ResMut<VaryDialog>,
+         mut panes: ResMut<Panes>| {
+            dialog.begin(simulations.selected(), &command.0);
+            panes.open(PANE.key);
+        },
+    );
+}
+
 impl VaryDialog {
     /// Begins with a parameter.
-    pub fn begin(&mut self, session: &Session, path: &str) {
+    fn begin(&mut self, session: &Session, path: &str) {
         self.axes = [offered(session).iter().find(|parameter| parameter.path == path).map(Axis::of), None];
     }
 }
@@ -90,10 +110,23 @@ fn name(parameter: &Parameter) -> String {
     format!("{}: {}", thalweg_sim::params::title(group), parameter.title())
 }
 
+pub const PANE: Pane = Pane { key: "vary", kind: PaneKind::Dialog };
+
+pub(super) fn pane_ui(
+    InMut(pane): InMut<PaneUi>,
+    simulations: Res<Simulations>,
+    mut dialog: ResMut<VaryDialog>,
+) -> Vec<Command> {
+    let dialog = &mut *dialog;
+    let chosen = vary_ui(&pane.context, &simulations, dialog, &mut pane.is_open);
+    pane.is_open &= chosen.is_none();
+    chosen.into_iter().collect()
+}
+
 /// Draws it. Returns what was chosen.
-pub fn vary_ui(
+fn vary_ui(
     context: &egui::Context,
-    state: &PanelState<'_>,
+    simulations: &Simulations,
     dialog: &mut VaryDialog,
     open: &mut bool,
 ) -> Option<Command> {
@@ -104,7 +137,7 @@ pub fn vary_ui(
         let text = "Starts several copies of the chosen run side by side, each with a different value. All have the same seed and \
             the same camera.";
         ui.label(text);
-        let mut offered = offered(state.simulations.selected());
+        let mut offered = offered(simulations.selected());
         let mut all: Vec<(Parameter, Vec<Value>)> = Vec::new();
         for (number, axis) in dialog.axes.iter_mut().enumerate() {
             ui.add_space(4.0);
@@ -128,7 +161,7 @@ pub fn vary_ui(
             if ui.add_enabled(fits, egui::Button::new("Begin").fill(style::ACCENT.gamma_multiply(0.55))).clicked() {
                 chosen = Some(RunCommand::SideBySide(tiles).into());
             }
-            if state.simulations.all().len() > 1 {
+            if simulations.all().len() > 1 {
                 let help = "Closes all other runs. Undo brings them back.";
                 if ui.button("Keep only the chosen run").on_hover_text(help).clicked() {
                     chosen = Some(RunCommand::SideBySide(Vec::new()).into());

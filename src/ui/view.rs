@@ -1,18 +1,32 @@
 //! What lies over the view: the names of runs side by side, the divider between start and present.
 
-use bevy::math::Vec2;
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
 
 use super::{
-    PanelState, access,
+    UiVisible, access,
     overlay::legend,
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::runtime::{
-    Command, CompareCommand, Comparison, RunCommand, Workspace,
+    Command, CompareCommand, Comparison, FreeView, Overlay, Preferences, Presentation, RunCommand, Shown, Simulations,
+    Transport, Workspace,
     amount::{length, round_length, told_in},
 };
 use thalweg_scene::settings::{Signs, Units};
+
+/// What lies over the view.
+#[derive(SystemParam)]
+pub struct Overview<'w> {
+    view: Res<'w, FreeView>,
+    visible: Res<'w, UiVisible>,
+    simulations: Res<'w, Simulations>,
+    shown: Res<'w, Shown>,
+    overlay: Res<'w, Overlay>,
+    workspace: Res<'w, State<Workspace>>,
+    presentation: Res<'w, Presentation>,
+    transport: Res<'w, Transport>,
+}
 
 /// Share of the view by which a key moves the divider.
 const KEY_STEP: f32 = 0.02;
@@ -22,17 +36,12 @@ const HEIGHT_SIZE: f32 = 11.0;
 const HINT: f64 = 2.5;
 
 /// Draws what lies over the view's picture. Returns what is asked for.
-pub fn view_ui(
-    root: &mut Ui,
-    rect: Rect,
-    state: &PanelState<'_>,
-    labels: &[(usize, Vec2, String)],
-    panels: bool,
-) -> Vec<Command> {
+pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
+    let (rect, panels) = (root.max_rect(), state.visible.0);
     let mut commands = Vec::new();
     let painter = root.painter().with_clip_rect(rect);
     let text = |place, align, text: &str, size, back| shaded_text(&painter, place, align, text, size, back);
-    for &(index, share, ref name) in labels {
+    for &(index, share, ref name) in &state.view.labels {
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
         // The run whose numbers the panels show stands out.
         let chosen = panels && index == state.simulations.selected_index();
@@ -91,13 +100,19 @@ pub fn view_ui(
 }
 
 /// Writes heights on the contour lines: where, as shares of the view, along which direction, and how many metres.
-pub(super) fn heights_ui(root: &Ui, view: Rect, state: &PanelState<'_>, heights: &[(Vec2, f32, f32)]) {
+pub(super) fn heights_ui(
+    InMut(root): InMut<Ui>,
+    free: Res<FreeView>,
+    preferences: Res<Preferences>,
+    simulations: Res<Simulations>,
+) -> Vec<Command> {
+    let view = root.max_rect();
     let painter = root.painter().with_clip_rect(view);
-    let units = state.preferences.settings.units;
-    let step = f64::from(state.simulations.selected().look.contours) * told_in(units, "m").1;
+    let units = preferences.settings.units;
+    let step = f64::from(simulations.selected().look.contours) * told_in(units, "m").1;
     // As many as tell a line from the next.
     let decimals = (0..2).find(|&decimals| (step * 10_f64.powi(decimals)).fract().abs() < 1e-3).unwrap_or(2) as usize;
-    for &(share, angle, height) in heights {
+    for &(share, angle, height) in &free.heights {
         let middle = view.min + egui::vec2(share.x, share.y) * view.size();
         let text = length(units, height.into(), decimals);
         let text = |color| painter.layout_no_wrap(text.clone(), FontId::proportional(HEIGHT_SIZE), color);
@@ -111,25 +126,30 @@ pub(super) fn heights_ui(root: &Ui, view: Rect, state: &PanelState<'_>, heights:
         }
         write(egui::Vec2::ZERO, Color32::WHITE);
     }
+    Vec::new()
 }
 
 /// Radius of the arrow to the north, and the longest scale bar, in points.
 const NORTH: f32 = 15.0;
 const LONGEST_BAR: f32 = 130.0;
 
-/// An arrow to the north and a scale bar, where the settings want them. `turned` says how far the camera is turned, `metres` how much of
-/// the land the height of the view shows where the camera looks; 0 where that is no one number.
-pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, metres): (f32, f32)) {
-    let settings = &state.preferences.settings;
+/// An arrow to the north and a scale bar, where the settings want them.
+pub(super) fn signs_ui(
+    InMut(root): InMut<Ui>,
+    free: Res<FreeView>,
+    preferences: Res<Preferences>,
+    workspace: Res<State<Workspace>>,
+    presentation: Res<Presentation>,
+) -> Vec<Command> {
+    let (view, turned, metres) = (root.max_rect(), free.turned, free.metres);
+    let settings = &preferences.settings;
     let wanted = match settings.scale_and_north {
-        Signs::InLearn => {
-            *state.workspace == Workspace::Learn || state.presentation.is_on() && *state.workspace == Workspace::Present
-        }
+        Signs::InLearn => *workspace == Workspace::Learn || presentation.is_on() && *workspace == Workspace::Present,
         Signs::Always => true,
         Signs::Never => false,
     };
     if !wanted {
-        return;
+        return Vec::new();
     }
     let painter = root.painter().with_clip_rect(view);
     let middle = view.left_top() + egui::vec2(42.0, 46.0);
@@ -145,7 +165,7 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
     half(1.0, FAINT);
     shaded_text(&painter, middle + north * (NORTH + 14.0), Align2::CENTER_CENTER, "N", 11.0, SHADE);
     if metres <= 0.0 {
-        return;
+        return Vec::new();
     }
     let (length, text) = bar(settings.units, f64::from(metres / view.height()));
     let left = middle + egui::vec2(NORTH + 34.0, 6.0);
@@ -157,6 +177,7 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
             painter.line_segment(line, Stroke::new(width, color));
         }
     }
+    Vec::new()
 }
 
 /// The longest round bar that fits: its length in points, and its text. A point shows so many metres.

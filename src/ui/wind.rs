@@ -1,12 +1,13 @@
 //! The wind over the view: a dial to turn it with, and the map of its ways beside the sand.
 
+use bevy::prelude::{InMut, Local, Res};
 use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, Sense, Stroke, Ui};
 
 use super::{
-    PanelState,
+    panes::{Pane, PaneKind, PaneUi},
     style::{self, ACCENT},
 };
-use crate::runtime::{Command, EditCommand, Overlay};
+use crate::runtime::{Command, EditCommand, FreeView, Overlay, Simulations};
 use thalweg_sim::{
     core::{
         grid::Grid,
@@ -20,6 +21,9 @@ use thalweg_sim::{
 const NOTCH: f32 = 20.0;
 /// Degrees and tenths of strength by which a key changes them.
 const KEY_STEP: f64 = 5.0;
+/// The map of the wind.
+pub const PANE: Pane = Pane { key: "wind-map", kind: PaneKind::Beside };
+
 /// Most points along a side of the map.
 const MOST: usize = 100;
 
@@ -39,9 +43,10 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
 }
 
 /// The dial at the upper right of the view: drag to turn the wind, scroll for its strength.
-pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turned: f32) -> Vec<Command> {
+pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<FreeView>) -> Vec<Command> {
+    let (context, view, turned) = (ui.ctx().clone(), ui.max_rect(), free.turned);
     let mut commands = Vec::new();
-    let mut slots = state.simulations.selected().simulation.slots.iter();
+    let mut slots = simulations.selected().simulation.slots.iter();
     let Some(slot) = slots.find(|slot| slot.enabled && slot.process.abilities().weather.is_some()) else {
         return commands;
     };
@@ -51,7 +56,7 @@ pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turn
     };
     let side = 2.0 * (style::DIAL_RADIUS + 10.0);
     let corner = view.right_top() + egui::vec2(-side - 20.0, 12.0);
-    egui::Area::new("wind-dial".into()).fixed_pos(corner).order(egui::Order::Middle).show(context, |ui| {
+    egui::Area::new("wind-dial".into()).fixed_pos(corner).order(egui::Order::Middle).show(&context, |ui| {
         let (rect, response) = ui.allocate_exact_size(egui::vec2(side + 8.0, side + 16.0), Sense::click_and_drag());
         let middle = rect.center_top() + egui::vec2(0.0, 0.5 * side);
         response.widget_info(|| egui::WidgetInfo::slider(true, direction.0, "Direction of the wind"));
@@ -127,17 +132,25 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
 }
 
 /// The window with the wind's ways and the sand side by side.
-pub fn map_ui(context: &egui::Context, state: &PanelState<'_>, map: &mut WindMap, open: &mut bool) {
-    let session = state.simulations.selected();
+pub(super) fn map_ui(
+    InMut(pane): InMut<PaneUi>,
+    simulations: Res<Simulations>,
+    mut map: Local<WindMap>,
+) -> Vec<Command> {
+    if pane.begins {
+        *map = WindMap::default();
+    }
+    let context = &pane.context;
+    let session = simulations.selected();
     let now = (session.simulation.ticks(), session.simulation.seed());
-    if state.simulations.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
+    if simulations.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
         let pictures = [Quantity::WindPath, Quantity::Layer(Layer::Sand)];
         let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
         map.pictures = Some((pictures, now.0, now.1));
     }
     // Beside the tools.
     let place = context.content_rect().left_bottom() + egui::vec2(66.0, -style::WIND_MAP_SIDE - 190.0);
-    egui::Window::new("Wind map").open(open).resizable(false).default_pos(place).show(context, |ui| {
+    egui::Window::new("Wind map").open(&mut pane.is_open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
             let Some((pictures, ..)) = &map.pictures else { return };
             for (picture, title) in pictures.iter().zip(["Path of the wind", "Sand"]) {
@@ -151,6 +164,7 @@ pub fn map_ui(context: &egui::Context, state: &PanelState<'_>, map: &mut WindMap
             }
         });
     });
+    Vec::new()
 }
 
 /// A quantity as a picture, from dark to light up to what all but a few cells hold, colours smooth between its points.

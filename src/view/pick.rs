@@ -1,4 +1,4 @@
-//! Places: what of the map lies under the pointer, and where in the picture springs and the chosen river are.
+//! Places: what of the map lies under the pointer, and where in the picture marked places are.
 
 use bevy::{
     ecs::system::SystemParam,
@@ -13,26 +13,14 @@ use super::{
     numbers::SceneNumbers,
 };
 use crate::runtime::{
-    Brushes, Followed, FollowedTrace, FrameSystems, FreeView, KeyPointer, OtherWindows, Pointed, PointerOverView,
-    ProbeMarks, Probes, RiverTrace, Rivers, Section, SectionTrace, Simulations, SourceMarks, Touch,
+    Brushes, FrameSystems, FreeView, KeyPointer, MapPlaces, OtherWindows, Pointed, PointerOverView, Simulations, Touch,
+    ViewPlaces,
 };
-use thalweg_sim::{
-    core::{ray, terrain::Terrain},
-    measure::Study,
-};
-
-/// Straight pieces as which the line of a section follows the ground.
-const SECTION_POINTS: usize = 200;
+use thalweg_sim::core::{ray, terrain::Terrain};
 
 pub(super) fn plugin(app: &mut App) {
     // What the hand does on the ground is done and shown in the same frame.
-    app.add_systems(
-        Update,
-        (
-            point.in_set(FrameSystems::Point),
-            (mark_springs, mark_probes, trace_river, trace_section, trace_followed).in_set(FrameSystems::Decorate),
-        ),
-    );
+    app.add_systems(Update, (point.in_set(FrameSystems::Point), place_marks.in_set(FrameSystems::Decorate)));
 }
 
 pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
@@ -83,59 +71,19 @@ fn point(
     }
 }
 
-/// The picture of the chosen map: what a place on the ground is sought in.
-#[derive(SystemParam)]
-struct Picture<'w, 's> {
-    simulations: Res<'w, Simulations>,
-    blocks: Res<'w, Blocks>,
-    camera: Single<'w, 's, CameraPlace<'static>, With<PanOrbitCamera>>,
-}
-
-impl Picture<'_, '_> {
-    fn terrain(&self) -> &Terrain {
-        &self.simulations.selected().simulation.terrain
+/// Finds where in the picture the marked places of the selected map are.
+fn place_marks(
+    simulations: Res<Simulations>,
+    blocks: Res<Blocks>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    mut marks: Query<(&MapPlaces, &mut ViewPlaces)>,
+) {
+    let Some(numbers) = blocks.numbers.get(simulations.selected_index()) else { return };
+    let terrain = &simulations.selected().simulation.terrain;
+    for (MapPlaces(places), mut seen) in &mut marks {
+        let now = places.iter().map(|place| on_picture(*camera, numbers, terrain, *place));
+        seen.set_if_neq(ViewPlaces(now.collect()));
     }
-
-    /// Where in the picture these places of the map are; the marks change only when one has moved.
-    fn put(&self, places: impl Iterator<Item = [f32; 2]>, mut marks: Mut<'_, Vec<Option<Vec2>>>) {
-        let Some(numbers) = self.blocks.numbers.get(self.simulations.selected_index()) else { return };
-        let terrain = self.terrain();
-        marks.set_if_neq(places.map(|place| on_picture(*self.camera, numbers, terrain, place)).collect());
-    }
-}
-
-fn mark_springs(picture: Picture<'_, '_>, mut marks: ResMut<SourceMarks>) {
-    let places = picture.terrain().sources.iter().map(|source| source.place);
-    picture.put(places, marks.reborrow().map_unchanged(|marks| &mut marks.0));
-}
-
-fn mark_probes(picture: Picture<'_, '_>, probes: Res<Probes>, mut marks: ResMut<ProbeMarks>) {
-    let places = probes.pinned.iter().map(|probe| probe.place);
-    picture.put(places, marks.reborrow().map_unchanged(|marks| &mut marks.0));
-}
-
-/// The chosen river, while it is looked at.
-fn trace_river(picture: Picture<'_, '_>, rivers: Res<Rivers>, mut trace: ResMut<RiverTrace>) {
-    let terrain = picture.terrain();
-    let study =
-        rivers.found.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
-    let places = study.into_iter().flat_map(Study::way);
-    picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
-}
-
-fn trace_section(picture: Picture<'_, '_>, section: Res<Section>, mut trace: ResMut<SectionTrace>) {
-    let places = section.ends.into_iter().flat_map(|[from, to]| {
-        (0..=SECTION_POINTS).map(move |point| {
-            let share = point as f32 / SECTION_POINTS as f32;
-            [0, 1].map(|axis| from[axis] + share * (to[axis] - from[axis]))
-        })
-    });
-    picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
-}
-
-fn trace_followed(picture: Picture<'_, '_>, followed: Res<Followed>, mut trace: ResMut<FollowedTrace>) {
-    let places = followed.way.iter().flat_map(|way| way.places());
-    picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
 }
 
 /// The land that is seen.

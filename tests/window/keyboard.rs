@@ -3,7 +3,7 @@
 use super::*;
 use thalweg::{
     runtime::WindowCommand,
-    ui::{access, seek},
+    ui::{access, leave::leave_ui, seek},
 };
 use thalweg_scene::settings::Units;
 
@@ -47,11 +47,11 @@ fn a_dialog_has_the_keyboard_and_keeps_it() {
     let mut document = Document::default();
     document.asks = true;
     let shelf = Shelf::of("round-hill").with(document);
-    let (windows, mut kept, asked) = (RefCell::new(Windows::default()), Kept::default(), RefCell::new(Vec::new()));
+    let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(shelf.show(|state| {
-            let mut all = window_ui(ui, state, &mut kept).0;
-            all.extend(windows_ui(ui.ctx(), state, &mut windows.borrow_mut()));
+        asked.borrow_mut().extend(shelf.use_world(|world| {
+            let mut all = window_ui(ui, world).0;
+            all.extend(world.run_system_cached_with(leave_ui, &mut ui.ctx().clone()).expect("it runs"));
             all
         }));
     });
@@ -97,17 +97,14 @@ fn what_gets_the_focus_in_a_long_column_comes_into_sight() {
 #[test]
 fn escape_closes_a_list_before_its_window_and_one_window_at_a_time() {
     let shelf = Shelf::of("round-hill");
-    let windows = RefCell::new(Windows::default());
-    [Pane::Settings, Pane::Help].into_iter().for_each(|pane| windows.borrow_mut().toggle(pane));
-    let mut harness = Harness::builder().with_size([900.0, 700.0]).build_ui(|ui| {
-        shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut()));
-    });
+    let asked = RefCell::new(Vec::new());
+    ["settings", "help"].into_iter().for_each(|pane| shelf.toggle(pane));
+    let mut harness = Harness::builder().with_size([900.0, 700.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(3);
-    for left in [vec![Pane::Settings], vec![]] {
+    for left in [vec!["settings"], vec![]] {
         harness.key_press(Key::Escape);
         harness.run_steps(3);
-        let open: Vec<Pane> =
-            [Pane::Settings, Pane::Help].into_iter().filter(|pane| windows.borrow().has(*pane)).collect();
+        let open: Vec<&str> = ["settings", "help"].into_iter().filter(|pane| shelf.has(pane)).collect();
         assert_eq!(open, left);
     }
 }
@@ -115,11 +112,9 @@ fn escape_closes_a_list_before_its_window_and_one_window_at_a_time() {
 #[test]
 fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
     let shelf = Shelf::of("river-valley");
-    let (asked, windows) = (RefCell::new(Vec::new()), RefCell::new(Windows::default()));
-    windows.borrow_mut().toggle(Pane::Palette);
-    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
-    });
+    let asked = RefCell::new(Vec::new());
+    shelf.toggle("palette");
+    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(3);
     harness.event(egui::Event::Text("bank angle".to_owned()));
     harness.run_steps(2);
@@ -210,10 +205,10 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
 #[test]
 fn f6_goes_from_part_to_part_and_back_to_where_it_was() {
     let shelf = Shelf::of("round-hill");
-    let (before, kept) = (RefCell::new(access::Before::default()), RefCell::new(Kept::default()));
+    let before = RefCell::new(access::Before::default());
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
         access::begin(ui.ctx(), *before.borrow());
-        shelf.show(|state| drop(window_ui(ui, state, &mut kept.borrow_mut())));
+        shelf.use_world(|world| drop(window_ui(ui, world)));
         access::end(ui.ctx(), &mut before.borrow_mut());
     });
     harness.run_steps(3);

@@ -96,8 +96,8 @@ fn asked_to_draw() -> (Shelf, String) {
     let shelf = at(name, step, BTreeMap::new());
     let mut section = Section::default();
     section.ends = Some([[0.0, 0.5], [1.0, 0.5]]);
-    section.now = shelf.show(|state| {
-        thalweg_sim::measure::section(&state.simulations.selected().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
+    section.now = shelf.simulations(|simulations| {
+        thalweg_sim::measure::section(&simulations.selected().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
     });
     section.start = section.now.iter().map(thalweg_sim::measure::Layers::ground).collect();
     (shelf.with(section), task.key().expect("it is answered").to_owned())
@@ -135,8 +135,8 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     keep_button(&harness).click();
     harness.run_steps(2);
     let heights = kept(&asked.take(), &key);
-    let start = shelf.show(|state| {
-        let terrain = &state.simulations.selected().simulation.terrain;
+    let start = shelf.simulations(|simulations| {
+        let terrain = &simulations.selected().simulation.terrain;
         (0..heights.len())
             .map(|place| {
                 let share = place as f32 / (heights.len() - 1) as f32;
@@ -154,9 +154,9 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
     let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(4);
-    let start = shelf.show(|state| {
+    let start = shelf.simulations(|simulations| {
         let line = [[0.0, 0.5], [1.0, 0.5]];
-        thalweg_sim::measure::section(&state.simulations.selected().simulation.terrain, line)[0].ground()
+        thalweg_sim::measure::section(&simulations.selected().simulation.terrain, line)[0].ground()
     });
     let press = |harness: &mut Harness<'_>, name: &str| {
         harness.get_by_label(name).click();
@@ -185,11 +185,9 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
 #[test]
 fn the_checks_are_listed_before_they_are_made() {
     let shelf = Shelf::of("round-hill");
-    let (windows, asked) = (RefCell::new(Windows::default()), RefCell::new(Vec::new()));
-    windows.borrow_mut().toggle(Pane::Checks);
-    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
-    });
+    let asked = RefCell::new(Vec::new());
+    shelf.toggle("checks");
+    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(3);
     for check in thalweg_sim::simulation::check::CHECKS {
         assert!(harness.query_by_label(check.title).is_some(), "{}", check.title);

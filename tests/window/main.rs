@@ -13,7 +13,7 @@ use std::{
 use bevy::{
     color::ColorToPacked,
     ecs::system::SystemState,
-    prelude::{App, AppExit, LinearRgba, Resource, Srgba, State, Vec2, World},
+    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Resource, Srgba, State, Vec2, World, default},
     render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -25,24 +25,25 @@ use thalweg::{
     app::{film, graphics, loss, off_screen, window},
     runtime::{
         BrushCommand, Brushes, CameraCommand, CameraStep, CheckCommand, Checkup, ChooseRiver, Command, CompareCommand,
-        Comparison, Course, Document, Draft, DrainageCommand, EditCommand, Eye, FileCommand, Followed, FollowedTrace,
-        FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyframeCommand, Notices, OpenWorkspace, Overlay,
-        OverlayCommand, Pane, PictureCommand, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes,
-        Quiz, Record, Recording, Revision, RiverTrace, Rivers, RunCommand, Section, SectionCommand, SectionTrace,
-        Shown, Simulations, SourceMarks, Timing, Touch, Transport, WindowCommand, Workspace,
+        Comparison, Course, Document, Draft, DrainageCommand, EditCommand, Eye, FileCommand, Followed, FollowsKeys,
+        FreeView, Gait, Held, History, Jobs, KeyframeCommand, Notices, OpenWorkspace, Overlay, OverlayCommand,
+        PictureCommand, Pointed, Preferences, PresentCommand, Presentation, Probes, Quiz, Record, Recording, Revision,
+        Rivers, RunCommand, Section, SectionCommand, Shown, Simulations, SpringMarks, Timing, Touch, Transport,
+        ViewPlaces, WindowCommand, Workspace,
     },
     ui::{
-        Kept, PanelState, UiVisible,
+        self, UiVisible,
         group::group_ui,
-        panel::Panel,
-        panels::{PANELS, window_ui},
+        panel::{Panel, Sidebar},
+        panels::window_ui,
+        panes::{Panes, panes_ui},
+        playlist::ListDialog,
         presentation::presentation_ui,
         presenter::{self, desk_ui},
-        springs::{self, Springs, marks_ui},
+        springs::{self, marks_ui},
         toasts::toasts_ui,
         view::view_ui,
         wind::dial_ui,
-        windows::{Windows, windows_ui},
     },
     view::{FixedStep, camera::Viewpoint, picture::rgb},
 };
@@ -89,19 +90,19 @@ fn sessions(scene: &str, side: usize) -> Vec<Session> {
     scene::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
 }
 
-/// A world with everything that panels show.
-struct Shelf(RefCell<World>);
+/// A program with everything that panels show, which never runs.
+struct Shelf(RefCell<App>);
 
 impl Shelf {
     fn new(simulations: Simulations) -> Self {
-        let mut world = World::new();
-        world.insert_resource(simulations);
+        let mut app = App::new();
+        app.insert_resource(simulations).add_plugins(ui::content);
         macro_rules! init {
-            ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
+            ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed SourceMarks);
-        init!(State<Workspace> Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Quiz Rivers RiverTrace Jobs Gait FollowsKeys Draft);
-        Self(RefCell::new(world))
+        init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed );
+        init!(State<Workspace> Shown Notices Course Presentation Checkup Probes Section Followed Quiz Rivers Jobs Gait FollowsKeys Draft FreeView);
+        Self(RefCell::new(app))
     }
 
     fn of(scene: &str) -> Self {
@@ -113,27 +114,60 @@ impl Shelf {
         self
     }
 
-    /// Lets something see it as panels do.
-    fn show<R>(&self, look: impl FnOnce(&PanelState<'_>) -> R) -> R {
-        let mut world = self.0.borrow_mut();
-        let mut system = SystemState::<PanelState<'_>>::new(&mut world);
-        look(&system.get(&world).expect("all is there"))
+    /// Lets something use it as the window does.
+    fn use_world<R>(&self, change: impl FnOnce(&mut World) -> R) -> R {
+        change(self.0.borrow_mut().world_mut())
+    }
+
+    fn simulations<R>(&self, look: impl FnOnce(&Simulations) -> R) -> R {
+        look(self.0.borrow().world().resource())
     }
 
     /// Draws the whole window, and collects what it asks for.
     fn window<'a>(&'a self, asked: &'a RefCell<Vec<Command>>) -> impl FnMut(&mut egui::Ui) + 'a {
-        let mut kept = Kept::default();
-        move |ui| asked.borrow_mut().extend(self.show(|state| window_ui(ui, state, &mut kept).0))
+        move |ui| asked.borrow_mut().extend(self.use_world(|world| window_ui(ui, world).0))
+    }
+
+    /// Draws the panes that are open, and collects what they ask for.
+    fn panes<'a>(&'a self, asked: &'a RefCell<Vec<Command>>) -> impl FnMut(&mut egui::Ui) + 'a {
+        move |ui| asked.borrow_mut().extend(self.use_world(|world| panes_ui(ui.ctx(), world)))
+    }
+
+    /// Draws a panel or a layer over the view, and collects what it asks for.
+    fn part<'a, M: 'static>(
+        &'a self,
+        system: impl IntoSystem<InMut<'static, egui::Ui>, Vec<Command>, M> + Copy + 'static,
+        asked: &'a RefCell<Vec<Command>>,
+    ) -> impl FnMut(&mut egui::Ui) + 'a {
+        move |ui| {
+            asked
+                .borrow_mut()
+                .extend(self.use_world(|world| world.run_system_cached_with(system, ui).expect("it runs")));
+        }
+    }
+
+    fn toggle(&self, pane: &'static str) {
+        self.use_world(|world| world.resource_mut::<Panes>().toggle(pane));
+    }
+
+    fn has(&self, pane: &str) -> bool {
+        self.0.borrow().world().resource::<Panes>().has(pane)
+    }
+
+    /// The panels whose headings are seen in a workspace.
+    fn panels(&self, workspace: Workspace) -> Vec<Panel> {
+        let app = self.0.borrow();
+        let panels = app.world().resource::<Sidebar>().panels();
+        panels.filter(|panel| !panel.title.is_empty() && panel.workspaces.contains(&workspace)).copied().collect()
     }
 }
 
 /// The rivers of the chosen run.
 fn studied(shelf: &Shelf) -> Rivers {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
-    let study = |state: &PanelState<'_>| {
-        Study::of(&state.simulations.selected().simulation.river_land(&params), Some([0.5, 0.5]))
-    };
-    let found = shelf.show(study);
+    let study =
+        |simulations: &Simulations| Study::of(&simulations.selected().simulation.river_land(&params), Some([0.5, 0.5]));
+    let found = shelf.simulations(study);
     let mut rivers = Rivers::default();
     (rivers.found, rivers.chosen) = (Some(found), Some([0.5, 0.5]));
     rivers
@@ -191,13 +225,10 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
 
 #[test]
 fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
-    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Split(0.5)));
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
+    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Split(0.5))).with(FreeView { labels, ..default() });
     let asked = RefCell::new(Vec::new());
-    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
-        let rect = ui.max_rect();
-        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, state, &labels, true)));
-    });
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
     harness.get_by_label("Divider between Start and Tick 0").focus();
     harness.run_steps(2);
@@ -217,10 +248,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
 fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button() {
     let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Runs(0.5)));
     let asked = RefCell::new(Vec::new());
-    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
-        let rect = ui.max_rect();
-        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, state, &[], true)));
-    });
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
     harness.get_by_label("Divider between 1, as in 2020 and 2, as in 2020").focus();
     harness.run_steps(2);
@@ -241,21 +269,17 @@ fn springs_that_are_only_seen_stay_as_they_are() {
     let odd = [(2345.678, 1e6 / 3.0), (0.12345, -0.00123)];
     let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate, ticks: None });
     sessions[0].set_sources(odd.to_vec());
-    let shelf = Shelf::new(Simulations::new(sessions)).with(SourceMarks(vec![Some(Vec2::new(0.5, 0.5)), None]));
-    let (asked, mut kept, mut marks) = (RefCell::new(Vec::new()), Kept::default(), Springs::default());
-    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(shelf.show(|state| (springs::PANEL.draw)(ui, state, &mut kept)));
-    });
+    let shelf = Shelf::new(Simulations::new(sessions));
+    shelf.use_world(|world| world.spawn((SpringMarks, ViewPlaces(vec![Some(Vec2::new(0.5, 0.5)), None]))).id());
+    let asked = RefCell::new(Vec::new());
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(springs::panel_ui, &asked));
     harness.run_steps(4);
     assert!(harness.query_all_by_role(Role::Slider).count() >= 4);
     assert_eq!(asked.take(), Vec::<Command>::new());
     harness.get_all_by_role(Role::Button).last().expect("each can be taken away").click();
     harness.run_steps(2);
     assert_eq!(asked.take()[0], EditCommand::SetSources(odd[..1].to_vec()));
-    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
-        let rect = ui.max_rect();
-        asked.borrow_mut().extend(shelf.show(|state| marks_ui(ui, rect, state, &mut marks)));
-    });
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(marks_ui, &asked));
     harness.run_steps(2);
     harness.get_by_label("Spring 1").click();
     harness.run_steps(4);
@@ -330,9 +354,9 @@ fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
     for (workspace, size) in [Workspace::Sculpt, Workspace::Learn].into_iter().flat_map(|w| SIZES.map(|size| (w, size)))
     {
         let shelf = Shelf::of("alpine-valley").with(State::new(workspace));
-        let (view, mut kept) = (RefCell::new(egui::Rect::NOTHING), Kept::default());
+        let view = RefCell::new(egui::Rect::NOTHING);
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
-            *view.borrow_mut() = shelf.show(|state| window_ui(ui, state, &mut kept).1);
+            *view.borrow_mut() = shelf.use_world(|world| window_ui(ui, world).1);
         });
         harness.run_steps(3);
         let (view, window) = (*view.borrow(), egui::Rect::from_min_size(egui::Pos2::ZERO, size.into()));
@@ -366,10 +390,7 @@ fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
             let (shelf, asked) = (shelf.with(rivers), RefCell::default());
             let mut harness = Harness::builder().with_size([width, 12_000.0]).build_ui(shelf.window(&asked));
             harness.run_steps(3);
-            let folded = |panel: &&Panel| {
-                !panel.title.is_empty() && panel.workspaces.contains(&workspace) && !panel.unfolded.contains(&workspace)
-            };
-            for panel in PANELS.iter().filter(folded) {
+            for panel in shelf.panels(workspace).iter().filter(|panel| !panel.unfolded.contains(&workspace)) {
                 unfold(&mut harness, panel.title, 8);
             }
             let column = column(&harness);
@@ -476,13 +497,10 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
         [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(State::new(Workspace::Present)), true)]
     {
         let list = Playlist::of(["sand-sea", "wadi"]);
-        let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.simulations));
+        let presentation = shelf.simulations(|simulations| Presentation::of(Arc::new(list), false, simulations));
         let shelf = shelf.with(presentation);
         for size in [[480.0, 360.0], [1920.0, 1080.0]] {
-            let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
-                let rect = ui.max_rect();
-                asked.borrow_mut().extend(shelf.show(|state| presentation_ui(ui, rect, state)));
-            });
+            let mut harness = Harness::builder().with_size(size).build_ui(shelf.part(presentation_ui, &asked));
             harness.run_steps(4);
             assert_eq!(harness.query_by_role_and_label(Role::Slider, "Strength").is_some(), shows);
             if !shows {
@@ -508,11 +526,8 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
 fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     let shelf = Shelf::of("round-hill");
     let asked: RefCell<Vec<Command>> = RefCell::default();
-    let windows = RefCell::new(Windows::default());
-    windows.borrow_mut().toggle(Pane::Playlist);
-    let mut harness = Harness::builder().with_size([1000.0, 720.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
-    });
+    shelf.toggle("playlist");
+    let mut harness = Harness::builder().with_size([1000.0, 720.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(4);
     // A scene in the list is called like the one among all scenes at the left of it.
     let place = |harness: &Harness<'_>, title: &str, in_list: bool| {
@@ -540,8 +555,8 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
             _ => None,
         });
         // The window closes, and has the list when it is opened again.
-        assert!(!windows.borrow().has(Pane::Playlist));
-        windows.borrow_mut().toggle(Pane::Playlist);
+        assert!(!shelf.has("playlist"));
+        shelf.toggle("playlist");
         harness.run_steps(4);
         let list = begun.expect("it is shown");
         list.scenes.iter().map(|item| item.open.to_str().expect("built in").to_owned()).collect::<Vec<_>>()
@@ -571,15 +586,14 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     });
     let draft = draft.expect("it is remembered");
     assert_eq!(draft.scenes.iter().map(|item| &*item.open).collect::<Vec<_>>(), ["alpine-valley", "island"]);
-    *windows.borrow_mut() = Windows::default();
-    windows.borrow_mut().toggle(Pane::Playlist);
+    shelf.use_world(|world| world.insert_resource(ListDialog::default()));
     shelf.0.borrow_mut().insert_resource(Draft::remembered(&ron::to_string(&*draft).expect("it has a text")));
     harness.run_steps(4);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
     // Another list that is shown does not take its place by itself, and when it does, there is a way back.
     let shown = Arc::new(Playlist::of(["fans"]));
-    let show = shelf.show(|state| Presentation::of(shown, false, &state.simulations));
+    let show = shelf.simulations(|simulations| Presentation::of(shown, false, simulations));
     shelf.0.borrow_mut().insert_resource(show);
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
@@ -597,14 +611,17 @@ fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
     let mut list = Playlist::of(["sand-sea", "wadi", "delta"]);
     list.scenes[0].notes = "Say hello first.".to_owned();
     let shelf = Shelf::of("sand-sea").with(State::new(Workspace::Present));
-    let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.simulations));
+    let presentation = shelf.simulations(|simulations| Presentation::of(Arc::new(list), false, simulations));
     let shelf = shelf.with(presentation);
     let asked: RefCell<Vec<Command>> = RefCell::default();
     for size in [[1040.0, 660.0], [640.0, 420.0]] {
         let kept = RefCell::new(presenter::Kept::default());
         let picture = Cell::new(egui::Rect::NOTHING);
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
-            let (commands, place) = shelf.show(|state| desk_ui(ui, state, &mut kept.borrow_mut(), 1.6));
+            let (commands, place) = shelf.use_world(|world| {
+                let mut desktop = SystemState::<presenter::Desktop<'_>>::new(world);
+                desk_ui(ui, &desktop.get(world).expect("all is there"), &mut kept.borrow_mut(), 1.6)
+            });
             asked.borrow_mut().extend(commands);
             picture.set(place);
         });
@@ -633,41 +650,34 @@ fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
 fn the_palette_finds_a_command_by_its_letters() {
     let shelf = Shelf::of("round-hill");
     let asked: RefCell<Vec<Command>> = RefCell::default();
-    let mut windows = Windows::default();
-    windows.toggle(Pane::Palette);
-    let windows = RefCell::new(windows);
-    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
-    });
+    shelf.toggle("palette");
+    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(3);
     harness.event(egui::Event::Text("ten sds".to_owned()));
     harness.run_steps(2);
     harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
     harness.run_steps(2);
     assert_eq!(*asked.borrow(), [FileCommand::Open("ten-seeds".into(), Options::default())]);
-    assert!(!windows.borrow().has(Pane::Palette), "the palette stays open");
+    assert!(!shelf.has("palette"), "the palette stays open");
 }
 
 #[test]
 fn every_window_opens_within_the_screen_and_escape_closes_it() {
-    let shelf = Shelf::of("one-barchan");
     let titles = [
-        (Pane::Palette, "Command palette"),
-        (Pane::Scenes, "Scenes"),
-        (Pane::Playlist, "Playlist"),
-        (Pane::Help, "Keys and mouse"),
-        (Pane::About, "About Thalweg"),
-        (Pane::Settings, "Settings"),
-        (Pane::WindMap, "Wind map"),
-        (Pane::Checks, "Check this machine"),
+        ("palette", "Command palette"),
+        ("scenes", "Scenes"),
+        ("playlist", "Playlist"),
+        ("help", "Keys and mouse"),
+        ("about", "About Thalweg"),
+        ("settings", "Settings"),
+        ("wind-map", "Wind map"),
+        ("checks", "Check this machine"),
     ];
     for (pane, title) in titles {
         for size in SIZES {
-            let windows = RefCell::new(Windows::default());
-            windows.borrow_mut().toggle(pane);
-            let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
-                shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut()));
-            });
+            let (shelf, asked) = (Shelf::of("one-barchan"), RefCell::default());
+            shelf.toggle(pane);
+            let mut harness = Harness::builder().with_size(size).build_ui(shelf.panes(&asked));
             harness.run_steps(4);
             let rect = harness.ctx.memory(|memory| memory.area_rect(title)).expect("it is drawn");
             let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
@@ -675,7 +685,7 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
             harness.key_press_modifiers(Modifiers::NONE, Key::Escape);
             harness.run_steps(2);
             // The map may stay open beside the work. Its own button closes it.
-            assert_eq!(windows.borrow().has(pane), pane == Pane::WindMap, "{title} after Escape");
+            assert_eq!(shelf.has(pane), pane == "wind-map", "{title} after Escape");
         }
     }
 }

@@ -295,21 +295,21 @@ fn parts_of_the_window_make_the_whole() {
     // Pictures of scenes come to the graphics card, and go again.
     for _ in 0..2 {
         frames(&mut app, 10);
-        app.world_mut().write_message(Command::from(WindowCommand::Toggle(Pane::Scenes)));
+        app.world_mut().write_message(Command::from(WindowCommand::Toggle("scenes")));
     }
     frames(&mut app, 10);
     let depth = Quantity::all().next().expect("there are quantities");
     let steps = [
         Command::from(RunCommand::Step(1)),
         OverlayCommand::Show(Some(depth)).into(),
-        WindowCommand::Toggle(Pane::Settings).into(),
-        WindowCommand::Toggle(Pane::Settings).into(),
+        WindowCommand::Toggle("settings").into(),
+        WindowCommand::Toggle("settings").into(),
         OpenWorkspace(Workspace::Learn).into(),
         RunCommand::Step(1).into(),
         CompareCommand::Show(Comparison::Split(0.5)).into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::ToggleUi.into(),
-        WindowCommand::Toggle(Pane::About).into(),
+        WindowCommand::Toggle("about").into(),
     ];
     for step in steps {
         let what = format!("{step:?}");

@@ -9,7 +9,8 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
         for workspace in [Workspace::Sculpt, Workspace::Learn] {
             let mut record = Record::default();
             let shelf = Shelf::of(name).with(State::new(workspace));
-            record.statistics = shelf.show(|state| Statistics::of(&state.simulations.selected().simulation.terrain));
+            record.statistics =
+                shelf.simulations(|simulations| Statistics::of(&simulations.selected().simulation.terrain));
             let rivers = studied(&shelf);
             let (shelf, asked) = (shelf.with(record).with(rivers), RefCell::default());
             let mut harness = Harness::builder().with_size([1280.0, 6000.0]).build_ui(shelf.window(&asked));
@@ -18,8 +19,7 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
                 let title = process.info().title;
                 assert!(harness.query_by_label(title).is_some(), "{name} has no \"{title}\"");
             }
-            for panel in PANELS.iter().filter(|panel| panel.workspaces.contains(&workspace) && !panel.title.is_empty())
-            {
+            for panel in shelf.panels(workspace) {
                 unfold(&mut harness, panel.title, 3);
             }
             assert!(asked.borrow().is_empty(), "drawing {name} asked for {:?}", asked.borrow());
@@ -139,10 +139,7 @@ fn a_number_is_typed_as_people_write_it() {
 fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
     let asked: RefCell<Vec<Command>> = RefCell::default();
     for (shelf, shows) in [(Shelf::of("round-hill"), false), (Shelf::of("one-barchan"), true)] {
-        let mut harness = Harness::builder().with_size([400.0, 300.0]).build_ui(|ui| {
-            let rect = ui.max_rect();
-            asked.borrow_mut().extend(shelf.show(|state| dial_ui(ui.ctx(), rect, state, 0.0)));
-        });
+        let mut harness = Harness::builder().with_size([400.0, 300.0]).build_ui(shelf.part(dial_ui, &asked));
         harness.run_steps(3);
         assert_eq!(harness.query_by_label("Direction of the wind").is_some(), shows);
         if !shows {

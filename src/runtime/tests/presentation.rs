@@ -166,7 +166,7 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
         FileCommand::Quit.into(),
         FileCommand::SaveScene("a.ron".into()).into(),
         WindowCommand::Leave.into(),
-        WindowCommand::Toggle(Pane::Palette).into(),
+        WindowCommand::Toggle("palette").into(),
         OpenWorkspace(Workspace::Sculpt).into(),
         PictureCommand::Take.into(),
         ToggleRecording.into(),

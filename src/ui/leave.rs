@@ -1,0 +1,41 @@
+//! What is asked before the program ends.
+
+use bevy::prelude::{InMut, Res};
+use bevy_egui::egui::{self, Ui};
+
+use super::{access, panes::centred};
+use crate::runtime::{Command, Document, FileCommand, Simulations, WindowCommand};
+
+/// Asks what is to become of unsaved work.
+pub fn leave_ui(
+    InMut(context): InMut<egui::Context>,
+    document: Res<Document>,
+    simulations: Res<Simulations>,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    if document.asks {
+        centred(context, "Unsaved work").show(context, |ui| {
+            access::hold_keys(ui);
+            answers_ui(ui, &simulations, &mut commands);
+        });
+    }
+    commands
+}
+
+/// What can become of unsaved work.
+fn answers_ui(ui: &mut Ui, simulations: &Simulations, commands: &mut Vec<Command>) {
+    let name = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    ui.label(format!("{} has changes that are not saved.", name.as_deref().unwrap_or(&simulations.selected().title)));
+    ui.add_space(6.0);
+    ui.horizontal(|ui| {
+        if ui.button("Save and quit").clicked() {
+            commands.extend([FileCommand::QuitWhenSaved.into(), WindowCommand::Save.into()]);
+        }
+        if ui.button("Quit without saving").clicked() {
+            commands.push(FileCommand::QuitUnsaved.into());
+        }
+        if ui.button("Cancel").clicked() || access::escapes_from(ui) {
+            commands.push(FileCommand::Stay.into());
+        }
+    });
+}
