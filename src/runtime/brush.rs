@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, Job, JobKind, Jobs, Level, Notices, Preferences, WorkReplaced, jobs::name};
+use super::{CommandEvent, Job, JobKind, Jobs, Level, Notices, WorkReplaced, jobs::name};
 use thalweg_scene::{io::heightmap, model::origin::Options};
 use thalweg_sim::{
     core::grid::Grid,
@@ -58,14 +58,8 @@ pub(super) fn plugin(app: &mut App) {
         .add_observer(forget_source);
 }
 
-fn load_stamp(
-    command: On<LoadStamp>,
-    mut jobs: ResMut<Jobs>,
-    mut notices: ResMut<Notices>,
-    mut preferences: ResMut<Preferences>,
-) {
+fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     let path = command.0.clone();
-    preferences.remember_folder(&path);
     let job = Job::new(JobKind::Beside, format!("Loading {} for the stamp …", name(&path)));
     let load = move |_: &_| {
         let map = heightmap::read(&path, &Options::default())?;

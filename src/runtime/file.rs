@@ -67,22 +67,6 @@ pub enum FileCommand {
     Stay,
 }
 
-impl FileCommand {
-    /// The file that the person chose for it.
-    fn file(&self) -> Option<&Path> {
-        match self {
-            Self::Open(input, _) => Some(input),
-            Self::Load(_, path, _)
-            | Self::SaveMap(_, path)
-            | Self::SaveScene(path)
-            | Self::SaveProject(path)
-            | Self::SavePreset(_, path)
-            | Self::LoadPreset(path) => Some(path),
-            _ => None,
-        }
-    }
-}
-
 impl CommandEvent for FileCommand {
     fn needs_the_work(&self) -> bool {
         !matches!(
@@ -115,11 +99,7 @@ fn obey(
     eye: Res<Eye>,
     mut leave: MessageWriter<AppExit>,
 ) {
-    let command = command.event();
-    if let Some(path) = command.file() {
-        work.preferences.remember_folder(path);
-    }
-    match command {
+    match command.event() {
         FileCommand::Open(input, options) => opening::open(&mut work, &mut document, input, options),
         FileCommand::New(land) => opening::make(&mut work, &mut document, land.clone()),
         FileCommand::Load(layer, path, options) => {

@@ -85,7 +85,7 @@ pub use self::{
     simulations::{FrameSystems, KeepSystems, Simulations},
     springs::SpringMarks,
     views::{FollowsKeys, KeepView, KeyframeCommand},
-    window::{Dialog, WindowCommand},
+    window::WindowCommand,
     work::Work,
     workspace::{OpenWorkspace, Workspace},
 };

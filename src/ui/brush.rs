@@ -5,13 +5,14 @@ use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, RichText, Sense, Stro
 use egui_phosphor::regular as icon;
 
 use super::{
+    files::stamp_request,
     group::{set, some_of_group_ui},
     number::units,
     panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
 use crate::runtime::{
-    Brushes, Command, CommandEvent, Dialog, Simulations, WindowCommand,
+    Brushes, Command, CommandEvent, Simulations,
     amount::{length, told_in},
 };
 use thalweg_sim::{
@@ -42,7 +43,7 @@ fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Too
             ui.label("Relief");
             let text = format!("{} {}", icon::FOLDER_OPEN, brushes.stamp.1);
             if ui.button(text).on_hover_text("Loads a heightmap to stamp with").clicked() {
-                asked.push(WindowCommand::Ask(Dialog::Stamp).into());
+                asked.push(stamp_request().into());
             }
         });
     }

@@ -4,9 +4,10 @@ use bevy_egui::egui::{self, Color32, Ui};
 use egui_phosphor::regular as icon;
 use egui_plot::{Axis, AxisHints, Corner, GridMark, Legend, Line, LineStyle, Plot, PlotBounds, PlotPoints, Points};
 
-use super::{access, style};
-use crate::runtime::{Command, WindowCommand};
+use super::{access, file_request::FileRequest, style};
+use crate::runtime::{Command, SaveChart};
 use thalweg_scene::{
+    io,
     io::chart::said,
     model::chart::{Chart, Mark, Range, ticks, told},
 };
@@ -61,6 +62,14 @@ pub(super) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Com
     asked
 }
 
+/// Asks where to save a chart.
+fn save_request(chart: Chart) -> FileRequest {
+    let name = format!("{{name}}-{}", chart.key);
+    let kinds = io::chart::KINDS.map(|(kind, ending)| (kind.to_owned(), ending));
+    let chart = Box::new(chart);
+    FileRequest::save("Save the chart", &name, kinds, move |path| SaveChart(chart.clone(), path))
+}
+
 /// The title of a chart, and the menu of what can be done with it, which sets its axes and its range.
 pub(super) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Command> {
     let id = egui::Id::new(("chart", chart.key));
@@ -88,7 +97,7 @@ pub(super) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Com
             ui.separator();
             if ui.button("Save…").on_hover_text("As a picture, a table or a drawing").clicked() {
                 let chart = Chart { logarithmic, range: seen.range, ..chart.clone() };
-                asked = Some(WindowCommand::AskChart(Box::new(chart)).into());
+                asked = Some(save_request(chart).into());
                 ui.close();
             }
         });

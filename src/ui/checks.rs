@@ -6,10 +6,11 @@ use egui_phosphor::regular as icon;
 
 use super::{
     access,
+    file_request::FileRequest,
     panes::{Pane, PaneKind, PaneUi, centred},
     style,
 };
-use crate::runtime::{CheckCommand, Checkup, Command, Dialog, WindowCommand};
+use crate::runtime::{CheckCommand, Checkup, Command};
 use thalweg_scene::model::chart::told;
 use thalweg_sim::simulation::check::CHECKS;
 
@@ -73,7 +74,9 @@ fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
         }
         let save = egui::Button::new("Save…");
         if ui.add_enabled(!checkup.found.is_empty() && !checkup.runs(), save).clicked() {
-            commands.push(WindowCommand::Ask(Dialog::SaveChecks).into());
+            commands.push(
+                FileRequest::save("Save the checks", "checks", [("Text".to_owned(), "txt")], CheckCommand::Save).into(),
+            );
         }
     });
 }

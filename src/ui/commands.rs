@@ -6,7 +6,7 @@ use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers};
 use egui_phosphor::regular as icon;
 
 use crate::runtime::{
-    BrushCommand, CameraCommand, CameraStep, Command, CompareCommand, Comparison, Dialog, DrainageCommand, EditCommand,
+    BrushCommand, CameraCommand, CameraStep, Command, CompareCommand, Comparison, DrainageCommand, EditCommand,
     FileCommand, Gait, KeepView, KeyframeCommand, LessonCommand, OpenWorkspace, OverlayCommand, PictureCommand,
     PresentCommand, QuizCommand, RunCommand, SectionCommand, ToggleRecording, WindowCommand, Workspace,
 };
@@ -25,7 +25,9 @@ use thalweg_sim::{
 use super::{
     CUTS, about,
     brush::DragBrush,
-    checks, help, land, palette,
+    checks,
+    files::{self, AskWhat},
+    help, land, lesson as lesson_card, palette,
     placing::{Place, Placed},
     playlist,
     presenter::TogglePresenter,
@@ -182,29 +184,29 @@ fn file(table: &mut MenuPart<'_>) {
     let toggle = WindowCommand::Toggle(land::PANE.key);
     table.add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle);
     let open = "Opens a project, a scene file, a playlist, a lesson or a heightmap.";
-    table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], WindowCommand::Ask(Dialog::Open));
+    table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], files::open_request());
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
             Layer::Bedrock => "-Import heights…".to_owned(),
             _ => format!("Import {} map…", import.title.to_lowercase()),
         };
-        table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], WindowCommand::Ask(Dialog::Import(layer)));
+        table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], files::import_request(layer));
     }
     let project = "Writes all of the work into its project file, to go on from there another time.";
     table.add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save);
     let other = "Writes all of the work into another project file.";
-    table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], WindowCommand::Ask(Dialog::SaveProject));
+    table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], files::save_project_request());
     let scene = "Writes the present state as a scene file with its layers beside it.";
-    table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], WindowCommand::Ask(Dialog::SaveScene));
+    table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], files::save_scene_request());
     let export = "Writes heights, maps and meshes for game engines, GIS programs and 3D printers.";
-    table.add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], WindowCommand::AskExport);
+    table.add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], AskWhat);
     let endings = export::formats("height").join(", .");
     let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
-    table.add(icon::EXPORT, "Save heights as…", &heights, &[], WindowCommand::Ask(Dialog::SaveMap("height")));
+    table.add(icon::EXPORT, "Save heights as…", &heights, &[], files::save_map_request("height"));
     let preset = "Writes all parameters but the terrain's into a file, for other runs.";
-    table.add(icon::SLIDERS, "-Save parameters as…", preset, &[], WindowCommand::Ask(Dialog::SavePreset(None)));
+    table.add(icon::SLIDERS, "-Save parameters as…", preset, &[], files::save_preset_request(None));
     let preset = "Sets the parameters that such a file holds, of a process or of all.";
-    table.add(icon::SLIDERS, "Load parameters…", preset, &[], WindowCommand::Ask(Dialog::LoadPreset));
+    table.add(icon::SLIDERS, "Load parameters…", preset, &[], files::preset_request());
     let copy = "Puts the command on the clipboard that makes this run without a window.";
     let keys = [(SHIFT_CTRL, Key::C)];
     table.add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine);
@@ -238,7 +240,7 @@ fn brush(table: &mut MenuPart<'_>) {
         table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
     }
     let stamp = "Loads a heightmap as what the stamp presses on the ground.";
-    table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], WindowCommand::Ask(Dialog::Stamp));
+    table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], files::stamp_request());
     let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
     let circle = icon::CIRCLE_HALF;
     table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], DragBrush("radius"));
@@ -428,9 +430,9 @@ fn learn(table: &mut MenuPart<'_>) {
     let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LessonCommand::Again);
     let report = "Writes a page with your answers and plots, to hand in.";
-    table.add(icon::FILE_TEXT, "Save report…", report, &[], WindowCommand::Ask(Dialog::SaveReport));
+    table.add(icon::FILE_TEXT, "Save report…", report, &[], lesson_card::report_request());
     let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
-    table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], WindowCommand::Ask(Dialog::SaveLesson));
+    table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], lesson_card::copy_request());
     table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LessonCommand::Close);
 }
 

@@ -1,53 +1,68 @@
 //! Files in and out: the dialogs that ask which, and how a picture of numbers is to be read.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use bevy::{
-    prelude::*,
-    window::{FileDragAndDrop, RawHandleWrapper},
-};
+use bevy::{prelude::*, window::FileDragAndDrop};
 use bevy_egui::egui::{self, RichText};
 
 use super::{
     access,
-    chooser::{Choice, Chooser, Question, Wanted},
     export::ExportDialog,
+    file_request::{FileDialog, FileRequest, first_folder},
     number::Number,
     panes::Panes,
-    playlist as playlist_pane,
-    playlist::AddToPlaylist,
+    playlist::{self as playlist_pane, AddToPlaylist},
     style,
 };
 use crate::runtime::{
-    CheckCommand, Command, Dialog, FileCommand, LessonCommand, Level, LoadStamp, Notices, Preferences, PresentCommand,
-    Presentation, ProbeCommand, SaveChart, Simulations, WindowCommand,
+    Command, CommandEvent, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
 };
 use thalweg_scene::{
     io::{
-        chart, export,
-        lesson::{self, is_lesson, report},
+        export,
+        lesson::{self, is_lesson},
         playlist,
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
-    model::{chart::Chart, origin::Options, playlist::Playlist, session::Session},
-    settings::FileDialogs,
+    model::{origin::Options, session::Session},
 };
 use thalweg_sim::core::terrain::Layer;
 
 /// Endings of files that hold heights or another map.
-const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
+pub(super) const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
 
 /// Draws the dialogs for files.
 pub(super) fn files_ui(
     InMut(context): InMut<egui::Context>,
     simulations: Res<Simulations>,
+    dialog: Res<FileDialog>,
     mut files: ResMut<Files>,
 ) -> Vec<Command> {
-    files.bypass_change_detection().ui(context, simulations.selected())
+    let mut commands = Vec::new();
+    let Files { import, export } = files.bypass_change_detection();
+    // The dialog for its folder is answered first.
+    if let Some(shown) = export.as_mut().filter(|_| !dialog.is_open()) {
+        let (answer, folder_wanted) = shown.ui(context, simulations.selected());
+        if folder_wanted {
+            commands.push(FileRequest::folder("A folder to write into", ExportInto).into());
+        }
+        if let Some(asked) = answer {
+            commands.extend(asked);
+            *export = None;
+        }
+    }
+    if let Some(shown) = import {
+        match import_ui(context, shown) {
+            Some(true) => {
+                commands.push(FileCommand::Load(shown.layer, shown.path.clone(), shown.options()).into());
+                *import = None;
+            }
+            Some(false) => *import = None,
+            None => {}
+        }
+    }
+    commands
 }
 
 /// How a map is to be read, while the user decides.
@@ -63,178 +78,103 @@ struct ImportDialog {
     range: (f32, f32),
 }
 
+/// The dialogs of the program for files that are open: how one is to be imported, and what is to be exported.
 #[derive(Resource, Default)]
 pub struct Files {
-    dialog: Option<(Dialog, Chooser)>,
     import: Option<ImportDialog>,
     export: Option<ExportDialog>,
-    /// What is to be saved as a chart, or as a playlist.
-    chart: Option<Chart>,
-    playlist: Option<Arc<Playlist>>,
 }
 
 impl Files {
-    /// Asks for a file or a folder. Call it on the main thread: there alone a window may be named as the one that asks.
-    pub fn ask(
-        &mut self,
-        purpose: Dialog,
-        session: &Session,
-        preferences: &Preferences,
-        window: Option<&RawHandleWrapper>,
-    ) {
-        // One is open already; the system's does not cover the window.
-        if self.dialog.is_some() {
-            return;
-        }
-        let playlist = self.playlist.as_ref().map_or("", |list| &*list.title);
-        let question = question(purpose, session, (self.chart.as_ref(), playlist), first_folder(preferences));
-        let window = window.filter(|_| preferences.settings.file_dialogs == FileDialogs::System);
-        self.dialog = Some((purpose, Chooser::new(question, window)));
-    }
-
-    pub fn ask_how(&mut self, layer: Layer, path: PathBuf, session: &Session) {
-        self.import = Some(ImportDialog::new(layer, path, session));
-    }
-
-    /// Asks where to save a chart.
-    pub fn ask_chart(
-        &mut self,
-        chart: Chart,
-        session: &Session,
-        preferences: &Preferences,
-        window: Option<&RawHandleWrapper>,
-    ) {
-        if self.dialog.is_some() {
-            return;
-        }
-        self.chart = Some(chart);
-        self.ask(Dialog::SaveChart, session, preferences, window);
-    }
-
-    /// Asks where to save a playlist.
-    pub fn ask_playlist(
-        &mut self,
-        list: Arc<Playlist>,
-        session: &Session,
-        preferences: &Preferences,
-        window: Option<&RawHandleWrapper>,
-    ) {
-        if self.dialog.is_some() {
-            return;
-        }
-        self.playlist = Some(list);
-        self.ask(Dialog::SavePlaylist, session, preferences, window);
-    }
-
-    pub fn ask_what(&mut self, session: &Session, preferences: &Preferences) {
-        self.export = Some(ExportDialog::new(session, first_folder(preferences)));
-    }
-
+    /// Whether one is open.
     pub fn is_open(&self) -> bool {
-        self.import.is_some() || self.export.is_some() || self.asks_for_a_file()
+        self.import.is_some() || self.export.is_some()
     }
+}
 
-    /// Whether a file or a folder is asked for.
-    pub fn asks_for_a_file(&self) -> bool {
-        self.dialog.is_some()
-    }
+/// Asks how a file that was chosen or dropped is to be imported.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct AskHow(pub Layer, pub PathBuf);
 
-    /// What a file or a folder was picked for.
-    fn picked(&mut self, purpose: Dialog, path: PathBuf) -> Option<Command> {
-        let asked = match purpose {
-            Dialog::Open => FileCommand::Open(path.clone(), Options::default()),
-            Dialog::Stamp => return Some(LoadStamp(path).into()),
-            Dialog::SavePreset(group) => FileCommand::SavePreset(group, with_ending(path, endings(purpose))),
-            Dialog::LoadPreset => FileCommand::LoadPreset(path),
-            Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, endings(purpose))),
-            Dialog::SaveProject => FileCommand::SaveProject(with_ending(path, endings(purpose))),
-            Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, endings(purpose))),
-            Dialog::SaveLesson => {
-                let path = with_ending(path, endings(purpose));
-                return Some(LessonCommand::SaveCopy(path).into());
-            }
-            Dialog::SaveProbes => {
-                let path = with_ending(path, endings(purpose));
-                return Some(ProbeCommand::Save(path).into());
-            }
-            Dialog::SaveChart => {
-                let path = with_ending(path, endings(purpose));
-                return self.chart.take().map(|chart| SaveChart(Box::new(chart), path).into());
-            }
-            Dialog::SavePlaylist => {
-                let path = with_ending(path, endings(purpose));
-                return self.playlist.take().map(|list| PresentCommand::Save(list, path).into());
-            }
-            Dialog::AddToPlaylist => return Some(AddToPlaylist(path).into()),
-            Dialog::SaveChecks => {
-                let path = with_ending(path, endings(purpose));
-                return Some(CheckCommand::Save(path).into());
-            }
-            Dialog::SaveReport => {
-                let path = with_ending(path, endings(purpose));
-                return Some(LessonCommand::SaveReport(path).into());
-            }
-            Dialog::Import(layer) => return Some(WindowCommand::AskHow(layer, path).into()),
-            Dialog::ExportFolder => {
-                if let Some(export) = &mut self.export {
-                    export.folder = path;
-                }
-                return None;
-            }
-        };
-        Some(asked.into())
-    }
+/// Asks what to export.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskWhat;
 
-    /// Draws the dialogs. Returns what the user decided.
-    fn ui(&mut self, context: &egui::Context, session: &Session) -> Vec<Command> {
-        let mut commands = Vec::new();
-        let busy = self.dialog.is_some();
-        if let Some((purpose, chooser)) = &mut self.dialog
-            && let Some(choice) = chooser.ui(context)
-        {
-            let purpose = *purpose;
-            match choice {
-                Choice::Picked(path) => match taken(purpose, &path) {
-                    // The system has asked for another name.
-                    Some(there) => {
-                        let text =
-                            format!("{} exists. Nothing was saved; choose it by its whole name.", there.display());
-                        commands.push(WindowCommand::Say(text).into());
-                        if purpose == Dialog::SaveProject {
-                            commands.push(FileCommand::Stay.into());
-                        }
-                    }
-                    None => commands.extend(self.picked(purpose, path)),
-                },
-                // Without saving the program does not end.
-                Choice::Cancelled if purpose == Dialog::SaveProject => commands.push(FileCommand::Stay.into()),
-                Choice::Cancelled => {}
-            }
-            self.dialog = None;
-        }
-        // The dialog for its folder is answered first.
-        if let Some(export) = self.export.as_mut().filter(|_| !busy) {
-            let (answer, folder_wanted) = export.ui(context, session);
-            if folder_wanted {
-                commands.push(WindowCommand::Ask(Dialog::ExportFolder).into());
-            }
-            if let Some(asked) = answer {
-                commands.extend(asked);
-                self.export = None;
-            }
-        }
-        if let Some(import) = &mut self.import {
-            match import_ui(context, import) {
-                Some(true) => {
-                    commands.push(FileCommand::Load(import.layer, import.path.clone(), import.options()).into());
-                    self.import = None;
-                }
-                Some(false) => self.import = None,
-                None => {}
-            }
-        }
-        commands
+/// The folder into which files are exported.
+#[derive(Event, Clone, Debug, PartialEq)]
+struct ExportInto(PathBuf);
+
+impl CommandEvent for AskHow {}
+impl CommandEvent for AskWhat {}
+impl CommandEvent for ExportInto {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Files>().add_observer(ask_how).add_observer(ask_what).add_observer(export_into);
+}
+
+fn ask_how(asked: On<AskHow>, mut files: ResMut<Files>, simulations: Res<Simulations>) {
+    files.import = Some(ImportDialog::new(asked.0, asked.1.clone(), simulations.selected()));
+}
+
+fn ask_what(_: On<AskWhat>, mut files: ResMut<Files>, simulations: Res<Simulations>, preferences: Res<Preferences>) {
+    files.export = Some(ExportDialog::new(simulations.selected(), first_folder(&preferences)));
+}
+
+fn export_into(folder: On<ExportInto>, mut files: ResMut<Files>) {
+    if let Some(export) = &mut files.export {
+        export.folder.clone_from(&folder.0);
     }
+}
+
+/// Asks for a project, a scene, a lesson or a heightmap to open.
+pub fn open_request() -> FileRequest {
+    let endings = [&MAP_ENDINGS[..], &["thalweg", "ron", lesson::ENDING]].concat();
+    FileRequest::open(
+        "Open a project, a scene, a lesson or a heightmap",
+        ("Projects, scenes, lessons and heightmaps", &endings),
+        |path| FileCommand::Open(path, Options::default()),
+    )
+}
+
+/// Asks for a heightmap or another map to import.
+pub fn import_request(layer: Layer) -> FileRequest {
+    let title = format!("Import: {}", layer.import_title().to_lowercase());
+    FileRequest::open(&title, ("Maps", &MAP_ENDINGS), move |path| AskHow(layer, path))
+}
+
+/// Asks for a heightmap to stamp with.
+pub fn stamp_request() -> FileRequest {
+    FileRequest::open("A heightmap to stamp with", ("Maps", &MAP_ENDINGS), LoadStamp)
+}
+
+/// Asks for parameters to load.
+pub fn preset_request() -> FileRequest {
+    FileRequest::open("Load parameters", ("Presets", &[preset::ENDING]), FileCommand::LoadPreset)
+}
+
+/// Asks where to save the parameters of a group, or of all.
+pub fn save_preset_request(group: Option<&'static str>) -> FileRequest {
+    let name = format!("{}-preset", group.unwrap_or("{name}"));
+    let kinds = [("Preset".to_owned(), preset::ENDING)];
+    FileRequest::save("Save parameters", &name, kinds, move |path| FileCommand::SavePreset(group, path))
+}
+
+/// Asks where to save a map.
+pub fn save_map_request(map: &'static str) -> FileRequest {
+    let kinds = export::formats(map).iter().map(|&ending| (format_title(ending), ending));
+    let save = move |path| FileCommand::SaveMap(map, path);
+    FileRequest::save(&format!("Save {map}"), &format!("{{name}}-{map}"), kinds, save)
+}
+
+/// Asks where to save the scene.
+pub fn save_scene_request() -> FileRequest {
+    FileRequest::save("Save the scene", "{name}", [("Scene".to_owned(), "ron")], FileCommand::SaveScene)
+}
+
+/// Asks where to save the work. Without an answer the program does not end.
+pub fn save_project_request() -> FileRequest {
+    let kinds = [("Project".to_owned(), ENDING)];
+    FileRequest::save("Save the project", "{name}", kinds, FileCommand::SaveProject).otherwise(FileCommand::Stay)
 }
 
 impl ImportDialog {
@@ -262,73 +202,6 @@ impl ImportDialog {
             max_m: (heights && self.state_range).then_some(self.range.1),
         }
     }
-}
-
-fn question(
-    purpose: Dialog,
-    session: &Session,
-    (chart, playlist): (Option<&Chart>, &str),
-    folder: PathBuf,
-) -> Question {
-    let open = |title: &str, kind: &str, endings: &[&'static str]| {
-        (title.to_owned(), Wanted::File(kind.to_owned(), endings.to_vec()))
-    };
-    let save = |title: &str, name: &str, kind: &str, ending| {
-        (title.to_owned(), Wanted::Place(name.to_owned(), vec![(kind.to_owned(), ending)]))
-    };
-    let place = |title: &str, name: String, kinds: &[(&str, &'static str)]| {
-        let kinds = kinds.iter().map(|&(kind, ending)| (kind.to_owned(), ending)).collect();
-        (title.to_owned(), Wanted::Place(name, kinds))
-    };
-    let (title, wanted) = match purpose {
-        Dialog::Open => {
-            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron", lesson::ENDING]].concat();
-            open(
-                "Open a project, a scene, a lesson or a heightmap",
-                "Projects, scenes, lessons and heightmaps",
-                &endings,
-            )
-        }
-        Dialog::Import(layer) => {
-            open(&format!("Import: {}", layer.import_title().to_lowercase()), "Maps", &MAP_ENDINGS)
-        }
-        Dialog::Stamp => open("A heightmap to stamp with", "Maps", &MAP_ENDINGS),
-        Dialog::LoadPreset => open("Load parameters", "Presets", &[preset::ENDING]),
-        Dialog::ExportFolder => ("A folder to write into".to_owned(), Wanted::Folder),
-        Dialog::SavePreset(group) => {
-            let name = format!("{}-preset", group.unwrap_or(&session.name));
-            save("Save parameters", &name, "Preset", preset::ENDING)
-        }
-        Dialog::SaveMap(map) => {
-            let kinds = export::formats(map).iter().map(|&ending| (format_title(ending), ending)).collect();
-            (format!("Save {map}"), Wanted::Place(format!("{}-{map}", session.name), kinds))
-        }
-        Dialog::SaveLesson => save("Save a copy of the lesson", &file_name(&session.title), "Lesson", lesson::ENDING),
-        Dialog::SaveProbes => save("Save the numbers of the probes", "probes", "Table", "csv"),
-        Dialog::SaveChecks => save("Save the checks", "checks", "Text", "txt"),
-        Dialog::SaveChart => {
-            let name = format!("{}-{}", session.name, chart.map_or("chart", |chart| chart.key));
-            place("Save the chart", name, &chart::KINDS)
-        }
-        Dialog::SavePlaylist => {
-            let name = file_name(playlist);
-            save("Save the playlist", if name.is_empty() { "playlist" } else { &name }, "Playlist", "ron")
-        }
-        Dialog::AddToPlaylist => {
-            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
-            open("Add to the playlist", "Projects, scenes and heightmaps", &endings)
-        }
-        Dialog::SaveReport => place("Save the report", file_name(&session.title), &report::KINDS),
-        Dialog::SaveScene => save("Save the scene", &session.name, "Scene", "ron"),
-        Dialog::SaveProject => save("Save the project", &session.name, "Project", ENDING),
-    };
-    Question { title, folder, wanted }
-}
-
-/// A title as the name of a file: small letters and digits, with dashes between. Other signs are not allowed in names everywhere.
-fn file_name(title: &str) -> String {
-    let plain: String = title.chars().map(|letter| if letter.is_alphanumeric() { letter } else { ' ' }).collect();
-    plain.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 /// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
@@ -421,51 +294,6 @@ pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
     Some(format!("{}: {what}; add projects, scenes and heightmaps.", path.display()))
 }
 
-/// Endings that a file may have that is written; none if a file is read.
-fn endings(purpose: Dialog) -> &'static [&'static str] {
-    match purpose {
-        Dialog::SavePreset(_) => &[preset::ENDING],
-        Dialog::SaveMap(map) => export::formats(map),
-        Dialog::SaveProject => &[ENDING],
-        Dialog::SaveLesson => &[lesson::ENDING],
-        Dialog::SaveProbes => &["csv"],
-        Dialog::SaveChecks => &["txt"],
-        Dialog::SaveChart => &["png", "csv", "svg"],
-        Dialog::SaveReport => &["html", "pdf"],
-        Dialog::SaveScene | Dialog::SavePlaylist => &["ron"],
-        Dialog::AddToPlaylist
-        | Dialog::Open
-        | Dialog::Import(_)
-        | Dialog::Stamp
-        | Dialog::LoadPreset
-        | Dialog::ExportFolder => &[],
-    }
-}
-
-/// A file that would be written over without a question, as its name got its ending after the question for another one.
-fn taken(purpose: Dialog, path: &Path) -> Option<PathBuf> {
-    let endings = endings(purpose);
-    let whole = (!endings.is_empty()).then(|| with_ending(path.to_owned(), endings))?;
-    (whole != path && whole.exists()).then_some(whole)
-}
-
-fn first_folder(preferences: &Preferences) -> PathBuf {
-    let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
-    folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
-}
-
-/// A name that has none of these endings gets the first. What follows another dot is part of the name.
-fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
-    let own = path.extension().unwrap_or_default();
-    if endings.iter().any(|ending| own.eq_ignore_ascii_case(ending)) {
-        return path;
-    }
-    let mut name = path.into_os_string();
-    name.push(".");
-    name.push(endings[0]);
-    name.into()
-}
-
 /// Files that are dropped on the window: one preset, project, scene, lesson or map is taken up, as its ending and what it holds say.
 pub(super) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
@@ -503,7 +331,7 @@ pub(super) fn take_dropped_files(
             commands.write(FileCommand::Open(path.clone(), Options::default()).into());
         }
         [path] => {
-            commands.write(WindowCommand::AskHow(Layer::Bedrock, path.clone()).into());
+            commands.write(AskHow(Layer::Bedrock, path.clone()).into());
         }
         _ => {
             let text = format!("{} files were dropped; drop one scene or one map at a time.", files.len());
@@ -534,12 +362,6 @@ mod tests {
     }
 
     #[test]
-    fn a_title_becomes_a_name_that_every_system_allows() {
-        assert_eq!(file_name("Talus: how steep can a heap stand?"), "talus-how-steep-can-a-heap-stand");
-        assert_eq!(file_name("Über 100 m/s"), "über-100-m-s");
-    }
-
-    #[test]
     fn a_dropped_scene_is_opened_a_preset_set_and_a_map_asked_about() {
         let scene = dropped(&[Path::new("/maps/mine.ron")]);
         assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".into(), Options::default()).into()], vec![]));
@@ -548,28 +370,7 @@ mod tests {
         std::fs::write(&preset, r#"(parameters: {"wind.strength": "2"})"#).expect("it is writable");
         assert_eq!(dropped(&[&preset]), (vec![FileCommand::LoadPreset(preset.clone()).into()], vec![]));
         let map = dropped(&[Path::new("/maps/height.png")]);
-        assert_eq!(map, (vec![WindowCommand::AskHow(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
-    }
-
-    #[test]
-    fn names_get_the_ending_that_they_lack() {
-        let named = |name: &str, endings: &[&str]| with_ending(PathBuf::from(name), endings).display().to_string();
-        assert_eq!(named("/maps/valley v1.2", &["thalweg"]), "/maps/valley v1.2.thalweg");
-        assert_eq!(named("/maps/valley.THALWEG", &["thalweg"]), "/maps/valley.THALWEG");
-        assert_eq!(named("/maps/valley", &["png", "exr"]), "/maps/valley.png");
-        assert_eq!(named("/maps/valley.exr", &["png", "exr"]), "/maps/valley.exr");
-    }
-
-    #[test]
-    fn a_file_that_exists_is_not_written_over_by_a_name_without_its_ending() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let (bare, whole) = (folder.path().join("hills"), folder.path().join("hills.thalweg"));
-        assert_eq!(taken(Dialog::SaveProject, &bare), None);
-        std::fs::write(&whole, "").expect("it is writable");
-        assert_eq!(taken(Dialog::SaveProject, &bare), Some(whole.clone()));
-        // Its whole name was asked about by the dialog.
-        assert_eq!(taken(Dialog::SaveProject, &whole), None);
-        assert_eq!(taken(Dialog::Open, &bare), None);
+        assert_eq!(map, (vec![AskHow(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
     }
 
     #[test]

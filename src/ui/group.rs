@@ -4,11 +4,12 @@ use bevy_egui::egui::{self, Key, Modifiers, RichText, Ui};
 
 use super::{
     access,
+    files::{preset_request, save_preset_request},
     number::{Number, Told, units},
     seek, style,
     vary::VaryParameter,
 };
-use crate::runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, amount::told_in};
+use crate::runtime::{Command, EditCommand, FileCommand, amount::told_in};
 use thalweg_scene::io::preset::{PRESETS, Preset};
 use thalweg_sim::params::{Group, Knob, Parameter, Value, choice_title, title, walk};
 
@@ -271,10 +272,10 @@ pub(super) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &
             menu.response.on_hover_text(help);
         }
         if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
-            commands.push(WindowCommand::Ask(Dialog::SavePreset(Some(key))).into());
+            commands.push(save_preset_request(Some(key)).into());
         }
         if ui.small_button("Load…").on_hover_text("Sets the parameters that such a file holds").clicked() {
-            commands.push(WindowCommand::Ask(Dialog::LoadPreset).into());
+            commands.push(preset_request().into());
         }
     });
     commands

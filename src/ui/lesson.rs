@@ -11,12 +11,15 @@ use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 use egui_phosphor::regular as icon;
 
 use super::{
-    access, formula,
+    access,
+    file_request::FileRequest,
+    formula,
     group::{chosen_of_group_ui, set},
     learn::LearnCard,
     style,
 };
-use crate::runtime::{Command, Dialog, LessonCommand, RunCommand, WindowCommand};
+use crate::runtime::{Command, LessonCommand, RunCommand};
+use thalweg_scene::io::lesson::{self, report};
 use thalweg_scene::model::{
     chart::told_with,
     lesson::{Answer, Attempt, Task},
@@ -81,6 +84,18 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
     asked.extend(sliders_ui(ui, state, attempt));
     ui.add_space(4.0);
     asked
+}
+
+/// Asks where to save the report of the lesson.
+pub(super) fn report_request() -> FileRequest {
+    let kinds = report::KINDS.map(|(kind, ending)| (kind.to_owned(), ending));
+    FileRequest::save("Save the report", "{title}", kinds, LessonCommand::SaveReport)
+}
+
+/// Asks where to save a copy of the lesson.
+pub(super) fn copy_request() -> FileRequest {
+    let kinds = [("Lesson".to_owned(), lesson::ENDING)];
+    FileRequest::save("Save a copy of the lesson", "{title}", kinds, LessonCommand::SaveCopy)
 }
 
 /// Undo has brought back another land.
@@ -364,7 +379,7 @@ fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command>
     ui.data_mut(|data| data.insert_temp(id, name));
     ui.horizontal_wrapped(|ui| {
         if ui.button(format!("{} Save report…", icon::FILE_TEXT)).clicked() {
-            asked.push(WindowCommand::Ask(Dialog::SaveReport).into());
+            asked.push(report_request().into());
         }
         if ui.button("Begin again").on_hover_text("Forgets your answers to this lesson").clicked() {
             asked.push(LessonCommand::Again.into());

@@ -9,11 +9,10 @@ use egui_phosphor::regular as icon;
 use super::{
     access,
     commands::{Entry, keys_text, menus, table},
+    files::open_request,
     style,
 };
-use crate::runtime::{
-    Command, Dialog, EditCommand, FileCommand, History, OpenWorkspace, Preferences, WindowCommand, Workspace,
-};
+use crate::runtime::{Command, EditCommand, FileCommand, History, OpenWorkspace, Preferences, Workspace};
 use thalweg_scene::model::origin::Options;
 
 /// What the menus show.
@@ -102,7 +101,7 @@ fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &m
             commands.push(entry.command.clone());
             ui.close();
         }
-        if entry.command == WindowCommand::Ask(Dialog::Open) {
+        if entry.command == open_request() {
             commands.extend(recent_ui(ui, &state.preferences.remembered.recent));
         }
     }

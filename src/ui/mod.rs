@@ -5,10 +5,10 @@ pub mod access;
 mod brush;
 mod chart;
 mod checks;
-mod chooser;
 mod commands;
 mod explain;
 mod export;
+pub mod file_request;
 mod files;
 mod follow;
 mod formula;
@@ -59,25 +59,23 @@ mod vary;
 pub mod view;
 pub mod wind;
 
-use std::sync::Arc;
-
 use bevy::{
     camera::RenderTarget,
-    ecs::system::NonSendMarker,
     prelude::*,
     render::camera::CameraRenderGraph,
-    window::{CursorOptions, MonitorSelection, PrimaryWindow, RawHandleWrapper, WindowCloseRequested, WindowMode},
+    window::{CursorOptions, MonitorSelection, PrimaryWindow, WindowCloseRequested, WindowMode},
 };
 use bevy_egui::{
     EguiContext, EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
 };
 
 use crate::runtime::{
-    BrushCommand, Brushes, CameraCommand, Command, Course, Dialog, Document, FileCommand, FrameSystems, FreeView, Gait,
+    BrushCommand, Brushes, CameraCommand, Command, Course, Document, FileCommand, FrameSystems, FreeView, Gait,
     History, KeyPointer, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
     Presentation, Record, Rivers, Simulations, WindowCommand, Workspace,
 };
 use brush::BrushDrag;
+use file_request::FileDialog;
 use files::Files;
 use keys::Keyboard;
 use paint::Painting;
@@ -115,6 +113,7 @@ pub(super) fn plugin(app: &mut App) {
                     presentation::note_touches,
                     keys::ask,
                     files::take_dropped_files,
+                    file_request::take_answer,
                     ask_to_leave,
                     want_measurements,
                     presenter::close,
@@ -133,10 +132,16 @@ pub(super) fn plugin(app: &mut App) {
 pub fn content(app: &mut App) {
     use LayerVisibility::{Always, Interface, Panels};
     app.insert_resource(UiVisible(true))
-        .init_resource::<Files>()
         .init_resource::<springs::Springs>()
         .init_resource::<follow::Following>()
-        .add_plugins((brush::plugin, placing::plugin, vary::plugin, playlist::plugin));
+        .add_plugins((
+            brush::plugin,
+            placing::plugin,
+            vary::plugin,
+            playlist::plugin,
+            files::plugin,
+            file_request::plugin,
+        ));
     app.add_panel(run::PANEL, run::panel_ui)
         .add_panel(learn::PANEL, learn::panel_ui)
         .add_panel(brush::PANEL, brush::panel_ui)
@@ -256,6 +261,7 @@ fn draw(
     let mut context_of_dialogs = context.clone();
     asked.extend(world.run_system_cached_with(leave::leave_ui, &mut context_of_dialogs).unwrap_or_default());
     asked.extend(world.run_system_cached_with(files::files_ui, &mut context_of_dialogs).unwrap_or_default());
+    asked.extend(world.run_system_cached_with(file_request::hint_ui, &mut context_of_dialogs).unwrap_or_default());
     asked.extend(number::said(&context));
     let mut over = root.new_child(egui::UiBuilder::new().max_rect(view).id_salt("messages"));
     asked.extend(world.run_system_cached_with(toasts::layer_ui, &mut over).unwrap_or_default());
@@ -276,7 +282,7 @@ fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Co
 /// Decides who has the keyboard in the next frame.
 fn decide_keyboard(
     mut contexts: EguiContexts,
-    (panes, files, document): (Res<Panes>, Res<Files>, Res<Document>),
+    (panes, files, dialog, document): (Res<Panes>, Res<Files>, Res<FileDialog>, Res<Document>),
     drag: Res<BrushDrag>,
     keys: Res<KeyPointer>,
     gait: Res<Gait>,
@@ -285,6 +291,7 @@ fn decide_keyboard(
     let context = contexts.ctx_mut()?;
     let answers = document.asks
         || files.is_open()
+        || dialog.is_open()
         || panes.has_kind(PaneKind::Search)
         || panes.has_kind(PaneKind::Dialog)
         || drag.goes_on();
@@ -430,23 +437,19 @@ fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn obey(
     command: On<WindowCommand>,
-    (mut files, mut panes, placing): (ResMut<Files>, ResMut<Panes>, Res<Placing>),
+    (mut panes, placing): (ResMut<Panes>, Res<Placing>),
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
-    preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
     (brushes, workspace, gait): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>),
-    mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     (mut commands, mut asked): (Commands, MessageWriter<Command>),
-    _on_main_thread: NonSendMarker,
 ) {
     let session = simulations.selected();
-    let handle = windows.single().ok().and_then(|(_, handle)| handle.cloned());
-    let handle = handle.as_ref();
     match command.event() {
         WindowCommand::ToggleFullScreen => {
-            for (mut window, _) in &mut windows {
+            for mut window in &mut windows {
                 let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
                 window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
             }
@@ -465,21 +468,12 @@ fn obey(
                 seek::seek(context, path);
             }
         }
-        WindowCommand::Ask(dialog) => files.ask(*dialog, session, &preferences, handle),
-        WindowCommand::AskHow(layer, path) => files.ask_how(*layer, path.clone(), session),
-        WindowCommand::AskChart(chart) => {
-            files.ask_chart((**chart).clone(), session, &preferences, handle);
-        }
-        WindowCommand::AskPlaylist(list) => {
-            files.ask_playlist(Arc::clone(list), session, &preferences, handle);
-        }
-        WindowCommand::AskExport => files.ask_what(session, &preferences),
         WindowCommand::Save => match &simulations.file {
             Some(path) => drop(asked.write(FileCommand::SaveProject(path.clone()).into())),
-            None => files.ask(Dialog::SaveProject, session, &preferences, handle),
+            None => commands.trigger(files::save_project_request()),
         },
         WindowCommand::Leave => {
-            let full = windows.iter().any(|(window, _)| window.mode != WindowMode::Windowed);
+            let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
             let left: Command = if brushes.held.is_some() {
                 BrushCommand::Cancel.into()
             } else if *gait != Gait::Orbit {

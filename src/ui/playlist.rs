@@ -15,7 +15,8 @@ use egui_phosphor::regular as icon;
 
 use super::{
     access,
-    files::Files,
+    file_request::{FileDialog, FileRequest, file_name},
+    files::MAP_ENDINGS,
     files::unfit_for_a_playlist,
     number::Number,
     panes::{Pane, PaneKind, PaneUi},
@@ -24,8 +25,7 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, CommandEvent, Dialog, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations,
-    WindowCommand,
+    Command, CommandEvent, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations,
 };
 use thalweg_scene::{
     io::{playlist, scene::GROUPS},
@@ -156,11 +156,11 @@ pub const PANE: Pane = Pane { key: "playlist", kind: PaneKind::Dialog };
 pub(super) fn pane_ui(
     InMut(pane): InMut<PaneUi>,
     state: ListShown,
-    files: Res<Files>,
+    files: Res<FileDialog>,
     mut dialog: ResMut<ListDialog>,
 ) -> Vec<Command> {
     // The dialog for its file is answered first.
-    if files.asks_for_a_file() {
+    if files.is_open() {
         return Vec::new();
     }
     let dialog = &mut *dialog;
@@ -441,7 +441,7 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
             dialog.insert(usize::MAX, Item { open: own.unwrap_or_default(), ..Item::default() });
         }
         if ui.button("Add a file…").on_hover_text("Adds a project, a scene file or a heightmap.").clicked() {
-            asked = Some(WindowCommand::Ask(Dialog::AddToPlaylist).into());
+            asked = Some(add_request().into());
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let fits = wrong.is_none();
@@ -459,7 +459,7 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
             }
             let help = "Writes the list as a playlist, for \"thalweg present\" and for another time.";
             if ui.add_enabled(fits, egui::Button::new("Save…")).on_hover_text(help).clicked() {
-                asked = list().map(|list| WindowCommand::AskPlaylist(list).into());
+                asked = list().map(|list| save_request(list).into());
             }
             if let Some(wrong) = wrong.filter(|_| !dialog.list.scenes.is_empty()) {
                 let label = egui::Label::new(RichText::new(&wrong).color(style::WARNING)).truncate();
@@ -468,6 +468,20 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
         });
     });
     asked
+}
+
+/// Asks for a file to add to the list.
+fn add_request() -> FileRequest {
+    let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
+    FileRequest::open("Add to the playlist", ("Projects, scenes and heightmaps", &endings), AddToPlaylist)
+}
+
+/// Asks where to save a list.
+fn save_request(list: Arc<Playlist>) -> FileRequest {
+    let name = file_name(&list.title);
+    let name = if name.is_empty() { "playlist" } else { &name };
+    let save = move |path| PresentCommand::Save(Arc::clone(&list), path);
+    FileRequest::save("Save the playlist", name, [("Playlist".to_owned(), "ron")], save)
 }
 
 /// The file of the project that is open, if it has all of the work.

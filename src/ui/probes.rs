@@ -7,13 +7,14 @@ use egui_phosphor::regular as icon;
 use super::{
     access,
     chart::{chart_ui, curve_color},
+    file_request::FileRequest,
     number::units,
     panel::{EVERYWHERE, Panel},
     placing::{Placed, Placing, choice_ui},
     style,
 };
 use crate::runtime::{
-    Command, Dialog, Overlay, Pointed, ProbeCommand, ProbeMarks, Probes, ViewPlaces, WindowCommand,
+    Command, Overlay, Pointed, ProbeCommand, ProbeMarks, Probes, ViewPlaces,
     amount::length,
     charts::{self, Series},
 };
@@ -34,7 +35,7 @@ pub(super) fn panel_ui(
         let text = format!("{} Pin a probe", icon::PUSH_PIN);
         asked.extend(choice_ui(ui, &mut placing, Placed::Probe, (&text, help)));
         if !pinned.is_empty() && ui.button("Save…").on_hover_text("Writes all numbers as a table (CSV)").clicked() {
-            asked.push(WindowCommand::Ask(Dialog::SaveProbes).into());
+            asked.push(save_request().into());
         }
     });
     if pinned.is_empty() {
@@ -89,6 +90,12 @@ pub(super) fn panel_ui(
         .labelled_by(label.id);
     asked.extend(chart_ui(ui, charts::probes(&probes, now, units), ""));
     asked
+}
+
+/// Asks where to save the numbers of the probes.
+fn save_request() -> FileRequest {
+    let kinds = [("Table".to_owned(), "csv")];
+    FileRequest::save("Save the numbers of the probes", "probes", kinds, ProbeCommand::Save)
 }
 
 /// The probes over the picture.

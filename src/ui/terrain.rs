@@ -6,14 +6,13 @@ use egui_phosphor::regular as icon;
 
 use super::{
     CUTS, access, commands,
+    files::import_request,
     group::{group_ui, set},
     number::Number,
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::runtime::{
-    Command, Dialog, DrainageCommand, EditCommand, Jobs, RunCommand, Simulations, WindowCommand, Workspace,
-};
+use crate::runtime::{Command, DrainageCommand, EditCommand, Jobs, RunCommand, Simulations, Workspace};
 use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
 
 /// Sizes that are offered, in cells along the shorter side.
@@ -72,7 +71,7 @@ pub(super) fn panel_ui(
         ui.label("Import");
         for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
             if ui.button(format!("{}…", import.title)).clicked() {
-                commands.push(WindowCommand::Ask(Dialog::Import(layer)).into());
+                commands.push(import_request(layer).into());
             }
         }
     });

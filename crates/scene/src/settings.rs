@@ -93,16 +93,6 @@ pub enum PictureFormat {
     Exr,
 }
 
-/// Which dialogs ask for files.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileDialogs {
-    /// The system's own, where it has them.
-    #[default]
-    System,
-    /// Those of this program.
-    Thalweg,
-}
-
 /// The settings.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -173,9 +163,6 @@ pub struct Settings {
     /// files are many times smaller, and you can only go on from the saved state.
     #[reflect(@choice().source("ours").main())]
     pub save_timeline: bool,
-    /// Which dialogs ask for files: the system's own, where it has them, or those of this program.
-    #[reflect(@choice().source("ours"))]
-    pub file_dialogs: FileDialogs,
 }
 
 impl Default for Settings {
@@ -201,7 +188,6 @@ impl Default for Settings {
             memory: 0.0,
             undo_memory: 0.5,
             save_timeline: true,
-            file_dialogs: FileDialogs::System,
         }
     }
 }
