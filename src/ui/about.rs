@@ -1,20 +1,32 @@
 //! The pane of what the program is, and where it keeps things.
 
 use bevy::{
-    prelude::{InMut, Res},
+    prelude::{App, InMut, Res},
     render::renderer::RenderAdapterInfo,
 };
 use bevy_egui::egui::{RichText, Ui};
 
 use super::{
     access,
-    panes::{Pane, PaneKind, PaneUi, centred},
+    commands::{AddCommands, MenuPart},
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
     style,
 };
-use crate::runtime::{Command, FileCommand};
+use crate::runtime::{Command, FileCommand, WindowCommand};
+use egui_phosphor::regular as icon;
 use thalweg_scene::settings::{log_folder, picture_folder, settings_file};
 
 pub const PANE: Pane = Pane { key: "about", kind: PaneKind::Reading };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    let about = "Version, graphics, and where files are kept.";
+    table.add(icon::INFO, "About Thalweg", about, &[], pane(PANE.key));
+}
 
 pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<Command> {
     let mut commands = Vec::new();

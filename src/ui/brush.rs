@@ -5,14 +5,16 @@ use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, RichText, Sense, Stro
 use egui_phosphor::regular as icon;
 
 use super::{
+    commands::{AddCommands, MenuPart, NONE, NUMBERS, SHIFT},
     files::stamp_request,
     group::{set, some_of_group_ui},
     number::units,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
     style::{self, ACCENT},
+    tool_bar::tool_icon,
 };
 use crate::runtime::{
-    Brushes, Command, CommandEvent, Simulations,
+    BrushCommand, Brushes, Command, CommandEvent, Simulations,
     amount::{length, told_in},
 };
 use thalweg_sim::{
@@ -24,6 +26,27 @@ use thalweg_sim::{
 const REACH: f32 = 160.0;
 
 pub const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+
+fn commands(table: &mut MenuPart) {
+    for (index, tool) in Tool::ALL.into_iter().enumerate() {
+        let keys: Vec<_> = NUMBERS.get(index).map(|key| (NONE, *key)).into_iter().collect();
+        table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
+    }
+    let stamp = "Loads a heightmap as what the stamp presses on the ground.";
+    table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], stamp_request());
+    let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
+    let circle = icon::CIRCLE_HALF;
+    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], DragBrush("radius"));
+    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], DragBrush("strength"));
+    let larger = "Makes the brush a fifth larger.";
+    table
+        .add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1))
+        .known_as("bigger size");
+    let smaller = "Makes the brush a sixth smaller.";
+    table
+        .add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1))
+        .known_as("size");
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<Command> {
     let Some(tool) = brushes.held else { return Vec::new() };
@@ -69,6 +92,7 @@ pub struct DragBrush(pub &'static str);
 impl CommandEvent for DragBrush {}
 
 pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, drag_ui).add_commands("Brush", commands);
     app.init_resource::<BrushDrag>()
         .add_observer(|command: On<DragBrush>, mut drag: ResMut<BrushDrag>| drag.wanted = Some(command.0));
 }

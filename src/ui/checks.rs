@@ -1,20 +1,34 @@
 //! The checks of this machine: what was measured beside what is known exactly.
 
-use bevy::prelude::{InMut, Res};
+use bevy::prelude::{App, InMut, Res};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
     access,
+    commands::{AddCommands, MenuPart},
     file_request::FileRequest,
-    panes::{Pane, PaneKind, PaneUi, centred},
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
     style,
 };
-use crate::runtime::{CheckCommand, Checkup, Command};
+use crate::runtime::{CheckCommand, Checkup, Command, WindowCommand};
 use thalweg_scene::model::chart::told;
 use thalweg_sim::simulation::check::CHECKS;
 
 pub const PANE: Pane = Pane { key: "checks", kind: PaneKind::Reading };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    let check =
+        "Checks the simulation on this machine against what is known exactly, and shows what was measured beside it.";
+    table
+        .add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(PANE.key))
+        .known_as("self test verify validation benchmark");
+}
 
 pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
     let mut commands = Vec::new();

@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
     access, formula,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{Command, Probes, Simulations};
@@ -26,6 +26,10 @@ const FRESH: f64 = 0.25;
 
 /// What each process that is on says of a cell, and since when, in seconds.
 type Said = (f64, Vec<(&'static str, Option<Explanation>)>);
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
 
 pub(super) fn panel_ui(
     InMut(ui): InMut<Ui>,

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use bevy::{prelude::*, window::FileDragAndDrop};
-use bevy_egui::egui::{self, RichText};
+use bevy_egui::egui::{self, Key, RichText};
 
 use super::{
     access,
+    commands::{AddCommands, CTRL, MenuPart, SHIFT_CTRL},
     export::ExportDialog,
     file_request::{FileDialog, FileRequest, first_folder},
     number::Number,
@@ -15,8 +16,10 @@ use super::{
     style,
 };
 use crate::runtime::{
-    Command, CommandEvent, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
+    Command, CommandEvent, EditCommand, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
+    WindowCommand,
 };
+use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::{
         export,
@@ -31,6 +34,56 @@ use thalweg_sim::core::terrain::Layer;
 
 /// Endings of files that hold heights or another map.
 pub(super) const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
+
+fn commands(table: &mut MenuPart) {
+    let open = "Opens a project, a scene file, a playlist, a lesson or a heightmap.";
+    table
+        .add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], open_request())
+        .known_as("load file project scene heightmap dem");
+    for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
+        let title = match layer {
+            Layer::Bedrock => "-Import heights…".to_owned(),
+            _ => format!("Import {} map…", import.title.to_lowercase()),
+        };
+        table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], import_request(layer));
+    }
+    let project = "Writes all of the work into its project file, to go on from there another time.";
+    table
+        .add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save)
+        .known_as("store write keep project");
+    let other = "Writes all of the work into another project file.";
+    table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], save_project_request());
+    let scene = "Writes the present state as a scene file with its layers beside it.";
+    table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], save_scene_request());
+    let export = "Writes heights, maps and meshes for game engines, GIS programs and 3D printers.";
+    table
+        .add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], AskWhat)
+        .known_as("save as image mesh unity unreal godot blender gis stl obj glb texture");
+    let endings = export::formats("height").join(", .");
+    let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
+    table
+        .add(icon::EXPORT, "Save heights as…", &heights, &[], save_map_request("height"))
+        .known_as("export heightmap dem geotiff exr raw");
+    let preset = "Writes all parameters but the terrain's into a file, for other runs.";
+    table.add(icon::SLIDERS, "-Save parameters as…", preset, &[], save_preset_request(None));
+    let preset = "Sets the parameters that such a file holds, of a process or of all.";
+    table.add(icon::SLIDERS, "Load parameters…", preset, &[], preset_request());
+    let copy = "Puts the command on the clipboard that makes this run without a window.";
+    let keys = [(SHIFT_CTRL, Key::C)];
+    table
+        .add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine)
+        .known_as("script terminal batch headless");
+}
+
+fn step_commands(table: &mut MenuPart) {
+    table
+        .add(icon::ARROW_U_UP_LEFT, "Undo", "Takes the last step back.", &[(CTRL, Key::Z)], EditCommand::Undo)
+        .known_as("back revert");
+    let redo = [(SHIFT_CTRL, Key::Z), (CTRL, Key::Y)];
+    table
+        .add(icon::ARROW_U_UP_RIGHT, "Redo", "Does again what was taken back.", &redo, EditCommand::Redo)
+        .known_as("again forward");
+}
 
 /// Draws the dialogs for files.
 pub(super) fn files_ui(
@@ -109,6 +162,7 @@ impl CommandEvent for AskWhat {}
 impl CommandEvent for ExportInto {}
 
 pub(super) fn plugin(app: &mut App) {
+    app.add_commands("File", commands).add_commands("Edit", step_commands);
     app.init_resource::<Files>().add_observer(ask_how).add_observer(ask_what).add_observer(export_into);
 }
 

@@ -7,9 +7,10 @@ use egui_phosphor::regular as icon;
 use super::{
     access,
     chart::chart_ui,
+    commands::{AddCommands, MenuPart},
     number::{Number, units},
-    panel::{EVERYWHERE, Panel},
-    placing::{Placed, Placing, choice_ui},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, choice_ui},
     style,
 };
 use crate::runtime::{
@@ -60,6 +61,21 @@ impl Following {
         }
         (self.step as usize).min(way.last())
     }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Following>()
+        .add_panel(PANEL, panel_ui)
+        .add_view_layer(LayerVisibility::Panels, way_ui)
+        .add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let release =
+        "The next click on the land releases a droplet or a grain of the wind. You can follow it step by step.";
+    table
+        .add(icon::DROP, "Release a particle", release, &[], Place(Placed::Particle))
+        .known_as("follow droplet grain track step single drop");
 }
 
 pub(super) fn panel_ui(

@@ -1,21 +1,40 @@
 //! The pane of keys and mouse.
 
-use bevy::prelude::InMut;
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy::prelude::{App, InMut, Res};
+use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
     access,
-    commands::{keys_text, menus, table},
-    panes::{Pane, PaneKind, PaneUi, centred},
+    commands::{AddCommands, CommandTable, MENUS, MenuPart, NONE, keys_text},
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
 };
-use crate::runtime::Command;
+use crate::runtime::{Command, FileCommand, WindowCommand};
+use egui_phosphor::regular as icon;
 
 pub const PANE: Pane = Pane { key: "help", kind: PaneKind::Reading };
 
-pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>) -> Vec<Command> {
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands).add_commands("Help", reference_command);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    table
+        .add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(PANE.key))
+        .known_as("shortcuts help hotkeys keyboard controls manual");
+}
+
+fn reference_command(table: &mut MenuPart) {
+    let reference = "Shows all processes with their equations, and all parameters, in your browser.";
+    table
+        .add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference(None))
+        .known_as("manual documentation equations glossary parameters");
+}
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, table: Res<CommandTable>) -> Vec<Command> {
     centred(&pane.context, "Keys and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
         access::take_keys(ui);
-        help_ui(ui);
+        help_ui(ui, &table);
     });
     Vec::new()
 }
@@ -34,7 +53,7 @@ const MOUSE: [(&str, &str); 11] = [
     ("Tab to the land", "arrow keys move a marker, with Shift finely; Space clicks or paints there"),
 ];
 
-fn help_ui(ui: &mut Ui) {
+fn help_ui(ui: &mut Ui, table: &CommandTable) {
     egui::ScrollArea::vertical().show(ui, |ui| {
         // Long sentences wrap, so that the window fits on a small screen.
         let widest = 0.36 * ui.ctx().content_rect().width();
@@ -45,8 +64,8 @@ fn help_ui(ui: &mut Ui) {
                     ui.label(RichText::new(text).weak());
                 });
             };
-            for menu in menus() {
-                for entry in table().iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty()) {
+            for menu in MENUS {
+                for entry in table.entries().filter(|entry| entry.menu == menu && !entry.keys.is_empty()) {
                     ui.label(RichText::new(keys_text(ui.ctx(), entry)).strong());
                     ui.label(&entry.title);
                     about(ui, &entry.about);

@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
     access,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{Command, History, HistoryCommand, HistoryRow, Preferences};
@@ -14,6 +14,10 @@ use thalweg_sim::params::capital;
 
 /// All steps, and the states where branches begin and end, to go to any of them.
 pub const PANEL: Panel = Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<Command> {
     let mut asked = Vec::new();

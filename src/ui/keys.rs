@@ -9,7 +9,7 @@ use bevy_egui::{
     helpers::bevy_to_egui_key,
 };
 
-use super::commands::{NUMBERS, asked_by};
+use super::commands::{CommandTable, NUMBERS};
 use crate::runtime::{
     CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Shown, Simulations,
     Steps, Workspace,
@@ -117,7 +117,7 @@ pub(super) fn ask(
         Res<Simulations>,
         Res<State<Workspace>>,
     ),
-    (others, keyboard, at_desk): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>),
+    (others, keyboard, at_desk, table): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>, Res<CommandTable>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
     mut commands: MessageWriter<Command>,
@@ -168,7 +168,7 @@ pub(super) fn ask(
                 if !ours || !pressed {
                     continue;
                 }
-                let asked = before_a_room.as_ref().or(asked_by(modifiers, key));
+                let asked = before_a_room.as_ref().or(table.asked_by(modifiers, key));
                 let asked = asked.filter(|command| !presentation.is_kiosk() || command.suits_kiosk(&simulations));
                 // All others show in the main window what they do.
                 let asked = asked.filter(|command| !elsewhere || command.suits_presenter());
@@ -220,10 +220,7 @@ mod tests {
     use bevy::window::PrimaryWindow;
 
     use super::*;
-    use crate::{
-        runtime::{EditCommand, KeepView, RunCommand, WindowCommand},
-        ui::commands::table,
-    };
+    use crate::runtime::{EditCommand, KeepView, RunCommand, WindowCommand};
     use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
 
     fn app() -> App {
@@ -238,6 +235,7 @@ mod tests {
             .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()
             .insert_resource(Simulations::new(vec![Session::small("alone", 1, Origin::default())]))
+            .insert_resource(CommandTable::whole())
             .add_systems(Update, ask);
         app
     }
@@ -307,7 +305,7 @@ mod tests {
 
     #[test]
     fn every_key_of_the_table_asks_for_its_command_though_all_is_pressed_and_let_go_in_one_frame() {
-        for entry in table() {
+        for entry in CommandTable::whole().entries() {
             for keys in &entry.keys {
                 let mut app = app();
                 let mut held = Vec::new();
@@ -340,7 +338,9 @@ mod tests {
         press(&mut app, Key::ArrowRight, true);
         press(&mut app, Key::Alt, false);
         press(&mut app, Key::Character("1".into()), true);
-        let wanted = [asked_by(Modifiers::ALT, egui::Key::ArrowRight), asked_by(Modifiers::NONE, egui::Key::Num1)];
+        let table = CommandTable::whole();
+        let wanted =
+            [table.asked_by(Modifiers::ALT, egui::Key::ArrowRight), table.asked_by(Modifiers::NONE, egui::Key::Num1)];
         assert_eq!(asked(&mut app), wanted.map(|command| command.expect("it is in the table").clone()));
     }
 
@@ -431,7 +431,7 @@ mod tests {
             press(app, Key::Character("3".into()), false);
             asked(app)
         };
-        let brush = asked_by(Modifiers::NONE, egui::Key::Num3).expect("it takes a brush").clone();
+        let brush = CommandTable::whole().asked_by(Modifiers::NONE, egui::Key::Num3).expect("it takes a brush").clone();
         assert_eq!(three(&mut app), [brush]);
         app.insert_resource(State::new(Workspace::Present));
         for (keyboard, goes) in [(Keyboard::Commands, true), (Keyboard::Land, true), (Keyboard::Typing, false)] {

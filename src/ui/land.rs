@@ -1,17 +1,19 @@
 //! The dialog for new land: how large it is, what the ground is like, and what runs on it.
 
-use bevy::prelude::{InMut, Local};
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy::prelude::{App, InMut, Local};
+use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
     access,
+    commands::{AddCommands, CTRL, MenuPart},
     group::some_of_group_ui,
     land_preview::LandPreview,
     number::{Number, units},
-    panes::{Pane, PaneKind, PaneUi},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
     style,
 };
-use crate::runtime::{Command, FileCommand, amount::length};
+use crate::runtime::{Command, FileCommand, WindowCommand, amount::length};
+use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::{
         Activity, Budget, NewLand,
@@ -23,6 +25,18 @@ use thalweg_sim::{
     generate::TerrainParams,
     params::{Value, choice_title, walk, write},
 };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("File", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let new = "Begins on land of your own: size, kind of ground, what runs on it.";
+    let toggle = WindowCommand::Toggle(PANE.key);
+    table
+        .add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle)
+        .known_as("create own blank empty map generate terrain size");
+}
 
 /// The least and the most that a parameter of the terrain can be.
 fn range(name: &str) -> [f64; 2] {
@@ -83,7 +97,7 @@ fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) ->
     let mut chosen = None;
     // In a field, Enter ends the typing.
     let idle = context.memory(|memory| memory.focused().is_none());
-    let entered = idle && context.input(|input| input.key_pressed(egui::Key::Enter));
+    let entered = idle && context.input(|input| input.key_pressed(Key::Enter));
     let highest = context.content_rect().height() * 0.85;
     style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
         let opened = access::hold(ui);

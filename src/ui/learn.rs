@@ -1,20 +1,24 @@
 //! The card of the workspace Learn: the lesson that is open, or what happens in a tick and which lessons there are.
 
-use bevy::{ecs::system::SystemParam, prelude::*};
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
     access,
-    lesson::lesson_ui,
+    commands::{AddCommands, MenuPart},
+    lesson::{copy_request, lesson_ui, report_request},
     number::{Number, units},
-    panel::Panel,
+    panel::{AddPanel, Panel},
     process::grouped,
     style,
 };
 use crate::runtime::{
-    Command, Course, FileCommand, Overlay, OverlayCommand, Quiz, QuizCommand, RunCommand, Simulations, Transport,
-    Workspace, amount::volume,
+    Command, Course, FileCommand, LessonCommand, Overlay, OverlayCommand, Quiz, QuizCommand, RunCommand, Simulations,
+    Transport, Workspace, amount::volume,
 };
 use thalweg_scene::{io::lesson, model::origin::Options};
 use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
@@ -33,6 +37,28 @@ pub struct LearnCard<'w> {
 const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 
 pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_commands("Learn", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    for (name, lesson) in lesson::built_in() {
+        let open = FileCommand::Open(lesson::path_of(name), Options::default());
+        table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
+    }
+    let question = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
+    let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LessonCommand::Again);
+    let report = "Writes a page with your answers and plots, to hand in.";
+    table
+        .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
+        .known_as("hand in homework answers html pdf");
+    let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
+    table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], copy_request());
+    table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LessonCommand::Close);
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
     let state = &state;

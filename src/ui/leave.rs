@@ -1,10 +1,25 @@
 //! What is asked before the program ends.
 
-use bevy::prelude::{InMut, Res};
-use bevy_egui::egui::{self, Ui};
+use bevy::prelude::{App, InMut, Res};
+use bevy_egui::egui::{self, Key, Ui};
 
-use super::{access, panes::centred};
+use super::{
+    access,
+    commands::{AddCommands, CTRL, MenuPart},
+    panes::centred,
+};
 use crate::runtime::{Command, Document, FileCommand, Simulations, WindowCommand};
+use egui_phosphor::regular as icon;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_commands("File", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    table
+        .add(icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], FileCommand::Quit)
+        .known_as("exit close leave");
+}
 
 /// Asks what is to become of unsaved work.
 pub fn leave_ui(

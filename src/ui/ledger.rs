@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, Ui};
 
 use super::{
     number::units,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     style::value_row,
 };
 use crate::runtime::{Command, Record, Simulations, Workspace, amount::volume};
@@ -13,6 +13,10 @@ use thalweg_sim::core::ledger::{Account, Row};
 
 pub const PANEL: Panel =
     Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>, simulations: Res<Simulations>) -> Vec<Command> {
     let (ledger, [solid, water]) = (&record.ledger, record.volumes);

@@ -19,10 +19,12 @@ use super::{
     style,
 };
 use crate::runtime::{Command, LessonCommand, RunCommand};
-use thalweg_scene::io::lesson::{self, report};
-use thalweg_scene::model::{
-    chart::told_with,
-    lesson::{Answer, Attempt, Task},
+use thalweg_scene::{
+    io::lesson::{self, report},
+    model::{
+        chart::told_with,
+        lesson::{Answer, Attempt, Task},
+    },
 };
 use thalweg_sim::params::{capital, walk};
 

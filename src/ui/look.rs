@@ -5,7 +5,7 @@ use bevy_egui::egui::Ui;
 
 use super::{
     group::{group_ui, presets_ui, set},
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
 };
 use crate::runtime::{Command, Simulations, Workspace};
 use thalweg_scene::look::{Look, WaterLook};
@@ -14,6 +14,10 @@ pub const LIGHT: Panel =
     Panel { key: "look", title: "Light and colour", workspaces: EVERYWHERE, unfolded: &[Workspace::Sculpt] };
 
 pub const WATER: Panel = Panel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(LIGHT, light_ui).add_panel(WATER, water_ui);
+}
 
 pub(super) fn light_ui(
     InMut(ui): InMut<Ui>,

@@ -5,7 +5,7 @@ use bevy_egui::egui::{RichText, Ui};
 
 use super::{
     group::{group_ui, set},
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
 };
 use crate::runtime::{BrushCommand, Brushes, Command, EditCommand, Overlay, OverlayCommand};
 use thalweg_sim::{
@@ -14,6 +14,10 @@ use thalweg_sim::{
 };
 
 pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut asked = Vec::new();

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use bevy::{ecs::system::SystemParam, prelude::*};
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
 use bevy_egui::egui::{self, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
     access,
-    commands::{Entry, keys_text, menus, table},
+    commands::{AddCommands, CommandTable, Entry, MENUS, MenuPart, keys_text},
     files::open_request,
     style,
 };
@@ -18,18 +21,39 @@ use thalweg_scene::model::origin::Options;
 /// What the menus show.
 #[derive(SystemParam)]
 pub struct MenuBar<'w> {
+    table: Res<'w, CommandTable>,
     workspace: Res<'w, State<Workspace>>,
     history: Res<'w, History>,
     preferences: Res<'w, Preferences>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], OpenWorkspace(Workspace::Sculpt));
+    let learn = "What happens step by step: few sliders, plots, slowly.";
+    table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
+    let present = OpenWorkspace(Workspace::Present);
+    table
+        .add(
+            icon::PRESENTATION,
+            "Present workspace",
+            "The picture, with the sliders of its scene. A press on the land rains there.",
+            &[],
+            present,
+        )
+        .known_as("presentation slideshow");
 }
 
 pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
     let state = &state;
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
-        for menu in menus() {
+        for menu in MENUS {
             ui.menu_button(menu, |ui| {
-                let entries: Vec<&Entry> = table().iter().filter(|entry| entry.menu == menu).collect();
+                let entries: Vec<&Entry> = state.table.entries().filter(|entry| entry.menu == menu).collect();
                 // Entries of a group stand in a menu of their own.
                 scrolled_ui(ui, |ui| {
                     for part in entries.chunk_by(|one, other| one.group == other.group) {

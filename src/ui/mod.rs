@@ -3,6 +3,7 @@
 mod about;
 pub mod access;
 mod brush;
+mod camera;
 mod chart;
 mod checks;
 mod commands;
@@ -40,6 +41,7 @@ mod probes;
 mod process;
 mod range;
 mod readout;
+mod record;
 mod repaint;
 mod rivers;
 mod run;
@@ -58,6 +60,7 @@ mod transport;
 mod vary;
 pub mod view;
 pub mod wind;
+mod window;
 
 use bevy::{
     camera::RenderTarget,
@@ -80,7 +83,7 @@ use files::Files;
 use keys::Keyboard;
 use paint::Painting;
 use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_with};
-use panes::{AddPane, PaneKind, Panes};
+use panes::{PaneKind, Panes};
 use placing::Placing;
 use repaint::Panels;
 use thalweg_scene::settings::{Settings, Theme};
@@ -128,63 +131,17 @@ pub(super) fn plugin(app: &mut App) {
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
-/// Adds all panels, from the top; all layers over the view, from the bottom; and all panes.
+/// Adds all that the window consists of, in the order in which panels stand below each other, layers above each other, and commands in
+/// their menus.
 pub fn content(app: &mut App) {
-    use LayerVisibility::{Always, Interface, Panels};
-    app.insert_resource(UiVisible(true))
-        .init_resource::<springs::Springs>()
-        .init_resource::<follow::Following>()
-        .add_plugins((
-            brush::plugin,
-            placing::plugin,
-            vary::plugin,
-            playlist::plugin,
-            files::plugin,
-            file_request::plugin,
-        ));
-    app.add_panel(run::PANEL, run::panel_ui)
-        .add_panel(learn::PANEL, learn::panel_ui)
-        .add_panel(brush::PANEL, brush::panel_ui)
-        .add_panel(terrain::PANEL, terrain::panel_ui)
-        .add_panel(range::PANEL, range::panel_ui)
-        .add_panel(process::PANEL, process::panel_ui)
-        .add_panel(springs::PANEL, springs::panel_ui)
-        .add_panel(mask::PANEL, mask::panel_ui)
-        .add_panel(overlay::PANEL, overlay::panel_ui)
-        .add_panel(section::PANEL, section::panel_ui)
-        .add_panel(probes::PANEL, probes::panel_ui)
-        .add_panel(explain::PANEL, explain::panel_ui)
-        .add_panel(follow::PANEL, follow::panel_ui)
-        .add_panel(rivers::PANEL, rivers::panel_ui)
-        .add_panel(look::LIGHT, look::light_ui)
-        .add_panel(look::WATER, look::water_ui)
-        .add_panel(history::PANEL, history::panel_ui)
-        .add_panel(ledger::PANEL, ledger::panel_ui)
-        .add_panel(statistics::PANEL, statistics::panel_ui);
-    app.add_view_layer(Always, view::view_ui)
-        .add_view_layer(Always, land_ui)
-        .add_view_layer(Interface, readout::readout_ui)
-        .add_view_layer(Interface, view::heights_ui)
-        .add_view_layer(Interface, view::signs_ui)
-        .add_view_layer(Interface, presentation::presentation_ui)
-        .add_view_layer(Panels, rivers::choose_ui)
-        .add_view_layer(Panels, section::line_ui)
-        .add_view_layer(Panels, probes::pins_ui)
-        .add_view_layer(Panels, follow::way_ui)
-        .add_view_layer(Panels, placing::click_ui)
-        .add_view_layer(Panels, springs::marks_ui)
-        .add_view_layer(Panels, wind::dial_ui)
-        .add_view_layer(Panels, brush::drag_ui);
-    app.add_pane(palette::PANE, palette::pane_ui)
-        .add_pane(scenes::PANE, scenes::pane_ui)
-        .add_pane(playlist::PANE, playlist::pane_ui)
-        .add_pane(land::PANE, land::pane_ui)
-        .add_pane(vary::PANE, vary::pane_ui)
-        .add_pane(help::PANE, help::pane_ui)
-        .add_pane(about::PANE, about::pane_ui)
-        .add_pane(settings::PANE, settings::pane_ui)
-        .add_pane(checks::PANE, checks::pane_ui)
-        .add_pane(wind::PANE, wind::map_ui);
+    app.insert_resource(UiVisible(true)).add_view_layer(LayerVisibility::Always, land_ui);
+    app.add_plugins((land::plugin, files::plugin, file_request::plugin, scenes::plugin, playlist::plugin))
+        .add_plugins((run::plugin, learn::plugin, brush::plugin, terrain::plugin, range::plugin, vary::plugin))
+        .add_plugins((process::plugin, camera::plugin, view::plugin, springs::plugin, mask::plugin, overlay::plugin))
+        .add_plugins((section::plugin, probes::plugin, explain::plugin, follow::plugin, rivers::plugin, look::plugin))
+        .add_plugins((history::plugin, ledger::plugin, statistics::plugin, wind::plugin, readout::plugin))
+        .add_plugins((placing::plugin, menu::plugin, presentation::plugin, window::plugin, record::plugin))
+        .add_plugins((settings::plugin, help::plugin, palette::plugin, checks::plugin, about::plugin, leave::plugin));
 }
 
 /// The camera of the panels and of the window, on which it puts the view's picture too.

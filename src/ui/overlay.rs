@@ -1,22 +1,47 @@
 //! Overlays: which quantity is shown over the ground, and the legend of its colours.
 
 use bevy::prelude::*;
-use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, RichText, Ui};
+use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, RichText, Ui};
 
 use super::{
     access,
+    commands::{AddCommands, MenuPart, NONE, SHIFT},
     number::units,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{
-    Command, Overlay, OverlayCommand, Simulations,
+    Command, EditCommand, Overlay, OverlayCommand, Simulations,
     amount::{area, length, told_in},
 };
+use egui_phosphor::regular as icon;
 use thalweg_scene::settings::Units;
 use thalweg_sim::core::quantity::{Quantity, Scale};
 
 pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let water = "Shows the water, or the bed without it.";
+    table
+        .add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], EditCommand::ToggleWater)
+        .known_as("hide show ocean sea");
+    let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";
+    table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], OverlayCommand::Toggle);
+    let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
+    table
+        .add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], OverlayCommand::ToggleArrows)
+        .known_as("vectors velocity");
+    table.group = Some("Overlays");
+    for quantity in Quantity::all() {
+        let title = format!("Overlay: {}", quantity.title().to_lowercase());
+        table.add(icon::GRADIENT, &title, quantity.about(), &[], OverlayCommand::Show(Some(quantity)));
+    }
+    table.group = None;
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut commands = Vec::new();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use bevy::{
     ecs::system::SystemParam,
-    prelude::{InMut, Local, Res},
+    prelude::{App, InMut, Local, Res},
 };
 use bevy_egui::egui::{self, Align2, Key, RichText};
 use egui_phosphor::regular as icon;
@@ -15,9 +15,9 @@ use nucleo_matcher::{
 
 use super::{
     access,
-    commands::{keys_text, table},
+    commands::{AddCommands, CTRL, CommandTable, MenuPart, keys_text},
     number::Told,
-    panes::{Pane, PaneKind, PaneUi},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
     style,
 };
 use crate::runtime::{Command, Preferences, Simulations, WindowCommand, amount::told_in};
@@ -26,6 +26,7 @@ use thalweg_sim::params::{Group, Parameter, Value, choice_title, walk};
 /// Where the palette finds things.
 #[derive(SystemParam)]
 pub struct Findable<'w> {
+    table: Res<'w, CommandTable>,
     simulations: Res<'w, Simulations>,
     preferences: Res<'w, Preferences>,
 }
@@ -52,12 +53,22 @@ struct Row {
     command: Command,
 }
 
-fn commands(context: &egui::Context) -> impl Iterator<Item = Row> {
-    table().iter().map(|entry| Row {
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    let palette = "Finds a command or a parameter by a part of its name.";
+    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(PANE.key));
+}
+
+fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = Row> {
+    table.entries().map(|entry| Row {
         icon: entry.icon,
         place: entry.menu.to_owned(),
         title: entry.title.clone(),
-        other_names: entry.other_names().to_owned(),
+        other_names: entry.other_names.to_owned(),
         about: entry.about.clone(),
         aside: keys_text(context, entry),
         command: entry.command.clone(),
@@ -108,7 +119,7 @@ fn found(context: &egui::Context, state: &Findable<'_>, typed: &str) -> Vec<Row>
     let words: Vec<&str> = typed.split_whitespace().collect();
     // All parameters are too many to be looked through.
     let parameters = if words.is_empty() { Vec::new() } else { parameters(state) };
-    let mut found: Vec<_> = commands(context)
+    let mut found: Vec<_> = rows(context, &state.table)
         .chain(parameters)
         .filter_map(|row| {
             let mut score = |text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);

@@ -6,7 +6,11 @@ use bevy_egui::{
     egui::{self, Align2, CursorIcon, Ui},
 };
 
-use super::{UiVisible, access, follow, probes, section, seek, springs, style};
+use super::{
+    UiVisible, access, follow,
+    panel::{AddPanel, LayerVisibility},
+    probes, section, seek, springs, style,
+};
 use crate::runtime::{BrushCommand, Command, CommandEvent, Pointed};
 
 /// What a click on the land places.
@@ -31,7 +35,10 @@ pub struct Place(pub Placed);
 impl CommandEvent for Place {}
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Placing>().add_observer(place).add_observer(empty_the_hand);
+    app.add_view_layer(LayerVisibility::Panels, click_ui)
+        .init_resource::<Placing>()
+        .add_observer(place)
+        .add_observer(empty_the_hand);
 }
 
 fn place(

@@ -15,17 +15,18 @@ use egui_phosphor::regular as icon;
 
 use super::{
     access,
+    commands::{AddCommands, MenuPart},
     file_request::{FileDialog, FileRequest, file_name},
-    files::MAP_ENDINGS,
-    files::unfit_for_a_playlist,
+    files::{MAP_ENDINGS, unfit_for_a_playlist},
     number::Number,
-    panes::{Pane, PaneKind, PaneUi},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
     presentation::learn_letters,
     scenes::{Card, cards},
     style,
 };
 use crate::runtime::{
     Command, CommandEvent, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations,
+    WindowCommand,
 };
 use thalweg_scene::{
     io::{playlist, scene::GROUPS},
@@ -123,6 +124,13 @@ impl ListDialog {
     }
 }
 
+fn commands(table: &mut MenuPart) {
+    let list = "Puts scenes in an order by dragging them, to show them to a room or to save them as a playlist.";
+    table
+        .add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(PANE.key))
+        .known_as("slides slideshow presentation order show kiosk");
+}
+
 /// What a scene of a playlist is called: as it says, as the built-in scene, or as its file.
 pub(super) fn title(item: &Item, cards: &[Card]) -> String {
     if !item.title.is_empty() {
@@ -140,6 +148,7 @@ pub struct AddToPlaylist(pub PathBuf);
 impl CommandEvent for AddToPlaylist {}
 
 pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Scene", commands);
     app.init_resource::<ListDialog>().add_observer(
         |command: On<AddToPlaylist>, mut dialog: ResMut<ListDialog>, mut notices: ResMut<Notices>| {
             match unfit_for_a_playlist(&command.0) {

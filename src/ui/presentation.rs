@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bevy::{ecs::system::SystemParam, input::mouse::MouseWheel, prelude::*};
+use bevy::{
+    ecs::system::SystemParam,
+    input::mouse::MouseWheel,
+    prelude::{App, *},
+};
 use bevy_egui::egui::{
     self, Align2, Color32, FontId, RichText, Ui,
     epaint::text::{FontInsert, FontPriority, InsertFontFamily},
@@ -10,11 +14,15 @@ use bevy_egui::egui::{
 
 use super::{
     access,
+    commands::{AddCommands, MenuPart},
     group::{set, value_ui},
     number::{Number, units},
+    panel::{AddPanel, LayerVisibility},
+    presenter::TogglePresenter,
     style,
 };
-use crate::runtime::{Command, OtherWindows, Presentation, Simulations, Workspace, amount::told_in};
+use crate::runtime::{Command, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::told_in};
+use egui_phosphor::regular as icon;
 use thalweg_scene::{io::page, model::chart::told};
 use thalweg_sim::params::{Knob, Parameter, Value, walk};
 
@@ -39,6 +47,22 @@ const WIDEST: f32 = 0.72;
 /// Least width of a caption, and one that is wide enough, in points.
 const LEAST: f32 = 240.0;
 const COMFORTABLE: f32 = 420.0;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Interface, presentation_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let next =
+        "Goes to the next scene of the playlist that is shown (in Present also with the arrows and with a remote).";
+    table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
+    let before = "Goes back to the scene before.";
+    table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
+    let desk = "Opens or closes a second window for you, with your notes, the next scene and the time.";
+    table
+        .add(icon::MONITOR, "Presenter's window", desk, &[], TogglePresenter)
+        .known_as("speaker notes second screen monitor");
+}
 
 /// Draws it in the workspace Present. Returns what is asked for.
 pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {

@@ -1,16 +1,17 @@
 //! Probes: places that are pinned on the land, and their numbers over time.
 
 use bevy::prelude::*;
-use bevy_egui::egui::{self, Align2, Color32, FontId, RichText, Ui};
+use bevy_egui::egui::{self, Align2, Color32, FontId, Key, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
     access,
     chart::{chart_ui, curve_color},
+    commands::{AddCommands, MenuPart, NONE},
     file_request::FileRequest,
     number::units,
-    panel::{EVERYWHERE, Panel},
-    placing::{Placed, Placing, choice_ui},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, choice_ui},
     style,
 };
 use crate::runtime::{
@@ -20,6 +21,17 @@ use crate::runtime::{
 };
 
 pub const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, pins_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
+    table
+        .add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], Place(Placed::Probe))
+        .known_as("measure inspect time series gauge");
+}
 
 pub(super) fn panel_ui(
     InMut(ui): InMut<Ui>,

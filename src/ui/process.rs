@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_hea
 
 use super::{
     group::{Changes, all_of_group_ui, group_ui, presets_ui, set},
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     seek,
     style::duration,
 };
@@ -19,6 +19,10 @@ use thalweg_sim::{
 
 /// One after the other in catalogue order. Each draws a heading of its own, with its switch.
 pub const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
 
 pub(super) fn panel_ui(
     InMut(ui): InMut<Ui>,

@@ -1,10 +1,11 @@
 //! What is under the pointer, in numbers.
 
-use bevy::prelude::{InMut, Res, State};
+use bevy::prelude::{App, InMut, Res, State};
 use bevy_egui::egui::{Align2, Ui, vec2};
 
 use super::{
     overlay::{legend_width, value_text},
+    panel::{AddPanel, LayerVisibility},
     style::{DEEP_SHADE, shaded_lines},
 };
 use crate::runtime::{
@@ -16,6 +17,10 @@ use thalweg_sim::core::{analysis::slope_at, quantity::Scale, terrain::Terrain};
 
 /// Water and sand thinner than this, in metres, are not told.
 const THIN: f32 = 1e-3;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Interface, readout_ui);
+}
 
 /// Writes the numbers of the cell under the pointer into the lower right corner of the view.
 pub(super) fn readout_ui(

@@ -9,7 +9,7 @@ use super::{
     chart::chart_ui,
     group::{group_ui, set},
     number::units,
-    panel::{EVERYWHERE, Panel, Sidebar},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel, Sidebar},
     placing::Placing,
     style,
 };
@@ -26,6 +26,10 @@ use thalweg_sim::{
 };
 
 pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, choose_ui);
+}
 
 pub(super) fn panel_ui(
     InMut(ui): InMut<Ui>,

@@ -1,14 +1,16 @@
 //! The list of scenes: small pictures under headings, found by words.
 
-use bevy::prelude::{InMut, Local};
-use bevy_egui::egui::{self, FontId, RichText, Sense, TextureHandle, TextureOptions, Ui};
+use bevy::prelude::{App, InMut, Local};
+use bevy_egui::egui::{self, FontId, Key, RichText, Sense, TextureHandle, TextureOptions, Ui};
 
 use super::{
     access,
-    panes::{Pane, PaneKind, PaneUi},
+    commands::{AddCommands, MenuPart, SHIFT_CTRL},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
     style,
 };
-use crate::runtime::{Command, FileCommand};
+use crate::runtime::{Command, FileCommand, WindowCommand};
+use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::{
         picture_of,
@@ -32,6 +34,28 @@ pub struct Scenes {
 }
 
 pub const PANE: Pane = Pane { key: "scenes", kind: PaneKind::Search };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Scene", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let choose = "Shows all scenes with their pictures.";
+    let scenes = WindowCommand::Toggle(PANE.key);
+    table
+        .add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes)
+        .known_as("examples presets gallery thumbnails new");
+    let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
+    let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
+    for group in GROUPS {
+        table.group = Some(group);
+        for (name, scene) in scenes.iter().filter(|(_, scene)| scene.group == group) {
+            let open = FileCommand::Open(name.into(), Options::default());
+            table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
+        }
+    }
+    table.group = None;
+}
 
 pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: Local<Scenes>) -> Vec<Command> {
     if pane.begins {
@@ -61,7 +85,7 @@ fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> O
         }
         let words: Vec<String> = scenes.typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
         let found: Vec<&Card> = scenes.cards.iter().filter(|card| card.has(&words)).collect();
-        if !words.is_empty() && field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) {
+        if !words.is_empty() && field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
             chosen = found.first().map(|card| card.name);
         }
         egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {

@@ -1,16 +1,20 @@
 //! The section: a line that is dragged over the land, and the layers along it.
 
-use bevy::{ecs::system::SystemParam, prelude::*};
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
+use bevy_egui::egui::{self, Key, RichText, Ui};
 use egui_phosphor::regular as icon;
 use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
 
 use super::{
     access,
     chart::{head_ui, plot},
+    commands::{AddCommands, MenuPart, NONE},
     number::units,
-    panel::{EVERYWHERE, Panel},
-    placing::{Placed, Placing, hint_ui},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, hint_ui},
     style,
 };
 use crate::runtime::{
@@ -41,6 +45,21 @@ pub struct Drawing {
     clicked: bool,
     /// The line that was there before.
     before: Option<[[f32; 2]; 2]>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, line_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let cut = "Removes the part of the block between you and the section line, or closes the block again.";
+    table
+        .add(icon::KNIFE, "Cut the block open", cut, &[], SectionCommand::CutAway)
+        .known_as("cutaway slice clip section inside layers");
+    let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
+    table
+        .add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], Place(Placed::Section))
+        .known_as("profile cross cut transect");
 }
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placing>) -> Vec<Command> {
@@ -355,7 +374,7 @@ fn drawn_line(
     let (pressed, down, cancelled) = root.input(|input| {
         let pointer = &input.pointer;
         let over = pointer.interact_pos().is_some_and(|place| view.contains(place));
-        (pointer.primary_pressed() && over, pointer.primary_down(), input.key_pressed(egui::Key::Escape))
+        (pointer.primary_pressed() && over, pointer.primary_down(), input.key_pressed(Key::Escape))
     });
     if cancelled {
         placing.0 = None;

@@ -1,22 +1,35 @@
 //! The pane of the person's settings.
 
-use bevy::prelude::{InMut, Res};
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy::prelude::{App, InMut, Res};
+use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
     access,
+    commands::{AddCommands, CTRL, MenuPart},
     group::{group_ui, set},
     history::memory_text,
-    panes::{Pane, PaneKind, PaneUi, centred},
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
     style,
 };
-use crate::runtime::{Command, History, Preferences};
+use crate::runtime::{Command, History, Preferences, WindowCommand};
+use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::Budget,
     settings::{Settings, settings_file},
 };
 
 pub const PANE: Pane = Pane { key: "settings", kind: PaneKind::Reading };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("File", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let settings = WindowCommand::Toggle(PANE.key);
+    table
+        .add(icon::GEAR, "Settings…", "Panels, mouse, quality, memory, autosave.", &[(CTRL, Key::Comma)], settings)
+        .known_as("preferences options theme dark light quality memory autosave scale zoom");
+}
 
 pub(super) fn pane_ui(
     InMut(pane): InMut<PaneUi>,

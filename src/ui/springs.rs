@@ -6,9 +6,10 @@ use egui_phosphor::regular as icon;
 
 use super::{
     access,
+    commands::{AddCommands, MenuPart},
     number::Number,
-    panel::{EVERYWHERE, Panel},
-    placing::{Placed, Placing, choice_ui},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, choice_ui},
     style::{self, ACCENT},
 };
 use crate::runtime::{Command, EditCommand, Pointed, Simulations, SpringMarks, ViewPlaces};
@@ -26,6 +27,20 @@ pub struct Springs {
 
 /// Buttons that place one, and the list.
 pub const PANEL: Panel = Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Springs>()
+        .add_panel(PANEL, panel_ui)
+        .add_view_layer(LayerVisibility::Panels, marks_ui)
+        .add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let spring = "The next click on the land places a spring. Drag it there, and tune it.";
+    table.add(icon::DROP, "Place a spring", spring, &[], Place(Placed::Spring));
+    let drain = "The next click on the land places a drain. Drag it there, and tune it.";
+    table.add(icon::DROP_SLASH, "Place a drain", drain, &[], Place(Placed::Drain));
+}
 
 /// Buttons that place one, and the list.
 pub fn panel_ui(

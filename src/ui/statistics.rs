@@ -6,7 +6,7 @@ use bevy_egui::egui::{self, Ui};
 use super::{
     chart::chart_ui,
     number::units,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{
@@ -17,6 +17,10 @@ use crate::runtime::{
 
 pub const PANEL: Panel =
     Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
 
 pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
     let (found, units) = (&record.statistics, units(ui));

@@ -5,11 +5,12 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    CUTS, access, commands,
+    CUTS, access,
+    commands::{AddCommands, CommandTable, MenuPart},
     files::import_request,
     group::{group_ui, set},
     number::Number,
-    panel::{EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
 use crate::runtime::{Command, DrainageCommand, EditCommand, Jobs, RunCommand, Simulations, Workspace};
@@ -20,11 +21,35 @@ const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
 pub const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[] };
 
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_commands("Edit", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    table
+        .add(icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], EditCommand::SpreadSand(1.0))
+        .known_as("add cover dust");
+    table.add(icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], EditCommand::RemoveSand);
+    table
+        .add(icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], EditCommand::Dry)
+        .known_as("drain remove water empty");
+    let carve = "Cuts a way out of each hollow, up to a kilometre long and 30 m deep.";
+    table
+        .add(icon::SHOVEL, "-Carve outlets", carve, &[], DrainageCommand::CarveOutlets(CUTS))
+        .known_as("breach depressions pits sinks");
+    let lakes = "Fills every hollow with water up to its lowest pass.";
+    table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes).known_as("flood ponds basins");
+    let rivers = "Fills rivers and lakes as full as the rain and the springs of Water would keep them in the long run.";
+    table
+        .add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], DrainageCommand::FillRivers)
+        .known_as("streams water flow discharge");
+}
+
 pub(super) fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
     workspace: Res<State<Workspace>>,
-    jobs: Res<Jobs>,
+    (jobs, table): (Res<Jobs>, Res<CommandTable>),
     mut next: Local<Next>,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
@@ -89,7 +114,7 @@ pub(super) fn panel_ui(
             commands.push(EditCommand::Dry.into());
         }
     });
-    commands.extend(drainage_ui(ui, &jobs, &mut next.limits));
+    commands.extend(drainage_ui(ui, (&jobs, &table), &mut next.limits));
     commands
 }
 
@@ -108,12 +133,10 @@ impl Default for Next {
 }
 
 /// Draws buttons of commands that work on the whole terrain. Returns those that were clicked.
-pub(super) fn buttons_ui(ui: &mut Ui, jobs: &Jobs, wanted: &[Command]) -> Vec<Command> {
+pub(super) fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[Command]) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
-        for entry in
-            wanted.iter().filter_map(|command| commands::table().iter().find(|entry| entry.command == *command))
-        {
+        for entry in wanted.iter().filter_map(|command| table.of(command)) {
             let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
             if ui.add_enabled(!jobs.hold(), button).on_hover_text(&entry.about).clicked() {
                 asked.push(entry.command.clone());
@@ -124,8 +147,9 @@ pub(super) fn buttons_ui(ui: &mut Ui, jobs: &Jobs, wanted: &[Command]) -> Vec<Co
 }
 
 /// Draws what drains the land: outlets carved from depressions, or lakes and rivers in them.
-fn drainage_ui(ui: &mut Ui, jobs: &Jobs, limits: &mut Limits) -> Vec<Command> {
-    let mut asked = buttons_ui(ui, jobs, &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
+fn drainage_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), limits: &mut Limits) -> Vec<Command> {
+    let mut asked =
+        buttons_ui(ui, (jobs, table), &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
     ui.horizontal_wrapped(|ui| {
         let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
         if ui.button("Carve outlets").on_hover_text(help).clicked() {

@@ -5,7 +5,8 @@ use bevy_egui::egui::{self, Color32, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    access, commands,
+    access,
+    commands::CommandTable,
     placing::{Placed, Placing},
     style::{self, ACCENT},
 };
@@ -33,7 +34,12 @@ pub fn tool_icon(tool: Tool) -> &'static str {
     }
 }
 
-pub fn tool_bar_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, mut placing: ResMut<Placing>) -> Vec<Command> {
+pub fn tool_bar_ui(
+    InMut(ui): InMut<Ui>,
+    brushes: Res<Brushes>,
+    table: Res<CommandTable>,
+    mut placing: ResMut<Placing>,
+) -> Vec<Command> {
     let mut asked = Vec::new();
     let held = brushes.held;
     let button = |ui: &mut Ui, icon: &str, name: &str, about: &str, on: bool| {
@@ -55,7 +61,7 @@ pub fn tool_bar_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, mut placing: Res
         }
         ui.separator();
         for tool in Tool::ALL {
-            let help = commands::help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
+            let help = table.help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
             let on = held == Some(tool);
             if button(ui, tool_icon(tool), tool.title(), &help, on) {
                 placing.0 = None;

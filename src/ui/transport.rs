@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    commands,
+    commands::CommandTable,
     number::Number,
     process::grouped,
     style::{ACCENT, ERROR, duration},
@@ -21,6 +21,7 @@ use thalweg_sim::{process::Counts, simulation::Slot};
 /// What the bar shows.
 #[derive(SystemParam)]
 pub struct TransportBar<'w> {
+    table: Res<'w, CommandTable>,
     transport: Res<'w, Transport>,
     shown: Res<'w, Shown>,
     simulations: Res<'w, Simulations>,
@@ -36,7 +37,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
         if on {
             button = button.fill(ACCENT.gamma_multiply(0.55));
         }
-        let help = commands::help(ui.ctx(), &command);
+        let help = state.table.help(ui.ctx(), &command);
         ui.add(button).on_hover_text(help).clicked().then_some(command)
     };
     egui::ScrollArea::horizontal()

@@ -5,11 +5,13 @@ use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
     access,
+    commands::{AddCommands, MenuPart},
     number::{Number, Told, units},
-    panes::{Pane, PaneKind, PaneUi, Panes},
+    panes::{AddPane, Pane, PaneKind, PaneUi, Panes},
     style,
 };
-use crate::runtime::{Command, CommandEvent, RunCommand, Simulations, amount::told_in};
+use crate::runtime::{Command, CommandEvent, RunCommand, Simulations, WindowCommand, amount::told_in};
+use egui_phosphor::regular as icon;
 use thalweg_scene::model::{MOST_SIDE_BY_SIDE, origin::Tile, session::Session};
 use thalweg_sim::params::{Parameter, Value, choice_title, walk};
 
@@ -76,7 +78,15 @@ pub struct VaryParameter(pub String);
 
 impl CommandEvent for VaryParameter {}
 
+fn commands(table: &mut MenuPart) {
+    let vary = "Starts several copies of the chosen run side by side, with different values of one or two parameters.";
+    table
+        .add(icon::GRID_FOUR, "Runs side by side…", vary, &[], WindowCommand::Toggle(PANE.key))
+        .known_as("vary compare parameter study sweep grid two runs a b");
+}
+
 pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Run", commands);
     app.init_resource::<VaryDialog>().add_observer(
         |command: On<VaryParameter>,
          simulations: Res<Simulations>,

@@ -1,11 +1,16 @@
 //! What lies over the view: the names of runs side by side, the divider between start and present.
 
-use bevy::{ecs::system::SystemParam, prelude::*};
-use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
+use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Key, Rect, Sense, Stroke, Ui};
 
 use super::{
     UiVisible, access,
+    commands::{AddCommands, MenuPart, NONE, SHIFT},
     overlay::legend,
+    panel::{AddPanel, LayerVisibility},
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::runtime::{
@@ -13,6 +18,7 @@ use crate::runtime::{
     Transport, Workspace,
     amount::{length, round_length, told_in},
 };
+use egui_phosphor::regular as icon;
 use thalweg_scene::settings::{Signs, Units};
 
 /// What lies over the view.
@@ -34,6 +40,31 @@ const KEY_STEP: f32 = 0.02;
 const HEIGHT_SIZE: f32 = 11.0;
 /// Seconds for which Present says how it is left.
 const HINT: f64 = 2.5;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Always, view_ui)
+        .add_view_layer(LayerVisibility::Interface, heights_ui)
+        .add_view_layer(LayerVisibility::Interface, signs_ui)
+        .add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let before = "Shows how the run began. Holding B shows it until you let go.";
+    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], CompareCommand::Show(Comparison::Start));
+    let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
+    let half = CompareCommand::Show(Comparison::Split(0.5));
+    table
+        .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half)
+        .known_as("compare before after");
+    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], CompareCommand::Show(Comparison::Off));
+    let half = CompareCommand::Show(Comparison::Runs(0.5));
+    let runs = "Shows two of the runs side by side on the same place, left and right of a divider that can be dragged: the first one and the \
+                one that is chosen.";
+    table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split two runs", runs, &[(SHIFT, Key::C)], half);
+    let flicker =
+        "Shows the one of these two runs, and with the next press the other. What differs between them jumps.";
+    table.add(icon::SWAP, "Flicker between two runs", flicker, &[(NONE, Key::C)], CompareCommand::Flicker);
+}
 
 /// Draws what lies over the view's picture. Returns what is asked for.
 pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
@@ -236,7 +267,7 @@ fn divider_ui(root: &mut Ui, rect: Rect, [left, right]: [String; 2], share: f32)
         let arrows = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
         root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
         let pressed = |key| root.input(|input| input.num_presses(key)) as f32;
-        wanted += KEY_STEP * (pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft));
+        wanted += KEY_STEP * (pressed(Key::ArrowRight) - pressed(Key::ArrowLeft));
     }
     if let Some(place) = response.interact_pointer_pos().filter(|_| response.dragged()) {
         wanted = (place.x - rect.left()) / rect.width().max(1.0);

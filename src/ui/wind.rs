@@ -1,13 +1,16 @@
 //! The wind over the view: a dial to turn it with, and the map of its ways beside the sand.
 
-use bevy::prelude::{InMut, Local, Res};
+use bevy::prelude::{App, InMut, Local, Res};
 use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, Sense, Stroke, Ui};
 
 use super::{
-    panes::{Pane, PaneKind, PaneUi},
+    commands::{AddCommands, MenuPart},
+    panel::{AddPanel, LayerVisibility},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
     style::{self, ACCENT},
 };
-use crate::runtime::{Command, EditCommand, FreeView, Overlay, Simulations};
+use crate::runtime::{Command, EditCommand, FreeView, Overlay, Simulations, WindowCommand};
+use egui_phosphor::regular as icon;
 use thalweg_sim::{
     core::{
         grid::Grid,
@@ -31,6 +34,15 @@ const MOST: usize = 100;
 #[derive(Default)]
 pub struct WindMap {
     pictures: Option<([Mesh; 2], u64, u64)>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Panels, dial_ui).add_pane(PANE, map_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let map = "Shows a small map of the paths of the wind beside a map of the sand.";
+    table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(PANE.key));
 }
 
 /// A number of the wind's.
