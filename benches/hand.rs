@@ -8,11 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::prelude::*;
-use thalweg::{
-    runtime::{self, Brushes, Held, Simulations, Touch},
-    tools,
-};
+use bevy::{prelude::*, state::app::StatesPlugin};
+use thalweg::features;
+use thalweg::world::{self, Brushes, Held, Simulations, Touch};
 use thalweg_scene::{
     io::{
         JobProgress,
@@ -54,7 +52,7 @@ const FRAME: Duration = Duration::from_micros(16_667);
 fn sculpt(side: usize) {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut app = App::new();
-    app.add_plugins((MinimalPlugins, runtime::plugin, tools::plugin))
+    app.add_plugins((MinimalPlugins, StatesPlugin, world::plugin, features::plugin))
         .insert_resource(Simulations::new(scene::open(scene::DEFAULT, &options).expect("it is built in")));
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
     let solid = |app: &App| app.world().resource::<Simulations>().selected().simulation.ledger.solid.edits;

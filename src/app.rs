@@ -11,15 +11,16 @@ use bevy::prelude::*;
 use bevy_egui::EguiPostUpdateSet;
 
 use crate::{
-    runtime::{self, Simulations},
-    tools, ui,
-    view::{self, DrawSystems},
+    features,
+    picture::{self, DrawSystems},
+    shell,
+    world::{self, Simulations},
 };
 use thalweg_scene::model::session::Session;
 
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
     app.insert_resource(Simulations::new(sessions))
-        .add_plugins((runtime::plugin, tools::plugin, view::plugin, ui::plugin))
+        .add_plugins((world::plugin, picture::plugin, shell::plugin, features::plugin))
         // The panels show as much of the picture as is drawn.
         .configure_sets(PostUpdate, DrawSystems.before(EguiPostUpdateSet::EndPass));
 }

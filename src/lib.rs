@@ -9,8 +9,8 @@
 //!    [`Terrain`](thalweg_sim::core::terrain::Terrain), on which sand, water and suspended sediment lie.
 //! 3. [`Simulation::tick`](thalweg_sim::simulation::Simulation::tick) lets each enabled process change these layers and book every
 //!    transfer in the ledger.
-//! 4. [`runtime`] holds the simulation as a resource, and runs as many ticks in a frame as the speed and the frame budget allow.
-//! 5. [`view`] puts the layers of the last finished tick into a texture. It finds slope and sunlight of every cell, which become
+//! 4. [`world`] holds the simulation as a resource, and runs as many ticks in a frame as the speed and the frame budget allow.
+//! 5. [`picture`] puts the layers of the last finished tick into a texture. It finds slope and sunlight of every cell, which become
 //!    textures too. `shaders/terrain.wgsl` displaces a flat mesh and lights each pixel.
 //!
 //! Without a window, [`thalweg_cli`] does the first three steps, and [`thalweg_scene::io::export`] writes the results.
@@ -22,7 +22,7 @@
 //! 2. [`thalweg_sim::params::walk`] finds the field by reflection and calls it `droplets.friction`. Sliders, tooltips, lists and files are
 //!    made from what it returns. [`thalweg_sim::params::set`] sets the field from a text, as `--set`, a scene or a project has it, and
 //!    refuses a value out of range.
-//! 3. A slider sends [`runtime::EditCommand::Set`]. It is carried out between two ticks, and can be undone.
+//! 3. A slider sends [`world::EditCommand::Set`]. It is carried out between two ticks, and can be undone.
 //! 4. At its next tick the process turns its parameters into the constants of its law, such as
 //!    [`MassTransfer`](thalweg_sim::process::droplets::published::MassTransfer), and the kernel computes with these.
 //!
@@ -31,15 +31,16 @@
 //! Each uses only what stands above it; `tests/layout.rs` checks that.
 //!
 //! - [`log`]: the log file, for those who look into a fault
-//! - [`runtime`]: the simulation in the app
-//! - [`view`] draws it, [`ui`] asks for changes, and [`tools`] are the brushes and probes on the terrain
+//! - [`world`]: the simulations, time, history and files
+//! - [`picture`] draws them, and [`shell`] is the frame of the interface: layout, menus, keys, dialogs and fields
+//! - [`features`]: what a person does with them, one plugin each
 //! - [`app`] puts them in order
 
 #![cfg(feature = "window")]
 
 pub mod app;
+pub mod features;
 pub mod log;
-pub mod runtime;
-pub mod tools;
-pub mod ui;
-pub mod view;
+pub mod picture;
+pub mod shell;
+pub mod world;

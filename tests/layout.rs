@@ -1,7 +1,7 @@
 //! The layout of the source: which module uses which, and where files are opened and made.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -47,11 +47,11 @@ const LAYERS: [Layers; 3] = [
         source: "src",
         modules: &[
             ("log", &[]),
-            ("runtime", &[]),
-            ("view", &["runtime"]),
-            ("ui", &["runtime"]),
-            ("tools", &["runtime"]),
-            ("app", &["log", "runtime", "view", "ui", "tools"]),
+            ("world", &[]),
+            ("picture", &["world"]),
+            ("shell", &["world"]),
+            ("features", &["world", "shell"]),
+            ("app", &["log", "world", "picture", "shell", "features"]),
         ],
     },
 ];
@@ -193,6 +193,26 @@ fn modules_are_used_in_one_direction_only() {
     }
 }
 
+/// Features meet in the world and in commands. A lesson alone is made of others.
+#[test]
+fn features_do_not_use_each_other() {
+    let source = root().join("src");
+    let mut seen = BTreeSet::new();
+    for file in files_below(&source.join("features")) {
+        let module = module_of(&source, &file);
+        let Some(feature) = module.get(1) else { continue };
+        seen.insert(feature.clone());
+        let below: &[&str] = if feature == "lessons" { &["probes", "section"] } else { &[] };
+        let names: Vec<&str> = module.iter().map(String::as_str).collect();
+        for path in Named::by(&names, &fs::read_to_string(&file).expect("source is text")).own {
+            let [root, other, ..] = &path[..] else { continue };
+            let uses = root == "features" && other != feature && *other != "plugin";
+            assert!(!uses || below.contains(&&**other), "{} uses {}", file.display(), path.join("::"));
+        }
+    }
+    assert!(seen.len() > 25, "only {} features were found", seen.len());
+}
+
 /// Inherent methods of a type are defined in its own layer.
 #[test]
 fn inherent_methods_are_defined_in_the_layer_of_their_type() {
@@ -228,18 +248,18 @@ fn inherent_methods_are_defined_in_the_layer_of_their_type() {
 fn a_path_is_found_however_it_is_written() {
     let found = |text: &str| Named::by(&["io", "geo"], text).own;
     for (text, path) in [
-        ("use crate::{io::{self, Error}, view::{camera, water}};", "view::water"),
-        ("use crate::{io, view};", "view"),
-        ("pub use super::super::view;", "view"),
-        ("mod inner { use super::super::super::view as seen; }", "view"),
-        ("fn camera() -> Option<crate::view::Camera> { None }", "view::Camera"),
-        ("fn camera() { vec![crate::view::Camera::new()]; }", "view::Camera::new"),
+        ("use crate::{io::{self, Error}, picture::{camera, water}};", "picture::water"),
+        ("use crate::{io, picture};", "picture"),
+        ("pub use super::super::picture;", "picture"),
+        ("mod inner { use super::super::super::picture as seen; }", "picture"),
+        ("fn camera() -> Option<crate::picture::Camera> { None }", "picture::Camera"),
+        ("fn camera() { vec![crate::picture::Camera::new()]; }", "picture::Camera::new"),
     ] {
         let path: Vec<&str> = path.split("::").collect();
         assert!(found(text).iter().any(|found| *found == path), "{text}: {:?}", found(text));
     }
-    assert!(found("#[cfg(test)] mod tests { use crate::view; }").is_empty());
-    assert!(found("use std::io; // crate::view\nfn view() -> &'static str { \"crate::view\" }").is_empty());
+    assert!(found("#[cfg(test)] mod tests { use crate::picture; }").is_empty());
+    assert!(found("use std::io; // crate::picture\nfn view() -> &'static str { \"crate::picture\" }").is_empty());
 }
 
 /// Files are opened where pipes and devices are refused, and made where they are flushed.

@@ -35,7 +35,7 @@ struct Program {
     choices: &'static [Choice],
 }
 
-// Definitions of every pipeline in `src/view/pass.rs`. Light is drawn under any tone curve.
+// Definitions of every pipeline in `src/picture/pass.rs`. Light is drawn under any tone curve.
 const TONE: Choice = &[
     &[],
     &["TONE_ACES"],
@@ -47,7 +47,7 @@ const AS_LIGHT: Choice = &[&[], &["AS_LIGHT"]];
 const FINE: Choice = &[&[], &["FINE"]];
 const WALL: Choice = &[&[], &["WALL"]];
 
-// Definitions of materials: their `Variant`s in `src/view/`.
+// Definitions of materials: their `Variant`s in `src/picture/`.
 const ARROWS: Choice = &[&[], &["ARROWS"]];
 const CLOUDS: Choice = &[&[], &["CLOUDS"]];
 const CONTOURS: Choice = &[&[], &["CONTOURS"]];
@@ -91,7 +91,7 @@ const PROGRAMS: [Program; 8] = [
         choices: &[TONE, AS_LIGHT, CLOUDS, PLATE, BLOCKS],
     },
     Program { file: "tracks.wgsl", entry_points: &["vertex", "fragment"], choices: &[TONE, AS_LIGHT, SPLIT] },
-    // Not preprocessed: `src/ui/paint.rs` passes it on as it is.
+    // Not preprocessed: `src/shell/paint.rs` passes it on as it is.
     Program {
         file: "window.wgsl",
         entry_points: &["vertex", "clear", "panels", "picture_alike", "picture_scaled", "over"],
@@ -99,7 +99,7 @@ const PROGRAMS: [Program; 8] = [
     },
 ];
 
-/// Definitions that every pipeline in `src/view/pass.rs` has.
+/// Definitions that every pipeline in `src/picture/pass.rs` has.
 const BINDINGS: [&str; 2] = ["TONEMAPPING_LUT_TEXTURE_BINDING_INDEX=1", "TONEMAPPING_LUT_SAMPLER_BINDING_INDEX=2"];
 
 /// Shaders of the engine that ours import, directly or indirectly.

@@ -11,8 +11,8 @@ use super::{
     off_screen::{app, expose, take},
 };
 use crate::{
-    runtime::{Revision, Simulations, Transport},
-    view::{camera::Viewpoint, framing::Whole},
+    picture::{camera::Viewpoint, framing::Whole},
+    world::{Revision, Simulations, Transport},
 };
 use thalweg_scene::{
     io::{Error, Pixels, page, project::Camera, watch::Shooting},

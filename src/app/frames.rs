@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::{graphics::find_adapter, off_screen};
 use crate::{
-    runtime::{Channels, Command, EditCommand, FreeView, Preferences, Revision, Simulations, Timing, Transport},
-    ui::UiVisible,
-    view::{FixedStep, camera::Viewpoint},
+    picture::{FixedStep, camera::Viewpoint},
+    shell::UiVisible,
+    world::{Channels, Command, EditCommand, FreeView, Preferences, Revision, Simulations, Timing, Transport},
 };
 use thalweg_scene::{
     io::{Error, output, scene},

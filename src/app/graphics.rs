@@ -6,7 +6,7 @@ use bevy::prelude::*;
 
 use wgpu::Limits;
 
-use crate::{runtime::background, view::camera::LONGEST_SIDE};
+use crate::{picture::camera::LONGEST_SIDE, world::background};
 
 /// The variable that names the display, and its value.
 fn display() -> Option<String> {

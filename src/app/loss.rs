@@ -14,7 +14,7 @@ use bevy::{
     },
 };
 
-use crate::runtime::{Document, KeepSystems, Level, Notices};
+use crate::world::{Document, KeepSystems, Level, Notices};
 
 /// The variable that tells a program how often it was started again.
 const AGAIN: &str = "THALWEG_STARTED_AGAIN";

@@ -20,14 +20,14 @@ use bevy::{
 
 use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
-    runtime::{
+    picture::{
+        camera::Viewpoint,
+        capture::{Caught, Taken, rgb},
+    },
+    shell::{Canvas, UiVisible},
+    world::{
         Channels, Command, FileCommand, FreeView, History, Jobs, Level, Notices, PictureCommand, Preferences, Revision,
         Simulations, Transport, background,
-    },
-    ui::{Canvas, UiVisible},
-    view::{
-        camera::Viewpoint,
-        picture::{Caught, Taken, rgb},
     },
 };
 use thalweg_scene::{

@@ -20,12 +20,12 @@ use super::{
     loss,
 };
 use crate::{
+    features::{lessons::LessonCommand, present::presenter::TogglePresenter},
     log,
-    runtime::{
-        Ahead, Brushes, CameraCommand, Channels, Command, Course, Document, Draft, History, Jobs, KeepSystems,
-        LessonCommand, Level, Notices, Preferences, Presentation, Revision, Simulations, Transport, Workspace,
+    world::{
+        Ahead, Brushes, CameraCommand, Channels, Command, Course, Document, Draft, History, Jobs, KeepSystems, Level,
+        Notices, Preferences, Presentation, Revision, Simulations, Transport, Workspace,
     },
-    ui::presenter::TogglePresenter,
 };
 use thalweg_scene::{
     io::{project::Project, scene::DEFAULT},

@@ -2,8 +2,8 @@
 
 use super::*;
 use thalweg::{
-    runtime::WindowCommand,
-    ui::{access, leave::leave_ui, seek},
+    shell::{access, leave::leave_ui, seek},
+    world::WindowCommand,
 };
 use thalweg_scene::settings::Units;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::runtime::LessonCommand;
+use thalweg::features::{lessons::LessonCommand, section::KeepDrawing};
 use thalweg_scene::{
     io::lesson::{built_in, open},
     model::lesson::{Answer, Attempt, Task},
@@ -112,7 +112,7 @@ fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
 /// The heights that were kept under a key.
 fn kept(asked: &[Command], key: &str) -> Vec<f32> {
     match asked.last().and_then(Command::get) {
-        Some(LessonCommand::Answer(of, Answer::Line(heights))) if of == key => heights.clone(),
+        Some(KeepDrawing(of, heights)) if of == key => heights.clone(),
         _ => panic!("it was not kept: {asked:?}"),
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use bevy::{
     color::ColorToPacked,
     ecs::system::SystemState,
-    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Resource, Srgba, State, Vec2, World, default},
+    prelude::{App, AppExit, InMut, IntoSystem, LinearRgba, Resource, Srgba, State, Vec2, With, World, default},
     render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -23,29 +23,40 @@ use egui_kittest::{
 };
 use thalweg::{
     app::{film, graphics, loss, off_screen, window},
-    runtime::{
-        BrushCommand, Brushes, CameraCommand, CameraStep, CheckCommand, Checkup, ChooseRiver, Command, CompareCommand,
-        Comparison, Course, Document, Draft, DrainageCommand, EditCommand, Eye, FileCommand, Followed, FollowsKeys,
-        FreeView, Gait, Held, History, Jobs, KeyframeCommand, Notices, OpenWorkspace, Overlay, OverlayCommand,
-        PictureCommand, Pointed, Preferences, PresentCommand, Presentation, Probes, Quiz, Record, Recording, Revision,
-        Rivers, RunCommand, Section, SectionCommand, Shown, Simulations, SpringMarks, Timing, Touch, Transport,
-        ViewPlaces, WindowCommand, Workspace,
+    features::{
+        self,
+        checks::CheckCommand,
+        overview::view_ui,
+        present::{
+            playlist::ListDialog,
+            presenter::{self, desk_ui},
+            stage::presentation_ui,
+        },
+        rivers::{ChooseRiver, Rivers},
+        section::{Section, SectionCommand},
+        springs::{
+            SpringMarks,
+            panel::{marks_ui, panel_ui as springs_ui},
+        },
+        terrain::DrainageCommand,
+        wind::dial_ui,
     },
-    ui::{
-        self, UiVisible,
+    picture::{FixedStep, camera::Viewpoint, capture::rgb},
+    shell::{
+        UiVisible,
         group::group_ui,
         panel::{Panel, Sidebar},
         panels::window_ui,
         panes::{Panes, panes_ui},
-        playlist::ListDialog,
-        presentation::presentation_ui,
-        presenter::{self, desk_ui},
-        springs::{self, marks_ui},
         toasts::toasts_ui,
-        view::view_ui,
-        wind::dial_ui,
     },
-    view::{FixedStep, camera::Viewpoint, picture::rgb},
+    world::{
+        BrushCommand, Brushes, CameraCommand, CameraStep, Command, CompareCommand, Comparison, Course, Document, Draft,
+        EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyframeCommand, Notices,
+        OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences, PresentCommand, Presentation,
+        Quiz, Record, Recording, Revision, RunCommand, Shown, Simulations, Timing, Touch, Transport, ViewPlaces,
+        WindowCommand, Workspace,
+    },
 };
 use thalweg_scene::{
     allocator::{Counting, in_use},
@@ -96,12 +107,12 @@ struct Shelf(RefCell<App>);
 impl Shelf {
     fn new(simulations: Simulations) -> Self {
         let mut app = App::new();
-        app.insert_resource(simulations).add_plugins(ui::content);
+        app.insert_resource(simulations).add_plugins(features::plugin);
         macro_rules! init {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed );
-        init!(State<Workspace> Shown Notices Course Presentation Checkup Probes Section Followed Quiz Rivers Jobs Gait FollowsKeys Draft FreeView);
+        init!(State<Workspace> Shown Notices Course Presentation Quiz Jobs Gait FollowsKeys Draft FreeView);
         Self(RefCell::new(app))
     }
 
@@ -270,9 +281,12 @@ fn springs_that_are_only_seen_stay_as_they_are() {
     let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate, ticks: None });
     sessions[0].set_sources(odd.to_vec());
     let shelf = Shelf::new(Simulations::new(sessions));
-    shelf.use_world(|world| world.spawn((SpringMarks, ViewPlaces(vec![Some(Vec2::new(0.5, 0.5)), None]))).id());
+    shelf.use_world(|world| {
+        let mut marks = world.query_filtered::<&mut ViewPlaces, With<SpringMarks>>();
+        marks.single_mut(world).expect("there is one").0 = vec![Some(Vec2::new(0.5, 0.5)), None];
+    });
     let asked = RefCell::new(Vec::new());
-    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(springs::panel_ui, &asked));
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(springs_ui, &asked));
     harness.run_steps(4);
     assert!(harness.query_all_by_role(Role::Slider).count() >= 4);
     assert_eq!(asked.take(), Vec::<Command>::new());

@@ -1,0 +1,64 @@
+//! The pane of what the program is, and where it keeps things.
+
+use bevy::{
+    prelude::{App, InMut, Res},
+    render::renderer::RenderAdapterInfo,
+};
+use bevy_egui::egui::{RichText, Ui};
+
+use crate::shell::{
+    access,
+    commands::{AddCommands, MenuPart},
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
+    style,
+};
+use crate::world::{Command, FileCommand, WindowCommand};
+use egui_phosphor::regular as icon;
+use thalweg_scene::settings::{log_folder, picture_folder, settings_file};
+
+const PANE: Pane = Pane { key: "about", kind: PaneKind::Reading };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    let about = "Version, graphics, and where files are kept.";
+    table.add(icon::INFO, "About Thalweg", about, &[], pane(PANE.key));
+}
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<Command> {
+    let mut commands = Vec::new();
+    centred(&pane.context, "About Thalweg").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::take_keys(ui);
+        about_ui(ui, adapter.as_deref(), &mut commands);
+    });
+    commands
+}
+
+fn about_ui(ui: &mut Ui, adapter: Option<&RenderAdapterInfo>, commands: &mut Vec<Command>) {
+    ui.set_width(style::ABOUT_WIDTH);
+    ui.heading(concat!("Thalweg ", env!("CARGO_PKG_VERSION")));
+    ui.label("The line of lowest ground along a valley, and a sandbox that makes valleys.");
+    ui.label(format!("Draws with {}.", adapter.map_or("nothing", |adapter| &adapter.name)));
+    ui.add_space(6.0);
+    let folders = [
+        ("Log and crash reports", Some(log_folder())),
+        ("Settings", settings_file().and_then(|file| file.parent().map(ToOwned::to_owned))),
+        ("Pictures", Some(picture_folder())),
+    ];
+    for (title, folder) in folders {
+        let Some(folder) = folder else { continue };
+        ui.label(RichText::new(title).strong());
+        ui.horizontal_wrapped(|ui| {
+            ui.monospace(folder.display().to_string());
+            if ui.small_button("Open folder").clicked() {
+                commands.push(FileCommand::OpenFolder(folder).into());
+            }
+        });
+    }
+    ui.add_space(6.0);
+    let licences = "MIT or Apache-2.0. Elevation of the Jacksboro fault: US Geological Survey, public domain.";
+    ui.small(RichText::new(licences).weak());
+}

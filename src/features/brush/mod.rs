@@ -1,0 +1,16 @@
+//! Brushes: strokes on the land, and the panel of the brush in the hand.
+
+mod panel;
+mod strokes;
+
+use bevy::prelude::*;
+
+use crate::world::{FrameSystems, works_in_place};
+
+/// Adds strokes, the panel and the commands.
+pub fn plugin(app: &mut App) {
+    app.init_resource::<strokes::Strokes>()
+        .add_observer(strokes::obey)
+        .add_systems(Update, strokes::work.run_if(works_in_place).in_set(FrameSystems::Edit))
+        .add_plugins(panel::plugin);
+}

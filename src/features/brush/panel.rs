@@ -1,0 +1,179 @@
+//! The panel of the chosen brush, and setting one of its numbers by moving the pointer.
+
+use crate::shell::ViewModal;
+use bevy::prelude::{App, DetectChangesMut, Event, InMut, On, Res, ResMut, Resource};
+use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, RichText, Sense, Stroke, Ui};
+use egui_phosphor::regular as icon;
+
+use crate::shell::{
+    commands::{AddCommands, MenuPart, NONE, NUMBERS, SHIFT},
+    files::stamp_request,
+    group::{set, some_of_group_ui},
+    number::units,
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    style::{self, ACCENT},
+    tool_bar::tool_icon,
+};
+use crate::world::{
+    BrushCommand, Brushes, Command, CommandEvent, Simulations,
+    amount::{length, told_in},
+};
+use thalweg_sim::{
+    edit::{Brush, Tool},
+    params::{Value, title, walk},
+};
+
+/// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
+const REACH: f32 = 160.0;
+
+const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+
+fn commands(table: &mut MenuPart) {
+    for (index, tool) in Tool::ALL.into_iter().enumerate() {
+        let keys: Vec<_> = NUMBERS.get(index).map(|key| (NONE, *key)).into_iter().collect();
+        table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
+    }
+    let stamp = "Loads a heightmap as what the stamp presses on the ground.";
+    table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], stamp_request());
+    let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
+    let circle = icon::CIRCLE_HALF;
+    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], DragBrush("radius"));
+    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], DragBrush("strength"));
+    let larger = "Makes the brush a fifth larger.";
+    table
+        .add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1))
+        .known_as("bigger size");
+    let smaller = "Makes the brush a sixth smaller.";
+    table
+        .add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1))
+        .known_as("size");
+}
+
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<Command> {
+    let Some(tool) = brushes.held else { return Vec::new() };
+    let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
+    let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| brush_ui(ui, &brushes, &simulations, tool));
+    drawn.body_returned.unwrap_or_default()
+}
+
+fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Tool) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let (brush, fresh) = (brushes.of(tool), Brush::of(tool));
+    ui.label(RichText::new(tool.about()).weak());
+    let changes = some_of_group_ui(ui, ("brush", brush), ("brush", &fresh), false, |name| tool.has(name));
+    asked.extend(set("brush", changes));
+    if tool == Tool::Stamp {
+        ui.horizontal(|ui| {
+            ui.label("Relief");
+            let text = format!("{} {}", icon::FOLDER_OPEN, brushes.stamp.1);
+            if ui.button(text).on_hover_text("Loads a heightmap to stamp with").clicked() {
+                asked.push(stamp_request().into());
+            }
+        });
+    }
+    let terrain = &simulations.selected().simulation.terrain;
+    let cells = brush.cells(terrain);
+    let radius = length(units(ui), f64::from(cells * terrain.cell_size), 1);
+    let text = format!("Radius {radius}, {cells:.1} cells");
+    ui.label(RichText::new(text).small().weak());
+    let ctrl = match tool {
+        Tool::Clone => " Ctrl+click chooses what to copy,",
+        _ if tool.inverts() => " Ctrl does the opposite,",
+        _ => "",
+    };
+    let keys = format!("Shift smooths,{ctrl} F sets the radius, Shift+F the strength, Esc takes a stroke back.");
+    ui.label(RichText::new(keys).small().weak());
+    asked
+}
+
+/// Sets a number of the brush by moving the pointer.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DragBrush(pub &'static str);
+
+impl CommandEvent for DragBrush {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, drag_ui).add_commands("Brush", commands);
+    app.init_resource::<BrushDrag>()
+        .add_observer(|command: On<DragBrush>, mut drag: ResMut<BrushDrag>| drag.wanted = Some(command.0));
+}
+
+/// The number of the brush that follows the pointer, if one does.
+#[derive(Resource, Default)]
+pub struct BrushDrag {
+    /// The one that is to follow it from now on.
+    wanted: Option<&'static str>,
+    drag: Option<Drag>,
+}
+
+/// A number of the brush that follows the pointer until a click.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Drag {
+    name: &'static str,
+    before: f64,
+    from: Pos2,
+}
+
+impl Drag {
+    fn begin(name: &'static str, brushes: &Brushes, pointer: Pos2) -> Option<Self> {
+        let brush = brushes.of(brushes.held?);
+        let value = walk(("brush", brush)).into_iter().find(|parameter| parameter.name == name)?.value;
+        match value {
+            Value::Number(before) => Some(Self { name, before, from: pointer }),
+            _ => None,
+        }
+    }
+}
+
+/// Sets a number of the brush as the pointer moves. A click or Enter keeps the number, Esc or the right button restores it.
+pub(super) fn drag_ui(
+    InMut(root): InMut<Ui>,
+    brushes: Res<Brushes>,
+    mut drag: ResMut<BrushDrag>,
+    mut modal: ResMut<ViewModal>,
+) -> Vec<Command> {
+    let view = root.max_rect();
+    let BrushDrag { wanted, drag } = &mut *drag;
+    if let Some(name) = wanted.take() {
+        let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(view.center());
+        *drag = Drag::begin(name, &brushes, pointer);
+    }
+    let (Some(now), Some(tool)) = (*drag, brushes.held) else {
+        *drag = None;
+        modal.set_if_neq(ViewModal(false));
+        return Vec::new();
+    };
+    modal.set_if_neq(ViewModal(true));
+    let parameters = walk(("brush", brushes.of(tool)));
+    let Some(parameter) = parameters.into_iter().find(|parameter| parameter.name == now.name) else {
+        return Vec::new();
+    };
+    let response = root.interact(root.ctx().content_rect(), root.id().with("brush drag"), Sense::CLICK);
+    let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(now.from);
+    let moved = f64::from((pointer.x - now.from.x) / REACH);
+    let knob = &parameter.knob;
+    let wanted = if knob.log { now.before * moved.exp() } else { now.before + moved };
+    // No pointer moves more precisely than three digits.
+    let digit = 10.0_f64.powf(wanted.abs().max(1e-9).log10().floor() - 2.0);
+    let wanted = ((wanted / digit).round() * digit).clamp(knob.min, knob.max);
+    let (leaves, keeps) = root.input(|input| {
+        let leaves = input.key_pressed(Key::Escape) || input.pointer.secondary_clicked();
+        (leaves, input.key_pressed(Key::Enter) || input.pointer.primary_released())
+    });
+    let (unit, times) = told_in(units(root), knob.unit);
+    let text = format!("{} {:.2} {unit}", title(now.name), times * wanted);
+    let painter = root.painter().with_clip_rect(view);
+    painter.line_segment([now.from, egui::pos2(pointer.x, now.from.y)], Stroke::new(2.0, ACCENT));
+    let above = now.from - egui::vec2(0.0, 14.0);
+    style::shaded_text(&painter, above, Align2::CENTER_BOTTOM, &text, 14.0, style::DEEP_SHADE);
+    response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+    let ask = |value: f64| set("brush", vec![(now.name, Value::Number(value))]);
+    if leaves {
+        *drag = None;
+        return ask(now.before);
+    }
+    if keeps {
+        *drag = None;
+    }
+    if parameter.value == Value::Number(wanted) { Vec::new() } else { ask(wanted) }
+}

@@ -1,0 +1,417 @@
+//! Strokes: what the pointer does with a brush in the hand becomes dabs on the terrain.
+//!
+//! Layers are changed between ticks alone. Where a tick takes longer than a frame, touches wait for its end, and the frames go
+//! on; the ring on the ground follows the pointer at once.
+
+use std::collections::VecDeque;
+
+use bevy::{ecs::system::SystemParam, prelude::*};
+
+use crate::world::{
+    BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level,
+    Notices, PointerOverView, Revision, Simulations, Touch, Transport,
+};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Terrain},
+    edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
+};
+
+/// What a stroke still has to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum StrokeStep {
+    /// Begin.
+    Begin(Beginning),
+    /// Go on to a place.
+    Go([f32; 2]),
+    /// Press so hard from now on, from 0 to 1.
+    Press(f32),
+    /// Stay where it is for so many seconds.
+    Rest(f32),
+    /// End.
+    End,
+}
+
+/// How a stroke begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Beginning {
+    place: [f32; 2],
+    tool: Tool,
+    inverted: bool,
+    /// From where a clone copies.
+    source: Option<[f32; 2]>,
+    /// How hard the pen presses, from 0 to 1.
+    pressure: f32,
+}
+
+/// The stroke that is being made, and steps that wait for the end of the present tick.
+#[derive(Resource, Default)]
+pub(super) struct Strokes {
+    stroke: Option<OpenStroke>,
+    waiting: VecDeque<StrokeStep>,
+    /// How hard the pen presses, from 0 to 1; nothing as long as there is only a mouse.
+    pressure: Option<f32>,
+    /// Where it is to rain as soon as water flows, and whether the press is over by then.
+    rain: Option<([f32; 2], bool)>,
+}
+
+/// A stroke that is being made.
+struct OpenStroke {
+    /// Its number in the history.
+    number: u64,
+    tool: Tool,
+    brush: Brush,
+    /// How hard the pen presses, from 0 to 1.
+    pressure: f32,
+    inverted: bool,
+    /// Where it began and where it is, as shares of the map.
+    from: [f32; 2],
+    place: [f32; 2],
+    /// What it does in every session.
+    ways: Vec<Way>,
+}
+
+/// A stroke in a session.
+struct Way {
+    /// Where the next dabs fall.
+    stroke: Stroke,
+    /// The height under the first.
+    level: f32,
+    /// What they have lifted.
+    growth: Growth,
+    /// How many they were.
+    dabs: u64,
+    /// Of a clone, the ground as it was, how far away that is which is copied, and how much lower.
+    copied: Option<(Grid, [f32; 2], f32)>,
+}
+
+/// Column and row, between cell centres, of a place given in shares of the map.
+fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
+    [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5]
+}
+
+impl OpenStroke {
+    fn begin(number: u64, simulations: &Simulations, brushes: &Brushes, beginning: Beginning) -> Self {
+        let Beginning { place, tool, inverted, source, pressure } = beginning;
+        let way = |session: &Session| {
+            let terrain = &session.simulation.terrain;
+            let [x, y] = cell(terrain, place);
+            let level = terrain.ground_between(x, y);
+            let copied = source.filter(|_| tool == Tool::Clone).map(|source| {
+                let source = cell(terrain, source);
+                (terrain.ground(), [source[0] - x, source[1] - y], level - terrain.ground_between(source[0], source[1]))
+            });
+            Way { stroke: Stroke::new([x, y]), level, growth: Growth::default(), dabs: 0, copied }
+        };
+        let ways = simulations.all().iter().map(way).collect();
+        let brush = brushes.of(tool).clone();
+        Self { number, tool, brush, pressure, inverted, from: place, place, ways }
+    }
+
+    /// Goes on to a place within so many seconds, and dabs on the way; at the start it dabs there at once.
+    fn go(
+        &mut self,
+        simulations: &mut Simulations,
+        history: &mut History,
+        brushes: &Brushes,
+        place: [f32; 2],
+        seconds: f32,
+        first: bool,
+    ) {
+        self.place = place;
+        if self.tool == Tool::Slope {
+            return;
+        }
+        let (symmetry, mut kept) = (self.symmetry(), history.stroke());
+        let brush = self.brush.pressed(self.pressure);
+        for (index, (session, way)) in simulations.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
+            let simulation = &mut session.simulation;
+            let at = cell(&simulation.terrain, place);
+            let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &brush, &simulation.terrain) };
+            // A stroke that the simulation has run on from is taken back as a whole state.
+            let mut unkept = Patch::default();
+            let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
+            let size = (simulation.terrain.width(), simulation.terrain.height());
+            // Where all land rises alike, the fastest uplift could not be seen.
+            let is_lost = self.tool == Tool::Uplift && !self.inverted && brush.uplift >= 1.0;
+            if first && is_lost && simulation.terrain.uplift.is_none() {
+                simulation.clear_uplift(patch);
+            }
+            for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
+                let copies = way.copied.as_ref().map(|(_, away, lower)| (*away, *lower));
+                let relief = way.copied.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
+                let dab = Dab { place, inverted: self.inverted, level: way.level, copies, number: way.dabs };
+                way.dabs += 1;
+                simulation.dab_in_stroke((self.tool, &brush), dab, Some(relief), (patch, &mut way.growth));
+                // Rain and mask are kept apart from the layers.
+                session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
+            }
+        }
+    }
+
+    /// Where else the stroke is made.
+    fn symmetry(&self) -> Symmetry {
+        if self.tool.has("symmetry") { self.brush.symmetry } else { Symmetry::Off }
+    }
+
+    /// Makes the ramp, if that is what the stroke was for.
+    fn end(&self, simulations: &mut Simulations, history: &mut History) {
+        if self.tool != Tool::Slope || self.from == self.place {
+            return;
+        }
+        let mut kept = history.stroke();
+        for (index, session) in simulations.all_mut().iter_mut().enumerate() {
+            let terrain = &session.simulation.terrain;
+            let size = (terrain.width(), terrain.height());
+            let [from, to] = [self.from, self.place].map(|place| self.symmetry().places(cell(terrain, place), size));
+            let mut unkept = Patch::default();
+            let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
+            from.zip(to).for_each(|(from, to)| session.simulation.ramp(&self.brush, [from, to], patch));
+            session.origin.edited = true;
+        }
+    }
+}
+
+/// What strokes read and change.
+#[derive(SystemParam)]
+pub(super) struct Sculpted<'w> {
+    brushes: ResMut<'w, Brushes>,
+    cursor: ResMut<'w, BrushCursor>,
+    simulations: ResMut<'w, Simulations>,
+    history: ResMut<'w, History>,
+    revision: ResMut<'w, Revision>,
+    notices: ResMut<'w, Notices>,
+    transport: ResMut<'w, Transport>,
+    deadline: Res<'w, Deadline>,
+    over_view: Res<'w, PointerOverView>,
+}
+
+/// Does what the brush is asked for.
+pub(super) fn obey(command: On<BrushCommand>, mut sculpted: Sculpted, mut hand: ResMut<Strokes>) {
+    match *command.event() {
+        BrushCommand::Hold(tool) => sculpted.brushes.held = tool,
+        BrushCommand::Resize(steps) => sculpted.brushes.resize(steps),
+        BrushCommand::Cancel => {
+            hand.forget_ended(&sculpted.history);
+            hand.cancel(&mut sculpted);
+        }
+    }
+}
+
+/// Makes strokes of touches, as far as tick and frame allow.
+pub(super) fn work(
+    mut commands: MessageReader<Command>,
+    mut touches: MessageReader<Touch>,
+    mut sculpted: Sculpted,
+    mut hand: ResMut<Strokes>,
+    mut asked: Commands,
+) {
+    let hand = hand.bypass_change_detection();
+    hand.forget_ended(&sculpted.history);
+    let at_once = commands.read().filter(|command| command.follows_strokes()).count() > 0;
+    touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted, &mut asked));
+    if let Some((place, over)) = hand.rain
+        && water_flows(&sculpted.simulations)
+    {
+        hand.rain = None;
+        hand.begin(place, (Tool::Water, false), &sculpted.brushes);
+        if over {
+            hand.go_on(StrokeStep::End);
+        }
+    }
+    if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
+        sculpted.cursor.0 = None;
+        hand.go_on(StrokeStep::End);
+    }
+    hand.work(&mut sculpted, at_once);
+    sculpted.transport.bypass_change_detection().brush_waits = !hand.waiting.is_empty();
+}
+
+impl Strokes {
+    /// Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
+    fn forget_ended(&mut self, history: &History) {
+        if self.stroke.take_if(|stroke| history.strokes() != Some(stroke.number)).is_some() {
+            while self.waiting.pop_front_if(|step| !matches!(step, StrokeStep::Begin(..))).is_some() {}
+        }
+    }
+
+    /// Whether a stroke is being made whose end has not come.
+    fn is_down(&self) -> bool {
+        self.waiting.back().map_or(self.stroke.is_some(), |step| *step != StrokeStep::End)
+    }
+
+    /// Begins a stroke at a place.
+    fn begin(&mut self, place: [f32; 2], (tool, inverted): (Tool, bool), brushes: &Brushes) {
+        let source = brushes.source.filter(|_| tool == Tool::Clone);
+        let pressure = self.pressure.unwrap_or(1.0);
+        self.waiting.push_back(StrokeStep::Begin(Beginning { place, tool, inverted, source, pressure }));
+    }
+
+    /// Adds a step to the stroke that is being made, if one is.
+    fn go_on(&mut self, step: StrokeStep) {
+        if self.is_down() {
+            self.waiting.push_back(step);
+        }
+    }
+
+    /// Notes what a touch asks for, and lets the ring follow it.
+    fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted, asked: &mut Commands) {
+        if let Touch::Pressure(pressure) = touch {
+            self.pressure = Some(pressure);
+            self.go_on(StrokeStep::Press(pressure));
+            return;
+        }
+        let (held, rains) = (sculpted.brushes.held, sculpted.over_view.rains);
+        if held.is_none() && !rains {
+            return;
+        }
+        let ring = match touch {
+            // An empty hand has a ring only while it rains.
+            Touch::Hover(..) if held.is_none() => None,
+            Touch::Hover(place, keys) => {
+                let (tool, inverted) = meant(held, keys);
+                let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
+                place.map(|place| BrushRing { place, from: None, source, tool, inverted })
+            }
+            Touch::Press(place, keys) => {
+                let (tool, inverted) = meant(held, keys);
+                if tool == Tool::Clone && (keys.ctrl || sculpted.brushes.source.is_none()) {
+                    let text = if keys.ctrl {
+                        sculpted.brushes.source = Some(place);
+                        "The clone copies from here."
+                    } else {
+                        "Say first where the clone copies from: hold Ctrl and click."
+                    };
+                    sculpted.notices.tell(Level::Info, text);
+                    return;
+                }
+                let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
+                if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.simulations) {
+                    // Water flows, but it rains nowhere else.
+                    asked.write_message(Command::from(EditCommand::LetWaterFlow));
+                    self.rain = Some((place, false));
+                } else {
+                    self.begin(place, (tool, inverted), &sculpted.brushes);
+                }
+                Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), source, tool, inverted })
+            }
+            Touch::Move(place) => {
+                self.rain = self.rain.map(|_| (place, false));
+                self.go_on(StrokeStep::Go(place));
+                sculpted.cursor.0.map(|ring| {
+                    let source = |[x, y]: [f32; 2]| [x + place[0] - ring.place[0], y + place[1] - ring.place[1]];
+                    BrushRing { place, source: ring.source.map(source), ..ring }
+                })
+            }
+            Touch::Pressure(_) => sculpted.cursor.0,
+            Touch::Rest(seconds) => {
+                self.go_on(StrokeStep::Rest(seconds));
+                sculpted.cursor.0
+            }
+            Touch::Withdraw => {
+                self.rain = None;
+                if self.is_down() {
+                    self.cancel(sculpted);
+                }
+                None
+            }
+            Touch::Release => {
+                self.rain = self.rain.map(|(place, _)| (place, true));
+                self.go_on(StrokeStep::End);
+                sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring })
+            }
+        };
+        if sculpted.cursor.0 != ring {
+            sculpted.cursor.0 = ring;
+        }
+    }
+
+    /// Takes the steps that wait: between ticks, until the frame's time is over; or all of them at once, because something
+    /// comes that must see them done.
+    fn work(&mut self, sculpted: &mut Sculpted, at_once: bool) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        if at_once {
+            sculpted.simulations.finish_tick();
+        } else if !sculpted.simulations.between_ticks() {
+            sculpted.simulations.go_on();
+            return;
+        }
+        while let Some(step) = self.waiting.pop_front() {
+            self.take(step, sculpted);
+            if sculpted.deadline.is_over() && !at_once {
+                break;
+            }
+        }
+        sculpted.revision.goes_on();
+    }
+
+    fn take(&mut self, step: StrokeStep, Sculpted { simulations, history, brushes, .. }: &mut Sculpted) {
+        if let StrokeStep::Begin(beginning) = step {
+            let number = history.begin_stroke(simulations, Label::Stroke(beginning.tool));
+            let mut stroke = OpenStroke::begin(number, simulations, brushes, beginning);
+            stroke.go(simulations, history, brushes, beginning.place, 0.0, true);
+            self.stroke = Some(stroke);
+            return;
+        }
+        let Some(stroke) = &mut self.stroke else { return };
+        match step {
+            StrokeStep::Begin(..) => {}
+            StrokeStep::Go(place) => stroke.go(simulations, history, brushes, place, 0.0, false),
+            StrokeStep::Press(pressure) => stroke.pressure = pressure,
+            StrokeStep::Rest(seconds) => stroke.go(simulations, history, brushes, stroke.place, seconds, false),
+            StrokeStep::End => {
+                stroke.end(simulations, history);
+                history.end_stroke();
+                self.stroke = None;
+            }
+        }
+    }
+
+    /// Takes back the stroke that is being made; without one, puts the brush away.
+    fn cancel(&mut self, sculpted: &mut Sculpted) {
+        if !self.is_down() {
+            sculpted.brushes.held = None;
+            return;
+        }
+        sculpted.cursor.0 = sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring });
+        if let Some(begin) = self.waiting.iter().rposition(|step| matches!(step, StrokeStep::Begin(..))) {
+            // Nothing of it has been done yet.
+            self.waiting.truncate(begin);
+            return;
+        }
+        self.waiting.clear();
+        self.stroke = None;
+        let ticks = sculpted.simulations.ticks();
+        sculpted.history.cancel_stroke(&mut sculpted.simulations);
+        if sculpted.simulations.ticks() == ticks {
+            sculpted.revision.goes_on();
+        } else {
+            sculpted.revision.begins();
+            let tick = sculpted.simulations.ticks();
+            let text = format!("The stroke was taken back: the terrain is as it was at tick {tick}.");
+            sculpted.notices.tell(Level::Info, text);
+        }
+    }
+}
+
+/// What the hand does while these keys are down, and whether it does the opposite. The empty hand rains.
+fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
+    match held {
+        Some(_) if keys.shift => (Tool::Smooth, keys.ctrl),
+        Some(tool) => (tool, keys.ctrl && tool.inverts()),
+        None if keys.lifts => (Tool::Raise, false),
+        None if keys.digs => (Tool::Lower, false),
+        None => (Tool::Water, keys.shift),
+    }
+}
+
+/// Whether a process moves water. Of runs side by side, those without are meant to be so.
+fn water_flows(simulations: &Simulations) -> bool {
+    let slots = simulations.all().iter().flat_map(|session| &session.simulation.slots);
+    slots.filter(|slot| slot.enabled).any(|slot| slot.process.info().moves_water)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,441 @@
+//! The checks of strokes, made by touches as the pointer sends them.
+
+use super::*;
+use crate::world::{self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, RunCommand, Transport};
+use bevy::state::app::StatesPlugin;
+use thalweg_scene::{io::scene::open_first, model::origin::Options};
+use thalweg_sim::{core::terrain::Terrain, params::Value};
+
+fn app() -> App {
+    world::background::pool();
+    let mut app = App::new();
+    let options = Options { size: Some((64, 64)), ..Options::default() };
+    app.add_plugins((MinimalPlugins, StatesPlugin, world::plugin, crate::features::plugin))
+        .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
+        // A stroke is done in the frame in which it ends, however slow the machine.
+        .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))
+        .insert_resource(Transport::paused());
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    app
+}
+
+fn touch(app: &mut App, touches: &[Touch]) {
+    for touch in touches {
+        app.world_mut().write_message(*touch);
+    }
+    app.update();
+}
+
+fn stroke(app: &mut App) {
+    let keys = Held::default();
+    touch(app, &[Touch::Press([0.3, 0.4], keys), Touch::Move([0.6, 0.5]), Touch::Rest(0.2), Touch::Release]);
+}
+
+fn run(app: &mut App, ticks: u32) {
+    app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
+    (0..300).for_each(|_| app.update());
+}
+
+fn ask(app: &mut App, command: impl Into<Command>) {
+    app.world_mut().write_message(command.into());
+    app.update();
+}
+
+fn terrain(app: &App) -> Terrain {
+    app.world().resource::<Simulations>().selected().simulation.terrain.clone()
+}
+
+fn ticks(app: &App) -> u64 {
+    app.world().resource::<Simulations>().ticks()
+}
+
+fn steps(app: &App) -> usize {
+    app.world().resource::<History>().done().len()
+}
+
+#[test]
+fn a_clone_copies_the_land_from_where_ctrl_said() {
+    let mut app = app();
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
+    let before = terrain(&app);
+    // Whole cells apart, so that nothing is read between cells.
+    let [from, to] = [[0.5, 0.5], [13.0 / 64.0, 51.0 / 64.0]];
+    let click = |place, ctrl| [Touch::Press(place, Held { ctrl, ..Held::default() }), Touch::Release];
+    touch(&mut app, &click(to, false));
+    assert!(terrain(&app) == before && steps(&app) == 0, "nothing was to be copied yet");
+    touch(&mut app, &click(from, true));
+    assert!(terrain(&app) == before && steps(&app) == 0);
+    // Round and round over one place, until it is what the hill's top is.
+    let keys = Held::default();
+    let round: Vec<Touch> = (0..60).map(|step| Touch::Move([to[0] + 0.01 * (step % 2) as f32, to[1]])).collect();
+    touch(&mut app, &[&[Touch::Press(to, keys)][..], &round, &[Touch::Release]].concat());
+    let now = terrain(&app);
+    let ([x, y], [copied_x, copied_y]) = (cell(&now, to), cell(&now, from));
+    let level = before.ground_between(x, y) - before.ground_between(copied_x, copied_y);
+    for step in [-1.0, 0.0, 1.0] {
+        let (found, wanted) = (now.ground_between(x + step, y), before.ground_between(copied_x + step, copied_y));
+        assert!((found - wanted - level).abs() < 0.05, "{found} for {}", wanted + level);
+    }
+    ask(&mut app, EditCommand::Undo);
+    assert!(terrain(&app) == before);
+}
+
+#[test]
+fn restart_keeps_what_was_shaped_before_the_first_tick() {
+    let mut app = app();
+    let bare = terrain(&app);
+    stroke(&mut app);
+    let shaped = terrain(&app);
+    for _ in 0..2 {
+        run(&mut app, 2);
+        stroke(&mut app);
+        ask(&mut app, RunCommand::Restart);
+        assert!(terrain(&app) == shaped && ticks(&app) == 0);
+    }
+    ask(&mut app, RunCommand::RestartUnshaped);
+    assert!(terrain(&app) == bare);
+    ask(&mut app, EditCommand::Undo);
+    assert!(terrain(&app) == shaped);
+    // Another terrain has no such shape; the old one has it again.
+    ask(&mut app, EditCommand::Set("terrain".to_owned(), "relief", Value::Number(50.0)));
+    assert!(terrain(&app).bedrock.min_max().1 <= 50.0);
+    ask(&mut app, EditCommand::Undo);
+    ask(&mut app, RunCommand::Restart);
+    assert!(terrain(&app) == shaped);
+    // What was taken back does not come again.
+    while steps(&app) > 0 {
+        ask(&mut app, EditCommand::Undo);
+    }
+    run(&mut app, 1);
+    ask(&mut app, RunCommand::Restart);
+    assert!(terrain(&app) == bare);
+}
+
+#[test]
+fn a_stroke_is_one_step_that_is_undone_and_done_again_to_the_bit() {
+    let mut app = app();
+    let before = terrain(&app);
+    stroke(&mut app);
+    let after = terrain(&app);
+    assert!(before != after && steps(&app) == 1);
+    stroke(&mut app);
+    assert_eq!(steps(&app), 2, "two strokes in quick succession are two steps");
+    (0..2).for_each(|_| ask(&mut app, EditCommand::Undo));
+    assert!(terrain(&app) == before && steps(&app) == 0);
+    ask(&mut app, EditCommand::Redo);
+    assert!(terrain(&app) == after);
+    let residual = app.world().resource::<Simulations>().selected().simulation.solid_residual();
+    assert!(residual.abs() < 1e-4, "{residual}");
+}
+
+#[test]
+fn a_stroke_that_time_has_run_on_from_is_undone_to_its_tick_and_the_run_goes_on_as_if_it_had_not_been() {
+    let (mut app, mut other) = (app(), app());
+    run(&mut app, 3);
+    let before = terrain(&app);
+    stroke(&mut app);
+    let sculpted = terrain(&app);
+    run(&mut app, 4);
+    let later = terrain(&app);
+    ask(&mut app, EditCommand::Undo);
+    assert!((terrain(&app) == before, ticks(&app)) == (true, 3));
+    let told =
+        |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(text));
+    assert!(told(&app, "as it was at tick 3"));
+    // Time goes on without the stroke as it would have without it.
+    run(&mut app, 4);
+    run(&mut other, 7);
+    assert!(terrain(&app) == terrain(&other));
+    ask(&mut app, EditCommand::Redo);
+    assert!(terrain(&app) == later && ticks(&app) == 7);
+    assert!(sculpted != later);
+}
+
+#[test]
+fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
+    let mut app = app();
+    let before = terrain(&app);
+    stroke(&mut app);
+    let painted = terrain(&app);
+    ask(&mut app, EditCommand::Set("droplets".to_owned(), "friction", Value::Number(0.3)));
+    run(&mut app, 4);
+    assert!(terrain(&app) != painted);
+    ask(&mut app, EditCommand::Undo);
+    ask(&mut app, EditCommand::Undo);
+    assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
+    let residual = app.world().resource::<Simulations>().selected().simulation.solid_residual();
+    assert!(residual.abs() < 1e-4, "{residual}");
+    // The same the other way: both taken back, time runs, both done again.
+    ask(&mut app, EditCommand::Redo);
+    ask(&mut app, EditCommand::Undo);
+    run(&mut app, 2);
+    ask(&mut app, EditCommand::Redo);
+    assert!(terrain(&app) != before);
+}
+
+#[test]
+fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
+    let commands: [Command; 4] = [
+        EditCommand::Undo.into(),
+        EditCommand::Set("droplets".to_owned(), "friction", Value::Number(0.3)).into(),
+        RunCommand::Restart.into(),
+        EditCommand::InvertMask.into(),
+    ];
+    for command in commands {
+        let (mut app, fresh) = (app(), app());
+        touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.3)]);
+        ask(&mut app, command.clone());
+        let after = terrain(&app);
+        touch(&mut app, &[Touch::Move([0.7, 0.7]), Touch::Rest(0.5), Touch::Release]);
+        assert!(terrain(&app) == after, "the stroke went on after {command:?}");
+        while steps(&app) > 0 {
+            ask(&mut app, EditCommand::Undo);
+        }
+        let mut start = terrain(&app);
+        start.mask = None;
+        assert!(start == terrain(&fresh), "{command:?} is not undone");
+    }
+}
+
+/// An app in the middle of a tick, in which a frame has time for one step of a process.
+fn slow() -> App {
+    let mut app = app();
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
+        session.enable(&["droplets", "water", "thermal"]);
+    }
+    app.insert_resource(FrameBudget(std::time::Duration::ZERO));
+    app.world_mut().write_message(Command::from(RunCommand::Step(1000)));
+    while ticks(&app) < 2 || between_ticks(&app) {
+        app.update();
+    }
+    app
+}
+
+fn between_ticks(app: &App) -> bool {
+    app.world().resource::<Simulations>().between_ticks()
+}
+
+/// Cubic metres that were added by hand.
+fn added(app: &App) -> f64 {
+    app.world().resource::<Simulations>().selected().simulation.ledger.solid.edits
+}
+
+#[test]
+fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() {
+    let mut app = slow();
+    touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.5)]);
+    assert_eq!((added(&app), steps(&app)), (0.0, 0), "the frame has finished the tick");
+    assert!(app.world().resource::<BrushCursor>().0.is_some(), "the ring does not wait");
+    while !between_ticks(&app) {
+        assert_eq!(added(&app), 0.0);
+        app.update();
+    }
+    let tick = ticks(&app);
+    app.update();
+    assert!(added(&app) > 0.0 && (ticks(&app), steps(&app)) == (tick, 1));
+    // Had it not been booked, all of it would be missing.
+    assert!(app.world().resource::<Simulations>().selected().simulation.solid_residual().abs() < 1e-4 * added(&app));
+    // Time runs on under the hand, and the whole stroke is one step that is taken back.
+    while ticks(&app) < tick + 3 {
+        touch(&mut app, &[Touch::Move([0.6, 0.5]), Touch::Rest(0.1)]);
+    }
+    ask(&mut app, EditCommand::Undo);
+    assert_eq!((ticks(&app), added(&app), steps(&app)), (tick, 0.0, 0));
+}
+
+#[test]
+fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
+    let mut app = slow();
+    let press = Touch::Press([0.5, 0.5], Held::default());
+    touch(&mut app, &[press, Touch::Rest(0.5)]);
+    ask(&mut app, BrushCommand::Cancel);
+    (0..2000).for_each(|_| app.update());
+    assert_eq!((steps(&app), app.world().resource::<Brushes>().held), (0, Some(Tool::Raise)));
+    let mut app = slow();
+    touch(&mut app, &[press, Touch::Rest(0.5), Touch::Release]);
+    assert_eq!(steps(&app), 0);
+    ask(&mut app, EditCommand::SpreadSand(1.0));
+    let history = app.world().resource::<History>();
+    let label = |id| history.label(id).map(|label| label.to_string().to_lowercase());
+    let labels: Vec<String> = history.done().into_iter().rev().filter_map(label).collect();
+    assert_eq!(labels, ["raise", "sheet of sand"]);
+}
+
+#[test]
+fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
+    let mut app = app();
+    let before = terrain(&app);
+    touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Move([0.7, 0.7])]);
+    assert!(terrain(&app) != before);
+    ask(&mut app, BrushCommand::Cancel);
+    assert!(terrain(&app) == before && steps(&app) == 0);
+    touch(&mut app, &[Touch::Move([0.2, 0.2]), Touch::Release]);
+    assert!(terrain(&app) == before, "what follows of a cancelled stroke does nothing");
+    assert_eq!(app.world().resource::<Brushes>().held, Some(Tool::Raise));
+    ask(&mut app, BrushCommand::Cancel);
+    assert_eq!(app.world().resource::<Brushes>().held, None);
+    // While time runs.
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default())]);
+    run(&mut app, 2);
+    touch(&mut app, &[Touch::Move([0.7, 0.7])]);
+    ask(&mut app, BrushCommand::Cancel);
+    assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
+}
+
+#[test]
+fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
+    let mut app = app();
+    let height = |app: &App, [x, y]: [f32; 2]| terrain(app).ground_between(64.0 * x - 0.5, 64.0 * y - 0.5);
+    let place = [0.5, 0.4];
+    let start = height(&app, place);
+    let click = |keys: Held| [Touch::Press(place, keys), Touch::Rest(0.3), Touch::Release];
+    touch(&mut app, &click(Held::default()));
+    let raised = height(&app, place);
+    touch(&mut app, &click(Held { shift: true, ..Held::default() }));
+    let smoothed = height(&app, place);
+    touch(&mut app, &click(Held { ctrl: true, ..Held::default() }));
+    let lowered = height(&app, place);
+    assert!(start < raised && smoothed < raised && lowered < smoothed, "{start} {raised} {smoothed} {lowered}");
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Slope);
+    let ends = [[0.3, 0.3], [0.6, 0.6]];
+    let wanted = 0.5 * (height(&app, ends[0]) + height(&app, ends[1]));
+    let away = |app: &App| (height(app, [0.45, 0.45]) - wanted).abs();
+    let before = away(&app);
+    touch(&mut app, &[Touch::Press(ends[0], Held::default()), Touch::Move(ends[1])]);
+    let drawn = app.world().resource::<BrushCursor>().0.and_then(|ring| ring.from);
+    assert_eq!(drawn, Some(ends[0]));
+    touch(&mut app, &[Touch::Release]);
+    assert!(away(&app) < 0.2 * before, "{} of {before}", away(&app));
+}
+
+#[test]
+fn a_pen_that_presses_half_does_half_and_the_pressure_may_change_on_the_way() {
+    let rise = |touches: &[Touch]| {
+        let mut app = app();
+        touch(&mut app, touches);
+        added(&app)
+    };
+    let (keys, places) = (Held::default(), [[0.3, 0.4], [0.6, 0.5]]);
+    let press = |pressure: f32| [Touch::Pressure(pressure), Touch::Press(places[0], keys), Touch::Move(places[1])];
+    let full = rise(&[&press(1.0)[..], &[Touch::Release]].concat());
+    let half = rise(&[&press(0.5)[..], &[Touch::Release]].concat());
+    assert!((half / full - 0.5).abs() < 0.02, "{half} of {full}");
+    let [weak, begins, moves] = press(0.2);
+    let middle = Touch::Move([0.45, 0.45]);
+    let rising = rise(&[weak, begins, middle, Touch::Pressure(0.8), moves, Touch::Release]);
+    assert!((rising / full - 0.5).abs() < 0.1, "{rising} of {full}");
+}
+
+#[test]
+fn the_mark_of_a_clone_goes_with_the_stroke_and_comes_back() {
+    let mut app = app();
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
+    let source = |app: &App| app.world().resource::<BrushCursor>().0.and_then(|ring| ring.source);
+    let (keys, ctrl) = (Held::default(), Held { ctrl: true, ..Held::default() });
+    touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
+    assert_eq!(source(&app), None);
+    touch(&mut app, &[Touch::Press([0.25, 0.25], ctrl), Touch::Release, Touch::Press([0.5, 0.5], keys)]);
+    assert_eq!(source(&app), Some([0.25, 0.25]));
+    touch(&mut app, &[Touch::Move([0.625, 0.75])]);
+    assert_eq!(source(&app), Some([0.375, 0.5]));
+    touch(&mut app, &[Touch::Release, Touch::Hover(Some([0.75, 0.75]), keys)]);
+    assert_eq!(source(&app), Some([0.25, 0.25]));
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    touch(&mut app, &[Touch::Hover(Some([0.75, 0.75]), keys)]);
+    assert_eq!(source(&app), None);
+}
+
+#[test]
+fn a_project_holds_the_stroke_that_was_taken_back() {
+    let mut app = app();
+    stroke(&mut app);
+    let first = terrain(&app);
+    ask(&mut app, EditCommand::Undo);
+    touch(&mut app, &[Touch::Press([0.7, 0.7], Held::default()), Touch::Rest(0.5), Touch::Release]);
+    let second = terrain(&app);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("hill.thalweg");
+    let finish = |app: &mut App| {
+        while app.world().resource::<Jobs>().count() > 0 {
+            app.update();
+        }
+        app.update();
+    };
+    ask(&mut app, FileCommand::SaveProject(path.clone()));
+    finish(&mut app);
+    assert!(terrain(&app) == second && steps(&app) == 1, "saving changed the work");
+    let mut other = self::app();
+    ask(&mut other, FileCommand::Open(path.clone(), Options::default()));
+    finish(&mut other);
+    assert!(terrain(&other) == second);
+    let places: Vec<u64> = other.world().resource::<History>().marks().iter().map(|mark| mark.id).collect();
+    let found = places.into_iter().any(|id| {
+        ask(&mut other, HistoryCommand::GoTo(id));
+        terrain(&other) == first
+    });
+    assert!(found, "the first stroke is gone");
+}
+
+#[test]
+fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
+    let mut app = app();
+    // The land as it is gets the only state: it is not chance which stroke is kept with one.
+    app.update();
+    for _ in 0..35 {
+        stroke(&mut app);
+        ask(&mut app, EditCommand::Undo);
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    ask(&mut app, FileCommand::SaveProject(folder.path().join("hill.thalweg")));
+    let told = |notice: &Notice| notice.text == "The oldest 3 strokes that were taken back are not in the project.";
+    let texts: Vec<&str> = app.world().resource::<Notices>().shown().map(|notice| notice.text.as_str()).collect();
+    assert!(app.world().resource::<Notices>().shown().any(told), "{texts:?}");
+}
+
+#[test]
+fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
+    let mut app = app();
+    app.world_mut().resource_mut::<Brushes>().held = None;
+    let keys = Held::default();
+    let press = |keys| [Touch::Press([0.5, 0.5], keys), Touch::Rest(0.5), Touch::Rest(0.5), Touch::Release];
+    let before = terrain(&app);
+    touch(&mut app, &press(keys));
+    assert!(terrain(&app) == before, "it rains on the stage alone");
+    app.world_mut().resource_mut::<PointerOverView>().rains = true;
+    // Water is switched on first, and then it rains as long as the button is held.
+    let flows = |app: &App| water_flows(app.world().resource::<Simulations>());
+    assert!(!flows(&app));
+    touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.2)]);
+    touch(&mut app, &[Touch::Rest(0.5)]);
+    touch(&mut app, &[Touch::Rest(0.5), Touch::Release]);
+    assert!(flows(&app));
+    let wet = terrain(&app);
+    assert!(wet.water_volume() > 0.0 && wet.ground() == before.ground());
+    let booked = app.world().resource::<Simulations>().selected().simulation.ledger.water.edits;
+    assert!((booked - wet.water_volume()).abs() < 1e-6 * booked, "{booked}");
+    // A short press rains too, and far away it stays dry while time runs.
+    touch(&mut app, &press(keys)[..1]);
+    touch(&mut app, &[Touch::Release]);
+    assert!(terrain(&app).water_volume() > wet.water_volume());
+    run(&mut app, 3);
+    assert!(ticks(&app) == 3 && terrain(&app).water.at(1, 1) == 0.0 && terrain(&app).water_volume() > 0.0);
+    let wet = terrain(&app);
+    touch(&mut app, &press(Held { shift: true, ..keys }));
+    assert!(terrain(&app).water_volume() < 0.5 * wet.water_volume());
+    let heights = |app: &App| terrain(app).ground().total();
+    let start = heights(&app);
+    touch(&mut app, &press(Held { lifts: true, ..keys }));
+    let lifted = heights(&app);
+    touch(&mut app, &press(Held { digs: true, ..keys }));
+    assert!(lifted > start && heights(&app) < lifted);
+    // A press that was not meant leaves nothing, neither on the land nor in the history.
+    let before_pinch = (terrain(&app), steps(&app));
+    touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.1), Touch::Withdraw]);
+    assert!((terrain(&app), steps(&app)) == before_pinch);
+    // No ring hangs about, and each press is one step of undo.
+    touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
+    assert!(app.world().resource::<BrushCursor>().0.is_none());
+    (0..7).for_each(|_| ask(&mut app, EditCommand::Undo));
+    assert!(terrain(&app) == before && !flows(&app));
+}

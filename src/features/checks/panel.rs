@@ -1,0 +1,97 @@
+//! The checks of this machine: what was measured beside what is known exactly.
+
+use bevy::prelude::{App, InMut, Res};
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{CheckCommand, Checkup};
+use crate::shell::{
+    access,
+    commands::{AddCommands, MenuPart},
+    file_request::FileRequest,
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
+    style,
+};
+use crate::world::{Command, WindowCommand};
+use thalweg_scene::model::chart::told;
+use thalweg_sim::simulation::check::CHECKS;
+
+const PANE: Pane = Pane { key: "checks", kind: PaneKind::Reading };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    let check =
+        "Checks the simulation on this machine against what is known exactly, and shows what was measured beside it.";
+    table
+        .add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(PANE.key))
+        .known_as("self test verify validation benchmark");
+}
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
+    let mut commands = Vec::new();
+    centred(&pane.context, "Check this machine").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::take_keys(ui);
+        checks_ui(ui, &checkup, &mut commands);
+    });
+    commands
+}
+
+/// The table, and the buttons that make the checks and save what they found.
+fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
+    ui.set_width(style::CHECKS_WIDTH);
+    ui.label("Each check is a case whose outcome is known exactly. It is computed here and now, on this machine.");
+    ui.add_space(4.0);
+    egui::Grid::new("checks").num_columns(5).min_col_width(0.0).spacing([14.0, 4.0]).striped(true).show(ui, |ui| {
+        for title in ["", "Check", "Measured", "Expected", "Within"] {
+            ui.label(RichText::new(title).weak());
+        }
+        ui.end_row();
+        for (place, check) in CHECKS.iter().enumerate() {
+            let found = checkup.found.get(place);
+            let (sign, said) = match found {
+                Some(found) if found.holds() => (RichText::new(icon::CHECK).color(style::ACCENT), "holds"),
+                Some(_) => (RichText::new(icon::X).color(style::ERROR), "does not hold"),
+                None => (RichText::new(""), "not made yet"),
+            };
+            if checkup.runs() && place == checkup.found.len() {
+                ui.spinner();
+            } else {
+                access::name(&ui.label(sign), said);
+            }
+            ui.label(check.title).on_hover_text(check.about);
+            let measured = found.map_or(String::new(), |found| told(found.measured));
+            for text in [measured, told(check.expected), told(check.within)] {
+                ui.label(RichText::new(text).monospace());
+            }
+            ui.end_row();
+        }
+    });
+    let failed = checkup.found.iter().filter(|found| !found.holds()).count();
+    if checkup.found.len() == CHECKS.len() {
+        let (text, color) = match failed {
+            0 => ("All checks hold on this machine.".to_owned(), style::ACCENT),
+            failed => {
+                let all = checkup.found.len();
+                (format!("{failed} of {all} checks do not hold. Save them, and tell us."), style::ERROR)
+            }
+        };
+        ui.label(RichText::new(text).color(color));
+    }
+    ui.add_space(4.0);
+    ui.horizontal(|ui| {
+        let text = if checkup.runs() { "Checking …" } else { "Check now" };
+        if ui.add_enabled(!checkup.runs(), egui::Button::new(text)).clicked() {
+            commands.push(CheckCommand::Run.into());
+        }
+        let save = egui::Button::new("Save…");
+        if ui.add_enabled(!checkup.found.is_empty() && !checkup.runs(), save).clicked() {
+            commands.push(
+                FileRequest::save("Save the checks", "checks", [("Text".to_owned(), "txt")], CheckCommand::Save).into(),
+            );
+        }
+    });
+}

@@ -1,0 +1,48 @@
+//! The history as a list.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui};
+
+use crate::shell::{
+    access,
+    panel::{AddPanel, EVERYWHERE, Panel},
+    style,
+};
+use crate::world::{Command, History, HistoryCommand, HistoryRow, Preferences};
+use thalweg_sim::params::capital;
+
+/// All steps, and the states where branches begin and end, to go to any of them.
+const PANEL: Panel = Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
+
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let list = egui::ScrollArea::vertical()
+        .id_salt("history")
+        .max_height(style::LIST_HEIGHT)
+        .min_scrolled_height(style::LIST_HEIGHT);
+    list.stick_to_bottom(true).show(ui, |ui| {
+        for HistoryRow { mark, label, holds } in history.rows() {
+            let here = history.here() == Some(mark.id);
+            let tick = format!("Tick {}", mark.tick);
+            let text = label.map_or_else(|| tick.clone(), |label| capital(&label.to_string()));
+            let text = RichText::new(text);
+            ui.horizontal(|ui| {
+                ui.add_space(style::BRANCH_INDENT * mark.branch as f32);
+                let row = access::choice(ui, here, if holds { text } else { text.weak() });
+                if row.on_hover_text(tick).clicked() {
+                    asked.push(HistoryCommand::GoTo(mark.id).into());
+                }
+            });
+        }
+    });
+    let text = history.memory_text(&preferences);
+    ui.label(RichText::new(text).small().weak()).on_hover_text(
+        "Memory for undo and the timeline. When it is full, states along the run are thinned out and the oldest steps are \
+            removed. The limit is in the settings.",
+    );
+    asked
+}

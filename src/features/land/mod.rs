@@ -1,0 +1,280 @@
+//! The dialog for new land: how large it is, what the ground is like, and what runs on it.
+
+mod preview;
+
+use bevy::prelude::{App, InMut, Local};
+use bevy_egui::egui::{self, Key, RichText, Ui};
+
+use preview::LandPreview;
+
+use crate::shell::{
+    access,
+    commands::{AddCommands, CTRL, MenuPart},
+    group::some_of_group_ui,
+    number::{Number, units},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
+    style,
+};
+use crate::world::{Command, FileCommand, WindowCommand, amount::length};
+use egui_phosphor::regular as icon;
+use thalweg_scene::{
+    io::{
+        Activity, Budget, NewLand,
+        preset::{PRESETS, Preset},
+    },
+    settings::Units,
+};
+use thalweg_sim::{
+    generate::TerrainParams,
+    params::{Value, choice_title, walk, write},
+};
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("File", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let new = "Begins on land of your own: size, kind of ground, what runs on it.";
+    let toggle = WindowCommand::Toggle(PANE.key);
+    table
+        .add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle)
+        .known_as("create own blank empty map generate terrain size");
+}
+
+/// The least and the most that a parameter of the terrain can be.
+fn range(name: &str) -> [f64; 2] {
+    let declared = walk(("terrain", &TerrainParams::default()));
+    let found = declared.into_iter().find(|parameter| parameter.name == name);
+    found.map_or([0.0; 2], |found| [found.knob.min, found.knob.max])
+}
+
+/// Names of all generators.
+fn generators() -> Vec<String> {
+    let declared = walk(("terrain", &TerrainParams::default()));
+    let generator = declared.into_iter().find(|parameter| parameter.name == "generator");
+    generator.map(|generator| generator.choices).unwrap_or_default()
+}
+
+/// Width of the preview, in points, and cells along its longer side; and the same of a generator's thumbnail.
+const PREVIEW: f32 = 240.0;
+const PREVIEW_CELLS: u32 = 160;
+const THUMBNAIL: f32 = 53.0;
+const THUMBNAIL_CELLS: u32 = 64;
+
+/// What was set in the dialog. It is there again the next time.
+pub struct LandDialog {
+    land: NewLand,
+    /// Width and height that are wanted, in metres, and cells along the shorter side.
+    metres: [f32; 2],
+    cells: u32,
+    preview: LandPreview,
+    /// One for each generator.
+    thumbnails: Vec<(String, LandPreview)>,
+}
+
+impl Default for LandDialog {
+    fn default() -> Self {
+        let land = NewLand::default();
+        let metres = [land.terrain.width, land.terrain.height].map(|cells| cells as f32 * land.terrain.cell_size);
+        Self {
+            cells: land.terrain.width.min(land.terrain.height),
+            metres,
+            land,
+            preview: LandPreview::default(),
+            thumbnails: generators().into_iter().map(|name| (name, LandPreview::default())).collect(),
+        }
+    }
+}
+
+const PANE: Pane = Pane { key: "new-land", kind: PaneKind::Dialog };
+
+/// What was set is there again the next time.
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut dialog: Local<LandDialog>) -> Vec<Command> {
+    let chosen = land_ui(&pane.context, &mut dialog, &mut pane.is_open);
+    pane.is_open &= chosen.is_none();
+    chosen.into_iter().collect()
+}
+
+/// Draws it. Returns what was chosen.
+fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) -> Option<Command> {
+    let mut chosen = None;
+    // In a field, Enter ends the typing.
+    let idle = context.memory(|memory| memory.focused().is_none());
+    let entered = idle && context.input(|input| input.key_pressed(Key::Enter));
+    let highest = context.content_rect().height() * 0.85;
+    style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
+        let opened = access::hold(ui);
+        ui.horizontal_top(|ui| {
+            ui.vertical(|ui| {
+                ui.set_width(style::SETTINGS_WIDTH);
+                egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| {
+                    dialog.parts_ui(ui);
+                    access::follow_focus(ui);
+                });
+            });
+            ui.vertical(|ui| {
+                ui.set_width(PREVIEW);
+                egui::ScrollArea::vertical().id_salt("preview").max_height(highest - 120.0).show(ui, |ui| {
+                    dialog.preview_ui(ui);
+                });
+            });
+        });
+        ui.separator();
+        ui.horizontal(|ui| {
+            let create = ui.add(egui::Button::new("Create").fill(style::ACCENT.gamma_multiply(0.55)));
+            if opened {
+                create.request_focus();
+            }
+            if create.clicked() || entered {
+                chosen = Some(FileCommand::New(Box::new(dialog.land.clone())).into());
+            }
+            if ui.button("Reset").on_hover_text("Sets everything back to the defaults").clicked() {
+                *dialog = LandDialog::default();
+            }
+            let (land, terrain) = (&dialog.land, &dialog.land.terrain);
+            let text = format!("{} × {} cells, {}", terrain.width, terrain.height, Budget::of(land.bytes()));
+            ui.label(RichText::new(text).small().weak());
+        });
+    });
+    chosen
+}
+
+fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui::Response) {
+    ui.horizontal(|ui| {
+        let size = egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y);
+        let label = ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            ui.set_min_width(style::NAME_WIDTH);
+            ui.label(name)
+        });
+        field(ui).labelled_by(label.inner.id).on_hover_text(help);
+    });
+}
+
+impl LandDialog {
+    /// Draws a preview of the land, and a thumbnail of each generator that selects it.
+    fn preview_ui(&mut self, ui: &mut Ui) {
+        let size = |longer: f32, [columns, rows]: [u32; 2]| {
+            egui::vec2(columns as f32, rows as f32) * (longer / columns.max(rows).max(1) as f32)
+        };
+        let terrain = &self.land.terrain;
+        let place = size(PREVIEW, [terrain.width, terrain.height]);
+        let (place, response) = ui.allocate_exact_size(place, egui::Sense::hover());
+        let mut waits = self.preview.show(ui, place, &self.land, PREVIEW_CELLS, true);
+        response.on_hover_text("Preview with fewer cells.");
+        ui.add_space(6.0);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = egui::Vec2::splat(6.0);
+            for (name, thumbnail) in &mut self.thumbnails {
+                let mut land = NewLand { palette: self.land.palette, ..NewLand::default() };
+                land.activity = Activity::Nothing;
+                write(&mut land.terrain, "generator", &Value::Choice(name.clone()));
+                let (place, response) = ui.allocate_exact_size(egui::Vec2::splat(THUMBNAIL), egui::Sense::click());
+                let title = choice_title(name);
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, &title));
+                waits |= thumbnail.show(ui, place, &land, THUMBNAIL_CELLS, !waits);
+                let chosen = land.terrain.generator == self.land.terrain.generator;
+                if chosen || response.has_focus() || response.hovered() {
+                    ui.painter().rect_stroke(place, 3.0, style::focus(ui.ctx()), egui::StrokeKind::Outside);
+                }
+                if response.on_hover_text(&title).clicked() {
+                    self.land.terrain.generator = land.terrain.generator;
+                }
+            }
+        });
+    }
+
+    fn parts_ui(&mut self, ui: &mut Ui) {
+        let [[fewest, most_cells], [_, largest]] = ["width", "cell_size"].map(range);
+        let [width, height] = &mut self.metres;
+        for (side, name, help) in [
+            (width, "Width", "From the left border to the right one."),
+            (height, "Height", "From the upper border to the lower one."),
+        ] {
+            row(ui, name, help, |ui| {
+                Number::new(name, "m", 1.0..=(most_cells * largest) as f32).drag_ui(ui, side, |field| field.speed(10.0))
+            });
+        }
+        let help = "Cells along the shorter side. More show finer detail; time and memory grow with their square.";
+        row(ui, "Cells", help, |ui| {
+            Number::new("Cells", "", fewest as u32..=most_cells as u32)
+                .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
+        });
+        let land = &mut self.land;
+        let mut said = None;
+        land.resize(|terrain| said = fit(terrain, self.metres, self.cells, units(ui)));
+        if let Some(text) = said {
+            ui.label(RichText::new(text).small().color(style::WARNING));
+        }
+        row(ui, "What happens", "Enables processes, with values that work at this extent.", |ui| {
+            let choice = egui::ComboBox::from_id_salt("activity").width(style::CHOICE_WIDTH);
+            let shown = choice.selected_text(land.activity.title()).show_ui(ui, |ui| {
+                access::begin_list(ui);
+                let before = land.activity;
+                for (activity, title) in Activity::ALL {
+                    access::list_choice(ui, &mut land.activity, activity, title);
+                }
+                if land.activity != before {
+                    land.palette = land.activity.palette();
+                }
+            });
+            shown.response
+        });
+        row(ui, "Seed", "The same seed always gives exactly the same land.", |ui| {
+            Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
+        });
+        row(ui, "Colours", "Of flat ground, steep ground and sand; each can be changed later.", |ui| {
+            let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);
+            let title = Preset::built_in(land.palette).map_or("", |palette| &palette.title);
+            let shown = choice.selected_text(title).show_ui(ui, |ui| {
+                access::begin_list(ui);
+                for (name, palette) in PRESETS.iter().filter(|(_, preset)| preset.is_of("look")) {
+                    access::list_choice(ui, &mut land.palette, *name, &palette.title);
+                }
+            });
+            shown.response
+        });
+        ui.separator();
+        let (shown, fresh) = (land.terrain.clone(), TerrainParams::default());
+        // The size stands above.
+        let wanted = |name: &str| !["width", "height", "cell_size"].contains(&name);
+        for (name, value) in some_of_group_ui(ui, ("terrain", &shown), ("terrain", &fresh), false, wanted) {
+            write(&mut land.terrain, name, &value);
+        }
+    }
+}
+
+/// Gives a terrain so many metres along its sides and so many cells along the shorter one. If that cannot be, says what it gets.
+fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units: Units) -> Option<String> {
+    let [[fewest, most], [smallest, largest]] = ["width", "cell_size"].map(range);
+    terrain.cell_size = (width.min(height) / cells as f32).clamp(smallest as f32, largest as f32);
+    let along = |metres: f32| (metres / terrain.cell_size).round() as u32;
+    let wanted = [along(width), along(height)];
+    let [columns, rows] = wanted.map(|cells| cells.clamp(fewest as u32, most as u32));
+    (terrain.width, terrain.height) = (columns, rows);
+    (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
+        let told = |metres: f64| length(units, metres, if metres < 1.0 { 2 } else if metres < 10.0 { 1 } else { 0 });
+        let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
+        let [smallest, largest] = [smallest, largest].map(told);
+        format!(
+            "A side has {fewest} to {most} cells of {smallest} to {largest}. This land becomes {width} × {height}, with {columns} × {rows} cells."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_land_has_the_metres_and_the_cells_that_were_asked_for_or_says_what_it_gets() {
+        let mut terrain = TerrainParams::default();
+        assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250, Units::Metric), None);
+        assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));
+        let said = fit(&mut terrain, [1e6, 1000.0], 1000, Units::Metric).expect("it is too long");
+        assert_eq!((terrain.width, terrain.height), (4096, 1000));
+        assert!(said.contains("4096 m × 1000 m") && said.contains("cells of 0.01 m to 1000 m"), "{said}");
+        // Its cells would be too large.
+        assert!(fit(&mut terrain, [4e6, 4e6], 32, Units::Feet).is_some_and(|said| said.contains("ft")));
+        assert_eq!((terrain.width, terrain.height, terrain.cell_size), (4000, 4000, 1000.0));
+    }
+}

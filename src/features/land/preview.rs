@@ -1,0 +1,53 @@
+//! Previews of new land, rendered in the background.
+
+use bevy_egui::egui::{self, TextureHandle, Ui};
+
+use crate::world::background::Background;
+use thalweg_scene::io::NewLand;
+
+/// Seconds between looks at whether a preview is ready.
+const LOOKS_AGAIN: f32 = 0.05;
+
+/// Columns and rows, and red, green and blue of each pixel.
+type Pixels = ([usize; 2], Vec<u8>);
+
+/// The last preview of a land, and the one that is being rendered.
+#[derive(Default)]
+pub(super) struct LandPreview {
+    /// Has no texture if rendering failed.
+    drawn: Option<(NewLand, Option<TextureHandle>)>,
+    work: Option<Background<NewLand, Option<Pixels>>>,
+}
+
+impl LandPreview {
+    /// Paints a land with `cells` along its longer side; until that is rendered, the last one. Begins to render a changed land if it
+    /// `may_begin`. Returns `true` while it renders.
+    pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewLand, cells: u32, may_begin: bool) -> bool {
+        if let Some(work) = self.work.take_if(|work| work.is_finished()) {
+            let of = work.request.clone();
+            let pixels = work.join().flatten();
+            let texture = pixels.map(|(size, pixels)| {
+                let image = egui::ColorImage::from_rgb(size, &pixels);
+                ui.ctx().load_texture("new land", image, egui::TextureOptions::LINEAR)
+            });
+            self.drawn = Some((of, texture));
+        }
+        let is_drawn = self.drawn.as_ref().is_some_and(|(of, _)| of == land);
+        if !is_drawn && may_begin && self.work.is_none() {
+            let of = land.clone();
+            self.work = Some(Background::start(land.clone(), move || of.preview(cells).ok()));
+        }
+        if !is_drawn {
+            ui.ctx().request_repaint_after_secs(LOOKS_AGAIN);
+        }
+        match &self.drawn {
+            Some((_, Some(texture))) => {
+                egui::Image::new(texture).corner_radius(3.0).paint_at(ui, place);
+            }
+            _ => {
+                ui.painter().rect_filled(place, 3.0, ui.visuals().extreme_bg_color);
+            }
+        }
+        self.work.is_some()
+    }
+}

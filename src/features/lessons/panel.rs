@@ -1,0 +1,233 @@
+//! The card of the workspace Learn: the lesson that is open, or what happens in a tick and which lessons there are.
+
+use super::{
+    LessonCommand,
+    step::{copy_request, lesson_ui, report_request},
+};
+use crate::shell::style::grouped;
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use crate::shell::{
+    access,
+    commands::{AddCommands, MenuPart},
+    number::{Number, units},
+    panel::{AddPanel, Panel},
+    style,
+};
+use crate::world::{
+    Command, Course, FileCommand, Overlay, OverlayCommand, Quiz, QuizCommand, RunCommand, Simulations, Transport,
+    Workspace, amount::volume,
+};
+use thalweg_scene::{io::lesson, model::origin::Options};
+use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
+
+/// What the card shows.
+#[derive(SystemParam)]
+pub struct LearnCard<'w> {
+    pub simulations: Res<'w, Simulations>,
+    pub course: Res<'w, Course>,
+    pub transport: Res<'w, Transport>,
+    pub quiz: Res<'w, Quiz>,
+    pub overlay: Res<'w, Overlay>,
+}
+
+/// Stages in a second in slow motion.
+const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
+
+const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_commands("Learn", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    for (name, lesson) in lesson::built_in() {
+        let open = FileCommand::Open(lesson::path_of(name), Options::default());
+        table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
+    }
+    let question = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
+    let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LessonCommand::Again);
+    let report = "Writes a page with your answers and plots, to hand in.";
+    table
+        .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
+        .known_as("hand in homework answers html pdf");
+    let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
+    table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], copy_request());
+    table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LessonCommand::Close);
+}
+
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
+    let state = &state;
+    let simulations = &state.simulations;
+    let mut asked = match &state.course.attempt {
+        Some(attempt) => lesson_ui(ui, state, attempt),
+        None => {
+            let mut asked = quiz_ui(ui, state);
+            asked.extend(lessons_ui(ui, state));
+            asked
+        }
+    };
+    // In a lesson, when the student goes stage by stage.
+    let by_stages = simulations.next_stage().is_some()
+        || state.transport.slow.is_some()
+        || simulations.selected().simulation.staged().is_some();
+    if state.course.attempt.is_none() || by_stages {
+        asked.extend(tick_ui(ui, state));
+    }
+    ui.add_space(4.0);
+    asked
+}
+
+/// What happens in a tick, and what the last stage of it has changed.
+fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
+    let mut asked = None;
+    let next = state.simulations.next_stage();
+    let slots = &state.simulations.selected().simulation.slots;
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        ui.label(RichText::new("What happens in a tick").strong());
+        for slot in slots.iter().filter(|slot| slot.enabled) {
+            let info = slot.process.info();
+            ui.label(info.about);
+            for (number, stage) in info.stages.iter().enumerate() {
+                let text = RichText::new(format!("{}. {}: {}", number + 1, params::title(stage.name), stage.about));
+                let comes = next == Some((info.title, stage.name));
+                ui.label(if comes { text.strong().color(style::ACCENT) } else { text });
+            }
+            ui.label(RichText::new(info.reference.source).weak().small());
+        }
+        if let Some(staged) = state.simulations.selected().simulation.staged() {
+            staged_ui(ui, staged);
+        }
+        asked = slow_ui(ui, state);
+        let keys = "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.";
+        ui.label(RichText::new(keys).weak());
+    });
+    asked
+}
+
+/// Play stage by stage.
+fn slow_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
+    let (slow, mut asked) = (state.transport.slow, None);
+    ui.horizontal_wrapped(|ui| {
+        let mut on = slow.is_some();
+        let help = "Plays each tick stage by stage, and shows after each stage what that stage changed.";
+        if ui.checkbox(&mut on, "Slow motion").on_hover_text(help).changed() {
+            asked = Some(RunCommand::SlowMotion(on.then_some(*STAGES.start())).into());
+        }
+        let Some(mut rate) = slow else { return };
+        let number = Number::new("Stages per second", "per second", STAGES);
+        let slider = number.slider_ui(ui, &mut rate, |slider| slider.suffix(" per second").max_decimals(0));
+        access::name(&slider, "Stages per second");
+        if slider.changed() {
+            asked = Some(RunCommand::SlowMotion(Some(rate)).into());
+        }
+    });
+    asked
+}
+
+/// What the last stage has changed.
+fn staged_ui(ui: &mut Ui, staged: &Staged) {
+    let (process, stage) = staged.stage;
+    ui.label(RichText::new(format!("{process}, {}: what it changed", params::title(stage))).strong());
+    let text = match staged.layer {
+        Some(layer) => format!("The {layer}, in {} cells.", grouped(staged.cells as u64)),
+        None => "No layer: it only prepares what comes next.".to_owned(),
+    };
+    ui.label(text);
+    let units = units(ui);
+    egui::Grid::new("staged").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        for (title, rows) in ["Solids", "Water"].iter().zip(&staged.booked) {
+            for (name, change) in rows {
+                style::value_row(ui, &format!("{title}: {name}"), volume(units, *change), "Booked by this stage.");
+            }
+        }
+    });
+}
+
+/// The game "Which parameter changed?".
+fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let quiz = &state.quiz;
+    let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.work())) else {
+        if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
+            asked.push(QuizCommand::Ask.into());
+        }
+        return asked;
+    };
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        ui.label(RichText::new("Which parameter changed?").strong());
+        ui.label(
+            "Both runs start from the same land. In the second, one parameter is much larger or much smaller. Watch both runs, or look at \
+            the difference between them.",
+        );
+        let answer = question.answer();
+        for (number, (path, title)) in question.options.iter().enumerate() {
+            let group = params::title(path.split('.').next().unwrap_or_default());
+            let text = format!("{group}: {title}");
+            match answer {
+                None => {
+                    if ui.button(text).clicked() {
+                        asked.push(QuizCommand::Guess(number).into());
+                    }
+                }
+                Some((guess, right)) => {
+                    let mark = if number == right {
+                        icon::CHECK
+                    } else if number == guess {
+                        icon::X
+                    } else {
+                        " "
+                    };
+                    let text = RichText::new(format!("{mark} {text}"));
+                    ui.label(if number == right { text.strong().color(style::ACCENT) } else { text });
+                }
+            }
+        }
+        if let Some([first, second]) = question.values() {
+            ui.label(format!("Its value is {first} in the first run and {second} in the second."));
+            let [all, right] = quiz.score;
+            ui.label(RichText::new(format!("{right} of {all} answers were right.")).weak());
+        }
+        ui.horizontal(|ui| {
+            if answer.is_some() && ui.button("Next question").clicked() {
+                asked.push(QuizCommand::Ask.into());
+            }
+            if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show the difference").clicked() {
+                asked.push(OverlayCommand::Show(Some(Quantity::Difference)).into());
+            }
+            if ui.button("End the game").on_hover_text("Closes run B. Run A goes on.").clicked() {
+                asked.extend([RunCommand::Choose(0).into(), RunCommand::SideBySide(Vec::new()).into()]);
+            }
+        });
+    });
+    asked
+}
+
+/// The lessons that come with the program.
+fn lessons_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    egui::CollapsingHeader::new(RichText::new("Lessons").heading()).default_open(true).show(ui, |ui| {
+        for (name, lesson) in lesson::built_in() {
+            let head = &lesson.head;
+            let done = state.course.progress.is_complete(&lesson.path);
+            let mark = if done { icon::CHECK_CIRCLE } else { icon::CIRCLE };
+            let button = egui::Button::new(format!("{mark}  {}", head.title)).frame_when_inactive(false).wrap();
+            let help = format!("{}\n{} · {} minutes", head.about, head.level, head.minutes);
+            let button = ui.add(button).on_hover_text(help);
+            access::name(&button, &format!("{}{}", head.title, if done { ", done" } else { "" }));
+            if button.clicked() {
+                let path = lesson::path_of(name);
+                asked.push(FileCommand::Open(path, Options::default()).into());
+            }
+        }
+    });
+    asked
+}

@@ -1,0 +1,413 @@
+//! The lesson that is open, step by step: its text, what the student is asked, and how the answer compares.
+
+use super::{LessonCommand, panel::LearnCard};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
+use egui_phosphor::regular as icon;
+
+use crate::shell::{
+    access,
+    file_request::FileRequest,
+    formula,
+    group::{chosen_of_group_ui, set},
+    style,
+};
+use crate::world::{Command, RunCommand};
+use thalweg_scene::{
+    io::lesson::{self, report},
+    model::{
+        chart::told_with,
+        lesson::{Answer, Attempt, Task},
+    },
+};
+use thalweg_sim::params::{capital, walk};
+
+/// Draws the step that is shown. Returns what is asked for.
+pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
+    let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.now());
+    let mut asked = Vec::new();
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(format!("Step {} of {}", number + 1, lesson.steps.len())).weak().small());
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let close = ui.small_button(icon::X).on_hover_text("Close the lesson; your answers are kept");
+                access::name(&close, "Close the lesson");
+                if close.clicked() {
+                    asked.push(LessonCommand::Close.into());
+                }
+            });
+        });
+        // The title of the lesson stands above the card.
+        if number > 0 {
+            ui.add(egui::Label::new(RichText::new(&step.title).heading()).wrap());
+        }
+        ui.add_space(2.0);
+        markdown_ui(ui, &step.text);
+        if !state.course.is_of(&state.simulations) {
+            asked.extend(other_land_ui(ui));
+        } else if let Some(task) = &step.task {
+            ui.add_space(4.0);
+            asked.extend(task_ui(ui, state, attempt, task));
+        }
+        for (count, hint) in step.hints.iter().enumerate() {
+            let title = if step.hints.len() == 1 { "Hint".to_owned() } else { format!("Hint {}", count + 1) };
+            let id = (&lesson.head.title, number, count);
+            egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| markdown_ui(ui, &capital(hint)));
+        }
+        let done = attempt.done(number);
+        if done && !step.after.is_empty() {
+            ui.add_space(4.0);
+            markdown_ui(ui, &step.after);
+        }
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            if ui.add_enabled(number > 0, egui::Button::new(format!("{} Back", icon::ARROW_LEFT))).clicked() {
+                asked.push(LessonCommand::Back.into());
+            }
+            if attempt.goes_on() {
+                let next = egui::Button::new(format!("Next {}", icon::ARROW_RIGHT));
+                let waits = "Answer, run or measure first: the next step shows what came of it.";
+                if ui.add_enabled(done, next).on_disabled_hover_text(waits).clicked() {
+                    asked.push(LessonCommand::Next.into());
+                }
+            }
+        });
+        if !attempt.goes_on() && done {
+            asked.extend(end_ui(ui, state, attempt));
+        }
+    });
+    asked.extend(sliders_ui(ui, state, attempt));
+    ui.add_space(4.0);
+    asked
+}
+
+/// Asks where to save the report of the lesson.
+pub(super) fn report_request() -> FileRequest {
+    let kinds = report::KINDS.map(|(kind, ending)| (kind.to_owned(), ending));
+    FileRequest::save("Save the report", "{title}", kinds, LessonCommand::SaveReport)
+}
+
+/// Asks where to save a copy of the lesson.
+pub(super) fn copy_request() -> FileRequest {
+    let kinds = [("Lesson".to_owned(), lesson::ENDING)];
+    FileRequest::save("Save a copy of the lesson", "{title}", kinds, LessonCommand::SaveCopy)
+}
+
+/// Undo has brought back another land.
+fn other_land_ui(ui: &mut Ui) -> Option<Command> {
+    let text = "The land that you see is not that of the lesson.";
+    ui.add(egui::Label::new(RichText::new(text).color(style::WARNING)).wrap());
+    ui.button("Open the lesson again").clicked().then(|| LessonCommand::Reopen.into())
+}
+
+/// What the drawing of Markdown keeps from frame to frame.
+type Cache = Arc<Mutex<CommonMarkCache>>;
+
+fn markdown_ui(ui: &mut Ui, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let cache: Cache = ui.data_mut(|data| data.get_temp_mut_or_default::<Cache>(egui::Id::new("markdown")).clone());
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    // A line of code that stands alone is an equation.
+    let alone = |line: &str| {
+        let code = line.trim().strip_prefix('`')?.strip_suffix('`')?;
+        (!code.is_empty() && !code.contains('`')).then(|| format!("$${code}$$"))
+    };
+    let paragraph = |text: &str| alone(text).unwrap_or_else(|| text.to_owned());
+    let text = text.split("\n\n").map(paragraph).collect::<Vec<_>>().join("\n\n");
+    let equation = |ui: &mut Ui, text: &str, _: bool| {
+        formula::show(ui, text, style::EQUATION, ui.visuals().strong_text_color());
+    };
+    CommonMarkViewer::new().render_math_fn(Some(&equation)).show(ui, &mut cache, &text);
+}
+
+/// The sliders that the lesson leaves to the student.
+fn sliders_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
+    let free = &attempt.lesson.head.free;
+    if free.is_empty() {
+        return Vec::new();
+    }
+    ui.add_space(4.0);
+    ui.label(RichText::new("Sliders of this lesson").strong());
+    let (session, defaults) = (state.simulations.selected(), state.simulations.selected().defaults());
+    let named = |group: &str| free.iter().any(|path| path.split_once('.').is_some_and(|(own, _)| own == group));
+    let groups = session.groups().into_iter().zip(defaults.groups()).filter(|((group, _), _)| named(group));
+    let wanted = |path: &str| free.iter().any(|free| free == path);
+    groups.flat_map(|(now, fresh)| set(now.0, chosen_of_group_ui(ui, now, fresh, wanted))).collect()
+}
+
+/// What the student does in a step.
+fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -> Vec<Command> {
+    let answer = task.key().and_then(|key| attempt.answers.get(key));
+    let mut asked = Vec::new();
+    match task {
+        Task::Choose { key, options, .. } => {
+            for (number, option) in options.iter().enumerate() {
+                let chosen = matches!(answer, Some(Answer::Chosen(chosen)) if *chosen == number);
+                let open = attempt.is_open(key);
+                let choice = ui.add_enabled(open || chosen, egui::RadioButton::new(chosen, option));
+                if choice.clicked() && !chosen && open {
+                    asked.push(LessonCommand::Answer(key.clone(), Answer::Chosen(number)).into());
+                }
+            }
+        }
+        Task::Estimate { key, of, unit } => {
+            ui.label(format!("Your prediction, {of}:"));
+            let known = match answer {
+                Some(Answer::Number(number)) => Some(*number),
+                _ => None,
+            };
+            if attempt.is_open(key)
+                && let Some(number) = number_ui(ui, (&attempt.lesson.path, key, of), unit, "Keep it")
+            {
+                asked.push(LessonCommand::Answer(key.clone(), Answer::Number(number)).into());
+            }
+            if let Some(number) = known {
+                ui.label(format!("You predict {}.", told_with(number, unit)));
+            }
+        }
+        Task::Draw { .. } => {
+            ui.label(RichText::new("Draw the profile that you expect into the panel \"Section\".").strong());
+        }
+        Task::Run { ticks, restart, set, enable, .. } => {
+            asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
+        }
+        Task::Measure { key, unit, guess, .. } => {
+            // A key that is pressed beside the field runs a tick.
+            if let Some(until) = attempt.ran_to().filter(|until| *until < state.simulations.ticks()) {
+                let text = format!(
+                    "The run has gone on to tick {}; the last step ended at tick {until}. The program measures the land as it is \
+                     now. Go back with Edit ▸ Undo or with the timeline.",
+                    state.simulations.ticks()
+                );
+                ui.label(RichText::new(text).color(style::WARNING));
+            }
+            if let Some(read) = number_ui(ui, (&attempt.lesson.path, key, "What you read"), unit, "Check") {
+                asked.push(LessonCommand::Read(read).into());
+            }
+            if let Some(Answer::Measured { read, found }) = answer {
+                measured_ui(ui, attempt, task, [*read, *found], guess.as_deref(), unit);
+            }
+        }
+        Task::Reveal { guess } => {
+            if attempt.done(attempt.step) {
+                chosen_ui(ui, attempt, guess);
+            } else if ui.button("Show it").clicked() {
+                asked.push(LessonCommand::Reveal.into());
+            }
+        }
+    }
+    asked
+}
+
+/// A field for a number. Returns it when it is given.
+fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, button: &str) -> Option<f64> {
+    let id = ui.make_persistent_id((lesson, key));
+    let mut text: String = ui.data_mut(|data| data.get_temp(id).unwrap_or_default());
+    let given = ui.horizontal(|ui| {
+        let field = ui.add(egui::TextEdit::singleline(&mut text).id(id.with("field")).desired_width(style::NAME_WIDTH));
+        access::name(&field, name);
+        // What is typed goes there from the first moment on.
+        if ui.data_mut(|data| data.get_temp::<bool>(id).is_none()) {
+            ui.data_mut(|data| data.insert_temp(id, true));
+            field.request_focus();
+        }
+        if !unit.is_empty() {
+            ui.label(unit);
+        }
+        let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let number = number(&text);
+        let help = "Type a number, such as 12500 or 12.5";
+        let button = ui.add_enabled(number.is_some(), egui::Button::new(button)).on_disabled_hover_text(help);
+        let clicked = button.clicked();
+        number.filter(|_| clicked || entered)
+    });
+    ui.data_mut(|data| data.insert_temp(id, text));
+    given.inner
+}
+
+/// A number as a person types it: with a point or a comma, and blanks between groups of digits. What may be a comma between groups, as in
+/// 12,500, is none.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.trim().replace(['\u{202f}', '\u{a0}', ' '], "");
+    if let Some((whole, rest)) = plain.split_once(',') {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if rest.contains([',', '.']) || rest.len() == 3 && digits(rest) && whole.trim_start_matches(['-', '+']) != "0" {
+            return None;
+        }
+    }
+    plain.replace(',', ".").parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+/// The run of a step: what it sets, how far it is.
+fn run_ui(
+    ui: &mut Ui,
+    state: &LearnCard<'_>,
+    attempt: &Attempt,
+    (ticks, restart, set, enable): (u64, bool, &BTreeMap<String, String>, &Option<Vec<String>>),
+) -> Option<Command> {
+    let groups = if set.is_empty() { Vec::new() } else { state.simulations.selected().groups() };
+    let known: Vec<_> = groups.into_iter().flat_map(walk).collect();
+    for (path, value) in set {
+        let parameter = known.iter().find(|parameter| parameter.path == *path);
+        let (name, unit) = parameter.map_or((path.clone(), ""), |known| (known.title(), known.knob.unit));
+        ui.label(format!("Sets \"{name}\" to {value} {unit}").trim_end());
+    }
+    if let Some(names) = enable {
+        let slots = state.simulations.selected().simulation.slots.iter();
+        let titles: Vec<&str> = slots
+            .filter(|slot| names.iter().any(|name| name == slot.key()))
+            .map(|slot| slot.process.info().title)
+            .collect();
+        ui.label(format!(
+            "Lets these run: {}",
+            if titles.is_empty() { "nothing".to_owned() } else { titles.join(", ") }
+        ));
+    }
+    if let Some(until) = state.course.runs_to() {
+        return under_way_ui(ui, state, until);
+    }
+    let done = attempt.done(attempt.step);
+    if done {
+        ui.label(RichText::new(format!("{} Done.", icon::CHECK)).color(style::ACCENT));
+        if !restart {
+            let again = "Start all runs again";
+            let help = "Opens the lesson from its start; your answers stay";
+            return ui.small_button(again).on_hover_text(help).clicked().then(|| LessonCommand::Reopen.into());
+        }
+    }
+    let begins = if restart { "Start again and run" } else { "Run" };
+    let text = match (ticks, done) {
+        (0, _) => "Prepare it".to_owned(),
+        (_, true) => "Run it again".to_owned(),
+        (1, false) => format!("{begins} 1 tick"),
+        (ticks, false) => format!("{begins} {ticks} ticks"),
+    };
+    ui.button(format!("{} {text}", icon::PLAY)).clicked().then(|| LessonCommand::Run.into())
+}
+
+/// A run that has begun: how far it is, and how it goes on where it was paused.
+fn under_way_ui(ui: &mut Ui, state: &LearnCard<'_>, until: u64) -> Option<Command> {
+    let text = format!("tick {} of {until}", state.simulations.ticks());
+    if state.transport.playing {
+        ui.horizontal(|ui| {
+            ui.spinner();
+            ui.label(format!("Running: {text}"));
+        });
+        return None;
+    }
+    ui.label(format!("Paused: {text}"));
+    ui.button(format!("{} Go on", icon::PLAY)).clicked().then(|| RunCommand::TogglePlay.into())
+}
+
+/// A reading beside what the program measured and what was predicted.
+fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
+    let wrong = if task.agrees(-read, found) {
+        "The number is right, but its sign is wrong. Change the sign."
+    } else {
+        "That is not what the program measures. Read once more."
+    };
+    mark_ui(ui, task.agrees(read, found), "Your reading is right.", wrong);
+    egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: f64| {
+            ui.label(name);
+            ui.label(RichText::new(told_with(value, unit)).monospace());
+            ui.end_row();
+        };
+        row("You read", read);
+        row("The program measures", found);
+        if let Some(Answer::Number(number)) = guess.and_then(|key| attempt.answers.get(key)) {
+            row("You predicted", *number);
+        }
+    });
+    if let Some(key) = guess.filter(|key| matches!(attempt.answers.get(*key), Some(Answer::Chosen(_)))) {
+        chosen_ui(ui, attempt, key);
+    }
+}
+
+/// What was chosen, beside what is right.
+fn chosen_ui(ui: &mut Ui, attempt: &Attempt, key: &str) {
+    if let Some(Task::Draw { .. }) = attempt.task(key) {
+        ui.label("Your drawing lies over the profile in the panel \"Section\".");
+    }
+    if let (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) =
+        (attempt.task(key), attempt.answers.get(key))
+    {
+        let (yes, no) = ("Your prediction was right.", "Your prediction was not right.");
+        mark_ui(ui, chosen == right, yes, no);
+        if chosen != right {
+            ui.label(format!("You chose: {}", options[*chosen]));
+        }
+        ui.label(RichText::new(format!("Right: {}", options[*right])).strong());
+    }
+}
+
+/// Says whether something is right, by a sign and words.
+fn mark_ui(ui: &mut Ui, right: bool, yes: &str, no: &str) {
+    let (sign, text, color) =
+        if right { (icon::CHECK_CIRCLE, yes, style::ACCENT) } else { (icon::X_CIRCLE, no, style::WARNING) };
+    ui.add(egui::Label::new(RichText::new(format!("{sign} {text}")).color(color)).wrap());
+}
+
+/// The end of a lesson: the report.
+fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
+    let mut asked = Vec::new();
+    ui.separator();
+    let open = (0..attempt.lesson.steps.len()).filter(|step| !attempt.done(*step)).count();
+    let text = match open {
+        0 => "This is the end of the lesson.".to_owned(),
+        1 => "This is the end of the lesson. One step is not done yet.".to_owned(),
+        open => format!("This is the end of the lesson. {open} steps are not done yet."),
+    };
+    ui.label(RichText::new(text).strong());
+    let id = ui.make_persistent_id("student");
+    let known = &state.course.progress.name;
+    let mut name: String = ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(|| known.clone());
+    ui.horizontal(|ui| {
+        let label = ui.label("Your name");
+        let field = ui.text_edit_singleline(&mut name).labelled_by(label.id);
+        if field.lost_focus() && name != *known {
+            asked.push(LessonCommand::Name(name.clone()).into());
+        }
+    });
+    ui.data_mut(|data| data.insert_temp(id, name));
+    ui.horizontal_wrapped(|ui| {
+        if ui.button(format!("{} Save report…", icon::FILE_TEXT)).clicked() {
+            asked.push(report_request().into());
+        }
+        if ui.button("Begin again").on_hover_text("Forgets your answers to this lesson").clicked() {
+            asked.push(LessonCommand::Again.into());
+        }
+    });
+    ui.add(egui::Label::new(RichText::new(&attempt.lesson.head.source).weak().small()).wrap());
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_read_as_people_type_them_and_what_may_mean_two_is_not() {
+        for (text, read) in [
+            ("33,5", Some(33.5)),
+            (" 12 500 ", Some(12_500.0)),
+            ("0,125", Some(0.125)),
+            ("-1.5e3", Some(-1500.0)),
+            ("12,500", None),
+            ("1,234.5", None),
+            ("inf", None),
+            ("", None),
+        ] {
+            assert_eq!(number(text), read, "{text}");
+        }
+    }
+}

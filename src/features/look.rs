@@ -1,0 +1,43 @@
+//! How ground, light and water look.
+
+use bevy::prelude::*;
+use bevy_egui::egui::Ui;
+
+use crate::shell::{
+    group::{group_ui, presets_ui, set},
+    panel::{AddPanel, EVERYWHERE, Panel},
+};
+use crate::world::{Command, Simulations, Workspace};
+use thalweg_scene::look::{Look, WaterLook};
+
+const LIGHT: Panel =
+    Panel { key: "look", title: "Light and colour", workspaces: EVERYWHERE, unfolded: &[Workspace::Sculpt] };
+
+const WATER: Panel = Panel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(LIGHT, light_ui).add_panel(WATER, water_ui);
+}
+
+pub(super) fn light_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    workspace: Res<State<Workspace>>,
+) -> Vec<Command> {
+    let mut asked = presets_ui(ui, "look", ("Palettes", "Colours that go together"));
+    let now = &simulations.selected().look;
+    // The workspace Learn shows the main parameters alone.
+    let main_only = *workspace == Workspace::Learn;
+    asked.extend(set("look", group_ui(ui, ("look", now), ("look", &Look::default()), main_only)));
+    asked
+}
+
+pub(super) fn water_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    workspace: Res<State<Workspace>>,
+) -> Vec<Command> {
+    let now = &simulations.selected().water_look;
+    let main_only = *workspace == Workspace::Learn;
+    set("water-look", group_ui(ui, ("water-look", now), ("water-look", &WaterLook::default()), main_only))
+}

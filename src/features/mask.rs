@@ -1,0 +1,57 @@
+//! The mask: what to select, and how to combine it with what is there.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{RichText, Ui};
+
+use crate::shell::{
+    group::{group_ui, set},
+    panel::{AddPanel, EVERYWHERE, Panel},
+};
+use crate::world::{BrushCommand, Brushes, Command, EditCommand, Overlay, OverlayCommand};
+use thalweg_sim::{
+    core::{quantity::Quantity, terrain::Layer},
+    edit::{Combine, Selection, Tool},
+};
+
+const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
+
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let about =
+        "Brushes leave masked ground alone, and so do processes if you tell them to. Select ground, or paint the mask.";
+    ui.label(RichText::new(about).weak());
+    let selection = &brushes.selection;
+    let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
+    asked.extend(set("selection", changes));
+    let combinations = [
+        (Combine::Replace, "Select", "The mask becomes the selection."),
+        (Combine::Add, "Add", "The selection is masked too."),
+        (Combine::Subtract, "Subtract", "The selection is freed from the mask."),
+        (Combine::Intersect, "Intersect", "Only what is masked and selected stays masked."),
+    ];
+    ui.horizontal_wrapped(|ui| {
+        for (combine, text, help) in combinations {
+            if ui.button(text).on_hover_text(help).clicked() {
+                asked.push(EditCommand::Select(combine).into());
+            }
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        let mut button = |ui: &mut Ui, text: &str, command: Command| {
+            if ui.button(text).clicked() {
+                asked.push(command);
+            }
+        };
+        button(ui, "Paint", BrushCommand::Hold(Some(Tool::Mask)).into());
+        button(ui, "Invert", EditCommand::InvertMask.into());
+        button(ui, "Clear", EditCommand::ClearMask.into());
+        let shown = overlay.shown == Some(Quantity::Layer(Layer::Mask));
+        let wanted = if shown { None } else { Some(Quantity::Layer(Layer::Mask)) };
+        button(ui, if shown { "Hide" } else { "Show" }, OverlayCommand::Show(wanted).into());
+    });
+    asked
+}

@@ -1,0 +1,63 @@
+//! The features of the window: each is a plugin with its state, its commands, its systems and its panel.
+
+pub mod about;
+pub mod brush;
+pub mod camera;
+pub mod checks;
+pub mod help;
+pub mod history;
+pub mod land;
+pub mod ledger;
+pub mod lessons;
+pub mod look;
+pub mod mask;
+pub mod overlay;
+pub mod overview;
+pub mod particle;
+pub mod present;
+pub mod probes;
+pub mod process;
+pub mod range;
+pub mod readout;
+pub mod record;
+pub mod rivers;
+pub mod run;
+pub mod scenes;
+pub mod section;
+pub mod settings;
+pub mod springs;
+pub mod statistics;
+pub mod terrain;
+pub mod variations;
+pub mod wind;
+pub mod window;
+
+use bevy::prelude::*;
+
+use crate::shell::{chart, files, leave, menu, palette, registries};
+
+/// Adds all features, in the order in which panels stand below each other, layers above each other, and commands in their menus.
+pub fn plugin(app: &mut App) {
+    app.add_plugins((registries, land::plugin, files::plugin, scenes::plugin))
+        .add_plugins((run::plugin, lessons::plugin, brush::plugin, terrain::plugin, range::plugin, variations::plugin))
+        .add_plugins((
+            process::plugin,
+            camera::plugin,
+            overview::plugin,
+            springs::plugin,
+            mask::plugin,
+            overlay::plugin,
+        ))
+        .add_plugins((section::plugin, probes::plugin, particle::plugin, rivers::plugin, look::plugin))
+        .add_plugins((history::plugin, ledger::plugin, statistics::plugin, wind::plugin, readout::plugin))
+        .add_plugins((menu::plugin, present::plugin, window::plugin, record::plugin, chart::plugin))
+        .add_plugins((settings::plugin, help::plugin, palette::plugin, checks::plugin, about::plugin, leave::plugin));
+}
+
+/// The commands of all features, for tests.
+#[cfg(test)]
+pub(crate) fn command_table() -> crate::shell::commands::CommandTable {
+    let mut app = App::new();
+    app.add_plugins(plugin);
+    app.world_mut().remove_resource().expect("it has commands")
+}

@@ -1,0 +1,47 @@
+//! A particle over its steps as charts.
+
+use super::Way;
+use crate::world::amount::told_in;
+use thalweg_scene::{
+    model::chart::{Chart, Curve},
+    settings::Units,
+};
+
+/// A followed particle over its steps: load and capacity, what it dug and laid down, speed and water; and the ground below its way.
+pub fn charts(way: &Way, units: Units) -> Vec<Chart> {
+    let [(metres, of_length), (volume, of_volume)] = ["m", "m³"].map(|unit| told_in(units, unit));
+    let cubic = of_volume * way.cell_area();
+    let steps = || way.moments.iter().enumerate();
+    let load = steps().map(|(step, moment)| [step as f64, cubic * f64::from(moment.load)]);
+    let mut loads = Chart::new("followed-load", "Load and capacity", ["step", volume]).and(Curve::line("load", load));
+    let capacity: Vec<[f64; 2]> =
+        steps().filter_map(|(step, moment)| Some([step as f64, cubic * f64::from(moment.capacity?)])).collect();
+    if !capacity.is_empty() {
+        loads.curves.push(Curve::line("capacity", capacity));
+    }
+    let (mut dug, mut laid) = (Vec::new(), Vec::new());
+    let mut sums = [0.0; 2];
+    for step in 0..way.moments.len() {
+        let taken = of_volume * way.taken(step);
+        sums = [sums[0] + taken.max(0.0), sums[1] + (-taken).max(0.0)];
+        dug.push([step as f64, sums[0]]);
+        laid.push([step as f64, sums[1]]);
+    }
+    let exchanged = Chart::new("followed-exchange", "Dug and laid down so far", ["step", volume])
+        .and(Curve::line("dug", dug))
+        .and(Curve::line("laid down", laid));
+    let ground = way.distances().into_iter().zip(&way.ground);
+    let ground = ground.map(|(distance, height)| [of_length * distance, of_length * f64::from(*height)]);
+    let ground =
+        Chart::new("followed-ground", "Ground along the path", [metres, metres]).and(Curve::line("ground", ground));
+    let speed = steps().map(|(step, moment)| [step as f64, f64::from(moment.speed)]);
+    let speed = Chart::new("followed-speed", "Speed", ["step", "unit of the law"]).and(Curve::line("speed", speed));
+    let water: Vec<[f64; 2]> =
+        steps().filter_map(|(step, moment)| Some([step as f64, 100.0 * f64::from(moment.water?)])).collect();
+    let mut all = vec![loads, exchanged, ground, speed];
+    if !water.is_empty() {
+        let water = Curve::line("water", water);
+        all.push(Chart::new("followed-water", "Water of the droplet", ["step", "% of a fresh droplet"]).and(water));
+    }
+    all
+}

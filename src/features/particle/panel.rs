@@ -1,0 +1,224 @@
+//! A particle that is released on the land and followed step by step: its numbers, its plots, and its path over the picture.
+
+use super::{Followed, FollowedTrace, ParticleCommand, Way, chart};
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use crate::shell::{
+    access,
+    chart::chart_ui,
+    commands::{AddCommands, MenuPart},
+    number::{Number, units},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, choice_ui},
+    style,
+};
+use crate::world::{
+    Command, Pointed, ViewPlaces,
+    amount::{length, told_in},
+};
+use thalweg_scene::{model::chart::told, settings::Units};
+
+const PANEL: Panel = Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[] };
+
+/// Slowest and fastest pace, in steps per second.
+const PACES: std::ops::RangeInclusive<f32> = 1.0..=60.0;
+
+/// How the person looks at the particle.
+#[derive(Resource, Clone, Copy, Debug, PartialEq)]
+pub struct Following {
+    /// The step that is shown, with the part of the next one that has passed.
+    step: f32,
+    /// Whether steps follow each other, and how many in a second.
+    plays: bool,
+    pace: f32,
+    /// The number of the release that this is of: another one begins at its start.
+    of: u64,
+}
+
+impl Default for Following {
+    fn default() -> Self {
+        Self { step: 0.0, plays: true, pace: 10.0, of: 0 }
+    }
+}
+
+impl Following {
+    /// Goes on along a way as time passes. It asks for the next frame as long as it does.
+    fn go_on(&mut self, context: &egui::Context, last: usize) {
+        if self.plays {
+            let seconds = context.input(|input| input.stable_dt).min(0.1);
+            self.step = (self.step + self.pace * seconds).min(last as f32);
+            self.plays = self.step < last as f32;
+            context.request_repaint();
+        }
+    }
+
+    /// The step of a way that is shown now.
+    fn step_of(&mut self, followed: &Followed, way: &Way) -> usize {
+        if self.of != followed.releases {
+            (self.of, self.step, self.plays) = (followed.releases, 0.0, true);
+        }
+        (self.step as usize).min(way.last())
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Following>()
+        .add_panel(PANEL, panel_ui)
+        .add_view_layer(LayerVisibility::Panels, way_ui)
+        .add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let release =
+        "The next click on the land releases a droplet or a grain of the wind. You can follow it step by step.";
+    table
+        .add(icon::DROP, "Release a particle", release, &[], Place(Placed::Particle))
+        .known_as("follow droplet grain track step single drop");
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    followed: Res<Followed>,
+    mut placing: ResMut<Placing>,
+    mut following: ResMut<Following>,
+) -> Vec<Command> {
+    let mut asked = Vec::new();
+    ui.horizontal_wrapped(|ui| {
+        let help = "Press this, then click on the land. The particle runs on a copy: the land stays as it is.";
+        let text = format!("{} Release a particle", icon::DROP);
+        asked.extend(choice_ui(ui, &mut placing, Placed::Particle, (&text, help)));
+        if followed.way.is_some() && ui.button("Remove").on_hover_text("Removes its path").clicked() {
+            asked.push(ParticleCommand::Unfollow.into());
+        }
+    });
+    let Some(way) = &followed.way else {
+        let text = "Follows one droplet, or one grain of the wind as published, step by step: speed, load, erosion and deposition.";
+        ui.label(RichText::new(text).weak());
+        return asked;
+    };
+    let step = following.step_of(&followed, way);
+    steps_ui(ui, &mut following, way.last());
+    let units = units(ui);
+    numbers_ui(ui, way, step, units);
+    for chart in chart::charts(way, units) {
+        asked.extend(chart_ui(ui, chart, ""));
+    }
+    asked
+}
+
+/// Which step is shown, and how they follow each other.
+fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
+    ui.horizontal(|ui| {
+        let (sign, name) =
+            if following.plays { (icon::PAUSE, "Pause its steps") } else { (icon::PLAY, "Play its steps") };
+        let button = ui.button(sign).on_hover_text(name);
+        access::name(&button, name);
+        if button.clicked() {
+            following.plays = !following.plays;
+            if following.plays && following.step >= last as f32 {
+                following.step = 0.0;
+            }
+        }
+        for (sign, name, way) in
+            [(icon::CARET_LEFT, "One step back", -1.0), (icon::CARET_RIGHT, "One step forward", 1.0)]
+        {
+            let button = ui.button(sign).on_hover_text(name);
+            access::name(&button, name);
+            if button.clicked() {
+                following.plays = false;
+                following.step = (following.step.floor() + way).clamp(0.0, last as f32);
+            }
+        }
+        let mut step = following.step as usize;
+        let label = ui.label("Step");
+        let slider = Number::new("Step", "", 0..=last).slider_ui(ui, &mut step, |slider| slider);
+        if slider.labelled_by(label.id).changed() {
+            (following.plays, following.step) = (false, step as f32);
+        }
+    });
+    ui.horizontal(|ui| {
+        let label = ui.label("Steps per second");
+        let slider = Number::new("Steps per second", "", PACES)
+            .slider_ui(ui, &mut following.pace, |slider| slider.logarithmic(true).max_decimals(0));
+        slider.labelled_by(label.id);
+    });
+}
+
+/// The particle after a step.
+fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
+    let moment = &way.moments[step];
+    let (volume, times) = told_in(units, "m³");
+    let cubic = |amount: f64| format!("{} {volume}", told(times * amount));
+    let (taken, [dug, laid]) = (way.taken(step), way.dug_and_laid(step));
+    ui.label(RichText::new(format!("{}, after tick {}", way.process, way.tick)).strong());
+    egui::Grid::new("followed").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
+        row(
+            "Height of the ground",
+            length(units, way.ground[step].into(), 2),
+            "Height of the ground below the particle, before the particle ran.",
+        );
+        let help = "In the unit of the chosen law. Under the law Streams it is the length of the step in cells.";
+        row("Speed", told(moment.speed.into()), help);
+        if let Some(water) = moment.water {
+            row("Water", format!("{:.1} %", 100.0 * water), "Water that is left, in per cent of a new droplet.");
+        }
+        row("Load", cubic(f64::from(moment.load) * way.cell_area()), "Ground that it carries.");
+        if let Some(capacity) = moment.capacity {
+            let help = "The load that it could carry in this step. Below this it erodes, above this it deposits.";
+            row("Capacity", cubic(f64::from(capacity) * way.cell_area()), help);
+        }
+        let name = if taken < 0.0 { "Deposited in this step" } else { "Eroded in this step" };
+        row(name, cubic(taken.abs()), "Change of its load in this step.");
+        row("Eroded so far", cubic(dug), "Since it was released.");
+        row("Deposited so far", cubic(laid), "Since it was released.");
+    });
+    let text = if step == way.last() {
+        "The path ends here: the particle has left the map, lies in a hollow, or has no water left. Its load is deposited here or leaves the map."
+    } else {
+        "On the land, the path is thin where the particle erodes and wide where it deposits."
+    };
+    ui.label(RichText::new(text).weak().small());
+}
+
+/// The way over the picture up to the step that is shown.
+pub(super) fn way_ui(
+    InMut(ui): InMut<Ui>,
+    followed: Res<Followed>,
+    trace: Single<&ViewPlaces, With<FollowedTrace>>,
+    pointed: Res<Pointed>,
+    mut following: ResMut<Following>,
+    mut placing: ResMut<Placing>,
+) -> Vec<Command> {
+    let view = ui.max_rect();
+    let painter = ui.painter().with_clip_rect(view);
+    if let Some(way) = &followed.way
+        && trace.0.len() == way.moments.len()
+    {
+        following.step_of(&followed, way);
+        following.go_on(ui.ctx(), way.last());
+        let step = following.step_of(&followed, way);
+        let place = |step: usize| trace.0[step].map(|share| view.min + egui::vec2(share.x, share.y) * view.size());
+        let steps = |until: usize| (1..=until).filter(|step| !way.wraps_in(*step));
+        for now in steps(way.last()) {
+            let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
+            painter.line_segment([from, to], egui::Stroke::new(3.0, style::SHADE));
+        }
+        // What digs and what lays down differ by width too.
+        for now in steps(step) {
+            let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
+            let (color, width) = if way.taken(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };
+            painter.line_segment([from, to], egui::Stroke::new(width, color));
+        }
+        if let Some(now) = place(step) {
+            painter.circle(now, style::MARK_RADIUS * 0.6, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
+        }
+    }
+    placing
+        .clicked(ui, Placed::Particle, &pointed)
+        .map(|place| ParticleCommand::Release(place).into())
+        .into_iter()
+        .collect()
+}

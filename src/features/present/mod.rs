@@ -1,0 +1,21 @@
+//! Scenes before a room: the list of scenes, what stands over the picture, and the presenter's window.
+
+pub mod playlist;
+pub mod presenter;
+pub mod stage;
+
+use bevy::{prelude::*, window::WindowCloseRequested};
+
+use crate::{shell::keys, world::FrameSystems};
+
+/// Adds the list, the stage and the commands.
+pub fn plugin(app: &mut App) {
+    app.add_plugins((playlist::plugin, stage::plugin, presenter::plugin)).add_systems(
+        Update,
+        (
+            stage::note_touches.before(keys::ask).run_if(resource_exists::<Touches>),
+            presenter::close.run_if(resource_exists::<Messages<WindowCloseRequested>>),
+        )
+            .in_set(FrameSystems::Input),
+    );
+}

@@ -1,0 +1,367 @@
+//! The presenter's window: what the room sees, the presenter's notes, the time, and what comes next. It opens on another screen than
+//! the picture if there is one.
+
+use super::{playlist::title, stage::learn_letters};
+use std::{path::Path, time::Duration};
+
+use bevy::{
+    camera::RenderTarget,
+    ecs::{schedule::ScheduleLabel, system::SystemParam},
+    prelude::*,
+    render::camera::CameraRenderGraph,
+    window::{
+        Monitor, MonitorSelection, PresentMode, PrimaryMonitor, PrimaryWindow, WindowCloseRequested, WindowMode,
+        WindowRef,
+    },
+};
+use bevy_egui::{
+    EguiContext, EguiMultipassSchedule,
+    egui::{self, RichText, Ui},
+};
+use egui_phosphor::regular as icon;
+
+use crate::shell::{
+    gallery::{Card, cards},
+    keys::{DeskKeyboard, Keyboard},
+    number, on_pixels,
+    paint::Painting,
+    repaint::Panels,
+    style,
+};
+use crate::world::{
+    Command, CommandEvent, FreeView, Preferences, PresentCommand, Presentation, RunCommand, Simulations, Transport,
+};
+use thalweg_scene::settings::Theme;
+
+/// Width and height of the window, in points.
+const SIZE: (u32, u32) = (1040, 660);
+/// The picture of the view is put on this window so often: it must not make the room wait.
+const EVERY: Duration = Duration::from_millis(200);
+/// Shares of the window: the width of what comes next and the notes, and the most height of the picture.
+const ASIDE: f32 = 0.4;
+const HIGHEST: f32 = 0.62;
+/// Sizes of letters, in points.
+const CLOCK: f32 = 26.0;
+const BUTTON: f32 = 18.0;
+const NOTES: f32 = 20.0;
+const LETTERS: std::ops::RangeInclusive<f32> = 12.0..=48.0;
+
+/// What the window shows.
+#[derive(SystemParam)]
+pub struct Desktop<'w> {
+    preferences: Res<'w, Preferences>,
+    presentation: Res<'w, Presentation>,
+    transport: Res<'w, Transport>,
+    simulations: Res<'w, Simulations>,
+}
+
+/// The pass in which this window's panels are drawn.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct DeskPass;
+
+/// The camera of this window's panels.
+#[derive(Component)]
+pub(super) struct Desk {
+    window: Entity,
+    kept: Kept,
+}
+
+/// What the window remembers from frame to frame, as long as it is open.
+pub struct Kept {
+    /// What it was last styled for.
+    styled: Option<(Theme, f32)>,
+    cards: Vec<Card>,
+    /// Size of the letters of the notes, in points.
+    letters: f32,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { styled: None, cards: Vec::new(), letters: NOTES }
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_observer(toggle).add_systems(DeskPass, draw);
+}
+
+/// Opens the presenter's window, or closes it.
+#[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TogglePresenter;
+
+impl CommandEvent for TogglePresenter {
+    /// A kiosk may begin with it; nothing in one asks for it.
+    fn suits_kiosk(&self, _: &Simulations) -> bool {
+        true
+    }
+}
+
+/// Closes it where the system is asked to.
+pub(super) fn close(
+    mut closing: MessageReader<WindowCloseRequested>,
+    desks: Query<(Entity, &Desk)>,
+    mut commands: Commands,
+) {
+    for closed in closing.read() {
+        desks.iter().filter(|(_, desk)| desk.window == closed.window).for_each(|desk| put_away(desk, &mut commands));
+    }
+}
+
+fn put_away((camera, desk): (Entity, &Desk), commands: &mut Commands) {
+    commands.entity(camera).despawn();
+    // The engine may have taken it away.
+    commands.entity(desk.window).try_despawn();
+}
+
+fn toggle(
+    _: On<TogglePresenter>,
+    desks: Query<(Entity, &Desk)>,
+    main: Query<&Window, With<PrimaryWindow>>,
+    screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
+    mut commands: Commands,
+) {
+    if let Some(desk) = desks.iter().next() {
+        put_away(desk, &mut commands);
+        return;
+    }
+    let Some(main) = main.iter().next() else { return };
+    let here = screen_of(main, &screens);
+    let other = screens.iter().map(|(screen, ..)| screen).find(|screen| Some(*screen) != here);
+    let position = match other.filter(|_| here.is_some()) {
+        Some(screen) => WindowPosition::Centered(MonitorSelection::Entity(screen)),
+        None => WindowPosition::Automatic,
+    };
+    let window = Window {
+        title: "Presenter · Thalweg".to_owned(),
+        resolution: SIZE.into(),
+        position,
+        // The window of the picture alone waits for its screen.
+        present_mode: PresentMode::AutoNoVsync,
+        ..default()
+    };
+    let window = commands.spawn(window).id();
+    commands.spawn((
+        (Camera2d, Camera::default(), RenderTarget::Window(WindowRef::Entity(window))),
+        (CameraRenderGraph::new(Painting), Msaa::Off),
+        EguiMultipassSchedule::new(DeskPass),
+        Panels::every(EVERY),
+        Desk { window, kept: Kept::default() },
+    ));
+}
+
+/// The screen on which a window is.
+fn screen_of(window: &Window, screens: &Query<(Entity, &Monitor, Has<PrimaryMonitor>)>) -> Option<Entity> {
+    if let WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen)) = window.mode {
+        return Some(screen);
+    }
+    let WindowPosition::At(corner) = window.position else {
+        return screens.iter().find(|(.., main)| *main).map(|(screen, ..)| screen);
+    };
+    let middle = corner + window.resolution.physical_size().as_ivec2() / 2;
+    let has = |screen: &Monitor| {
+        let from = screen.physical_position;
+        let to = from + screen.physical_size().as_ivec2();
+        middle.cmpge(from).all() && middle.cmplt(to).all()
+    };
+    screens.iter().find(|(_, screen, _)| has(screen)).map(|(screen, ..)| screen)
+}
+
+fn draw(
+    desk: Single<(&mut EguiContext, &mut Panels, &mut Desk)>,
+    state: Desktop,
+    view: Res<FreeView>,
+    mut keyboard: ResMut<DeskKeyboard>,
+    mut commands: MessageWriter<Command>,
+) {
+    let (mut context, mut panels, mut desk) = desk.into_inner();
+    let kept = &mut desk.kept;
+    let context = context.get_mut().clone();
+    let settings = &state.preferences.settings;
+    if kept.styled != Some((settings.theme, settings.scale)) {
+        style::apply(&context, settings.theme, kept.styled.is_none());
+        context.set_zoom_factor(settings.scale);
+        kept.styled = Some((settings.theme, settings.scale));
+    }
+    number::tell_units(&context, settings.units);
+    let window = context.viewport_rect();
+    let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
+    let mut root = Ui::new(context.clone(), "desk".into(), builder);
+    let size = view.rect.size().max(UVec2::ONE).as_vec2();
+    let (asked, picture) = desk_ui(&mut root, &state, kept, size.x / size.y);
+    let (rect, _) = on_pixels(picture, context.pixels_per_point());
+    if panels.view != rect {
+        panels.view = rect;
+    }
+    let takes_keys = context.egui_wants_keyboard_input();
+    keyboard.0 = if takes_keys { Keyboard::Widget } else { Keyboard::Commands };
+    commands.write_batch(asked);
+}
+
+/// Draws the window. Returns what is asked for, and where the picture of the view belongs, whose width is so many times its height.
+pub fn desk_ui(root: &mut Ui, state: &Desktop<'_>, kept: &mut Kept, aspect: f32) -> (Vec<Command>, egui::Rect) {
+    if kept.cards.is_empty() {
+        kept.cards = cards(root.ctx());
+    }
+    if let Some(list) = state.presentation.list() {
+        learn_letters(root.ctx(), &list.title);
+        for item in &list.scenes {
+            [&item.title, &item.notes].into_iter().for_each(|text| learn_letters(root.ctx(), text));
+        }
+    }
+    let mut asked = Vec::new();
+    let whole = root.max_rect();
+    egui::Panel::top("head").show_inside(root, |ui| head_ui(ui, state));
+    egui::Panel::bottom("foot").show_inside(root, |ui| asked.extend(foot_ui(ui, state)));
+    let aside = egui::Panel::right("aside").resizable(false).exact_size(ASIDE * whole.width());
+    aside.show_inside(root, |ui| {
+        next_ui(ui, state, kept);
+        ui.separator();
+        notes_ui(ui, state, kept);
+    });
+    let area = root.available_rect_before_wrap().shrink(10.0);
+    let size = egui::vec2(area.width(), area.width() / aspect);
+    let size = size * (HIGHEST * area.height() / size.y).min(1.0);
+    let picture = egui::Rect::from_center_size(area.center_top() + egui::vec2(0.0, 0.5 * size.y), size);
+    // Around the picture it looks like a panel.
+    let (fill, free) = (root.visuals().panel_fill, area.expand(10.0));
+    for part in [
+        free.with_max_y(picture.top()),
+        free.with_min_y(picture.bottom()),
+        free.with_max_x(picture.left()).with_min_y(picture.top()).with_max_y(picture.bottom()),
+        free.with_min_x(picture.right()).with_min_y(picture.top()).with_max_y(picture.bottom()),
+    ] {
+        root.painter().rect_filled(part, 0.0, fill);
+    }
+    let below = area.with_min_y(picture.bottom() + 8.0);
+    root.scope_builder(egui::UiBuilder::new().max_rect(below), |ui| asked.extend(list_ui(ui, state, kept)));
+    (asked, picture)
+}
+
+/// Minutes and seconds, and hours if there are any.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// What is shown, and for how long.
+fn head_ui(ui: &mut Ui, state: &Desktop<'_>) {
+    let [here, whole] = state.presentation.ages();
+    let (number, count) = state.presentation.number();
+    ui.horizontal(|ui| {
+        let list = state.presentation.list();
+        ui.label(RichText::new(list.map_or("No show", |list| &list.title)).heading());
+        if list.is_none() {
+            ui.label(RichText::new("Open a playlist, or make one with Scene ▸ Playlist….").weak());
+            return;
+        }
+        ui.label(RichText::new(format!("scene {number} of {count}")).weak());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.label(RichText::new(clock(whole)).size(CLOCK).monospace()).on_hover_text("Since the show began");
+            ui.label(RichText::new(format!("{} here", clock(here))).weak()).on_hover_text("Since this scene began");
+        });
+    });
+}
+
+/// What the room's keys do, as buttons.
+fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let (number, count) = state.presentation.number();
+    ui.add_space(4.0);
+    ui.horizontal(|ui| {
+        let mut button = |icon: &str, text: &str, on: bool, command: Command| {
+            let text = RichText::new(format!("{icon}  {text}")).size(BUTTON);
+            if ui.add_enabled(on, egui::Button::new(text)).clicked() {
+                asked.push(command);
+            }
+        };
+        let shows = count > 0;
+        button(icon::CARET_LEFT, "Back", shows && number > 1, PresentCommand::Go(-1).into());
+        let (sign, name) = if state.transport.playing { (icon::PAUSE, "Pause") } else { (icon::PLAY, "Play") };
+        button(sign, name, true, RunCommand::TogglePlay.into());
+        button(icon::ARROW_COUNTER_CLOCKWISE, "Again", shows, PresentCommand::Go(0).into());
+        button(icon::CARET_RIGHT, "Next", shows && number < count, PresentCommand::Go(1).into());
+        let ticks = state.simulations.ticks();
+        let last = state.presentation.item(&state.simulations).map_or(0, |item| item.ticks.1);
+        let text =
+            if (1..=last).contains(&ticks) { format!("tick {ticks} of {last}") } else { format!("tick {ticks}") };
+        ui.label(RichText::new(text).weak());
+    });
+    ui.add_space(4.0);
+    asked
+}
+
+/// The scene that comes next, and when.
+fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
+    let Some(list) = state.presentation.list() else { return };
+    let (number, _) = state.presentation.number();
+    let Some(next) = list.scenes.get(number) else {
+        ui.label(RichText::new("This is the last scene.").weak());
+        return;
+    };
+    let left = state.presentation.left();
+    let when = left.map_or("Next".to_owned(), |left| format!("Next, in {}", clock(left)));
+    ui.label(RichText::new(when).weak());
+    ui.label(RichText::new(title(next, &kept.cards)).size(BUTTON).strong());
+    if let Some(card) = kept.cards.iter().find(|card| next.open == Path::new(card.name)) {
+        let wide = ui.available_width().min(240.0);
+        let (_, place) = ui.allocate_space(egui::vec2(wide, wide / 1.6));
+        card.paint(ui.painter(), place);
+    }
+}
+
+/// The presenter's words for the scene.
+fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
+    let list = state.presentation.list();
+    let (number, _) = state.presentation.number();
+    let notes = list.and_then(|list| list.scenes.get(number - 1)).map_or("", |item| &*item.notes);
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Notes").weak());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            for (sign, name, times) in
+                [(icon::PLUS, "Larger letters", 1.15), (icon::MINUS, "Smaller letters", 1.0 / 1.15)]
+            {
+                let button = ui.small_button(sign).on_hover_text(name);
+                crate::shell::access::name(&button, name);
+                if button.clicked() {
+                    kept.letters = (times * kept.letters).clamp(*LETTERS.start(), *LETTERS.end());
+                }
+            }
+        });
+    });
+    egui::ScrollArea::vertical().id_salt(("notes", number)).auto_shrink([false, false]).show(ui, |ui| {
+        let text = match notes {
+            "" if list.is_some() => RichText::new("This scene has no notes.").weak(),
+            notes => RichText::new(notes).size(kept.letters),
+        };
+        ui.label(text);
+    });
+}
+
+/// All scenes. A click goes to one.
+fn list_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) -> Option<Command> {
+    let list = state.presentation.list()?;
+    let (number, _) = state.presentation.number();
+    let mut asked = None;
+    egui::ScrollArea::vertical().id_salt("scenes").auto_shrink([false, false]).show(ui, |ui| {
+        for (at, item) in list.scenes.iter().enumerate() {
+            let text = format!("{}. {}", at + 1, title(item, &kept.cards));
+            if ui.selectable_label(at + 1 == number, text).clicked() {
+                asked = Some(PresentCommand::Go(at as isize + 1 - number as isize).into());
+            }
+        }
+    });
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_on_a_clock() {
+        assert_eq!(clock(Duration::from_millis(59_900)), "0:59");
+        assert_eq!(clock(Duration::from_secs(605)), "10:05");
+        assert_eq!(clock(Duration::from_secs(3600 + 62)), "1:01:02");
+    }
+}

@@ -1,0 +1,215 @@
+//! What stands over the picture before a room: title, caption, and the sliders that the scene names.
+
+use super::presenter::TogglePresenter;
+use std::collections::BTreeSet;
+
+use bevy::{
+    ecs::system::SystemParam,
+    input::mouse::MouseWheel,
+    prelude::{App, *},
+};
+use bevy_egui::egui::{
+    self, Align2, Color32, FontId, RichText, Ui,
+    epaint::text::{FontInsert, FontPriority, InsertFontFamily},
+};
+
+use crate::shell::{
+    access,
+    commands::{AddCommands, MenuPart},
+    group::{set, value_ui},
+    number::{Number, units},
+    panel::{AddPanel, LayerVisibility},
+    style,
+};
+use crate::world::{Command, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::told_in};
+use egui_phosphor::regular as icon;
+use thalweg_scene::{io::page, model::chart::told};
+use thalweg_sim::params::{Knob, Parameter, Value, walk};
+
+/// What stands over the picture.
+#[derive(SystemParam)]
+pub struct Stage<'w> {
+    workspace: Res<'w, State<Workspace>>,
+    presentation: Res<'w, Presentation>,
+    simulations: Res<'w, Simulations>,
+}
+
+/// Sizes of letters, in points.
+const TITLE: f32 = 30.0;
+const CAPTION: f32 = 20.0;
+const SLIDER: f32 = 18.0;
+/// Width of a slider, in points.
+const WIDTH: f32 = 260.0;
+/// What of it is left for the number, in points.
+const FIELD: f32 = 100.0;
+/// Most of the picture's width that a caption takes.
+const WIDEST: f32 = 0.72;
+/// Least width of a caption, and one that is wide enough, in points.
+const LEAST: f32 = 240.0;
+const COMFORTABLE: f32 = 420.0;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Interface, presentation_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let next =
+        "Goes to the next scene of the playlist that is shown (in Present also with the arrows and with a remote).";
+    table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
+    let before = "Goes back to the scene before.";
+    table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
+    let desk = "Opens or closes a second window for you, with your notes, the next scene and the time.";
+    table
+        .add(icon::MONITOR, "Presenter's window", desk, &[], TogglePresenter)
+        .known_as("speaker notes second screen monitor");
+}
+
+/// Draws it in the workspace Present. Returns what is asked for.
+pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
+    let (view, state) = (root.max_rect(), &state);
+    if *state.workspace != Workspace::Present {
+        return Vec::new();
+    }
+    if let Some(item) = state.presentation.item(&state.simulations) {
+        let session = state.simulations.selected();
+        let painter = root.painter().with_clip_rect(view);
+        let (number, count) = state.presentation.number();
+        let counted = if count > 1 { format!("{number} / {count}") } else { String::new() };
+        let top = view.center_top() + egui::vec2(0.0, 26.0);
+        style::shaded_text(&painter, top, Align2::CENTER_TOP, &session.title, TITLE, style::SHADE);
+        if !counted.is_empty() {
+            let corner = view.right_top() + egui::vec2(-20.0, 26.0);
+            style::shaded_text(&painter, corner, Align2::RIGHT_TOP, &counted, SLIDER, style::SHADE);
+        }
+        let caption = match item.captions.is_empty() {
+            true => session.about.as_str(),
+            false => item.caption(state.simulations.ticks() as f64).unwrap_or_default(),
+        };
+        learn_letters(root.ctx(), &session.title);
+        learn_letters(root.ctx(), caption);
+        caption_ui(&painter, view, caption, !session.sliders.is_empty());
+    }
+    sliders_ui(root, view, state)
+}
+
+/// Takes a font of the system to help, where a text has letters that the own fonts do not know. The same letters are looked for once: a text
+/// that is typed is another one with each key.
+pub(super) fn learn_letters(context: &egui::Context, text: &str) {
+    if text.is_ascii() {
+        return;
+    }
+    let letters: BTreeSet<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
+    let text = &String::from_iter(letters);
+    let seen = egui::Id::new(("letters", text));
+    if context.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(seen), true)) {
+        return;
+    }
+    let Some((name, bytes, index)) = page::font_for(text) else { return };
+    let family = InsertFontFamily { family: egui::FontFamily::Proportional, priority: FontPriority::Lowest };
+    let font = egui::FontData { index, ..egui::FontData::from_owned(bytes) };
+    context.add_font(FontInsert::new(&name, font, vec![family]));
+}
+
+/// Words at the foot of the picture, in as many lines as they need. Sliders stand beside them.
+fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bool) {
+    if text.is_empty() {
+        return;
+    }
+    let free = if sliders { view.with_max_x(view.right() - WIDTH - 80.0) } else { view };
+    let beside = view.width() - 2.0 * (view.width() - free.width());
+    // In the middle of the picture; where it is too narrow there, in the middle of what the sliders leave free.
+    let (middle, width) = if beside >= COMFORTABLE {
+        (view.center().x, (WIDEST * view.width()).min(beside))
+    } else {
+        (free.center().x, (free.width() - 40.0).max(LEAST))
+    };
+    let mut job = egui::text::LayoutJob::simple(text.to_owned(), FontId::proportional(CAPTION), Color32::WHITE, width);
+    job.halign = egui::Align::Center;
+    let words = painter.layout_job(job);
+    let size = words.size();
+    let corner = egui::pos2(middle - 0.5 * size.x, view.bottom() - 24.0 - size.y);
+    let place = egui::Rect::from_min_size(corner, size);
+    painter.rect_filled(place.expand2(egui::vec2(14.0, 7.0)), 7.0, style::SHADE);
+    // It is laid out around its middle.
+    painter.galley(place.center_top(), words, Color32::WHITE);
+}
+
+/// The sliders that the scene names.
+fn sliders_ui(root: &Ui, view: egui::Rect, state: &Stage<'_>) -> Vec<Command> {
+    let session = state.simulations.selected();
+    let groups = session.groups();
+    let wanted = |path: &String| {
+        let (group, _) = path.split_once('.')?;
+        let group = groups.iter().find(|(key, _)| *key == group)?;
+        Some((group.0, walk(*group).into_iter().find(|parameter| parameter.path == *path)?))
+    };
+    let parameters: Vec<_> = session.sliders.iter().filter_map(wanted).collect();
+    if parameters.is_empty() {
+        return Vec::new();
+    }
+    let mut asked = Vec::new();
+    let area = egui::Area::new(root.id().with("stage")).pivot(Align2::RIGHT_BOTTOM).constrain_to(view);
+    area.fixed_pos(view.right_bottom() - egui::vec2(20.0, 20.0)).show(root.ctx(), |ui| {
+        access::begin_part(ui, "Sliders of the scene");
+        egui::Frame::new().fill(style::SHADE).corner_radius(8).inner_margin(12).show(ui, |ui| {
+            ui.style_mut().override_font_id = Some(FontId::proportional(SLIDER));
+            ui.spacing_mut().interact_size.y = 1.7 * SLIDER;
+            ui.set_width(WIDTH);
+            ui.spacing_mut().slider_width = WIDTH - FIELD;
+            for (group, parameter) in parameters {
+                let name = ui.add(egui::Label::new(RichText::new(parameter.title()).color(Color32::WHITE)));
+                let mut value = parameter.value.clone();
+                let field = match &mut value {
+                    Value::Number(number) => slider_ui(ui, &parameter, number),
+                    value => value_ui(ui, &parameter, value),
+                };
+                field.labelled_by(name.id).on_hover_text(parameter.doc);
+                if value != parameter.value {
+                    asked.extend(set(group, vec![(parameter.name, value)]));
+                }
+            }
+        });
+    });
+    asked
+}
+
+/// A slider with its number. The number cannot be typed: a field would take the keys of a remote.
+fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Response {
+    let Knob { min, max, log, unit, .. } = parameter.knob;
+    ui.horizontal(|ui| {
+        let title = parameter.title();
+        let slider = Number::new(&title, unit, min..=max).slider_ui(ui, number, |slider| {
+            let slider = slider.logarithmic(log).show_value(false);
+            if parameter.whole { slider.integer() } else { slider }
+        });
+        // Visitors know rain by the hour, and the wind by where it comes from.
+        let reading = parameter.knob.reading.of(*number, |unit| told_in(units(ui), unit));
+        let text = reading.unwrap_or_else(|| {
+            let (unit, times) = told_in(units(ui), unit);
+            format!("{} {unit}", told(*number * times))
+        });
+        ui.label(RichText::new(text).color(Color32::WHITE));
+        slider
+    })
+    .inner
+}
+
+/// Notes that a person is there: also one who holds still and lets it rain.
+pub(super) fn note_touches(
+    mut moved: MessageReader<CursorMoved>,
+    mut wheel: MessageReader<MouseWheel>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    keys: Res<ButtonInput<KeyCode>>,
+    fingers: Res<Touches>,
+    others: OtherWindows,
+    mut presentation: ResMut<Presentation>,
+) {
+    let moves = moved.read().filter(|moved| !others.has(moved.window)).count();
+    let turns = wheel.read().filter(|wheel| !others.has(wheel.window)).count();
+    let pressed = if others.have_pointer() { 0 } else { buttons.get_pressed().len() + fingers.iter().count() };
+    let typed = if others.have_keyboard() { 0 } else { keys.get_pressed().len() };
+    if moves + turns + pressed + typed > 0 && presentation.is_on() {
+        // Panels do not show it.
+        presentation.bypass_change_detection().touch();
+    }
+}

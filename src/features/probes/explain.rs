@@ -1,0 +1,109 @@
+//! Why something happens in a cell, or why nothing does: the equations of the processes with its numbers.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui};
+
+use super::Probes;
+use crate::shell::{
+    access, formula,
+    panel::{AddPanel, EVERYWHERE, Panel},
+    style,
+};
+use crate::world::{Command, Simulations};
+use thalweg_scene::model::chart::told;
+use thalweg_sim::{process::explain::Explanation, simulation::Slot};
+
+const PANEL: Panel = Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[] };
+
+/// The places of the newest probe and of the one that was chosen instead of it.
+#[derive(Default)]
+pub(super) struct Explained {
+    newest: Option<[f32; 2]>,
+    chosen: Option<[f32; 2]>,
+}
+
+/// Seconds after which the numbers are found anew: some take a pass over the map.
+const FRESH: f64 = 0.25;
+
+/// What each process that is on says of a cell, and since when, in seconds.
+type Said = (f64, Vec<(&'static str, Option<Explanation>)>);
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    probes: Res<Probes>,
+    simulations: Res<Simulations>,
+    mut explained: Local<Explained>,
+) -> Vec<Command> {
+    let probes = &probes.pinned;
+    // When another one is pinned, it is explained.
+    let newest = probes.last().map(|probe| probe.place);
+    if explained.newest != newest {
+        *explained = Explained { newest, chosen: None };
+    }
+    let Some(last) = probes.last() else {
+        let text = "Pin a probe (P) on the land: here stands why something happens there, or why nothing does.";
+        ui.label(RichText::new(text).weak());
+        return Vec::new();
+    };
+    // The newest, unless another one was chosen.
+    let place = explained.chosen.filter(|place| probes.iter().any(|probe| probe.place == *place)).unwrap_or(last.place);
+    if probes.len() > 1 {
+        ui.horizontal(|ui| {
+            ui.label("Probe");
+            for (number, probe) in probes.iter().enumerate() {
+                if access::choice(ui, probe.place == place, format!("{}", number + 1)).clicked() {
+                    explained.chosen = Some(probe.place);
+                }
+            }
+        });
+    }
+    let simulation = &simulations.selected().simulation;
+    let (x, y) = simulation.terrain.bedrock.cell_at(place);
+    ui.label(RichText::new(format!("Column {x}, row {y}, after tick {}", simulation.ticks())).weak().small());
+    let id = ui.id().with((simulations.work(), x, y));
+    let now = ui.input(|input| input.time);
+    let known: Option<Said> = ui.data_mut(|data| data.get_temp(id));
+    let known = known.filter(|(since, _)| now - since < FRESH);
+    let (since, said) = known.unwrap_or_else(|| {
+        let on = simulation.slots.iter().filter(|slot| slot.enabled);
+        let said = |slot: &Slot| (slot.process.info().title, slot.process.explain(&simulation.terrain, [x, y]));
+        (now, on.map(said).collect())
+    });
+    if since != now {
+        ui.ctx().request_repaint_after_secs((FRESH - (now - since)) as f32);
+    }
+    for (title, explanation) in &said {
+        ui.add_space(4.0);
+        ui.label(RichText::new(*title).strong());
+        match explanation {
+            Some(explanation) => explanation_ui(ui, explanation),
+            None => {
+                let text = "It has no numbers for this cell: no tick has run yet, or the law that is chosen is about single particles.";
+                ui.label(RichText::new(text).weak());
+            }
+        }
+    }
+    if said.is_empty() {
+        ui.label("No process is on: nothing happens.");
+    }
+    ui.data_mut(|data| data.insert_temp(id, (since, said)));
+    Vec::new()
+}
+
+/// An equation, its numbers, and what comes of it.
+fn explanation_ui(ui: &mut Ui, explanation: &Explanation) {
+    formula::show(ui, explanation.equation, style::EQUATION, style::ACCENT);
+    ui.add_space(2.0);
+    for term in &explanation.terms {
+        ui.horizontal_wrapped(|ui| {
+            formula::show(ui, term.symbol, style::TERM, ui.visuals().text_color());
+            ui.label(format!("= {} {}", told(term.value), term.unit).trim_end());
+            ui.label(RichText::new(term.about).weak().small());
+        });
+    }
+    ui.add(egui::Label::new(&explanation.outcome).wrap());
+}

@@ -1,0 +1,216 @@
+//! Probes: places of the chosen map whose numbers are kept, once for each picture while it runs.
+
+pub mod chart;
+mod explain;
+mod panel;
+
+use std::{fmt::Write, path::PathBuf};
+
+use bevy::prelude::*;
+
+use crate::world::{CommandEvent, FrameSystems, MapPlaces, MarkSystems, Notices, Overlay, Revision, Simulations};
+use thalweg_scene::io::output;
+use thalweg_sim::core::{
+    grid::Grid,
+    quantity::{Quantity, Scale},
+    terrain::Terrain,
+};
+
+/// Most probes: more curves could not be told apart.
+pub const MOST_PROBES: usize = 4;
+/// A series that grows longer is thinned out to half.
+const MOST_SAMPLES: usize = 1024;
+
+/// The numbers of a place after a tick. Heights and depths are in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Finished ticks.
+    pub tick: u64,
+    /// Height of the ground.
+    pub ground: f32,
+    /// Depth of the sand.
+    pub sand: f32,
+    /// Depth of the water.
+    pub water: f32,
+    /// The quantity that lay over the ground, if one did, and its value.
+    pub overlay: Option<(Quantity, f32)>,
+}
+
+/// A place that is watched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probe {
+    /// Where it is, as shares of the map's sides.
+    pub place: [f32; 2],
+    /// Its numbers over time, the oldest first.
+    pub series: Vec<Sample>,
+}
+
+/// All probes.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Probes {
+    /// In the order in which they were pinned.
+    pub pinned: Vec<Probe>,
+    seen: Option<(Revision, usize)>,
+}
+
+/// The marks of the probes, in their order.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct ProbeMarks;
+
+/// Changes the probes.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum ProbeCommand {
+    /// Pins one to a place, which is given as shares of the map's sides.
+    Pin([f32; 2]),
+    /// Takes the one of this number away, from 0.
+    Unpin(usize),
+    /// Writes the numbers of all as a table.
+    Save(PathBuf),
+}
+
+impl CommandEvent for ProbeCommand {}
+
+/// Adds the probes and their panel.
+pub fn plugin(app: &mut App) {
+    app.add_plugins((panel::plugin, explain::plugin));
+    app.world_mut().spawn(ProbeMarks);
+    app.init_resource::<Probes>().add_observer(obey).add_systems(
+        Update,
+        (
+            follow.after(crate::world::overlay::follow_ticks),
+            mark.run_if(resource_changed::<Probes>).in_set(MarkSystems).ambiguous_with(MarkSystems),
+        )
+            .chain()
+            .in_set(FrameSystems::Follow),
+    );
+}
+
+fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut notices: ResMut<Notices>) {
+    match command.event() {
+        ProbeCommand::Pin(place) => probes.pin(*place),
+        ProbeCommand::Unpin(number) => {
+            if *number < probes.pinned.len() {
+                probes.pinned.remove(*number);
+            }
+        }
+        ProbeCommand::Save(path) => {
+            let saved = output::replace(path, |file| output::write(file, probes.csv()));
+            notices.tell_result(saved, format!("Saved {}.", path.display()));
+        }
+    }
+}
+
+impl Probes {
+    /// Takes all away.
+    pub(super) fn clear(&mut self) {
+        self.pinned.clear();
+    }
+
+    /// Pins one more, and takes the oldest away if there were too many.
+    pub(super) fn pin(&mut self, place: [f32; 2]) {
+        if self.pinned.len() == MOST_PROBES {
+            self.pinned.remove(0);
+        }
+        self.pinned.push(Probe { place, series: Vec::new() });
+        self.seen = None;
+    }
+
+    /// All series as rows of text with commas between, and a row of titles above.
+    pub fn csv(&self) -> String {
+        let mut text = "probe,x,y,tick,ground_m,sand_m,water_m,overlay,unit,value\n".to_owned();
+        for (number, probe) in self.pinned.iter().enumerate() {
+            for Sample { tick, ground, sand, water, overlay } in &probe.series {
+                let overlay = overlay.map_or(",,".to_owned(), |(quantity, value)| {
+                    format!("{},{},{value}", quantity.key(), quantity.unit())
+                });
+                let [x, y] = probe.place;
+                let _ = writeln!(text, "{},{x},{y},{tick},{ground},{sand},{water},{overlay}", number + 1);
+            }
+        }
+        text
+    }
+}
+
+impl Probe {
+    fn sample(&mut self, tick: u64, terrain: &Terrain, overlay: Option<(Quantity, &Grid)>) {
+        // The run went back, or began again.
+        self.series.retain(|sample| sample.tick < tick);
+        let (x, y) = terrain.bedrock.cell_at(self.place);
+        let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
+        let ground = terrain.bedrock.at(x, y) + sand;
+        let overlay = overlay.map(|(quantity, values)| {
+            let value = values.at(x, y);
+            // Those of a wide range are kept as powers of ten.
+            (quantity, if quantity.scale() == Scale::Logarithmic { libm::powf(10.0, value) } else { value })
+        });
+        self.series.push(Sample { tick, ground, sand, water, overlay });
+        if self.series.len() > MOST_SAMPLES {
+            let mut number = 0;
+            self.series.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
+    }
+}
+
+fn mark(probes: Res<Probes>, mut marks: Single<&mut MapPlaces, With<ProbeMarks>>) {
+    marks.set_if_neq(MapPlaces(probes.pinned.iter().map(|probe| probe.place).collect()));
+}
+
+/// Follows the chosen run.
+fn follow(simulations: Res<Simulations>, revision: Res<Revision>, overlay: Res<Overlay>, mut probes: ResMut<Probes>) {
+    let now = Some((*revision, simulations.selected_index()));
+    if probes.pinned.is_empty() || probes.seen == now || !simulations.between_ticks() {
+        return;
+    }
+    let before = std::mem::replace(&mut probes.seen, now);
+    let run = |seen: Option<(Revision, usize)>| seen.map(|(revision, index)| (revision.start, index));
+    if before.is_some() && run(before) != run(now) {
+        probes.pinned.iter_mut().for_each(|probe| probe.series.clear());
+    }
+    let simulation = &simulations.selected().simulation;
+    let terrain = &simulation.terrain;
+    let fits = |values: &&Grid| (values.width(), values.height()) == (terrain.width(), terrain.height());
+    let values = overlay.values.get(simulations.selected_index()).filter(fits);
+    let values = overlay.shown.and_then(|quantity| Some((quantity, values?)));
+    for probe in &mut probes.pinned {
+        probe.sample(simulation.ticks(), terrain, values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    #[test]
+    fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut app = App::new();
+        app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Probes>()
+            .init_resource::<Overlay>()
+            .add_systems(Update, follow);
+        for place in [[0.1, 0.1], [0.5, 0.5], [0.2, 0.9], [0.9, 0.9], [0.3, 0.3]] {
+            app.world_mut().resource_mut::<Probes>().pin(place);
+        }
+        assert_eq!(app.world().resource::<Probes>().pinned[0].place, [0.5, 0.5], "the oldest went");
+        for _ in 0..3 {
+            app.update();
+            app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();
+            app.world_mut().resource_mut::<Revision>().goes_on();
+        }
+        let probes = app.world().resource::<Probes>().clone();
+        let ticks: Vec<u64> = probes.pinned[0].series.iter().map(|sample| sample.tick).collect();
+        assert_eq!(ticks, [0, 1, 2]);
+        let top = app.world().resource::<Simulations>().selected().simulation.terrain.start.at(16, 16);
+        assert_eq!(probes.pinned[0].series[0].ground, top);
+        assert_eq!(probes.csv().lines().count(), 1 + MOST_PROBES * 3);
+        app.world_mut().resource_mut::<Revision>().begins();
+        app.update();
+        assert_eq!(app.world().resource::<Probes>().pinned[3].series.len(), 1);
+    }
+}

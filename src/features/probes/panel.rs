@@ -1,0 +1,132 @@
+//! Probes: places that are pinned on the land, and their numbers over time.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{self, Align2, Color32, FontId, Key, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{
+    ProbeCommand, ProbeMarks, Probes,
+    chart::{self, Series},
+};
+use crate::shell::{
+    access,
+    chart::{chart_ui, curve_color},
+    commands::{AddCommands, MenuPart, NONE},
+    file_request::FileRequest,
+    number::units,
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, choice_ui},
+    style,
+};
+use crate::world::{Command, Overlay, Pointed, ViewPlaces, amount::length};
+
+const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, pins_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
+    table
+        .add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], Place(Placed::Probe))
+        .known_as("measure inspect time series gauge");
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    probes: Res<Probes>,
+    overlay: Res<Overlay>,
+    mut placing: ResMut<Placing>,
+    mut series: Local<Series>,
+) -> Vec<Command> {
+    let pinned = &probes.pinned;
+    let mut asked = Vec::new();
+    ui.horizontal_wrapped(|ui| {
+        let help = "Then click on the land (P). There are four at most; one more takes the place of the oldest.";
+        let text = format!("{} Pin a probe", icon::PUSH_PIN);
+        asked.extend(choice_ui(ui, &mut placing, Placed::Probe, (&text, help)));
+        if !pinned.is_empty() && ui.button("Save…").on_hover_text("Writes all numbers as a table (CSV)").clicked() {
+            asked.push(save_request().into());
+        }
+    });
+    if pinned.is_empty() {
+        ui.label(RichText::new("A probe keeps height, sand and water of a place as they change.").weak());
+        return asked;
+    }
+    let units = units(ui);
+    for (number, probe) in pinned.iter().enumerate() {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(format!("{}", number + 1)).strong().color(curve_color(number)));
+            if let Some(now) = probe.series.last() {
+                let metres = |value: f32, decimals| length(units, value.into(), decimals);
+                let text = format!(
+                    "{} high, sand {}, water {}",
+                    metres(now.ground, 1),
+                    metres(now.sand, 2),
+                    metres(now.water, 2)
+                );
+                ui.label(RichText::new(text).small());
+            }
+            let remove = ui.small_button(icon::X);
+            access::name(&remove, &format!("Remove probe {}", number + 1));
+            if remove.clicked() {
+                asked.push(ProbeCommand::Unpin(number).into());
+            }
+        });
+    }
+    let shown = overlay.shown;
+    let offered = [Series::Change, Series::Height, Series::Sand, Series::Water];
+    let offered = offered.into_iter().chain(shown.map(Series::Overlay));
+    // What lay over the ground before is shown no more.
+    let now = match (*series, shown) {
+        (Series::Overlay(_), Some(quantity)) => Series::Overlay(quantity),
+        (Series::Overlay(_), None) => Series::default(),
+        (chosen, _) => chosen,
+    };
+    *series = now;
+    let label = ui.label("Over time");
+    egui::ComboBox::from_id_salt("series")
+        .selected_text(now.title())
+        .width(style::WIDE_CHOICE_WIDTH)
+        .show_ui(ui, |ui| {
+            access::begin_list(ui);
+            for offer in offered {
+                access::list_choice(ui, &mut *series, offer, offer.title());
+            }
+        })
+        .response
+        .on_hover_text(
+            "You can also plot the overlay that is shown. Its values are recorded from the moment you show it.",
+        )
+        .labelled_by(label.id);
+    asked.extend(chart_ui(ui, chart::chart(&probes, now, units), ""));
+    asked
+}
+
+/// Asks where to save the numbers of the probes.
+fn save_request() -> FileRequest {
+    let kinds = [("Table".to_owned(), "csv")];
+    FileRequest::save("Save the numbers of the probes", "probes", kinds, ProbeCommand::Save)
+}
+
+/// The probes over the picture.
+pub(super) fn pins_ui(
+    InMut(ui): InMut<Ui>,
+    marks: Single<&ViewPlaces, With<ProbeMarks>>,
+    pointed: Res<Pointed>,
+    mut placing: ResMut<Placing>,
+) -> Vec<Command> {
+    let view = ui.max_rect();
+    let painter = ui.painter().with_clip_rect(view);
+    for (number, share) in marks.0.iter().enumerate() {
+        let Some(share) = share else { continue };
+        let place = view.min + egui::vec2(share.x, share.y) * view.size();
+        let head = place - egui::vec2(0.0, 2.2 * style::MARK_RADIUS);
+        painter.line_segment([place, head], egui::Stroke::new(2.0, Color32::WHITE));
+        painter.circle(head, style::MARK_RADIUS, curve_color(number), egui::Stroke::new(1.5, Color32::WHITE));
+        let font = FontId::proportional(12.0);
+        painter.text(head, Align2::CENTER_CENTER, format!("{}", number + 1), font, Color32::WHITE);
+    }
+    placing.clicked(ui, Placed::Probe, &pointed).map(|place| ProbeCommand::Pin(place).into()).into_iter().collect()
+}

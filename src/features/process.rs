@@ -1,0 +1,190 @@
+//! The panel of each process: its switch, its progress, what its limiters did, its parameters.
+
+use crate::shell::style::grouped;
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_header::CollapsingState};
+
+use crate::shell::{
+    group::{Changes, all_of_group_ui, group_ui, presets_ui, set},
+    panel::{AddPanel, EVERYWHERE, Panel},
+    seek,
+    style::duration,
+};
+use crate::world::{Command, EditCommand, Simulations, Workspace};
+use thalweg_sim::{
+    core::terrain::Terrain,
+    params::{self, Parameter, Value, walk},
+    process::{IdleReason, Process, masked::masked_key, wind::thinnest_sheet},
+    simulation::Slot,
+};
+
+/// One after the other in catalogue order. Each draws a heading of its own, with its switch.
+const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui);
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    workspace: Res<State<Workspace>>,
+) -> Vec<Command> {
+    let session = simulations.selected();
+    let (learn, terrain) = (*workspace == Workspace::Learn, &session.simulation.terrain);
+    let mut asked = Vec::new();
+    for (slot, fresh) in session.simulation.slots.iter().zip(session.defaults().simulation.slots) {
+        process_ui(ui, (&session.name, terrain), slot, &*fresh.process, learn, &mut asked);
+    }
+    asked
+}
+
+/// A process: its switch in the header, its progress, what its limiters did, its parameters. Those that a scene begins with
+/// are unfolded.
+fn process_ui(
+    ui: &mut Ui,
+    (scene, terrain): (&str, &Terrain),
+    slot: &Slot,
+    fresh: &dyn Process,
+    main_only: bool,
+    commands: &mut Vec<Command>,
+) {
+    let masked = terrain.mask.is_some();
+    let info = slot.process.info();
+    let id = ui.make_persistent_id((scene, info.key));
+    let mut folding = CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled);
+    if seek::is_sought_in(ui, info.key) {
+        folding.set_open(true);
+    }
+    let (toggle, ..) = folding
+        .show_header(ui, |ui| {
+            let mut on = slot.enabled;
+            let text = RichText::new(info.title).heading();
+            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.reference.source)).changed() {
+                commands.push(EditCommand::Enable(info.key, on).into());
+            }
+        })
+        .body(|ui| {
+            if let Some((particles, total)) = slot.particles() {
+                let share = particles as f64 / total.max(1) as f64;
+                let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
+                let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
+                ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
+            }
+            if masked {
+                let mut limited = slot.limited;
+                let help =
+                    "The ground under the mask stays as it is. The ledger counts the change held back there as made by hand.";
+                if ui.checkbox(&mut limited, "Leave masked ground alone").on_hover_text(help).changed() {
+                    commands.push(EditCommand::Limit(info.key, limited).into());
+                }
+            }
+            if slot.enabled {
+                if slot.process.setup().elapsed() > 0.0 {
+                    let (seconds, acceleration) = (slot.process.setup().elapsed(), slot.process.abilities().acceleration);
+                    let text = match acceleration.map(f64::from).filter(|&times| times > 1.0) {
+                        Some(times) => {
+                            let bed = duration(times * seconds);
+                            format!("A tick stands for {} of flow and {bed} of bed change", duration(seconds))
+                        }
+                        None => format!("A tick stands for {}", duration(seconds)),
+                    };
+                    let help = "How much time this process covered in the last tick. The clock of the run is the water's; without \
+                                water it is that of slumping, and without both that of the first process that is on.";
+                    ui.label(RichText::new(text).small().weak()).on_hover_text(help);
+                }
+                limiters_ui(ui, &*slot.process);
+                commands.extend(idle_ui(ui, slot, terrain));
+            }
+            let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
+            commands.extend(set(info.key, changes));
+            if masked && !main_only {
+                commands.extend(set(masked_key(info.key), factors_ui(ui, slot, fresh)));
+            }
+            if !main_only {
+                let help = "Sets values that belong together: those of a source, or for a kind of land";
+                commands.extend(presets_ui(ui, info.key, ("Presets", help)));
+            }
+        });
+    toggle.widget_info(|| {
+        WidgetInfo::labeled(WidgetType::CollapsingHeader, true, format!("Parameters of {}", info.title))
+    });
+}
+
+/// Draws why a process leaves no mark on a terrain, and a button that remedies it, where one does. Returns the command of the button.
+fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
+    let reason = slot.process.idle_reason(terrain)?;
+    let spread = |metres: f32| Some((format!("Spread {metres} m of sand"), EditCommand::SpreadSand(metres)));
+    let (why, remedy) = match reason {
+        IdleReason::NoSand => {
+            ("There is no sand for the wind to carry.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
+        }
+        IdleReason::ThinSand { needed } => {
+            ("The sand is too thin for dunes on cells of this size.", spread((2.0 * needed).ceil()))
+        }
+        IdleReason::LevelGround => ("The land is level: no water runs. Sculpt it, or begin on new land.", None),
+        IdleReason::StableSlopes => {
+            ("No slope is steep enough to fail. Lower the angles, or sculpt steeper land.", None)
+        }
+        IdleReason::NoWater { rain } => {
+            let default = slot.process.fresh();
+            let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
+            let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
+            ("There is no water, no rain and no spring.", Some(("Let it rain".to_owned(), remedy)))
+        }
+    };
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(why).small().color(ui.visuals().warn_fg_color));
+        remedy.and_then(|(button, remedy)| ui.small_button(button).clicked().then(|| remedy.into()))
+    })
+    .inner
+}
+
+/// How often each limiter of a process was applied in the last tick, and so far.
+fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
+    let limiters = process.limiters();
+    let applied: Vec<String> = limiters
+        .iter()
+        .filter(|(_, count)| count.last > 0)
+        .map(|(limiter, count)| format!("{} {}×", limiter.name, grouped(count.last)))
+        .collect();
+    if applied.is_empty() {
+        return;
+    }
+    let about: Vec<String> = limiters
+        .iter()
+        .map(|(limiter, count)| {
+            format!("{}: {} So far {}×.", params::title(limiter.name), limiter.about, grouped(count.all))
+        })
+        .collect();
+    let about = format!(
+        "How often each limiter that keeps the scheme sound was applied in the last tick.\n{}",
+        about.join("\n")
+    );
+    let applied = format!("Limiters: {}", applied.join(", "));
+    ui.label(RichText::new(applied).small().weak()).on_hover_text(about);
+}
+
+/// By what the mask multiplies a process's parameters.
+fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Changes {
+    let info = slot.process.info();
+    let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
+    let declared = walk((info.key, params));
+    let named = |parameter: &Parameter, value: Value| parameter.name == "mode" && parameter.value == value;
+    let published = declared.iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
+    // A factor acts where its parameter does.
+    let idle = |factor: &Parameter| {
+        declared.iter().find(|parameter| parameter.name == factor.name).and_then(|found| found.knob.idle(&declared))
+    };
+    let header = egui::CollapsingHeader::new("Under the mask").id_salt(masked_key(info.key));
+    let drawn = header.show(ui, |ui| {
+        if published {
+            ui.label(RichText::new("As published, a parameter is the same everywhere.").small().weak());
+        }
+        ui.add_enabled_ui(!published, |ui| {
+            all_of_group_ui(ui, (masked_key(info.key), factors), (masked_key(info.key), untouched), idle)
+        })
+        .inner
+    });
+    drawn.body_returned.unwrap_or_default()
+}

@@ -1,0 +1,46 @@
+//! The panel of the range that is to grow: its relief, ruggedness and age, and the button that grows it.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{RichText, Ui};
+
+use crate::shell::{
+    commands::buttons_ui,
+    commands::{AddCommands, CommandTable, MenuPart},
+    group::{group_ui, set},
+    number::units,
+    panel::{AddPanel, EVERYWHERE, Panel},
+};
+use crate::world::{Command, Jobs, RunCommand, Simulations, amount::length};
+use egui_phosphor::regular as icon;
+use thalweg_sim::simulation::grow::{RangeParams, rising_extent, typical_relief};
+
+const PANEL: Panel = Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_commands("Run", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let grow = "Replaces the ground by a range of the relief, ruggedness and age that the panel Mountain range asks for. It \
+        rises where the map of uplift lets it; erodibility and diffusivity of Uplift and rivers follow from it.";
+    table
+        .add(icon::MOUNTAINS, "Grow a range", grow, &[], RunCommand::Grow)
+        .known_as("mountains uplift landscape evolution");
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    jobs: Res<Jobs>,
+    table: Res<CommandTable>,
+) -> Vec<Command> {
+    let session = simulations.selected();
+    let mut asked = set("range", group_ui(ui, ("range", &session.range), ("range", &RangeParams::default()), false));
+    let extent = rising_extent(&session.simulation.terrain);
+    if session.range.relief == 0.0 && extent > 0.0 {
+        let [typical, across] = [typical_relief(extent), extent].map(|metres| length(units(ui), metres, 0));
+        ui.label(RichText::new(format!("Real ranges {across} across are about {typical} high.")).small().weak());
+    }
+    asked.extend(buttons_ui(ui, (&jobs, &table), &[RunCommand::Grow.into()]));
+    asked
+}

@@ -1,0 +1,149 @@
+//! The rivers of the chosen run, studied beside the frames as long as their panel is seen.
+
+mod panel;
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::*;
+
+use crate::world::{CommandEvent, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations, background::Background};
+use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
+
+/// A study may take this part of the time; a large map is studied less often.
+const SHARE: u32 = 8;
+const SHORTEST: Duration = Duration::from_millis(300);
+
+/// What is asked: of which start and run, with which parameters, and which river is chosen.
+#[derive(Clone, PartialEq)]
+struct Question {
+    start: u64,
+    run: usize,
+    params: RiverParams,
+    chosen: Option<[f32; 2]>,
+}
+
+/// The rivers of the chosen run.
+#[derive(Resource, Default)]
+pub struct Rivers {
+    /// Whether the panel is seen: only then they are studied.
+    pub wanted: bool,
+    /// The place that was clicked to choose a river, as shares of the map's sides.
+    pub chosen: Option<[f32; 2]>,
+    /// What was found last.
+    pub found: Option<Study>,
+    /// What was asked last, and of which state.
+    asked: Option<(Question, u64)>,
+    work: Option<Background<Question, Study>>,
+    rest: Option<Instant>,
+}
+
+/// The chosen river, while it is looked at, from its source to its mouth.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct RiverTrace;
+
+/// Chooses the largest river near a place, as shares of the map's sides, or the largest of all.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct ChooseRiver(pub Option<[f32; 2]>);
+
+impl CommandEvent for ChooseRiver {}
+
+/// Adds the rivers and their panel.
+pub fn plugin(app: &mut App) {
+    app.add_plugins(panel::plugin);
+    app.world_mut().spawn(RiverTrace);
+    app.init_resource::<Rivers>()
+        .add_observer(|chosen: On<ChooseRiver>, mut rivers: ResMut<Rivers>| rivers.chosen = chosen.0)
+        .add_systems(
+            Update,
+            (study, trace.in_set(MarkSystems).ambiguous_with(MarkSystems)).chain().in_set(FrameSystems::Follow),
+        );
+}
+
+/// Traces the chosen river while it is looked at.
+fn trace(simulations: Res<Simulations>, rivers: Res<Rivers>, mut trace: Single<&mut MapPlaces, With<RiverTrace>>) {
+    let terrain = &simulations.selected().simulation.terrain;
+    let study =
+        rivers.found.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
+    trace.set_if_neq(MapPlaces(study.into_iter().flat_map(Study::way).collect()));
+}
+
+/// Follows the chosen run.
+fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
+    // What is on the screen changes rarely.
+    let quiet = rivers.bypass_change_detection();
+    let question = Question {
+        start: revision.start,
+        run: simulations.selected_index(),
+        params: simulations.selected().rivers.clone(),
+        chosen: quiet.chosen,
+    };
+    if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
+        quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
+        // An answer to what is not asked any more is of no use.
+        if work.request == question
+            && let Some(found) = work.join()
+        {
+            quiet.found = Some(found);
+            rivers.set_changed();
+        }
+    }
+    let rivers = rivers.bypass_change_detection();
+    if rivers.asked.as_ref().is_some_and(|(asked, _)| (asked.start, asked.run) != (question.start, question.run)) {
+        (rivers.found, rivers.asked) = (None, None);
+    }
+    let due = rivers.asked.as_ref().is_none_or(|(asked, _)| *asked != question)
+        || rivers.rest.is_none_or(|until| Instant::now() > until);
+    let asked = Some((question.clone(), revision.state));
+    if !rivers.wanted || rivers.work.is_some() || rivers.asked == asked || !due || !simulations.between_ticks() {
+        return;
+    }
+    rivers.asked = asked;
+    let (land, place) = (simulations.selected().simulation.river_land(&question.params), rivers.chosen);
+    rivers.work = Some(Background::start(question, move || Study::of(&land, place)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    #[test]
+    fn the_chosen_river_is_studied_while_the_panel_is_seen() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = open_first("alpine-valley", &options).expect("built in");
+        let mut app = App::new();
+        app.insert_resource(Simulations::new(vec![session]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Rivers>()
+            .add_systems(Update, study);
+        app.update();
+        assert!(app.world().resource::<Rivers>().found.is_none(), "nothing is studied that is not seen");
+        let wait = |app: &mut App| {
+            app.update();
+            while app.world().resource::<Rivers>().work.is_some() {
+                std::thread::sleep(Duration::from_millis(2));
+                app.update();
+            }
+        };
+        app.world_mut().resource_mut::<Rivers>().wanted = true;
+        wait(&mut app);
+        let mouth = |app: &App| app.world().resource::<Rivers>().found.as_ref().and_then(|found| found.way().last());
+        let largest = mouth(&app).expect("there is a river");
+        // Choosing another one is answered at once, and so is another map; an answer that comes too late is not taken.
+        let other = [1.0 - largest[0], 1.0 - largest[1]];
+        app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
+        app.update();
+        assert!(app.world().resource::<Rivers>().work.is_some());
+        app.world_mut().resource_mut::<Rivers>().chosen = None;
+        wait(&mut app);
+        assert_eq!(mouth(&app), Some(largest));
+        app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
+        wait(&mut app);
+        assert_ne!(mouth(&app), Some(largest));
+        app.world_mut().resource_mut::<Revision>().begins();
+        app.world_mut().resource_mut::<Rivers>().wanted = false;
+        app.update();
+        assert_eq!(mouth(&app), None);
+    }
+}

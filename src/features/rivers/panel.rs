@@ -1,0 +1,194 @@
+//! Rivers: one of them from its source to its mouth, all of them by slope, area and χ, and how real the land is.
+
+use crate::world::{
+    Brushes, Command, FrameSystems, Overlay, OverlayCommand, Pointed, Record, Simulations, ViewPlaces,
+    amount::{area, told_in},
+    charts,
+};
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{ChooseRiver, RiverTrace, Rivers};
+use crate::shell::{
+    access,
+    chart::chart_ui,
+    group::{group_ui, set},
+    number::units,
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel, Sidebar},
+    placing::Placing,
+    style,
+};
+use thalweg_sim::{
+    core::quantity::Quantity,
+    measure::{Reading, Study, score},
+    process::fluvial,
+};
+
+const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[] };
+
+/// Rivers are studied as long as the panel is seen.
+fn want(sidebar: Res<Sidebar>, mut rivers: ResMut<Rivers>) {
+    let wanted = sidebar.shows(PANEL.key);
+    if rivers.wanted != wanted {
+        rivers.wanted = wanted;
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui)
+        .add_view_layer(LayerVisibility::Panels, choose_ui)
+        .add_systems(Update, want.in_set(FrameSystems::Input));
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    rivers: Res<Rivers>,
+    simulations: Res<Simulations>,
+    overlay: Res<Overlay>,
+    record: Res<Record>,
+) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let (now, fresh) = (&simulations.selected().rivers, simulations.selected().defaults().rivers);
+    asked.extend(set("rivers", group_ui(ui, ("rivers", now), ("rivers", &fresh), false)));
+    ui.horizontal_wrapped(|ui| {
+        for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
+            let on = overlay.shown == Some(quantity);
+            if access::choice(ui, on, name).on_hover_text(quantity.about()).clicked() {
+                asked.push(OverlayCommand::Show((!on).then_some(quantity)).into());
+            }
+        }
+        if rivers.chosen.is_some() && ui.button("The largest").on_hover_text("Chooses it again").clicked() {
+            asked.push(ChooseRiver(None).into());
+        }
+    });
+    let Some(study) = &rivers.found else {
+        ui.label(RichText::new("Finding the rivers …").weak());
+        return asked;
+    };
+    let units = units(ui);
+    asked.extend(river_ui(ui, study, rivers.chosen.is_some()));
+    ui.add_space(4.0);
+    let help = "Median slope of rivers against the area that they drain. Where the land is in balance with its uplift, they lie on a \
+        line; how fast it falls is the concavity.";
+    asked.extend(chart_ui(ui, charts::slope_area(study, balance(&simulations, study.softness), units), help));
+    ui.add_space(4.0);
+    let help = "χ is the way upstream, counted shorter where more water runs. Rivers in balance with an even uplift lie on one line; \
+        one that lies above its neighbours loses land to them.";
+    asked.extend(chart_ui(ui, charts::chi(study, units), help));
+    asked.extend(chart_ui(ui, charts::hypsometry(&record.statistics, units), ""));
+    real_ui(ui, &study.readings);
+    asked
+}
+
+/// The chosen river over the picture. A click on the land chooses another, where no brush and no spring is in the hand.
+pub(super) fn choose_ui(
+    InMut(root): InMut<Ui>,
+    sidebar: Res<Sidebar>,
+    trace: Single<&ViewPlaces, With<RiverTrace>>,
+    brushes: Res<Brushes>,
+    placing: Res<Placing>,
+    pointed: Res<Pointed>,
+) -> Vec<Command> {
+    if !sidebar.shows(PANEL.key) {
+        return Vec::new();
+    }
+    let view = root.max_rect();
+    let painter = root.painter().with_clip_rect(view);
+    let places: Vec<egui::Pos2> =
+        trace.0.iter().flatten().map(|share| view.min + egui::vec2(share.x, share.y) * view.size()).collect();
+    if let Some(mouth) = places.last() {
+        painter.circle(*mouth, 5.0, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
+    }
+    painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
+    painter.line(places, egui::Stroke::new(2.0, style::SPRING));
+    if brushes.held.is_some() || placing.0.is_some() {
+        return Vec::new();
+    }
+    let place = pointed.0.filter(|_| access::clicks_land(root, view));
+    place.map(|place| ChooseRiver(Some(place)).into()).into_iter().collect()
+}
+
+/// Slope over area at which rivers keep up with the uplift, if uplift and rivers are on: steepness and exponent.
+fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
+    let slot = simulations.selected().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
+    let params = slot.process.params().as_partial_reflect().try_downcast_ref::<fluvial::Params>()?;
+    let steepness = (1.0 + params.deposition) * params.uplift_rate / params.erodibility;
+    let n = f64::from(params.slope_exponent);
+    // The law states the erodibility for rock of softness 0.5.
+    let steepness = f64::from(steepness) / (2.0 * softness).max(1e-3);
+    Some((steepness.powf(1.0 / n), f64::from(params.area_exponent) / n))
+}
+
+/// The long profile of the chosen river.
+fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
+    ui.add_space(4.0);
+    let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else {
+        ui.label(RichText::new("No river is large enough. Lower \"From cells\" to find smaller ones.").weak());
+        return None;
+    };
+    let name = if chosen { "The chosen river" } else { "The largest river" };
+    let help = "From its source at the left to its mouth at the right. Places that are at least twice as steep as usual for their \
+        drained area are knickpoints. They climb from the mouth when the land rises faster or the sea falls.";
+    let length = source.distance;
+    let units = units(ui);
+    let asked = chart_ui(ui, charts::profile(study, &format!("{name}, from source to mouth"), units), help);
+    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
+    egui::Grid::new("river").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
+        row("Length", format!("{:.2} {far}", 1e-3 * of_far * length), "Way of the water from the source to the mouth.");
+        row(
+            "Fall",
+            format!("{:.0} {high}", of_high * (source.height - mouth.height)),
+            "Height of the source above the mouth.",
+        );
+        let winds = study.sinuosity.map_or("none".to_owned(), |times| format!("{times:.2}"));
+        row(
+            "Sinuosity",
+            winds,
+            "How many times as long as the straight way from source to mouth it is. From 1.5 on, a river is said to meander.",
+        );
+        let (flow, of_flow) = told_in(units, "m³/s");
+        row("Carries", format!("{:.2} {flow}", of_flow * mouth.discharge), "Water at the mouth.");
+        row("Drains", area(units, mouth.area), "Land whose runoff gives as much water.");
+        row("Knickpoints", study.knickpoints.len().to_string(), "Reaches that are much too steep for their area.");
+        row("All rivers", format!("{:.1} {far}", 1e-3 * of_far * study.length), "Length of all rivers of the map.");
+        row(
+            "Their basins",
+            study.basins.len().to_string(),
+            "Pieces of land with a river, each of which drains to an outlet of its own.",
+        );
+    });
+    ui.label(RichText::new("Click the land, without a brush, to choose another river.").weak());
+    asked
+}
+
+/// Measures beside the range of real mountains.
+fn real_ui(ui: &mut Ui, readings: &[Reading]) {
+    let (real, of) = score(readings);
+    ui.add_space(4.0);
+    let help =
+        "Each measure beside the range in which real mountains lie, for cells of about 30 m. Noise fails most of them.";
+    ui.label(RichText::new(format!("How real is it: {real} of {of}")).strong()).on_hover_text(help);
+    egui::Grid::new("real").num_columns(4).min_col_width(0.0).spacing([8.0, 2.0]).striped(true).show(ui, |ui| {
+        for reading in readings {
+            let (mark, color) = match reading.is_real() {
+                Some(true) => (icon::CHECK, style::ACCENT),
+                Some(false) => (icon::X, style::WARNING),
+                None => ("", style::FAINT),
+            };
+            let label = ui.label(RichText::new(mark).color(color));
+            label.widget_info(|| {
+                let said =
+                    reading.is_real().map_or("no range", |real| if real { "as real land" } else { "not as real land" });
+                egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("{}: {said}", reading.title))
+            });
+            ui.label(reading.title).on_hover_text(reading.about);
+            let value = reading.value.map_or("none".to_owned(), |value| format!("{value:.3}"));
+            ui.label(RichText::new(value).monospace().size(10.5));
+            let range = reading.real.map_or(String::new(), |(least, most)| format!("{least} to {most}"));
+            ui.label(RichText::new(range).weak().size(10.5));
+            ui.end_row();
+        }
+    });
+}

@@ -1,0 +1,101 @@
+//! The list of scenes: small pictures under headings, found by words.
+
+use bevy::prelude::{App, InMut, Local};
+use bevy_egui::egui::{self, Key, RichText, Sense};
+
+use crate::shell::{
+    access,
+    commands::{AddCommands, MenuPart, SHIFT_CTRL},
+    gallery::{Card, cards},
+    panes::{AddPane, Pane, PaneKind, PaneUi},
+    style,
+};
+use crate::world::{Command, FileCommand, WindowCommand};
+use egui_phosphor::regular as icon;
+use thalweg_scene::{
+    io::scene::{BUILT_IN, GROUPS, Scene},
+    model::origin::Options,
+};
+
+/// What was typed, and the scenes once they have been drawn.
+#[derive(Default)]
+pub struct Scenes {
+    typed: String,
+    cards: Vec<Card>,
+}
+
+const PANE: Pane = Pane { key: "scenes", kind: PaneKind::Search };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Scene", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let choose = "Shows all scenes with their pictures.";
+    let scenes = WindowCommand::Toggle(PANE.key);
+    table
+        .add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes)
+        .known_as("examples presets gallery thumbnails new");
+    let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
+    let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
+    for group in GROUPS {
+        table.group = Some(group);
+        for (name, scene) in scenes.iter().filter(|(_, scene)| scene.group == group) {
+            let open = FileCommand::Open(name.into(), Options::default());
+            table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
+        }
+    }
+    table.group = None;
+}
+
+pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: Local<Scenes>) -> Vec<Command> {
+    if pane.begins {
+        *scenes = Scenes::default();
+    }
+    let chosen = scenes_ui(&pane.context, &mut scenes, &mut pane.is_open);
+    pane.is_open &= chosen.is_none();
+    chosen.into_iter().collect()
+}
+
+/// Draws it. Returns what was chosen.
+fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
+    let opened = scenes.cards.is_empty();
+    if opened {
+        scenes.cards = cards(context);
+        // In the order in which they are shown, so that Enter opens the first one that is seen.
+        scenes.cards.sort_by_key(|card| GROUPS.iter().position(|group| *group == card.scene.group));
+    }
+    let mut chosen = None;
+    let size = (context.content_rect().size() - egui::Vec2::splat(80.0)).min(style::SCENES_SIZE.into());
+    style::dialog("Scenes").open(open).fixed_size(size).show(context, |ui| {
+        let field = egui::TextEdit::singleline(&mut scenes.typed).hint_text("Find: river, dunes, Musgrave…");
+        let field = ui.add(field.desired_width(f32::INFINITY));
+        access::name(&field, "Find a scene");
+        if opened {
+            field.request_focus();
+        }
+        let words: Vec<String> = scenes.typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
+        let found: Vec<&Card> = scenes.cards.iter().filter(|card| card.has(&words)).collect();
+        if !words.is_empty() && field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
+            chosen = found.first().map(|card| card.name);
+        }
+        egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let has = |group: &&str| found.iter().any(|card| card.scene.group == **group);
+            for group in GROUPS.into_iter().filter(has) {
+                ui.add_space(4.0);
+                ui.label(RichText::new(group).strong());
+                ui.horizontal_wrapped(|ui| {
+                    for card in found.iter().filter(|card| card.scene.group == group) {
+                        if card.ui(ui, style::CARD_SIZE, Sense::click()).clicked() {
+                            chosen = Some(card.name);
+                        }
+                    }
+                });
+            }
+            if found.is_empty() {
+                ui.label(RichText::new("No scene has these words in its title or description.").weak());
+            }
+        });
+    });
+    chosen.map(|name| FileCommand::Open(name.into(), Options::default()).into())
+}

@@ -1,0 +1,34 @@
+//! The section as a chart.
+
+use super::Section;
+use crate::world::amount::told_in;
+use thalweg_scene::{
+    model::chart::{Chart, Curve},
+    settings::Units,
+};
+use thalweg_sim::measure::Layers;
+
+/// The ground and the layers along the section.
+pub fn chart(section: &Section, units: Units) -> Chart {
+    let (unit, times) = told_in(units, "m");
+    let along = |heights: &mut dyn Iterator<Item = f32>| {
+        let places = section.now.iter().zip(heights);
+        let at = |(layers, height): (&Layers, f32)| [times * layers.distance, times * f64::from(height)];
+        places.map(at).collect::<Vec<[f64; 2]>>()
+    };
+    let now = |height: fn(&Layers) -> f32| along(&mut section.now.iter().map(height));
+    let mut chart = Chart::new("section", "Section from A to B", [unit, unit])
+        .and(Curve::line("now", now(Layers::ground)))
+        .and(Curve::line("start", along(&mut section.start.iter().copied())));
+    if section.now.iter().any(|layers| layers.sand > 0.0) {
+        chart.curves.push(Curve::line("rock", now(|layers| layers.bedrock)));
+    }
+    if section.now.iter().any(|layers| layers.water > 0.0) {
+        chart.curves.push(Curve::line("water", now(|layers| layers.ground() + layers.water)));
+    }
+    for earlier in &section.earlier {
+        let points = along(&mut earlier.ground.iter().copied());
+        chart.curves.push(Curve::line(format!("tick {}", earlier.tick), points));
+    }
+    chart
+}

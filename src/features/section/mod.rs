@@ -1,0 +1,201 @@
+//! The section along a line that was drawn over the chosen map, as it is now and as it was.
+
+pub mod chart;
+mod panel;
+
+use crate::world::{CommandEvent, CutLine, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations};
+use bevy::prelude::*;
+
+use thalweg_sim::measure::{Layers, along, section};
+
+/// Heights that a student draws along a section.
+pub const DRAWN: usize = 65;
+/// More earlier profiles than this are thinned out to half.
+const MOST_EARLIER: usize = 5;
+
+/// The ground along the line after a tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Finished ticks.
+    pub tick: u64,
+    /// Heights in metres, at the places of [`Section::now`].
+    pub ground: Vec<f32>,
+}
+
+/// What a section is of: the start, the run and the line.
+type Line = (u64, usize, [[f32; 2]; 2]);
+
+/// The section of the chosen run.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Section {
+    /// Ends of the line, as shares of the map's sides.
+    pub ends: Option<[[f32; 2]; 2]>,
+    /// The layers along it.
+    pub now: Vec<Layers>,
+    /// The ground at the start.
+    pub start: Vec<f32>,
+    /// The ground at earlier ticks, the oldest first, evenly spaced.
+    pub earlier: Vec<Profile>,
+    /// Whether the block is cut open along the line.
+    pub opens: bool,
+    /// Ticks from one earlier profile to the next.
+    step: u64,
+    of: Option<(Line, u64)>,
+}
+
+impl Section {
+    /// Ends of the line along which the block is cut open, if it is.
+    fn cut(&self) -> Option<[[f32; 2]; 2]> {
+        self.ends.filter(|[from, to]| self.opens && from != to)
+    }
+
+    /// The ground along the line at as many places as a student draws.
+    pub(super) fn spread(&self) -> Vec<f32> {
+        let Some(last) = self.now.len().checked_sub(1) else { return Vec::new() };
+        (0..DRAWN).map(|place| self.now[place * last / (DRAWN - 1)].ground()).collect()
+    }
+
+    /// Keeps the present profile, if it is time for one.
+    fn keep(&mut self, tick: u64) {
+        if self.earlier.last().is_some_and(|last| last.tick >= tick) {
+            // The run went back.
+            self.earlier.retain(|profile| profile.tick < tick);
+        }
+        let since = self.earlier.last().map_or(0, |last| last.tick);
+        self.step = self.step.max(1);
+        if tick == 0 || tick < since + self.step {
+            return;
+        }
+        let ground = self.now.iter().map(Layers::ground).collect();
+        self.earlier.push(Profile { tick, ground });
+        if self.earlier.len() > MOST_EARLIER {
+            let mut number = 0;
+            self.earlier.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+            self.step = self.earlier[1].tick - self.earlier[0].tick;
+        }
+    }
+}
+
+/// The line of the section, in pieces that follow the ground.
+#[derive(Component, Default)]
+#[require(MapPlaces)]
+pub struct SectionTrace;
+
+/// Straight pieces as which the line follows the ground.
+const PIECES: usize = 200;
+
+/// Keeps the profile that was drawn under a key of the lesson, in metres at [`DRAWN`] places along the line.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct KeepDrawing(pub String, pub Vec<f32>);
+
+impl CommandEvent for KeepDrawing {}
+
+/// Changes the section.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum SectionCommand {
+    /// Its line, as shares of the map's sides, or none.
+    Draw(Option<[[f32; 2]; 2]>),
+    /// Cuts the block open along the line, or closes it.
+    CutAway,
+}
+
+impl CommandEvent for SectionCommand {}
+
+/// Adds the section and its panel.
+pub fn plugin(app: &mut App) {
+    app.add_plugins(panel::plugin);
+    app.world_mut().spawn(SectionTrace);
+    app.init_resource::<Section>().add_observer(obey).add_systems(
+        Update,
+        (follow, (trace.in_set(MarkSystems).ambiguous_with(MarkSystems), cut).run_if(resource_changed::<Section>))
+            .chain()
+            .in_set(FrameSystems::Follow),
+    );
+}
+
+fn cut(section: Res<Section>, mut line: ResMut<CutLine>) {
+    line.set_if_neq(CutLine(section.cut()));
+}
+
+fn trace(section: Res<Section>, mut trace: Single<&mut MapPlaces, With<SectionTrace>>) {
+    let places = section.ends.into_iter().flat_map(|[from, to]| {
+        (0..=PIECES).map(move |piece| {
+            let share = piece as f32 / PIECES as f32;
+            [0, 1].map(|axis| from[axis] + share * (to[axis] - from[axis]))
+        })
+    });
+    trace.set_if_neq(MapPlaces(places.collect()));
+}
+
+fn obey(command: On<SectionCommand>, mut section: ResMut<Section>) {
+    match command.event() {
+        SectionCommand::Draw(ends) => section.ends = *ends,
+        SectionCommand::CutAway => section.opens = !section.opens,
+    }
+}
+
+/// Follows the chosen run.
+fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: ResMut<Section>) {
+    let quiet = section.bypass_change_detection();
+    let line = quiet.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
+    let of = line.map(|line| (line, revision.state));
+    if quiet.of == of || !simulations.rests() {
+        return;
+    }
+    let goes_on = quiet.of.map(|(line, _)| line) == line;
+    section.of = of;
+    if !goes_on {
+        (section.step, section.earlier) = (1, Vec::new());
+    }
+    let terrain = &simulations.selected().simulation.terrain;
+    let Some(ends) = section.ends else {
+        (section.now, section.start) = (Vec::new(), Vec::new());
+        return;
+    };
+    section.now = self::section(terrain, ends);
+    if !goes_on {
+        section.start = along(terrain, &terrain.start, ends);
+    }
+    if simulations.between_ticks() {
+        section.keep(simulations.ticks());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    #[test]
+    fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut app = App::new();
+        app.insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Section>()
+            .add_systems(Update, follow);
+        app.update();
+        assert!(app.world().resource::<Section>().now.is_empty());
+        app.world_mut().resource_mut::<Section>().ends = Some([[0.0, 0.5], [1.0, 0.5]]);
+        app.update();
+        let start = app.world().resource::<Section>().start.clone();
+        assert_eq!(start.len(), app.world().resource::<Section>().now.len());
+        for _ in 0..40 {
+            app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();
+            app.world_mut().resource_mut::<Revision>().goes_on();
+            app.update();
+        }
+        let section = app.world().resource::<Section>();
+        let ticks: Vec<u64> = section.earlier.iter().map(|profile| profile.tick).collect();
+        assert!((2..=MOST_EARLIER).contains(&ticks.len()), "{ticks:?}");
+        assert!(ticks.windows(2).all(|pair| pair[1] > pair[0]) && ticks[ticks.len() - 1] <= 40, "{ticks:?}");
+        assert!(section.now.iter().zip(&start).any(|(now, start)| now.ground() != *start), "the hill was cut");
+        // Another start has no past.
+        app.world_mut().resource_mut::<Revision>().begins();
+        app.update();
+        assert!(app.world().resource::<Section>().earlier.iter().all(|profile| profile.tick == 40));
+    }
+}

@@ -1,0 +1,431 @@
+//! The section: a line that is dragged over the land, and the layers along it.
+
+use super::{DRAWN, KeepDrawing, Section, SectionCommand, SectionTrace, chart};
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
+use bevy_egui::egui::{self, Key, RichText, Ui};
+use egui_phosphor::regular as icon;
+use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
+
+use crate::shell::{
+    access,
+    chart::{head_ui, plot},
+    commands::{AddCommands, MenuPart, NONE},
+    number::units,
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    placing::{Place, Placed, Placing, hint_ui},
+    style,
+};
+use crate::world::{
+    BrushCommand, Command, Course, Pointed, Preferences, Simulations, ViewPlaces, Workspace, amount::told_in,
+};
+use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
+use thalweg_sim::measure::Layers;
+
+/// What the panel shows.
+#[derive(SystemParam)]
+pub struct SectionPanel<'w> {
+    section: Res<'w, Section>,
+    simulations: Res<'w, Simulations>,
+    preferences: Res<'w, Preferences>,
+    course: Res<'w, Course>,
+}
+
+const PANEL: Panel = Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+
+/// A line that is being drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drawing {
+    /// Its first end, as shares of the map's sides.
+    from: Option<[f32; 2]>,
+    /// Whether the button was let go at the first end: then a click sets the other one.
+    clicked: bool,
+    /// The line that was there before.
+    before: Option<[[f32; 2]; 2]>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, line_ui).add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let cut = "Removes the part of the block between you and the section line, or closes the block again.";
+    table
+        .add(icon::KNIFE, "Cut the block open", cut, &[], SectionCommand::CutAway)
+        .known_as("cutaway slice clip section inside layers");
+    let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
+    table
+        .add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], Place(Placed::Section))
+        .known_as("profile cross cut transect");
+}
+
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placing>) -> Vec<Command> {
+    let state = &state;
+    let (section, mut asked) = (&state.section, Vec::new());
+    ui.horizontal_wrapped(|ui| {
+        let help = "Then drag over the land, from one end of the line to the other, or click on both ends (X).";
+        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), placing.0 == Some(Placed::Section));
+        if access::choice(ui, on, text).on_hover_text(help).clicked() {
+            placing.0 = (!on).then_some(Placed::Section);
+            asked.push(BrushCommand::Hold(None).into());
+        }
+        if section.ends.is_some() {
+            let mut opens = section.opens;
+            let help = "Removes the part of the block between you and the section line, so that you see the section in the land.";
+            if ui.checkbox(&mut opens, "Cut open").on_hover_text(help).changed() {
+                asked.push(SectionCommand::CutAway.into());
+            }
+        }
+        if section.ends.is_some() && ui.button("Remove").on_hover_text("Removes the line").clicked() {
+            asked.push(SectionCommand::Draw(None).into());
+        }
+    });
+    if section.now.len() < 2 {
+        ui.label(RichText::new("A section shows rock, sand and water along a line.").weak());
+        return asked;
+    }
+    asked.extend(plot_ui(ui, state));
+    asked
+}
+
+/// The profile, in which a student may have to draw.
+fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
+    let section = &state.section;
+    let (unit, times) = told_in(units(ui), "m");
+    let length = section.now[section.now.len() - 1].distance;
+    let (far, of_far) = if length < 2000.0 { (unit, times) } else { told_in(units(ui), "km") };
+    let of_far = if length < 2000.0 { of_far } else { 1e-3 * of_far };
+    let along: Vec<f64> = section.now.iter().map(|layers| of_far * layers.distance).collect();
+    let heights = |height: &dyn Fn(&Layers) -> f32| -> Vec<f64> {
+        section.now.iter().map(|layers| times * f64::from(height(layers))).collect()
+    };
+    let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&Layers::ground));
+    let surface = heights(&|layers| layers.ground() + layers.water);
+    let acceleration = state.simulations.selected().simulation.bed_acceleration();
+    let load = heights(&|layers| layers.ground() + layers.suspended / acceleration);
+    let line = |ground: &[f32]| -> PlotPoints<'static> {
+        along.iter().zip(ground).map(|(along, height)| [*along, times * f64::from(*height)]).collect()
+    };
+    let all =
+        ground.iter().chain(&surface).copied().chain(section.start.iter().map(|height| times * f64::from(*height)));
+    let (low, high) = all.fold((f64::MAX, f64::MIN), |(low, high), height| (low.min(height), high.max(height)));
+    let bottom = low - 0.12 * (high - low).max(1e-3 * times);
+    let key = drawing_key(state);
+    let of = (state.simulations.work(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
+    let (id, width) = (ui.make_persistent_id(("drawing", of)), length * of_far);
+    // Higher and lower than this nothing is drawn: a plot that grew with the drawing would run away.
+    let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
+    let mut drawn: Option<Vec<f32>> = key.is_some().then(|| {
+        let start = || (0..DRAWN).map(|place| section.start[place * (section.start.len() - 1) / (DRAWN - 1)]).collect();
+        let kept = || predicted(state).unwrap_or_else(start);
+        ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(kept)
+    });
+    let predicted = predicted(state);
+    let mut kept = false;
+    if let Some(heights) = &mut drawn {
+        // Above the plot, where it is seen without scrolling.
+        ui.label("Drag in the plot to draw the profile that you expect, or give it point by point:");
+        let points = id.with(("points", far));
+        if points_ui(ui, points, heights, ([far, unit], (width, times), room)) {
+            ui.data_mut(|data| data.insert_temp(id, heights.clone()));
+        }
+        kept = ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked();
+    }
+    let mut asked = Vec::new();
+    let mut chart = chart::chart(section, state.preferences.settings.units);
+    asked.extend(head_ui(ui, &mut chart, ""));
+    let mut shown = plot(ui, "section", [far, unit], [false; 2]).height(style::SECTION_HEIGHT).include_y(bottom);
+    if drawn.is_some() {
+        shown = shown.sense(egui::Sense::drag()).include_y(room.1);
+    }
+    let touched = shown.show(ui, |plot| {
+        let floor = vec![bottom; along.len()];
+        plot.add(FilledArea::new("rock", &along, &floor, &rock).fill_color(style::ROCK));
+        plot.add(FilledArea::new("sand", &along, &rock, &ground).fill_color(style::SAND));
+        if surface != ground {
+            plot.add(FilledArea::new("water", &along, &ground, &surface).fill_color(style::SPRING));
+        }
+        if carries(section) {
+            plot.add(FilledArea::new("sediment", &along, &ground, &load).fill_color(style::SEDIMENT));
+        }
+        let count = section.earlier.len().max(1) as f32;
+        for (number, earlier) in section.earlier.iter().enumerate() {
+            let faint = style::FAINT.gamma_multiply(0.35 + 0.5 * number as f32 / count);
+            plot.line(Line::new(format!("tick {}", earlier.tick), line(&earlier.ground)).color(faint).width(1.0));
+        }
+        plot.line(Line::new("start", line(&section.start)).color(style::WARNING).style(LineStyle::dashed_loose()));
+        let own: PlotPoints<'_> = along.iter().zip(&ground).map(|(along, height)| [*along, *height]).collect();
+        plot.line(Line::new("now", own).color(style::ACCENT).width(2.0));
+        let sketch = |heights: &[f32]| -> PlotPoints<'static> {
+            let step = width / (heights.len().max(2) - 1) as f64;
+            heights
+                .iter()
+                .enumerate()
+                .map(|(place, height)| [step * place as f64, times * f64::from(*height)])
+                .collect()
+        };
+        if let Some(heights) = drawn.as_ref().or(predicted.as_ref()) {
+            plot.line(Line::new("your prediction", sketch(heights)).color(style::ERROR).width(2.5));
+        }
+        let dragged = plot.response().dragged();
+        plot.pointer_coordinate().filter(|_| dragged)
+    });
+    legend_ui(ui, state, drawn.is_some() || predicted.is_some());
+    if let (Some(key), Some(heights)) = (key, &mut drawn) {
+        let before = id.with("before");
+        if let Some(point) = touched.inner {
+            let last: Option<PlotPoint> = ui.data_mut(|data| data.get_temp(before));
+            let point = PlotPoint::new(point.x, point.y.clamp(room.0, room.1));
+            pull(heights, last.unwrap_or(point), point, (width, times));
+            ui.data_mut(|data| data.insert_temp(id, heights.clone()));
+            ui.data_mut(|data| data.insert_temp(before, point));
+        } else {
+            ui.data_mut(|data| data.remove::<PlotPoint>(before));
+        }
+        if kept {
+            asked.push(KeepDrawing(key, heights.clone()).into());
+            ui.data_mut(|data| data.remove::<Vec<f32>>(id));
+            ui.data_mut(|data| data.remove_by_type::<Points>());
+        }
+    }
+    let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
+    ui.label(RichText::new(format!("Heights are drawn {times} as large as lengths.")).weak().small());
+    asked
+}
+
+/// The point that is being given, and the one before.
+type Points = (PlotPoint, Option<PlotPoint>);
+
+/// Draws from point to point, for those who have no mouse. Says whether the drawing has changed. `room` is the lowest and the highest place.
+fn points_ui(
+    ui: &mut Ui,
+    id: egui::Id,
+    heights: &mut [f32],
+    ([far, unit], size, room): ([&str; 2], (f64, f64), (f64, f64)),
+) -> bool {
+    let (width, times) = size;
+    let place = |along: f64| (along / width * (DRAWN - 1) as f64).round() as usize;
+    let drawn = |heights: &[f32], along: f64| times * f64::from(heights[place(along).min(heights.len() - 1)]);
+    let start: Points = (PlotPoint::new(0.0, drawn(heights, 0.0)), None);
+    let (mut point, mut last) = ui.data_mut(|data| data.get_temp(id)).unwrap_or(start);
+    let mut changed = false;
+    ui.horizontal_wrapped(|ui| {
+        let name = ui.label("at");
+        let help = "How far along the line, from A.";
+        let field = egui::DragValue::new(&mut point.x)
+            .range(0.0..=width)
+            .suffix(format!(" {far}"))
+            .max_decimals(2)
+            .speed(width / 100.0);
+        if ui.add(field).labelled_by(name.id).on_hover_text(help).changed() {
+            point.y = drawn(heights, point.x);
+        }
+        let name = ui.label("height");
+        let field =
+            egui::DragValue::new(&mut point.y).range(room.0..=room.1).suffix(format!(" {unit}")).max_decimals(1);
+        ui.add(field).labelled_by(name.id);
+        let help = "The first point of a line.";
+        if ui.button("Begin here").on_hover_text(help).clicked() {
+            pull(heights, point, point, size);
+            (last, changed) = (Some(point), true);
+        }
+        let help = "Draws a straight line from the last point to this one.";
+        let line = egui::Button::new("Line to there");
+        if ui.add_enabled(last.is_some(), line).on_hover_text(help).clicked() {
+            pull(heights, last.unwrap_or(point), point, size);
+            (last, changed) = (Some(point), true);
+        }
+    });
+    ui.data_mut(|data| data.insert_temp::<Points>(id, (point, last)));
+    changed
+}
+
+/// Whether the water carries sediment somewhere along it.
+fn carries(section: &Section) -> bool {
+    section.now.iter().any(|layers| layers.suspended > 0.0)
+}
+
+/// What the lines and areas are, below the plot: they fill it.
+fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
+    let section = &state.section;
+    let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
+    if !section.earlier.is_empty() {
+        let ticks: Vec<String> = section.earlier.iter().map(|profile| profile.tick.to_string()).collect();
+        let title = if ticks.len() == 1 { "tick" } else { "ticks" };
+        names.push((format!("{title} {}", ticks.join(", ")), style::FAINT));
+    }
+    if predicted {
+        names.push(("your prediction".to_owned(), style::ERROR));
+    }
+    names.push(("rock".to_owned(), style::ROCK));
+    names.push(("sand".to_owned(), style::SAND));
+    if section.now.iter().any(|layers| layers.water > 0.0) {
+        names.push(("water".to_owned(), style::SPRING));
+    }
+    if carries(section) {
+        names.push(("sediment in the water, as a layer".to_owned(), style::SEDIMENT));
+    }
+    ui.horizontal_wrapped(|ui| {
+        for (name, color) in names {
+            // A patch of the colour and its name, never on two lines.
+            let mut words = egui::text::LayoutJob::default();
+            let patch = RichText::new(icon::SQUARE).color(color).background_color(color).small();
+            for part in [patch, RichText::new(format!(" {name}")).small()] {
+                part.append_to(&mut words, ui.style(), egui::FontSelection::Default, egui::Align::Center);
+            }
+            ui.add(egui::Label::new(words).extend());
+        }
+    });
+}
+
+/// How many times as high as it is the plot draws the land, as words.
+fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
+    let ratio = (up / (across * far)).abs();
+    if ratio >= 10.0 { format!("{ratio:.0} times") } else { format!("{ratio:.1} times") }
+}
+
+/// The lesson that is open, if the line is the one that it draws on.
+fn attempt<'a>(state: &'a SectionPanel<'_>) -> Option<&'a Attempt> {
+    let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.simulations))?;
+    (state.section.ends == attempt.lesson.head.section).then_some(attempt)
+}
+
+/// The key of the drawing that the lesson asks for now. It can be drawn anew until it is shown beside the ground.
+fn drawing_key(state: &SectionPanel<'_>) -> Option<String> {
+    let attempt = attempt(state)?;
+    match &attempt.now().task {
+        Some(Task::Draw { key }) if !matches!(attempt.answers.get(key), Some(Answer::Profile { .. })) => {
+            Some(key.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The profile that the student drew last.
+fn predicted(state: &SectionPanel<'_>) -> Option<Vec<f32>> {
+    let attempt = attempt(state)?;
+    let steps = &attempt.lesson.steps[..=attempt.step];
+    // When it has been compared, it belongs to what is over.
+    let compared = |step: &&Step| matches!(&step.task, Some(Task::Reveal { guess }) if matches!(attempt.task(guess), Some(Task::Draw { .. })));
+    let over = steps[..attempt.step].iter().rposition(|step| compared(&step)).map_or(0, |step| step + 1);
+    let before = steps[over..].iter().rev().filter_map(|step| step.task.as_ref());
+    let mut drawn = before.filter_map(|task| match (task, attempt.answers.get(task.key()?)) {
+        (Task::Draw { .. }, Some(Answer::Line(drawn) | Answer::Profile { drawn, .. })) => Some(drawn.clone()),
+        _ => None,
+    });
+    drawn.next()
+}
+
+/// Pulls the heights between two places of the pointer to the line between them.
+fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f64, f64)) {
+    let last = heights.len() - 1;
+    let place = |point: PlotPoint| (point.x / width * last as f64).round().clamp(0.0, last as f64) as usize;
+    let (first, end) = (place(from), place(to));
+    for (number, height) in heights.iter_mut().enumerate().take(first.max(end) + 1).skip(first.min(end)) {
+        let share = if first == end { 1.0 } else { (number as f64 - first as f64) / (end as f64 - first as f64) };
+        *height = ((from.y + share * (to.y - from.y)) / times) as f32;
+    }
+}
+
+/// The line over the picture, and the drag that draws it.
+pub(super) fn line_ui(
+    InMut(root): InMut<Ui>,
+    (section, pointed): (Res<Section>, Res<Pointed>),
+    trace: Single<&ViewPlaces, With<SectionTrace>>,
+    mut placing: ResMut<Placing>,
+    mut drawing: Local<Option<Drawing>>,
+) -> Vec<Command> {
+    line_over(root, &trace);
+    let asked = drawn_line(root, &section, &pointed, &mut placing, &mut drawing);
+    asked.into_iter().collect()
+}
+
+/// Draws the line over the picture.
+fn line_over(root: &Ui, trace: &ViewPlaces) {
+    let view = root.max_rect();
+    let painter = root.painter().with_clip_rect(view);
+    let places: Vec<egui::Pos2> =
+        trace.0.iter().flatten().map(|share| view.min + egui::vec2(share.x, share.y) * view.size()).collect();
+    painter.line(places.clone(), egui::Stroke::new(4.0, style::SHADE));
+    painter.line(places.clone(), egui::Stroke::new(2.0, style::WARNING));
+    for (place, name) in places.first().zip(Some("A")).into_iter().chain(places.last().zip(Some("B"))) {
+        style::shaded_text(&painter, *place, egui::Align2::CENTER_BOTTOM, name, 12.0, style::SHADE);
+    }
+}
+
+/// What a drag or two clicks make of the line.
+fn drawn_line(
+    root: &Ui,
+    section: &Section,
+    pointed: &Pointed,
+    placing: &mut Placing,
+    drawing: &mut Option<Drawing>,
+) -> Option<Command> {
+    let view = root.max_rect();
+    if placing.0 != Some(Placed::Section) {
+        *drawing = None;
+        return None;
+    }
+    let now = drawing.get_or_insert(Drawing { before: section.ends, ..Drawing::default() });
+    hint_ui(root, view, "Drag over the land, or click on both ends. Esc cancels.");
+    let (pressed, down, cancelled) = root.input(|input| {
+        let pointer = &input.pointer;
+        let over = pointer.interact_pos().is_some_and(|place| view.contains(place));
+        (pointer.primary_pressed() && over, pointer.primary_down(), input.key_pressed(Key::Escape))
+    });
+    if cancelled {
+        placing.0 = None;
+        let before = now.before;
+        return (section.ends != before).then(|| SectionCommand::Draw(before).into());
+    }
+    let pointed = pointed.0?;
+    match now.from {
+        // The other end of two clicks.
+        Some(from) if now.clicked && access::clicks_land(root, view) => {
+            placing.0 = None;
+            return line(section, from, pointed);
+        }
+        None if pressed => now.from = Some(pointed),
+        // The keyboard presses and lets go at once.
+        None if access::clicks_land(root, view) => (now.from, now.clicked) = (Some(pointed), true),
+        _ => {}
+    }
+    let from = now.from?;
+    if !down && !now.clicked {
+        // A click sets an end, a drag both.
+        if root.input(|input| input.pointer.primary_clicked()) {
+            now.clicked = true;
+            return None;
+        }
+        placing.0 = None;
+    }
+    line(section, from, pointed)
+}
+
+/// Another line between two places, if they are two.
+fn line(section: &Section, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
+    let ends = Some([from, to]);
+    (from != to && section.ends != ends).then(|| SectionCommand::Draw(ends).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drag_pulls_the_heights_that_it_passes_and_no_others() {
+        let mut heights = vec![0.0; 11];
+        pull(&mut heights, PlotPoint::new(2.0, 10.0), PlotPoint::new(6.0, 30.0), (10.0, 1.0));
+        assert_eq!(heights, [0.0, 0.0, 10.0, 15.0, 20.0, 25.0, 30.0, 0.0, 0.0, 0.0, 0.0]);
+        pull(&mut heights, PlotPoint::new(99.0, 7.0), PlotPoint::new(99.0, 8.0), (10.0, 2.0));
+        assert_eq!(heights[10], 4.0);
+    }
+
+    #[test]
+    fn exaggeration_is_told_in_words() {
+        assert_eq!(exaggeration([1.0, -4.0], 1.0), "4.0 times");
+        assert_eq!(exaggeration([100.0, -1.2], 1e-3), "12 times");
+    }
+}

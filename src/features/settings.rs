@@ -1,0 +1,76 @@
+//! The pane of the person's settings.
+
+use bevy::prelude::{App, InMut, Res};
+use bevy_egui::egui::{self, Key, RichText, Ui};
+
+use crate::shell::{
+    access,
+    commands::{AddCommands, CTRL, MenuPart},
+    group::{group_ui, set},
+    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
+    style,
+};
+use crate::world::{Command, History, Preferences, WindowCommand};
+use egui_phosphor::regular as icon;
+use thalweg_scene::{
+    io::Budget,
+    settings::{Settings, settings_file},
+};
+
+const PANE: Pane = Pane { key: "settings", kind: PaneKind::Reading };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("File", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let settings = WindowCommand::Toggle(PANE.key);
+    table
+        .add(icon::GEAR, "Settings…", "Panels, mouse, quality, memory, autosave.", &[(CTRL, Key::Comma)], settings)
+        .known_as("preferences options theme dark light quality memory autosave scale zoom");
+}
+
+pub(super) fn pane_ui(
+    InMut(pane): InMut<PaneUi>,
+    preferences: Res<Preferences>,
+    history: Res<History>,
+) -> Vec<Command> {
+    let mut asked = Vec::new();
+    centred(&pane.context, "Settings").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::take_keys(ui);
+        egui::ScrollArea::vertical().show(ui, |ui| {
+            asked = settings_ui(ui, &preferences, &history);
+            access::follow_focus(ui);
+        });
+    });
+    asked
+}
+
+fn settings_ui(ui: &mut Ui, preferences: &Preferences, history: &History) -> Vec<Command> {
+    ui.set_width(style::SETTINGS_WIDTH);
+    let settings = preferences.settings.resolved(preferences.software);
+    let changes = group_ui(ui, ("settings", &settings), ("settings", &Settings::default()), false);
+    let memory = [
+        (
+            "In use",
+            format!("{} of {}", Budget::in_use(), Budget::present()),
+            "All that the program has in use. Memory of the graphics driver is not counted.",
+        ),
+        (
+            "Undo and timeline",
+            history.memory_text(preferences),
+            "A part of it. States along the run are thinned out before they take more.",
+        ),
+    ];
+    ui.separator();
+    ui.label(RichText::new("Memory").strong());
+    egui::Grid::new("memory").num_columns(2).show(ui, |ui| {
+        for (name, value, help) in memory {
+            style::value_row(ui, name, value, help);
+        }
+    });
+    if let Some(path) = settings_file() {
+        ui.small(RichText::new(format!("Kept in {}.", path.display())).weak());
+    }
+    set("settings", changes)
+}

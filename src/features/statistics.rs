@@ -1,0 +1,89 @@
+//! Numbers and curves of the terrain, and of how the run has gone.
+
+use crate::shell::panel::Sidebar;
+use crate::world::{
+    Command, DuneSample, FrameSystems, Record, Workspace,
+    amount::{length, told_in, volume},
+    charts,
+};
+use bevy::prelude::*;
+use bevy_egui::egui::{self, Ui};
+
+use crate::shell::{
+    chart::chart_ui,
+    number::units,
+    panel::{AddPanel, EVERYWHERE, Panel},
+    style,
+};
+
+const PANEL: Panel =
+    Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+
+/// Numbers are recorded as long as a panel shows some.
+fn want(sidebar: Res<Sidebar>, mut record: ResMut<Record>) {
+    let wanted = sidebar.shows(PANEL.key) || sidebar.shows("rivers");
+    if record.wanted != wanted {
+        record.wanted = wanted;
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_systems(Update, want.in_set(FrameSystems::Input));
+}
+
+pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
+    let (found, units) = (&record.statistics, units(ui));
+    let (unit, times) = told_in(units, "m");
+    egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
+        let [low, mean, deviation] =
+            // What rounds to nothing has no sign.
+            [found.range.0.into(), found.mean, found.deviation].map(|metres: f64| (10.0 * times * metres).round() / 10.0 + 0.0);
+        let high = length(units, found.range.1.into(), 1);
+        row("Heights", format!("{low:.1} to {high}"), "Lowest and highest ground.");
+        row("Mean", format!("{mean:.1} ± {deviation:.1} {unit}"), "Mean height and standard deviation.");
+        row("Mean slope", format!("{:.1}°", found.slope), "Mean angle of the ground.");
+        row("Pits", found.pits.to_string(), "Cells that are lower than all eight neighbours.");
+        row("Cut", volume(units, found.cut_and_fill.0), "Volume that lies lower than at the start.");
+        row("Fill", volume(units, found.cut_and_fill.1), "Volume that lies higher than at the start.");
+        row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");
+    });
+    ui.add_space(6.0);
+    let mut asked = Vec::new();
+    asked.extend(chart_ui(ui, charts::volume(&record, units), ""));
+    if let Some(chart) = charts::discharge(&record, units) {
+        let help = "Volume per second of simulated time. In a steady state, inflow and outflow are equal.";
+        asked.extend(chart_ui(ui, chart, help));
+    }
+    if let Some(dunes) = record.dunes.last() {
+        asked.extend(dunes_ui(ui, &record, dunes));
+    }
+    asked.extend(chart_ui(ui, charts::hypsometry(found, units), ""));
+    asked.extend(chart_ui(ui, charts::slopes(found), ""));
+    asked
+}
+
+/// The dunes of a wind.
+fn dunes_ui(ui: &mut Ui, record: &Record, dunes: &DuneSample) -> Vec<Command> {
+    let units = units(ui);
+    let metres = |value: Option<f64>, decimals| value.map_or("none".to_owned(), |value| length(units, value, decimals));
+    let celerity = record.dunes.iter().rev().find_map(|dune| dune.celerity);
+    egui::Grid::new("dunes").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
+        let help = "Mean height of crests over the troughs beside them, on 96 lines along the wind.";
+        row("Mean dune height", metres(Some(dunes.height), 1), help);
+        row("Highest dune", metres(Some(dunes.highest), 1), "The highest crest on those lines.");
+        row("Wavelength", metres(dunes.wavelength, 0), "Mean distance from one crest to the next along the wind.");
+        let help =
+            "How far the dunes move along the wind in a tick: the shift that best matches the sand now with the sand before.";
+        row(
+            "Celerity",
+            celerity.map_or("none yet".to_owned(), |way| format!("{} per tick", length(units, way, 3))),
+            help,
+        );
+    });
+    let mut asked = Vec::new();
+    asked.extend(chart_ui(ui, charts::dune_sizes(record, units), ""));
+    asked.extend(chart_ui(ui, charts::celerity(record, units), ""));
+    asked
+}

@@ -1,0 +1,155 @@
+//! Outlets, lakes and rivers: where water stands and how it gets away.
+
+mod panel;
+
+use std::path::Path;
+
+use bevy::prelude::*;
+
+use crate::world::{CommandEvent, Job, JobKind, Label, Level, Work, amount::volume};
+use thalweg_scene::{
+    io::{Error, JobProgress},
+    model::session::Session,
+};
+use thalweg_sim::{
+    hydrology::breach::{Breached, Limits},
+    simulation::water::Balance,
+};
+
+/// Changes the drainage of all sessions.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum DrainageCommand {
+    /// Cuts outlets for hollows, as far as the limits allow.
+    CarveOutlets(Limits),
+    /// Fills every hollow with water up to its pass.
+    FillLakes,
+    /// Fills rivers and lakes as rain and springs keep them.
+    FillRivers,
+}
+
+impl CommandEvent for DrainageCommand {
+    fn needs_the_work(&self) -> bool {
+        true
+    }
+}
+
+/// Adds what drains the land, and the panel of the terrain.
+pub fn plugin(app: &mut App) {
+    app.add_plugins(panel::plugin);
+    app.add_observer(obey);
+}
+
+fn obey(command: On<DrainageCommand>, mut work: Work) {
+    match *command.event() {
+        DrainageCommand::CarveOutlets(limits) => {
+            let bytes = work.bytes_of_copy();
+            let Some((before, _)) = work.hold("Outlets are being cut", bytes) else { return };
+            let carve = move |progress: &JobProgress| {
+                let mut sessions = before.all().to_vec();
+                let mut all = Breached::default();
+                for session in &mut sessions {
+                    let one = session.simulation.carve_outlets(limits);
+                    (all.cut, all.left, all.volume) = (all.cut + one.cut, all.left + one.left, all.volume + one.volume);
+                }
+                not_cancelled(progress, &sessions)?;
+                Ok((sessions, all))
+            };
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Outlets are being cut …"), carve, take_carved);
+        }
+        DrainageCommand::FillLakes => {
+            let bytes = work.bytes_of_copy();
+            let Some((before, _)) = work.hold("Lakes are being filled", bytes) else { return };
+            let fill = move |progress: &JobProgress| {
+                let mut sessions = before.all().to_vec();
+                let added: f64 = sessions.iter_mut().map(|session| session.simulation.fill_lakes()).sum();
+                not_cancelled(progress, &sessions)?;
+                Ok((sessions, added))
+            };
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Lakes are being filled …"), fill, take_lakes);
+        }
+        DrainageCommand::FillRivers => {
+            let bytes = work.simulations.all().iter().map(Session::bytes_to_fill).sum();
+            let Some((before, _)) = work.hold("Rivers are being filled", bytes) else { return };
+            let balance = move |progress: &JobProgress| {
+                let (sessions, all) = (before.all(), before.all().len() as f32);
+                let balance = |(index, session): (usize, &Session)| {
+                    let share = |share: f32| {
+                        progress.done((1000.0 * (index as f32 + share) / all) as usize, 1000);
+                        !progress.is_cancelled()
+                    };
+                    let found = session.simulation.balance(&share);
+                    found.map_err(|unfit| Error::unfit(Path::new(&session.title), unfit))
+                };
+                sessions.iter().enumerate().map(balance).collect::<Result<Vec<_>, _>>()
+            };
+            work.jobs.start(
+                &mut work.notices,
+                Job::new(JobKind::Holds, "Rivers are being filled …"),
+                balance,
+                take_rivers,
+            );
+        }
+    }
+}
+
+/// Fails if the job was cancelled.
+fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Error> {
+    let cancelled = || Error::input(Path::new(&sessions[0].title), "it was cancelled", "let it finish");
+    if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+}
+
+/// Takes over sessions whose outlets were carved.
+fn take_carved(In((sessions, breached)): In<(Vec<Session>, Breached)>, mut work: Work) {
+    let Breached { cut, left, volume: taken } = breached;
+    take_layers(&mut work, Label::Carved, sessions);
+    let left = if left == 0 { String::new() } else { format!(" {left} would need longer or deeper cuts.") };
+    let text = match cut {
+        0 => format!("No outlets were cut.{left}"),
+        cut => {
+            let taken = volume(work.preferences.settings.units, taken);
+            format!("Cut outlets for {cut} depressions: {taken} of ground removed.{left}")
+        }
+    };
+    work.notices.tell(Level::Info, text);
+}
+
+/// Takes over sessions whose lakes were filled with this volume of water, in cubic metres.
+fn take_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: Work) {
+    take_layers(&mut work, Label::LakesFilled, sessions);
+    let added = (added > 0.0).then(|| volume(work.preferences.settings.units, added));
+    let text = added.map_or("There are no depressions to fill.".to_owned(), |added| {
+        format!("Filled every depression to its spill point: {added} of water.")
+    });
+    work.notices.tell(Level::Info, text);
+}
+
+/// Replaces every simulation by that of the session in the same place.
+fn take_layers(work: &mut Work, label: Label, sessions: Vec<Session>) {
+    let mut edited = sessions.into_iter().map(|session| session.simulation);
+    work.change_layers(label, |simulation| {
+        *simulation = edited.next().expect("every session was edited");
+    });
+}
+
+/// Fills the rivers of all runs as was found.
+fn take_rivers(In(balances): In<Vec<Balance>>, mut work: Work) {
+    let units = work.preferences.settings.units;
+    let has_converged = balances.iter().all(Balance::has_converged);
+    let mut balances = balances.into_iter();
+    let mut came = 0.0;
+    work.change_layers(Label::RiversFilled, |simulation| {
+        came += balances.next().map_or(0.0, |balance| simulation.fill_rivers(balance));
+    });
+    let flows =
+        work.simulations.selected().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
+    let still = if flows { "" } else { " Switch Water on to let it flow." };
+    let still =
+        if has_converged { still.to_owned() } else { format!(" The steady state has not converged yet.{still}") };
+    let text = match came {
+        came if came < 0.0 => {
+            format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(units, -came))
+        }
+        came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
+    };
+    work.notices.tell(Level::Info, text);
+}

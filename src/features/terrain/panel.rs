@@ -1,0 +1,158 @@
+//! The panel of the terrain: generator, size, seed, imports, and sand.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::DrainageCommand;
+use crate::shell::{
+    access,
+    commands::buttons_ui,
+    commands::{AddCommands, CommandTable, MenuPart},
+    files::import_request,
+    group::{group_ui, set},
+    number::Number,
+    panel::{AddPanel, EVERYWHERE, Panel},
+    style,
+};
+use crate::world::{Command, EditCommand, Jobs, RunCommand, Simulations, Workspace};
+use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
+
+/// Sizes that are offered, in cells along the shorter side.
+const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
+
+const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[] };
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_panel(PANEL, panel_ui).add_commands("Edit", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    table
+        .add(icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], EditCommand::SpreadSand(1.0))
+        .known_as("add cover dust");
+    table.add(icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], EditCommand::RemoveSand);
+    table
+        .add(icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], EditCommand::Dry)
+        .known_as("drain remove water empty");
+    let carve = "Cuts a way out of each hollow, up to a kilometre long and 30 m deep.";
+    table
+        .add(icon::SHOVEL, "-Carve outlets", carve, &[], DrainageCommand::CarveOutlets(CUTS))
+        .known_as("breach depressions pits sinks");
+    let lakes = "Fills every hollow with water up to its lowest pass.";
+    table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes).known_as("flood ponds basins");
+    let rivers = "Fills rivers and lakes as full as the rain and the springs of Water would keep them in the long run.";
+    table
+        .add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], DrainageCommand::FillRivers)
+        .known_as("streams water flow discharge");
+}
+
+pub(super) fn panel_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    workspace: Res<State<Workspace>>,
+    (jobs, table): (Res<Jobs>, Res<CommandTable>),
+    mut next: Local<Next>,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let main_only = *workspace == Workspace::Learn;
+    let session = simulations.selected();
+    ui.horizontal(|ui| {
+        let mut seed = session.simulation.seed();
+        let label = ui.label("Seed");
+        let field = Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut seed, |field| field.speed(0.1));
+        let field = field.labelled_by(label.id);
+        if field.on_hover_text("The same seed always gives exactly the same terrain and rain.").changed() {
+            commands.push(RunCommand::SetSeed(seed).into());
+        }
+        if ui.button(format!("{} New", icon::DICE_FIVE)).on_hover_text("The next seed (Shift+R)").clicked() {
+            commands.push(RunCommand::NewSeed.into());
+        }
+        if session.heightmap.is_none() {
+            let side = session.terrain.width.min(session.terrain.height);
+            let sizes = egui::ComboBox::from_id_salt("size")
+                .width(style::SHORT_CHOICE_WIDTH)
+                .selected_text(format!("{side} cells"));
+            let shown = sizes.show_ui(ui, |ui| {
+                access::begin_list(ui);
+                for size in SIZES {
+                    if access::choice(ui, size == side, format!("{size} cells")).clicked() && size != side {
+                        commands.push(RunCommand::SetSize(size).into());
+                        ui.close();
+                    }
+                }
+            });
+            access::name(&shown.response, "Cells along the shorter side");
+            shown.response.on_hover_text("Cells along the shorter side; the map keeps its extent");
+        }
+    });
+    if session.heightmap.is_some() {
+        ui.label(RichText::new("An imported map: of the parameters, only edge, sand and uplift act on it.").weak());
+    }
+    let changes = group_ui(ui, ("terrain", &session.terrain), ("terrain", &TerrainParams::default()), main_only);
+    commands.extend(set("terrain", changes));
+    if main_only {
+        return commands;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.label("Import");
+        for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
+            if ui.button(format!("{}…", import.title)).clicked() {
+                commands.push(import_request(layer).into());
+            }
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        if ui.button("Spread sand").on_hover_text("Lays a sheet of this thickness on everything").clicked() {
+            commands.push(EditCommand::SpreadSand(next.sheet).into());
+        }
+        let thickness = Number::new("Thickness", "m", 0.01..=100.0);
+        let thickness = thickness.drag_ui(ui, &mut next.sheet, |field| field.speed(0.02));
+        thickness.on_hover_text("Thickness of the sheet");
+        if ui.button("Remove all sand").clicked() {
+            commands.push(EditCommand::RemoveSand.into());
+        }
+        if ui.button("Dry everything").clicked() {
+            commands.push(EditCommand::Dry.into());
+        }
+    });
+    commands.extend(drainage_ui(ui, (&jobs, &table), &mut next.limits));
+    commands
+}
+
+/// How far outlets are cut until they are chosen.
+const CUTS: Limits = Limits { length: 1000.0, depth: 30.0 };
+
+/// What is done next to the whole terrain.
+pub(super) struct Next {
+    /// Thickness of the next sheet of sand, in metres.
+    sheet: f32,
+    /// How far outlets of hollows may be cut.
+    limits: Limits,
+}
+
+impl Default for Next {
+    fn default() -> Self {
+        Self { sheet: 1.0, limits: CUTS }
+    }
+}
+
+/// Draws what drains the land: outlets carved from depressions, or lakes and rivers in them.
+fn drainage_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), limits: &mut Limits) -> Vec<Command> {
+    let mut asked =
+        buttons_ui(ui, (jobs, table), &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
+    ui.horizontal_wrapped(|ui| {
+        let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
+        if ui.button("Carve outlets").on_hover_text(help).clicked() {
+            asked.push(DrainageCommand::CarveOutlets(*limits).into());
+        }
+        ui.label("up to");
+        let length = Number::new("Longest cut", "m", 1.0..=1e6);
+        let length = length.drag_ui(ui, &mut limits.length, |field| field.speed(10.0).max_decimals(0));
+        length.on_hover_text("Longest cut, along its way");
+        let depth = Number::new("Deepest cut", "m", 0.1..=1e4);
+        let depth = depth.drag_ui(ui, &mut limits.depth, |field| field.speed(0.5).max_decimals(1));
+        depth.on_hover_text("Deepest cut");
+    });
+    asked
+}

@@ -1,0 +1,29 @@
+//! The commands of the window.
+
+use egui_phosphor::regular as icon;
+
+use crate::shell::commands::{AddCommands, MenuPart, NONE};
+use crate::world::WindowCommand;
+use bevy::prelude::App;
+use bevy_egui::egui::Key;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_commands("Brush", leave_command).add_commands("View", commands);
+}
+
+fn leave_command(table: &mut MenuPart) {
+    let away = "Takes back the stroke that is being made; without one, puts the brush away; without a brush, leaves Present and full screen.";
+    table
+        .add(icon::X, "Cancel or leave", away, &[(NONE, Key::Escape)], WindowCommand::Leave)
+        .known_as("escape exit back");
+}
+
+fn commands(table: &mut MenuPart) {
+    table
+        .add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi)
+        .known_as("hide ui interface sidebar");
+    let full = "The window covers the screen, or not.";
+    table
+        .add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen)
+        .known_as("fullscreen maximise window");
+}

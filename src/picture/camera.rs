@@ -1,0 +1,465 @@
+//! The camera, from which the picture between the panels is drawn. The right button turns it, the middle one shifts it, the wheel zooms. At
+//! first it goes round slowly.
+
+use std::f32::consts::TAU;
+
+use bevy::{
+    camera::RenderTarget,
+    input::{keyboard::KeyboardInput, mouse::MouseWheel},
+    prelude::*,
+    render::{render_resource::TextureUsages, renderer::RenderAdapterInfo},
+    window::{PresentMode, PrimaryWindow},
+};
+use bevy_panorbit_camera::{
+    ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TouchControls,
+    TrackpadBehavior,
+};
+
+use super::{
+    SIDE,
+    framing::{Frame, Going, Whole, field},
+    pass,
+    walk::{self, Walker},
+};
+use crate::world::{
+    Brushes, CameraCommand, CameraStep, Eye, FollowsKeys, FreeView, Gait, KeyframeCommand, Level, OtherWindows,
+    PointerOverView, Preferences, Presentation, Simulations,
+};
+use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
+
+/// Radians per second of the slow turn.
+const TURN: f32 = 0.06;
+
+/// The camera that a picture is taken from.
+#[derive(Resource, Clone, Copy, Debug)]
+pub struct Viewpoint {
+    yaw: f32,
+    pitch: f32,
+    /// How many times as near it is as where all blocks just fit into the picture.
+    pub(super) near: f32,
+    pub(super) turn: Turning,
+    /// Where it was put so that all blocks fit, as long as nobody has moved it from there.
+    pub(super) framed: Option<Frame>,
+    /// Whether it is to go there.
+    pub(super) wanted: Option<Going>,
+    /// Whether a command has moved it since the keyframes were last looked at.
+    moved: bool,
+}
+
+/// Whether the camera goes round by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turning {
+    Still,
+    /// It turns until the first key or click.
+    Welcome,
+    /// It was told to turn, and turns until the first click.
+    Table,
+}
+
+impl Viewpoint {
+    /// The named view; `None` if there is no such name.
+    pub fn named(name: &str) -> Option<Self> {
+        let camera = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
+        Some(Self { turn: Turning::Still, ..Self::of(camera) })
+    }
+
+    /// A view in which the whole land stays in the picture during a full turn.
+    pub fn of_films() -> Self {
+        Self { turn: Turning::Table, ..Self::default() }
+    }
+
+    /// It stays where it is put from now on.
+    pub fn stand_still(&mut self) {
+        (self.turn, self.wanted, self.framed) = (Turning::Still, None, None);
+    }
+
+    fn of((_, yaw, pitch, near): (&str, f32, f32, f32)) -> Self {
+        let (yaw, pitch) = (yaw.to_radians(), pitch.to_radians());
+        Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce), moved: false }
+    }
+}
+
+impl Default for Viewpoint {
+    fn default() -> Self {
+        Self::of(CAMERAS[0])
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(PanOrbitCameraPlugin)
+        .init_resource::<Viewpoint>()
+        .add_observer(obey)
+        .add_systems(Startup, spawn_camera)
+        .add_systems(
+            PostUpdate,
+            (leave_panels_alone, walk::stay_outside, end_pan).chain().before(PanOrbitCameraSystemSet),
+        );
+}
+
+/// The longest side of a picture, in pixels.
+pub const LONGEST_SIDE: u32 = 8192;
+
+/// Where the camera looks and how far away it is before it knows what there is to see.
+pub(super) const FOCUS: Vec3 = Vec3::ZERO;
+pub(super) const FAR: f32 = 1.5 * SIDE;
+
+fn spawn_camera(
+    mut commands: Commands,
+    viewpoint: Res<Viewpoint>,
+    mut view: ResMut<FreeView>,
+    mut images: ResMut<Assets<Image>>,
+    adapter: Res<RenderAdapterInfo>,
+    mut preferences: ResMut<Preferences>,
+) {
+    preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
+    view.picture = images.add(canvas(view.rect.size(), false));
+    let mut orbit = PanOrbitCamera {
+        focus: FOCUS,
+        target_focus: FOCUS,
+        yaw: Some(viewpoint.yaw),
+        pitch: Some(viewpoint.pitch),
+        radius: Some(FAR),
+        // Several notches in one slow frame are added up: they must not reach the ground at once.
+        zoom_sensitivity: 0.5,
+        trackpad_pinch_to_zoom_enabled: true,
+        ..default()
+    };
+    set_limits(&mut orbit);
+    let place = FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * FAR;
+    commands.spawn((
+        Camera3d::default(),
+        // What draws is the pass: the camera says from where.
+        Camera { is_active: false, ..default() },
+        orbit,
+        Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
+        Projection::from(PerspectiveProjection { near: NEAR_PLANE, far: 100.0 * SIDE, ..default() }),
+        RenderTarget::Image(view.picture.clone().into()),
+    ));
+}
+
+/// Nothing nearer than this is drawn.
+pub(super) const NEAR_PLANE: f32 = 0.5;
+
+/// How near and from where the camera looks, at most, while it goes round the land.
+pub(super) fn set_limits(orbit: &mut PanOrbitCamera) {
+    (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(0.02), Some(1.55));
+    (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (0.05 * SIDE, Some(20.0 * SIDE));
+    orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE)));
+}
+
+/// What a picture of so many pixels is drawn onto: as the screen shows it, or as light.
+pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
+    let size = size.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
+    let mut image = Image::new_target_texture(size.x, size.y, pass::format(as_light), None);
+    image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+    image
+}
+
+/// The picture has the size of the free part of the window, times the render scale.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+pub(super) fn fit_picture(
+    simulations: Res<Simulations>,
+    mut view: ResMut<FreeView>,
+    preferences: Res<Preferences>,
+    mut images: ResMut<Assets<Image>>,
+    camera: Single<(Entity, &mut Projection), With<PanOrbitCamera>>,
+    mut active: ResMut<ActiveCameraData>,
+    windows: Query<&Window, With<PrimaryWindow>>,
+    mut commands: Commands,
+) {
+    let (camera, mut projection) = camera.into_inner();
+    let settings = preferences.settings.resolved(preferences.software);
+    let scaled = (view.rect.size().as_vec2() * settings.render_scale).round().as_uvec2();
+    let wanted = scaled.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
+    if images.get(&view.picture).is_none_or(|image| image.size() != wanted) {
+        view.picture = images.add(canvas(wanted, false));
+        commands.entity(camera).insert(RenderTarget::Image(view.picture.clone().into()));
+    }
+    let aspect = wanted.x as f32 / wanted.y as f32;
+    let fov = field(simulations.selected().look.field_of_view, aspect);
+    if let Projection::Perspective(perspective) = &mut *projection
+        && (perspective.fov - fov).abs() > 1e-4
+    {
+        perspective.fov = fov;
+    }
+    // The picture is no window, so the camera is told that it is meant when the mouse moves.
+    let window = windows.iter().next().map(|window| Vec2::new(window.width(), window.height()));
+    let scale = windows.iter().next().map_or(1.0, Window::scale_factor);
+    *active = ActiveCameraData {
+        entity: Some(camera),
+        viewport_size: Some((view.rect.size().as_vec2() / scale).max(Vec2::ONE)),
+        window_size: window.map(|size| size.max(Vec2::ONE)),
+        manual: true,
+    };
+}
+
+/// What the settings and the look say of the camera.
+pub(super) fn take_settings(
+    preferences: Res<Preferences>,
+    mut orbit: Single<&mut PanOrbitCamera>,
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+) {
+    let settings = preferences.settings.resolved(preferences.software);
+    if !preferences.is_changed() {
+        return;
+    }
+    (orbit.button_orbit, orbit.button_pan, orbit.modifier_pan) = match settings.buttons {
+        Buttons::RightAndMiddle => (MouseButton::Right, MouseButton::Middle, None),
+        Buttons::MiddleAndRight => (MouseButton::Middle, MouseButton::Right, None),
+        Buttons::RightAndShift => (MouseButton::Right, MouseButton::Right, Some(KeyCode::ShiftLeft)),
+    };
+    let (modifier_pan, modifier_zoom) = (Some(KeyCode::ShiftLeft), Some(KeyCode::ControlLeft));
+    let turning = TrackpadBehavior::BlenderLike { modifier_pan, modifier_zoom };
+    orbit.trackpad_behavior = if settings.trackpad { turning } else { TrackpadBehavior::Default };
+    for mut window in &mut windows {
+        let mode = if settings.vsync { PresentMode::AutoVsync } else { PresentMode::AutoNoVsync };
+        if window.present_mode != mode {
+            window.present_mode = mode;
+        }
+    }
+}
+
+pub(super) fn turn_slowly(
+    mut viewpoint: ResMut<Viewpoint>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    mut wheel: MessageReader<MouseWheel>,
+    mut keys: MessageReader<KeyboardInput>,
+    others: OtherWindows,
+    (time, view): (Res<Time>, Res<FreeView>),
+) {
+    let pressed = buttons.get_just_pressed().next().is_some() && !others.have_pointer();
+    let pointed = wheel.read().filter(|wheel| !others.has(wheel.window)).count() > 0 || pressed;
+    let typed = keys.read().filter(|key| !others.has(key.window)).count() > 0;
+    let touched = match viewpoint.turn {
+        Turning::Still => return,
+        Turning::Welcome => pointed || typed,
+        Turning::Table => pointed,
+    };
+    if touched {
+        viewpoint.turn = Turning::Still;
+        return;
+    }
+    if view.taking {
+        return;
+    }
+    // In most scenes the sun stands in the west: this way its side of the land comes first.
+    camera.target_yaw -= TURN * time.delta_secs().min(0.1);
+    camera.force_update = true;
+}
+
+/// How the camera goes along keys.
+#[derive(Default)]
+pub(super) struct KeyedWay {
+    /// The work whose keys it follows.
+    work: Option<u64>,
+    /// Whether a hand has taken it.
+    taken: bool,
+    /// Where it was put last.
+    last: Option<io::project::Camera>,
+    /// Whole turns between what the keys say and where the camera was, in radians.
+    turns: f32,
+}
+
+/// Lets the camera go along the keys of the scene that is shown, or of the work, until a hand takes it.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+pub(super) fn follow_keys(
+    (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeys>),
+    (whole, gait, over_view): (Option<Res<Whole>>, Res<Gait>, Res<PointerOverView>),
+    mut viewpoint: ResMut<Viewpoint>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
+    mut wheel: MessageReader<MouseWheel>,
+    mut commands: Commands,
+    mut way: Local<KeyedWay>,
+) {
+    // Two fingers always turn the land, and one does where it neither paints nor rains.
+    let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
+    let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
+    let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
+    let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.land;
+    let own = simulations.views.keys.script();
+    let script = match presentation.item(&simulations) {
+        Some(item) => item.script().or(own),
+        None => own.filter(|_| follows.0),
+    };
+    let script = script.filter(|_| *gait == Gait::Orbit);
+    let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&simulations))) else {
+        way.work = None;
+        return;
+    };
+    let to = whole.place(&script.at(simulations.ticks() as f64));
+    let shows = presentation.item(&simulations).is_some();
+    if way.work != Some(simulations.work()) {
+        let turns = by_the_shorter_way(camera.target_yaw, to.yaw) - to.yaw;
+        *way = KeyedWay { work: Some(simulations.work()), turns, ..KeyedWay::default() };
+        viewpoint.stand_still();
+        if shows {
+            // A room does not see how it comes there.
+            (camera.yaw, camera.pitch) = (Some(to.yaw + turns), Some(to.pitch));
+            (camera.focus, camera.radius) = (to.focus.into(), Some(to.distance));
+        }
+    } else if moved {
+        way.taken = true;
+        if !shows {
+            commands.trigger(KeyframeCommand::Rest);
+        }
+    }
+    if way.taken {
+        return;
+    }
+    let to = io::project::Camera { yaw: to.yaw + way.turns, ..to };
+    // While time stands still, the camera rests too.
+    if way.last != Some(to) {
+        place(&mut camera, to);
+        way.last = Some(to);
+    }
+}
+
+/// Moves the camera.
+pub(super) fn obey(
+    command: On<CameraCommand>,
+    mut walker: Walker,
+    mut viewpoint: ResMut<Viewpoint>,
+    whole: Option<Res<Whole>>,
+) {
+    let command = command.event();
+    walker.change_gait(command);
+    let Walker { ground, camera, notices, .. } = &mut walker;
+    let (simulations, camera) = (&ground.simulations, &mut camera.0);
+    viewpoint.moved |= !matches!(command, CameraCommand::GoToView(number) if simulations.views.view(*number).is_none());
+    match command {
+        CameraCommand::FrameAll => {
+            let fresh = Viewpoint::default();
+            *viewpoint = Viewpoint { turn: Turning::Still, wanted: Some(Going::Gliding), ..fresh };
+            camera.target_yaw = by_the_shorter_way(camera.target_yaw, fresh.yaw);
+            camera.target_pitch = fresh.pitch;
+        }
+        CameraCommand::FrameAgain => viewpoint.wanted = Some(Going::AtOnce),
+        CameraCommand::Place(wanted) => {
+            (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
+            place(camera, *wanted);
+        }
+        CameraCommand::GoToView(number) => {
+            if let Some(kept) = simulations.views.view(*number) {
+                (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
+                let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
+                place(camera, io::project::Camera { yaw, ..kept });
+            } else {
+                let text = format!("There is no view {number} yet: Ctrl+{number} keeps the one that you see now.");
+                notices.tell(Level::Info, text);
+            }
+        }
+        CameraCommand::GoToKey(tick) => {
+            let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
+            if let (Some(key), Some(whole)) = (key, &whole) {
+                viewpoint.stand_still();
+                let to = whole.place(&key.pose());
+                let yaw = by_the_shorter_way(camera.target_yaw, to.yaw);
+                place(camera, io::project::Camera { yaw, ..to });
+            }
+        }
+        CameraCommand::Move(step) => {
+            viewpoint.turn = Turning::Still;
+            if let (CameraStep::From(..), Some(_)) = (step, viewpoint.framed) {
+                viewpoint.wanted = Some(Going::Gliding);
+            }
+            go(camera, *step);
+        }
+        CameraCommand::ToggleTurntable => {
+            viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
+            viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
+        }
+        CameraCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
+    }
+}
+
+/// An angle in radians, with whole turns added so that it is near where the camera comes from.
+fn by_the_shorter_way(from: f32, to: f32) -> f32 {
+    to + TAU * ((from - to) / TAU).round()
+}
+
+/// Moves the camera a step, within its bounds.
+fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
+    match step {
+        CameraStep::Turn(round, up) => {
+            let [lowest, highest] = [camera.pitch_lower_limit, camera.pitch_upper_limit];
+            camera.target_yaw += round.to_radians();
+            let pitch = camera.target_pitch + up.to_radians();
+            camera.target_pitch = pitch.clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
+        }
+        CameraStep::From(round, up) => {
+            let [lowest, highest] = [camera.pitch_lower_limit, camera.pitch_upper_limit];
+            camera.target_yaw = by_the_shorter_way(camera.target_yaw, round.to_radians());
+            camera.target_pitch = up.to_radians().clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
+        }
+        CameraStep::Shift(right, away) => {
+            let (sin, cos) = camera.target_yaw.sin_cos();
+            let way = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
+            let focus = camera.target_focus + way * camera.target_radius;
+            camera.target_focus = focus.clamp_length_max(0.9 * SIDE);
+        }
+        CameraStep::Near(factor) => {
+            let farthest = camera.zoom_upper_limit.unwrap_or(f32::MAX);
+            camera.target_radius = (camera.target_radius / factor).clamp(camera.zoom_lower_limit, farthest);
+        }
+    }
+    camera.force_update = true;
+}
+
+fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, distance }: io::project::Camera) {
+    camera.target_focus = focus.into();
+    (camera.target_yaw, camera.target_pitch, camera.target_radius) = (yaw, pitch, distance);
+    camera.force_update = true;
+}
+
+/// Says where the eye is; while it walks or flies, where it was before.
+pub(super) fn tell_place(
+    camera: Single<&PanOrbitCamera>,
+    gait: Res<Gait>,
+    whole: Option<Res<Whole>>,
+    mut eye: ResMut<Eye>,
+) {
+    if *gait != Gait::Orbit {
+        return;
+    }
+    let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
+    let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
+    let place = Eye { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
+    if *eye != place {
+        *eye = place;
+    }
+}
+
+/// Within this distance of its target, in world units, the focus of the camera has arrived.
+const ARRIVED: f32 = 1e-3;
+
+/// Puts the focus of the camera on its target as soon as it is close. `bevy_panorbit_camera` does so for angles and distance, but of
+/// the focus it snaps the x coordinate alone: the other two would stay a rounding error away that depends on the clock, and two
+/// renders from the same place would differ.
+fn end_pan(mut camera: Single<&mut PanOrbitCamera>) {
+    let arrived = camera.focus.distance(camera.target_focus) < ARRIVED;
+    let smoothness = if arrived { 0.0 } else { PanOrbitCamera::default().pan_smoothness };
+    if camera.pan_smoothness != smoothness {
+        camera.pan_smoothness = smoothness;
+    }
+}
+
+/// The camera stands still while panels are used, and while a finger paints; two fingers move it with a brush in the hand too.
+fn leave_panels_alone(
+    over_view: Res<PointerOverView>,
+    brushes: Res<Brushes>,
+    fingers: Res<Touches>,
+    mut camera: Single<&mut PanOrbitCamera>,
+) {
+    let empty = brushes.held.is_none() && !over_view.rains;
+    let follows_fingers = empty || fingers.iter().count() > 1;
+    // Where one finger rains, two turn the land.
+    let touch = if over_view.rains { TouchControls::TwoFingerOrbit } else { TouchControls::OneFingerOrbit };
+    if camera.touch_controls != touch {
+        camera.touch_controls = touch;
+    }
+    if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
+        (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
+    }
+}

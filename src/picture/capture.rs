@@ -1,0 +1,488 @@
+//! Pictures that are saved: of the view, without panels, with as many pixels as the settings say, or of the window.
+//!
+//! A picture of the view is drawn in parts, however large it is, so that the graphics card needs no more room for it than for a
+//! window. The land stands still meanwhile; what changes it all the same begins the picture anew. Where a lens blurs what is near and far,
+//! each part is the mean of many that are seen through places of the lens.
+//!
+//! While the window is filmed, pictures of it are taken as it is drawn.
+
+use std::path::Path;
+
+use bevy::{
+    prelude::*,
+    render::{
+        gpu_readback::{Readback, ReadbackComplete},
+        view::screenshot::{Screenshot, ScreenshotCaptured},
+    },
+    window::{PrimaryWindow, RequestRedraw},
+};
+use bevy_panorbit_camera::PanOrbitCamera;
+use half::f16;
+
+use super::{
+    aperture::{Aperture, Exposure},
+    camera::{FAR, LONGEST_SIDE, canvas},
+    pick::Land,
+    redraw::Waiting,
+    upload::row_bytes,
+};
+use crate::world::{
+    FileCommand, FreeView, Jobs, Level, Notices, PictureCommand, Preferences, Recording, Revision, Simulations,
+};
+use thalweg_scene::{
+    io::{Budget, JobProgress, Pixels},
+    settings::PictureFormat,
+};
+
+/// Side of a part in pixels, at most.
+const PART: u32 = 2048;
+
+/// A part of a picture that is drawn now, and from where the whole is seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    /// Tells it from all others.
+    pub number: u64,
+    /// What it is drawn onto.
+    pub onto: AssetId<Image>,
+    /// Width and height of the whole picture, its left upper corner there, and its own size, in pixels.
+    pub whole: UVec2,
+    pub at: UVec2,
+    pub size: UVec2,
+    /// Whether nothing is drawn behind the land.
+    pub transparent: bool,
+    /// Whether its light is drawn, and not what the screen shows of it.
+    pub as_light: bool,
+    pub clip_from_view: Mat4,
+    pub place: GlobalTransform,
+    /// How many pixels along a side it has for each of the view.
+    pub sharpness: f32,
+}
+
+impl Part {
+    /// Spreads this part of the whole picture over all that is drawn.
+    pub(super) fn crop(&self) -> Mat4 {
+        let [whole, at, size] = [self.whole, self.at, self.size].map(|pixels| pixels.as_vec2());
+        let scale = whole / size;
+        let middle = 2.0 * (at + 0.5 * size) / whole - 1.0;
+        Mat4::from_translation(Vec3::new(-middle.x * scale.x, middle.y * scale.y, 0.0))
+            * Mat4::from_scale(scale.extend(1.0))
+    }
+}
+
+/// The picture of the view that is being taken.
+#[derive(Resource, Default)]
+pub(super) struct Taking {
+    /// Whether one was asked for that is not begun yet.
+    wanted: bool,
+    /// Whether all that it shows is there, and nothing moves.
+    pub(super) ready: bool,
+    /// Whether what it shows has changed.
+    pub(super) changed: bool,
+    /// The part that is drawn now, and whether it is to be drawn in this frame.
+    pub(super) part: Option<Part>,
+    pub(super) due: bool,
+    picture: Option<Picture>,
+    /// Number of the last part.
+    parts: u64,
+    /// The pixels of the part, once they are here.
+    read: Option<(u64, Vec<u8>)>,
+}
+
+/// A picture that is drawn part after part.
+struct Picture {
+    /// What it is a picture of: work and start.
+    of: (u64, u64),
+    size: UVec2,
+    transparent: bool,
+    as_light: bool,
+    /// From where it is seen, the camera may move on meanwhile, and through what.
+    seen: (Mat4, GlobalTransform),
+    aperture: Aperture,
+    /// How many pixels along a side it has for each of the view.
+    sharpness: f32,
+    /// What parts are drawn onto, one after the other.
+    canvas: Handle<Image>,
+    /// The parts, left upper corner and size, and how many are done.
+    parts: Vec<[UVec2; 2]>,
+    done: usize,
+    /// What of the present part has come through the first places of the lens, and how many these are.
+    exposure: Exposure,
+    through: usize,
+    /// Whether the pixels of the part are on their way.
+    reading: bool,
+    /// Those of all parts that are done; none before the first is begun.
+    pixels: Option<Pixels>,
+    progress: JobProgress,
+    notice: u64,
+}
+
+impl Picture {
+    /// Numbers of a pixel of bytes.
+    fn channels(&self) -> usize {
+        if self.transparent { 4 } else { 3 }
+    }
+
+    /// Room for all pixels.
+    fn empty(&self) -> Pixels {
+        let count = self.size.x as usize * self.size.y as usize;
+        if self.as_light {
+            Pixels::Light(vec![[0.0; 4]; count])
+        } else {
+            Pixels::Bytes(vec![0; count * self.channels()])
+        }
+    }
+
+    /// Takes the pixels of the part that is drawn.
+    fn put(&mut self, rows: &[u8]) {
+        let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
+        let (channels, side) = (self.channels(), canvas_side(self.size) as usize);
+        let begin = |line: usize| (at[1] + line) * self.size.x as usize + at[0];
+        self.through += 1;
+        let places = self.aperture.places();
+        self.progress.done(self.done * places + self.through, self.parts.len() * places);
+        let is_done = self.through == places;
+        match &mut self.pixels {
+            None => return,
+            // The mean of light is light.
+            Some(Pixels::Light(light)) => {
+                let wide = row_bytes(8 * side);
+                for (line, row) in rows.chunks(wide).take(size[1]).enumerate() {
+                    let pixels = row.as_chunks::<8>().0[..size[0]].iter().map(light_of);
+                    for (sum, pixel) in light[begin(line)..].iter_mut().zip(pixels) {
+                        sum.iter_mut().zip(pixel).for_each(|(sum, part)| *sum += part / places as f32);
+                    }
+                }
+            }
+            Some(Pixels::Bytes(bytes)) => {
+                let wide = row_bytes(4 * side);
+                let rows = || rows.chunks(wide).take(size[1]).map(|row| &row.as_chunks::<4>().0[..size[0]]);
+                if places > 1 {
+                    self.exposure.add(rows());
+                }
+                let mixed = if is_done { self.exposure.take_mean(places) } else { Vec::new() };
+                for (line, row) in rows().enumerate().take_while(|_| is_done) {
+                    let out = &mut bytes[channels * begin(line)..][..channels * size[0]];
+                    let row = mixed.get(line * size[0]..(line + 1) * size[0]).unwrap_or(row);
+                    for (out, pixel) in out.chunks_exact_mut(channels).zip(row) {
+                        out.copy_from_slice(&if self.transparent { straight(*pixel) } else { *pixel }[..channels]);
+                    }
+                }
+            }
+        }
+        if is_done {
+            (self.done, self.through) = (self.done + 1, 0);
+        }
+    }
+}
+
+/// The light of a pixel that was drawn as half floats.
+fn light_of(pixel: &[u8; 8]) -> [f32; 4] {
+    let (halves, _) = pixel.as_chunks::<2>();
+    std::array::from_fn(|channel| f16::from_le_bytes(halves[channel]).to_f32())
+}
+
+/// A picture that was taken, and its width and height.
+pub type Taken = ((usize, usize), Pixels);
+
+/// Where a picture of the view goes that is not to be saved, or why there is none.
+#[derive(Resource, Default)]
+pub struct Caught(pub Option<Result<Taken, String>>);
+
+/// Side of what the parts of a picture of so many pixels are drawn onto.
+fn canvas_side(whole: UVec2) -> u32 {
+    whole.max_element().min(PART)
+}
+
+/// A pixel whose colours were mixed with nothing where it is transparent, with its own colours instead.
+fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
+    if alpha == 0 || alpha == 255 {
+        return [red, green, blue, alpha];
+    }
+    let share = f32::from(alpha) / 255.0;
+    let light = LinearRgba::from(Srgba::rgb_u8(red, green, blue)) * (1.0 / share);
+    let [red, green, blue, _] = Srgba::from(LinearRgba { alpha: 1.0, ..light }).to_u8_array();
+    [red, green, blue, alpha]
+}
+
+/// Width and height of the whole picture: its longer side has so many pixels; at 0, it is as large as on the screen.
+fn size(view: UVec2, longest: f32) -> UVec2 {
+    let view = view.max(UVec2::ONE).as_vec2();
+    let longest = if longest < 1.0 { view.max_element() } else { longest };
+    let scale = longest.min(LONGEST_SIDE as f32) / view.max_element();
+    (view * scale).round().as_uvec2().max(UVec2::ONE)
+}
+
+/// The parts of a picture of so many pixels: left upper corner and size.
+fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
+    let rows = (0..whole.y.div_ceil(PART)).flat_map(|row| (0..whole.x.div_ceil(PART)).map(move |column| (column, row)));
+    let corners = rows.map(|(column, row)| PART * UVec2::new(column, row));
+    corners.map(|at| [at, (whole - at).min(UVec2::splat(PART))]).collect()
+}
+
+/// Begins pictures that are asked for, and draws, fetches and joins their parts.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+pub(super) fn take(
+    mut taking: ResMut<Taking>,
+    (simulations, revision, preferences): (Res<Simulations>, Res<Revision>, Res<Preferences>),
+    (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, Land),
+    waiting: Res<Waiting>,
+    (mut view, mut jobs, mut notices): (ResMut<FreeView>, ResMut<Jobs>, ResMut<Notices>),
+    mut images: ResMut<Assets<Image>>,
+    mut caught: Option<ResMut<Caught>>,
+    mut again: MessageWriter<RequestRedraw>,
+    mut commands: Commands,
+) {
+    let taking = &mut *taking;
+    let of = (simulations.work(), revision.start);
+    if std::mem::take(&mut taking.wanted) && taking.picture.is_none() {
+        let (place, projection, orbit) = *camera;
+        let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
+        let blur = preferences.settings.picture_blur / 100.0;
+        let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
+        let whole = size(view.rect.size(), preferences.settings.picture_side);
+        let as_light = preferences.settings.picture_format == PictureFormat::Exr;
+        // As it comes together, and as it is written.
+        let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
+        if let Err(error) = Budget::present().ask(Path::new("the picture"), needed) {
+            match &mut caught {
+                Some(caught) => caught.0 = Some(Err(error.to_string())),
+                None => drop(notices.tell(Level::Error, format!("{error}."))),
+            }
+            return;
+        }
+        let progress = JobProgress::default();
+        let notice = notices.work(format!("Taking a picture of {} × {} pixels …", whole.x, whole.y), progress.clone());
+        notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
+        taking.picture = Some(Picture {
+            of,
+            size: whole,
+            transparent: preferences.settings.transparent_pictures,
+            as_light,
+            seen,
+            aperture: Aperture::new(blur, sharp, seen.0),
+            sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
+            canvas: images.add(canvas(UVec2::splat(canvas_side(whole)), as_light)),
+            parts: parts(whole),
+            done: 0,
+            exposure: Exposure::default(),
+            through: 0,
+            reading: false,
+            pixels: None,
+            progress,
+            notice,
+        });
+        (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
+    }
+    // Of another scene it is no longer wanted.
+    let given_up = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
+    if let Some(picture) = taking.picture.as_mut().filter(given_up) {
+        notices.dismiss(picture.notice);
+        if picture.of != of {
+            notices.tell(
+                Level::Warning,
+                "No picture was taken, because the run began anew or another one was opened. Take it again.",
+            );
+        }
+        (taking.picture, taking.part, taking.read) = (None, None, None);
+    }
+    let holds = taking.picture.is_some();
+    if view.taking != holds {
+        view.taking = holds;
+    }
+    let Some(picture) = &mut taking.picture else { return };
+    again.write(RequestRedraw);
+    if std::mem::take(&mut taking.changed) {
+        // Parts of different states do not fit together. Once all is calm again, it begins anew.
+        (picture.done, picture.through, picture.reading) = (0, 0, false);
+        (picture.exposure, picture.pixels) = (Exposure::default(), None);
+        (taking.part, taking.read, taking.ready) = (None, None, false);
+    }
+    if picture.pixels.is_none() {
+        if !taking.ready {
+            return;
+        }
+        picture.pixels = Some(picture.empty());
+    }
+    if let (Some((number, rows)), Some(part)) = (taking.read.take(), taking.part)
+        && number == part.number
+    {
+        picture.put(&rows);
+        (picture.reading, taking.part) = (false, None);
+    }
+    if picture.done == picture.parts.len() {
+        let (width, height) = (picture.size.x as usize, picture.size.y as usize);
+        notices.dismiss(picture.notice);
+        let stem = format!("{}-{}", simulations.selected().name, simulations.ticks());
+        let pixels = picture.pixels.take();
+        taking.picture = None;
+        match (&mut caught, pixels) {
+            (Some(caught), pixels) => caught.0 = pixels.map(|pixels| Ok(((width, height), pixels))),
+            (None, Some(pixels)) => jobs.save_picture(&mut notices, stem, (width, height), pixels),
+            (None, None) => {}
+        }
+        return;
+    }
+    let Some(part) = taking.part else {
+        let [at, size] = picture.parts[picture.done];
+        let Picture { transparent, as_light, sharpness, .. } = *picture;
+        let (clip_from_view, place) = picture.aperture.through(picture.through, picture.seen);
+        taking.parts += 1;
+        let (number, onto, whole) = (taking.parts, picture.canvas.id(), picture.size);
+        let part = Part { number, onto, whole, at, size, transparent, as_light, clip_from_view, place, sharpness };
+        (taking.part, taking.due) = (Some(part), true);
+        return;
+    };
+    if !waiting.has_drawn(part.number) {
+        // The card is asked in every other frame: it may just be drawing.
+        taking.due = !taking.due;
+        return;
+    }
+    taking.due = false;
+    if !picture.reading {
+        picture.reading = true;
+        let number = part.number;
+        commands.spawn(Readback::texture(picture.canvas.clone())).observe(
+            move |done: On<ReadbackComplete>, mut taking: ResMut<Taking>, mut commands: Commands| {
+                taking.read = Some((number, done.data.clone()));
+                // It is asked for in every frame until its entity is gone.
+                commands.entity(done.entity).try_despawn();
+            },
+        );
+    }
+}
+
+/// Takes pictures of the view, later, and of the window.
+pub(super) fn obey(
+    command: On<PictureCommand>,
+    mut taking: ResMut<Taking>,
+    simulations: Res<Simulations>,
+    windows: Query<(), With<PrimaryWindow>>,
+    mut commands: Commands,
+) {
+    if *command.event() == PictureCommand::Take {
+        taking.wanted = true;
+        return;
+    }
+    if windows.is_empty() {
+        return;
+    }
+    let stem = format!("{}-window", simulations.selected().name);
+    commands.spawn(Screenshot::primary_window()).observe(
+        move |captured: On<ScreenshotCaptured>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
+            let picture = match captured.image.clone().try_into_dynamic() {
+                Ok(picture) => picture.to_rgb8(),
+                Err(error) => {
+                    notices.tell(Level::Error, format!("The driver gives no picture of the window ({error})."));
+                    return;
+                }
+            };
+            let size = (picture.width() as usize, picture.height() as usize);
+            jobs.save_picture(&mut notices, stem.clone(), size, Pixels::Bytes(picture.into_raw()));
+        },
+    );
+}
+
+/// Pictures of the window are taken for a film after so many seconds at the earliest.
+const FILMED: f32 = 1.0 / 30.0;
+
+/// So many pictures of the window may be on their way: each takes some frames.
+const ON_THEIR_WAY: usize = 3;
+
+/// Takes pictures of the window for the film that is recorded.
+pub(super) fn film_window(
+    recording: Res<Recording>,
+    time: Res<Time<Real>>,
+    windows: Query<(), With<PrimaryWindow>>,
+    under_way: Query<(), With<Screenshot>>,
+    mut again: MessageWriter<RequestRedraw>,
+    mut since: Local<f32>,
+    mut commands: Commands,
+) {
+    *since += time.delta_secs();
+    if !recording.is_at_work() {
+        return;
+    }
+    again.write(RequestRedraw);
+    if recording.seconds().is_none()
+        || windows.is_empty()
+        || under_way.iter().count() >= ON_THEIR_WAY
+        || *since < FILMED
+    {
+        return;
+    }
+    *since = (*since - FILMED).min(FILMED);
+    commands.spawn(Screenshot::primary_window()).observe(
+        |captured: On<ScreenshotCaptured>,
+         mut recording: ResMut<Recording>,
+         (simulations, jobs): (Res<Simulations>, Res<Jobs>),
+         mut notices: ResMut<Notices>| {
+            let image = captured.image.clone();
+            let size = (image.width() as usize, image.height() as usize);
+            let shot = move || {
+                let picture = image.try_into_dynamic().ok()?.into_rgb8();
+                Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
+            };
+            recording.bypass_change_detection().show(size, shot, (&simulations, &jobs), &mut notices);
+        },
+    );
+}
+
+/// Width, height and the red, green and blue of every pixel of a captured picture.
+pub fn rgb(image: &Image) -> ((usize, usize), Vec<u8>) {
+    let bytes = image.data.as_deref().unwrap_or_default();
+    let pixels = bytes.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+    ((image.width() as usize, image.height() as usize), pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_the_shape_of_the_view_and_as_many_pixels_as_wanted() {
+        assert_eq!(size(UVec2::new(900, 600), 0.0), UVec2::new(900, 600));
+        assert_eq!(size(UVec2::new(900, 600), 8192.0), UVec2::new(8192, 5461));
+        assert_eq!(size(UVec2::new(600, 900), 300.0), UVec2::new(200, 300));
+        assert_eq!(size(UVec2::new(0, 0), 100.0), UVec2::new(100, 100));
+        assert_eq!(size(UVec2::new(5000, 1), 1000.0), UVec2::new(1000, 1));
+        // Its parts cover all of it.
+        for whole in [UVec2::new(8192, 5461), UVec2::new(2048, 2048), UVec2::ONE] {
+            let parts = parts(whole);
+            assert_eq!(parts.iter().map(|[_, size]| size.x * size.y).sum::<u32>(), whole.x * whole.y);
+            assert!(parts.iter().all(|[at, size]| (at + size).cmple(whole).all() && size.max_element() <= PART));
+        }
+    }
+
+    #[test]
+    fn a_part_shows_its_place_of_the_whole() {
+        let part = Part {
+            number: 1,
+            onto: AssetId::default(),
+            whole: UVec2::new(3000, 2000),
+            at: UVec2::new(2048, 0),
+            size: UVec2::new(952, 2000),
+            transparent: false,
+            as_light: false,
+            clip_from_view: Mat4::IDENTITY,
+            place: GlobalTransform::IDENTITY,
+            sharpness: 1.0,
+        };
+        // Where a pixel of the whole lies from -1 to 1, upwards, and where in the part.
+        let seen = |pixel: Vec2, size: Vec2| Vec2::new(2.0 * pixel.x / size.x - 1.0, 1.0 - 2.0 * pixel.y / size.y);
+        for pixel in [Vec2::new(2048.0, 0.0), Vec2::new(2500.0, 700.0), Vec2::new(3000.0, 2000.0)] {
+            let whole = seen(pixel, part.whole.as_vec2());
+            let found = part.crop() * Vec4::new(whole.x * 4.0, whole.y * 4.0, 0.3, 4.0);
+            let wanted = seen(pixel - part.at.as_vec2(), part.size.as_vec2());
+            assert!((found.xy() / found.w - wanted).length() < 1e-5, "{pixel}: {found}, not {wanted}");
+            assert_eq!(found.zw(), Vec2::new(0.3, 4.0));
+        }
+    }
+
+    #[test]
+    fn edges_that_are_half_transparent_keep_the_colour_of_the_land() {
+        // Half of a bright pixel, as the card mixes it with nothing: half of its light.
+        assert_eq!(straight([188, 188, 0, 128]), [255, 255, 0, 128]);
+        assert_eq!(straight([10, 20, 30, 255]), [10, 20, 30, 255]);
+        assert_eq!(straight([0, 0, 0, 0]), [0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,231 @@
+//! Rivers: a surface on the triangles of the ground, in the squares that have some. It knows the nearest river of every cell as a texture.
+//! And the texture of the land whose water passes a cell, by which the ground is greener along streams.
+
+use std::sync::Arc;
+
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::*,
+    render::render_resource::{AsBindGroup, ShaderType},
+};
+use rayon::prelude::*;
+
+use super::{
+    ground::{Bed, Blocks, GroundMaterial},
+    layers::{byte_image, layer_image},
+    levels::{Coverage, Tract},
+    material::{Variant, update},
+    numbers::SceneNumbers,
+    overlay::Motions,
+    pass::{Surface, SurfacePlugin},
+};
+use crate::world::{Channels, Comparison, FrameSystems, Overlay, Shown, Simulations, TICKS_PER_SECOND};
+use thalweg_scene::look::WaterLook;
+use thalweg_sim::{
+    core::tiles::Tiling,
+    hydrology::network::{Drawn, Nearest},
+};
+
+/// `River` in `shaders/rivers.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+struct RiverNumbers {
+    color: Vec4,
+    waves: Vec4,
+}
+
+impl RiverNumbers {
+    fn new(look: &WaterLook, ticks: u64) -> Self {
+        let color = Color::srgb_from_array(look.color).to_linear().to_vec3();
+        let clock = (ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32;
+        Self { color: color.extend(look.clarity), waves: Vec4::new(look.ripples, look.mirror, look.glint, clock) }
+    }
+}
+
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
+#[bind_group_data(Variant)]
+struct RiverMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+    #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    layers: Handle<Image>,
+    #[texture(4, sample_type = "float", filterable = false)]
+    channels: Handle<Image>,
+    #[uniform(5)]
+    river: RiverNumbers,
+    #[texture(6)]
+    #[sampler(7)]
+    relief: Handle<Image>,
+    #[texture(8)]
+    cover: Handle<Image>,
+}
+
+impl From<&RiverMaterial> for Variant {
+    fn from(RiverMaterial { scene, .. }: &RiverMaterial) -> Self {
+        Self::with(&[
+            ("SPLIT", scene.is_split()),
+            ("CLOUDS", scene.has_clouds()),
+            ("RING", scene.has_ring()),
+            ("CUT", scene.is_cut()),
+        ])
+    }
+}
+
+impl Surface for RiverMaterial {
+    const SHADER: &'static str = "rivers.wgsl";
+    const ORDER: u8 = 4;
+    const HIDES: bool = false;
+    const LAND: bool = true;
+    const WALLS: bool = false;
+    const MARKS: bool = true;
+}
+
+/// The rivers of each block of the present and then of the starts; none where there are none.
+#[derive(Resource, Default)]
+struct Rivers(Vec<Option<River>>);
+
+/// The textures of the nearest rivers and of the land above, what they were made of, and what draws them.
+struct River {
+    image: Handle<Image>,
+    flow: Handle<Image>,
+    of: Arc<Drawn>,
+    coverage: Arc<Coverage>,
+    drawn: Option<(Entity, Tract, Handle<RiverMaterial>)>,
+}
+
+impl River {
+    /// Takes over what was found.
+    fn take(&mut self, (width, height): (usize, usize), of: &Arc<Drawn>, images: &mut Assets<Image>) {
+        let bytes = [texels(&of.nearest), of.flow.clone()];
+        for (handle, bytes) in [&self.image, &self.flow].into_iter().zip(bytes) {
+            if let Some(mut image) = images.get_mut(handle) {
+                image.data = Some(bytes);
+            }
+        }
+        self.coverage = Arc::new(coverage((width, height), &of.nearest));
+        self.of = Arc::clone(of);
+    }
+
+    fn new(size: (usize, usize), of: &Arc<Drawn>, images: &mut Assets<Image>) -> Self {
+        let image = images.add(layer_image(size, texels(&of.nearest)));
+        let flow = images.add(byte_image(size, of.flow.clone()));
+        let coverage = Arc::new(coverage(size, &of.nearest));
+        Self { image, flow, of: Arc::clone(of), coverage, drawn: None }
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(SurfacePlugin::<RiverMaterial>::default())
+        .init_resource::<Rivers>()
+        .add_systems(Update, show.in_set(FrameSystems::Decorate));
+}
+
+/// What rivers are made of.
+#[derive(SystemParam)]
+struct RiverAssets<'w, 's> {
+    images: ResMut<'w, Assets<Image>>,
+    grounds: ResMut<'w, Assets<GroundMaterial>>,
+    rivers: ResMut<'w, Assets<RiverMaterial>>,
+    commands: Commands<'w, 's>,
+}
+
+/// Brings the rivers to the screen. What is shown over the ground has none.
+fn show(
+    (simulations, channels, overlay, shown): (Res<Simulations>, Res<Channels>, Res<Overlay>, Res<Shown>),
+    (blocks, motions): (Res<Blocks>, Res<Motions>),
+    mut rivers: ResMut<Rivers>,
+    mut assets: RiverAssets,
+) {
+    if !(simulations.is_changed()
+        || channels.is_changed()
+        || overlay.is_changed()
+        || blocks.is_changed()
+        || shown.is_changed())
+    {
+        return;
+    }
+    let present = if shown.0 == Comparison::Start { &channels.starts } else { &channels.maps };
+    let present = blocks.materials().zip(blocks.beds()).enumerate().map(|(run, block)| (run, block, present));
+    let starts = blocks.materials_of_starts().zip(blocks.beds_of_starts());
+    let starts = starts.enumerate().map(|(run, block)| (run, block, &channels.starts));
+    let wanted: Vec<_> = present.chain(starts).collect();
+    let despawn = |river: River, commands: &mut Commands| {
+        if let Some((entity, ..)) = river.drawn {
+            commands.entity(entity).despawn();
+        }
+    };
+    let kept = wanted.len().min(rivers.0.len());
+    for gone in rivers.0.drain(kept..).flatten() {
+        despawn(gone, &mut assets.commands);
+    }
+    rivers.0.resize_with(wanted.len(), || None);
+    for ((run, (ground, bed), maps), slot) in wanted.into_iter().zip(&mut rivers.0) {
+        let Some(session) = simulations.all().get(run) else { continue };
+        let terrain = &session.simulation.terrain;
+        let fits = |map: &&Arc<Drawn>| map.nearest.len() == terrain.bedrock.len();
+        let map = maps.get(run).and_then(Option::as_ref).filter(fits).filter(|_| session.rivers.shown && !overlay.on());
+        let Some(map) = map else {
+            if let Some(gone) = slot.take() {
+                despawn(gone, &mut assets.commands);
+            }
+            update(&mut assets.grounds, ground, |material| material.flow = motions.dry.clone());
+            continue;
+        };
+        let size = (terrain.width(), terrain.height());
+        let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
+        if let Some(gone) = slot.take_if(|river| !assets.images.get(&river.image).is_some_and(same_size)) {
+            despawn(gone, &mut assets.commands);
+        }
+        let river = slot.get_or_insert_with(|| River::new(size, map, &mut assets.images));
+        if !Arc::ptr_eq(&river.of, map) {
+            river.take(size, map, &mut assets.images);
+        }
+        update(&mut assets.grounds, ground, |material| material.flow = river.flow.clone());
+        let Bed { land, numbers, layers, relief, cover, .. } = bed;
+        let wanted = RiverMaterial {
+            scene: *numbers,
+            layers: layers.clone(),
+            channels: river.image.clone(),
+            river: RiverNumbers::new(&session.water_look, simulations.ticks()),
+            relief: relief.clone(),
+            cover: cover.clone(),
+        };
+        let tract = Tract { land, only: Some((Arc::clone(&river.coverage), 0.0)) };
+        match &mut river.drawn {
+            Some((entity, drawn, material)) => {
+                if *drawn != tract {
+                    drawn.clone_from(&tract);
+                    assets.commands.entity(*entity).insert(blocks.piece(material.clone(), tract));
+                }
+                update(&mut assets.rivers, material, |material| *material = wanted);
+            }
+            None => {
+                let material = assets.rivers.add(wanted);
+                let entity = assets.commands.spawn(blocks.piece(material.clone(), tract.clone())).id();
+                river.drawn = Some((entity, tract, material));
+            }
+        }
+    }
+}
+
+/// Where there are rivers.
+fn coverage((width, height): (usize, usize), map: &[Nearest]) -> Coverage {
+    let tiling = Tiling::new(width, height);
+    // A square reaches to the first cells of the next.
+    let widest = |tile: usize| {
+        let [columns, rows] = tiling.cells(tile);
+        let [right, below] = [(columns.end + 1).min(width), (rows.end + 1).min(height)];
+        let cells = (rows.start..below).flat_map(|y| &map[y * width + columns.start..y * width + right]);
+        cells.fold(0.0, |widest: f32, cell| widest.max(cell.half_width))
+    };
+    Coverage::new(tiling, (0..tiling.count()).into_par_iter().map(widest).collect())
+}
+
+/// The texels as the shader reads them.
+fn texels(map: &[Nearest]) -> Vec<u8> {
+    let mut bytes = vec![0; 16 * map.len()];
+    bytes.par_chunks_mut(16).with_min_len(1 << 12).zip(map).for_each(|(texel, cell)| {
+        let Nearest { heading, aside, half_width, depth } = *cell;
+        texel.copy_from_slice([heading, aside, half_width, depth].map(f32::to_le_bytes).as_flattened());
+    });
+    bytes
+}

@@ -1,0 +1,223 @@
+//! Heights on the contour lines: where in the picture they are written. While the camera moves, none are.
+
+use std::{
+    f32::consts::{FRAC_PI_2, PI},
+    time::{Duration, Instant},
+};
+
+use bevy::{prelude::*, window::RequestRedraw};
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    ground::Blocks,
+    numbers::SceneNumbers,
+    pick::{on_picture, pick},
+};
+use crate::world::{Comparison, FreeView, Revision, Shown, Simulations};
+use thalweg_sim::core::terrain::Terrain;
+
+/// Every line of so many is broad, and has its height written on it; `contour` in `shaders/terrain.wgsl` draws it so.
+const BROAD: f32 = 5.0;
+/// Places of the picture at which the ground is looked at, across and down.
+const PLACES: [usize; 2] = [36, 24];
+/// Pixels from one number to the next, and to the next of the same height.
+const APART: f32 = 80.0;
+const APART_ON_A_LINE: f32 = 230.0;
+/// More are not written.
+const MOST: usize = 40;
+/// After the camera has moved, numbers wait so long; while the land changes, they follow it as often.
+const REST: Duration = Duration::from_millis(250);
+/// Finding them takes one part out of so many of the time.
+const SHARE: u32 = 10;
+/// Halvings of the way between two places on both sides of a line.
+const HALVINGS: usize = 8;
+
+/// What numbers are written for.
+#[derive(Clone, PartialEq)]
+struct Seen {
+    camera: GlobalTransform,
+    clip_from_view: Mat4,
+    rect: URect,
+    /// Where the block stands and how large it is, and where heights begin.
+    shape: ([f32; 5], f32),
+    contours: f32,
+}
+
+/// What numbers were written for, the state of the land then, and when the picture last became another.
+#[derive(Default)]
+pub(super) struct Last {
+    seen: Option<Seen>,
+    written: Option<Revision>,
+    since: Option<Instant>,
+    /// How long it took.
+    took: Duration,
+}
+
+pub(super) fn write(
+    (simulations, revision, shown): (Res<Simulations>, Res<Revision>, Res<Shown>),
+    blocks: Res<Blocks>,
+    camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
+    mut view: ResMut<FreeView>,
+    mut again: MessageWriter<RequestRedraw>,
+    mut last: Local<Last>,
+) {
+    let (camera, place) = *camera;
+    let contours = simulations.selected().look.contours;
+    let numbers =
+        blocks.numbers.get(simulations.selected_index()).filter(|_| contours > 0.0 && shown.0 == Comparison::Off);
+    let Some(&numbers) = numbers else {
+        if !view.heights.is_empty() {
+            view.heights.clear();
+        }
+        last.seen = None;
+        return;
+    };
+    let shape = (numbers.shape(), numbers.world(0.0, 0.0, 0.0).y);
+    let seen = Seen { camera: *place, clip_from_view: camera.clip_from_view(), rect: view.rect, shape, contours };
+    if last.seen.as_ref() != Some(&seen) {
+        *last = Last { seen: Some(seen), since: Some(Instant::now()), ..Last::default() };
+        if !view.heights.is_empty() {
+            view.heights.clear();
+        }
+        return;
+    }
+    if last.written == Some(*revision) {
+        return;
+    }
+    again.write(RequestRedraw);
+    if last.since.is_some_and(|since| since.elapsed() < REST.max(SHARE * last.took)) {
+        return;
+    }
+    let begun = Instant::now();
+    let sight = Sight { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
+    let found = sight.labels(BROAD * contours, view.rect.size().as_vec2());
+    // Numbers lie over the picture, which needn't be drawn again for them.
+    view.bypass_change_detection().heights = found;
+    (last.written, last.since, last.took) = (Some(*revision), Some(Instant::now()), begun.elapsed());
+}
+
+/// From where a block is seen.
+struct Sight<'a> {
+    camera: &'a Camera,
+    place: &'a GlobalTransform,
+    numbers: &'a SceneNumbers,
+    terrain: &'a Terrain,
+}
+
+/// A place in the picture, the same on the map, both as shares of their sides, and its height in metres.
+#[derive(Clone, Copy)]
+struct Point {
+    at: Vec2,
+    map: [f32; 2],
+    height: f32,
+}
+
+impl Sight<'_> {
+    /// The ground at a place of the picture.
+    fn ground(&self, at: Vec2) -> Option<Point> {
+        let ndc = |depth: f32| Vec3::new(2.0 * at.x - 1.0, 1.0 - 2.0 * at.y, depth);
+        let world = |depth: f32| self.camera.ndc_to_world(self.place, ndc(depth));
+        // Depth is reversed: 1 is near.
+        let map = pick(world(1.0)?, world(0.1)?, self.numbers, self.terrain)?;
+        let [column, row] = self.cell(map);
+        Some(Point { at, map, height: self.terrain.ground_between(column, row) })
+    }
+
+    fn cell(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+        [x * self.terrain.width() as f32 - 0.5, y * self.terrain.height() as f32 - 0.5]
+    }
+
+    /// Where a line of this height runs between two places of the picture; nowhere if land hides other land between them.
+    fn crossing(&self, mut from: Point, mut to: Point, height: f32, step: f32) -> Option<Point> {
+        for _ in 0..HALVINGS {
+            let middle = self.ground(0.5 * (from.at + to.at))?;
+            if (middle.height < height) == (from.height < height) { from = middle } else { to = middle }
+        }
+        ((from.height - to.height).abs() < 0.2 * step).then_some(from)
+    }
+
+    /// The direction of the line through a place as the picture shows it, in radians, so that a text along it is not upside down.
+    fn direction(&self, point: Point, size: Vec2) -> Option<f32> {
+        let [column, row] = self.cell(point.map);
+        let ground = |x: f32, y: f32| self.terrain.ground_between(column + x, row + y);
+        let rise = Vec2::new(ground(1.5, 0.0) - ground(-1.5, 0.0), ground(0.0, 1.5) - ground(0.0, -1.5));
+        let along = Vec2::new(-rise.y, rise.x).try_normalize()? * 2.0;
+        let shares = |way: Vec2| {
+            let cells = Vec2::new(self.terrain.width() as f32, self.terrain.height() as f32);
+            let place = Vec2::from(point.map) + way / cells;
+            on_picture((self.camera, self.place), self.numbers, self.terrain, place.to_array())
+        };
+        let way = (shares(along)? - shares(-along)?) * size;
+        let angle = way.try_normalize()?.to_angle();
+        Some(if angle.abs() > FRAC_PI_2 { angle - PI.copysign(angle) } else { angle })
+    }
+
+    /// Where the heights of the lines that lie so many metres apart are written: place and direction in a picture of so many pixels.
+    fn labels(&self, step: f32, size: Vec2) -> Vec<(Vec2, f32, f32)> {
+        let [across, down] = PLACES;
+        let share = |index: usize, count: usize| (index as f32 + 0.5) / count as f32;
+        let places = (0..across * down)
+            .map(|index| self.ground(Vec2::new(share(index % across, across), share(index / across, down))));
+        let places: Vec<Option<Point>> = places.collect();
+        let mut found: Vec<(Vec2, f32, f32)> = Vec::new();
+        for (index, here) in places.iter().enumerate() {
+            let right = ((index + 1) % across != 0).then_some(index + 1);
+            for other in [right, Some(index + across)].into_iter().flatten() {
+                let Some((from, to)) = (*here).zip(places.get(other).copied().flatten()) else { continue };
+                // Lines of several heights between them lie too close for numbers.
+                let [low, high] = [from.height.min(to.height) / step, from.height.max(to.height) / step];
+                if high.floor() - low.floor() != 1.0 || found.len() == MOST {
+                    continue;
+                }
+                let height = high.floor() * step;
+                let Some(point) = self.crossing(from, to, height, step) else { continue };
+                let free = |&(at, _, other): &(Vec2, f32, f32)| {
+                    let apart = if other == height { APART_ON_A_LINE } else { APART };
+                    ((at - point.at) * size).length() > apart
+                };
+                if found.iter().all(free)
+                    && let Some(angle) = self.direction(point, size)
+                {
+                    found.push((point.at, angle, height));
+                }
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::numbers;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    #[test]
+    fn heights_stand_on_their_lines_along_them_and_apart() {
+        let options = Options { size: Some((96, 96)), ..Options::default() };
+        let session = open_first("round-hill", &options).expect("built in");
+        let terrain = &session.simulation.terrain;
+        let numbers = numbers::alone(&session);
+        let (lowest, highest) = terrain.start.min_max();
+        let size = Vec2::new(900.0, 600.0);
+        let mut camera = Camera::default();
+        let lens = PerspectiveProjection { aspect_ratio: size.x / size.y, ..default() };
+        camera.computed.clip_from_view = Projection::from(lens).get_clip_from_view();
+        let place = GlobalTransform::from(Transform::from_xyz(0.0, 260.0, 260.0).looking_at(Vec3::ZERO, Vec3::Y));
+        let sight = Sight { camera: &camera, place: &place, numbers: &numbers, terrain };
+        let step = (highest - lowest) / 5.0;
+        let labels = sight.labels(step, size);
+        assert!(labels.len() >= 4, "only {}", labels.len());
+        for &(at, angle, height) in &labels {
+            let point = sight.ground(at).expect("it is on the land");
+            assert!((point.height - height).abs() < 0.05 * step, "{height} at {}", point.height);
+            assert!((height / step - (height / step).round()).abs() < 1e-3 && angle.abs() <= FRAC_PI_2);
+            // Some pixels along it, the ground is as high.
+            let further = sight.ground(at + 12.0 * Vec2::from_angle(angle) / size).expect("it is on the land");
+            assert!((further.height - height).abs() < 0.25 * step, "{height} goes on at {}", further.height);
+        }
+        for (index, a) in labels.iter().enumerate() {
+            assert!(labels[..index].iter().all(|b| ((a.0 - b.0) * size).length() > APART));
+        }
+    }
+}

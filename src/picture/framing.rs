@@ -1,0 +1,338 @@
+//! Keeps the camera where it sees all blocks, as large as they can be, until it is moved.
+
+use std::f32::consts::TAU;
+
+use bevy::{math::DVec2, prelude::*};
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    camera::{FAR, FOCUS, Turning, Viewpoint},
+    ground::Blocks,
+    layers,
+    levels::Land,
+    numbers::SceneNumbers,
+    plate,
+};
+use crate::world::{FreeView, Revision, Simulations};
+use thalweg_scene::{
+    io,
+    model::film::{CAMERAS, Pose},
+};
+use thalweg_sim::core::grid::{Edition, Grid};
+
+/// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frame {
+    focus: Vec3,
+    pitch: f32,
+    distance: f32,
+    fov: f32,
+    aspect: f32,
+    work: u64,
+    base: f32,
+}
+
+/// All blocks, as keys of the camera count: where they lie on the table, and from how far away all of them fit into the picture from every
+/// side.
+#[derive(Resource, Clone, Copy, Debug, PartialEq)]
+pub struct Whole {
+    /// The corner in the north-west and the sides of what the blocks cover.
+    corner: Vec2,
+    sides: Vec2,
+    /// The height of what the camera looks at, and its distance.
+    height: f32,
+    far: f32,
+    /// The work whose blocks they are.
+    work: u64,
+}
+
+impl Whole {
+    /// That of the blocks of a work in such a picture.
+    fn of(lands: &[Land], picture: (f32, f32), work: u64) -> Option<Self> {
+        let (focus, far) = frame(lands, (0.0, true), CAMERAS[0].2.to_radians(), picture)?;
+        let ends = lands.iter().map(|land| [land.centre - 0.5 * land.extent, land.centre + 0.5 * land.extent]);
+        let [corner, end] = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+        Some(Self { corner, sides: (end - corner).max(Vec2::splat(1e-3)), height: focus.y, far, work })
+    }
+
+    /// Whether it is that of the work that is there.
+    pub(super) fn is_of(&self, simulations: &Simulations) -> bool {
+        self.work == simulations.work()
+    }
+
+    /// What the camera looks at, and its direction, angle and distance, in radians and world units.
+    pub fn place(&self, pose: &Pose) -> io::project::Camera {
+        let at = self.corner + DVec2::from(pose.at).as_vec2() * self.sides;
+        let [yaw, pitch] = [pose.round, pose.above].map(|degrees| degrees.to_radians() as f32);
+        let distance = self.far / pose.near as f32;
+        io::project::Camera { focus: [at.x, self.height, at.y], yaw, pitch, distance }
+    }
+
+    /// The pose of a camera.
+    pub(super) fn pose(&self, camera: &io::project::Camera) -> Pose {
+        let away = Quat::from_euler(EulerRot::YXZ, camera.yaw, -camera.pitch, 0.0) * Vec3::Z;
+        let focus = Vec3::from(camera.focus);
+        // It sees the same when it looks at where its line of sight comes to the usual height.
+        let more = (focus.y - self.height) / away.y;
+        let is_near = more.is_finite() && (0.2 * camera.distance..3.0 * self.far).contains(&(camera.distance + more));
+        let (focus, distance) =
+            if is_near { (focus - more * away, camera.distance + more) } else { (focus, camera.distance) };
+        let at = (Vec2::new(focus.x, focus.z) - self.corner) / self.sides;
+        Pose {
+            round: f64::from(camera.yaw).to_degrees(),
+            above: f64::from(camera.pitch).to_degrees().clamp(1.0, 89.0),
+            near: f64::from(self.far / distance).clamp(0.1, 200.0),
+            at: at.as_dvec2().clamp(DVec2::splat(-1.0), DVec2::splat(2.0)).to_array(),
+        }
+    }
+}
+
+/// Keeps [`Whole`] as the blocks and the picture are.
+pub(super) fn measure_whole(
+    (simulations, blocks, view, revision): (Res<Simulations>, Res<Blocks>, Res<FreeView>, Res<Revision>),
+    mut shapes: Local<Vec<([f32; 5], Edition)>>,
+    mut lands: Local<Vec<Land>>,
+    mut commands: Commands,
+) {
+    if !blocks.are_of(*revision) || blocks.numbers.len() != simulations.all().len() {
+        return;
+    }
+    // As the land was at its start: mountains that grow do not move the camera, and a project has the same when it is opened again.
+    let starts = || simulations.all().iter().map(|session| &session.simulation.terrain.start);
+    let now: Vec<_> = blocks.numbers.iter().map(SceneNumbers::shape).zip(starts().map(Grid::edition)).collect();
+    if *shapes != now {
+        *lands = blocks.numbers.iter().zip(starts()).map(|(numbers, start)| numbers.land(start.min_max().1)).collect();
+        *shapes = now;
+    }
+    if let Some(whole) = Whole::of(&lands, picture_of(&simulations, &view), simulations.work()) {
+        commands.insert_resource(whole);
+    }
+}
+
+/// The picture: its field of view from top to bottom in radians, and its width over its height.
+fn picture_of(simulations: &Simulations, view: &FreeView) -> (f32, f32) {
+    let size = view.rect.size().max(UVec2::ONE).as_vec2();
+    let aspect = size.x / size.y;
+    (field(simulations.selected().look.field_of_view, aspect), aspect)
+}
+
+/// How the camera comes to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Going {
+    AtOnce,
+    Gliding,
+}
+
+/// A picture narrower than this, in heights, shows more above and below, so that the map is never cut at its sides.
+const FULL_ASPECT: f32 = 1.4;
+/// The least part of the picture's width and height that stays free beside the blocks, on both sides together.
+const FREE: f32 = 0.07;
+
+/// What a lens that shows so many degrees from top to bottom shows of a picture so many times as wide as high, in radians.
+pub(super) fn field(degrees: f32, aspect: f32) -> f32 {
+    (2.0 * ((0.5 * degrees.to_radians()).tan() * (FULL_ASPECT / aspect).max(1.0)).atan()).min(2.9)
+}
+
+/// Where the camera looks, and from how far away, so that all blocks just fit into a picture: at this yaw or, if it
+/// turns, at all others too. In radians and world units; the field of view from top to bottom, and width over height. None without
+/// blocks.
+fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (f32, f32)) -> Option<(Vec3, f32)> {
+    let ring = |centre: Vec2, radius: f32, height: f32| {
+        const CORNERS: u8 = 32;
+        let around = radius / (0.5 * TAU / f32::from(CORNERS)).cos();
+        (0..CORNERS).map(move |corner| {
+            let (sin, cos) = (f32::from(corner) / f32::from(CORNERS) * TAU).sin_cos();
+            Vec3::new(centre.x + around * cos, height, centre.y + around * sin)
+        })
+    };
+    let corners = |land: &Land, height: f32| {
+        let (centre, half) = (land.centre, 0.5 * land.extent);
+        [Vec2::ONE, Vec2::new(-1.0, 1.0), Vec2::NEG_ONE, Vec2::new(1.0, -1.0)].map(|corner| {
+            let place = centre + corner * half;
+            Vec3::new(place.x, height, place.y)
+        })
+    };
+    let mut points = Vec::new();
+    for land in lands {
+        let (away, half, [foot, top]) = (land.centre.length(), 0.5 * land.extent.length(), land.heights);
+        // The highest places are seldom in the corners.
+        let rim = foot.lerp(top, 0.4);
+        if turns {
+            let around = |radius, height| ring(Vec2::ZERO, radius, height);
+            points.extend(around(away + half, foot).chain(around(away + half, rim)));
+            points.extend(around(away + 0.5 * half, top));
+        } else {
+            let turn = Quat::from_rotation_y(-yaw);
+            let bounds = corners(land, foot).into_iter().chain(corners(land, rim));
+            points.extend(bounds.chain(ring(land.centre, 0.5 * half, top)).map(|point| turn * point));
+        }
+    }
+    let up = (0.5 * fov).tan() * (1.0 - FREE);
+    let (sin, cos) = pitch.sin_cos();
+    let (ahead, above) = (Vec3::new(0.0, -sin, -cos), Vec3::new(0.0, cos, -sin));
+    let axes = [(Vec3::X, up * aspect), (above, up)];
+    // The eye lies so far ahead of the origin, so far to its right and so high above it, as the camera is turned. Each point lets it come
+    // only so near.
+    let bounds = axes.map(|(axis, tangent)| {
+        points.iter().fold((f32::NEG_INFINITY, f32::INFINITY), |(least, most), point| {
+            let (away, aside) = (point.dot(ahead), point.dot(axis));
+            (least.max(aside - tangent * away), most.min(aside + tangent * away))
+        })
+    });
+    let nearest = |((least, most), (_, tangent)): ((f32, f32), (Vec3, f32))| 0.5 * (most - least) / tangent;
+    let eye = bounds.into_iter().zip(axes).map(nearest).fold(f32::INFINITY, f32::min);
+    if !eye.is_finite() {
+        return None;
+    }
+    // As much stays free on one side as on the other.
+    let [right, high] = [0, 1].map(|index| {
+        let ((least, most), (axis, tangent)) = (bounds[index], axes[index]);
+        let (mut least, mut most) = (least + tangent * eye, most - tangent * eye);
+        for _ in 0..32 {
+            let middle = 0.5 * (least + most);
+            let seen = points.iter().map(|point| (point.dot(axis) - middle) / (point.dot(ahead) - eye));
+            let (lowest, highest) = seen.fold((f32::MAX, f32::MIN), |(a, b), at| (a.min(at), b.max(at)));
+            if lowest + highest > 0.0 { least = middle } else { most = middle }
+        }
+        0.5 * (least + most)
+    });
+    // It looks at a place above the middle of the table; seen steeply from above that would be far away.
+    let (focus, distance) = if cos > 0.25 {
+        (Vec3::new(right, high / cos, 0.0), -eye - high * sin / cos)
+    } else {
+        (Vec3::X * right + above * high, -eye)
+    };
+    Some((Quat::from_rotation_y(yaw) * focus, distance))
+}
+
+/// Puts the camera where all blocks fit into the picture: when that is asked for, and as long as nobody has moved it from there, when
+/// the picture gets another shape or other land comes into it.
+pub(super) fn frame_blocks(
+    simulations: Res<Simulations>,
+    blocks: Res<Blocks>,
+    view: Res<FreeView>,
+    mut viewpoint: ResMut<Viewpoint>,
+    revision: Res<Revision>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    mut known: Local<(Vec<Land>, Vec<[f32; 5]>)>,
+) {
+    let (lands, shapes) = &mut *known;
+    let (work, pitch, base) = (simulations.work(), camera.target_pitch, simulations.selected().look.base);
+    let (fov, aspect) = picture_of(&simulations, &view);
+    let stays = |frame: &Frame| {
+        let place = (camera.target_focus, pitch, camera.target_radius);
+        place == (frame.focus, frame.pitch, frame.distance)
+    };
+    let framed = viewpoint.framed.filter(stays);
+    let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
+    let complete = now.len() == simulations.all().len();
+    let plate = blocks.numbers.first().and_then(|numbers| plate::lying(&simulations, numbers));
+    now.extend(plate.iter().map(|plate| [plate.extent.x, plate.extent.y, plate.centre.x, plate.centre.y, 0.0]));
+    // Mountains that grow do not move it.
+    let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
+    let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
+    if viewpoint.framed != framed {
+        viewpoint.framed = framed;
+    }
+    let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
+    // Before its first frame the camera does not know where it is, and new land may still have to come into the picture.
+    let ready = camera.initialized && blocks.are_of(*revision) && complete;
+    let Some(going) = going.filter(|_| ready) else { return };
+    if viewpoint.wanted.is_some() || new {
+        let highest = simulations.all().iter().map(|session| layers::highest(&session.simulation.terrain));
+        *lands =
+            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
+        *shapes = now;
+    }
+    // While it turns, nothing may be cut off later.
+    let turns = viewpoint.turn != Turning::Still;
+    let found = frame(lands, (camera.target_yaw, turns), pitch, (fov, aspect));
+    let (focus, fits) = found.unwrap_or((FOCUS, FAR));
+    let distance = (fits / viewpoint.near).clamp(camera.zoom_lower_limit, camera.zoom_upper_limit.unwrap_or(f32::MAX));
+    (camera.target_focus, camera.target_radius) = (focus, distance);
+    if going == Going::AtOnce {
+        (camera.focus, camera.radius) = (focus, Some(distance));
+    }
+    camera.force_update = true;
+    (viewpoint.framed, viewpoint.wanted) = (Some(Frame { focus, pitch, distance, fov, aspect, work, base }), None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::SIDE;
+
+    #[test]
+    fn a_pose_is_that_of_the_camera_wherever_its_line_of_sight_is_held() {
+        let lands = [Land {
+            cells: UVec2::splat(64),
+            centre: Vec2::ZERO,
+            extent: Vec2::new(SIDE, 0.5 * SIDE),
+            heights: [-0.06 * SIDE, 0.2 * SIDE],
+        }];
+        let whole = Whole::of(&lands, (0.7, 1.6), 1).expect("there is a block");
+        let pose = Pose { round: 40.0, above: 30.0, near: 1.5, at: [0.25, 0.75] };
+        let camera = whole.place(&pose);
+        assert!((camera.focus[0] + 0.25 * SIDE).abs() < 1e-3 && (camera.focus[2] - 0.125 * SIDE).abs() < 1e-3);
+        let away = Quat::from_euler(EulerRot::YXZ, camera.yaw, -camera.pitch, 0.0) * Vec3::Z;
+        for more in [0.0, 20.0, -20.0] {
+            let focus = (Vec3::from(camera.focus) - more * away).to_array();
+            let found = whole.pose(&io::project::Camera { focus, distance: camera.distance + more, ..camera });
+            let numbers = |pose: &Pose| [pose.round, pose.above, pose.near, pose.at[0], pose.at[1]];
+            let off = numbers(&found).into_iter().zip(numbers(&pose)).map(|(a, b)| (a - b).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-4, "{found:?} for {pose:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_fit_into_the_picture_from_all_sides_and_fill_it() {
+        let land = |x: f32, y: f32, sides: [f32; 2], heights| Land {
+            cells: UVec2::splat(64),
+            centre: Vec2::new(x, y) * SIDE,
+            extent: Vec2::from(sides) * SIDE,
+            heights,
+        };
+        let cases = [
+            vec![land(0.0, 0.0, [1.0, 1.0], [-0.06 * SIDE, 0.01 * SIDE])],
+            vec![land(0.0, 0.0, [1.2, 0.5], [-0.06 * SIDE, 0.5 * SIDE])],
+            vec![
+                land(-0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.1 * SIDE]),
+                land(0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.2 * SIDE]),
+            ],
+        ];
+        for (lands, pitch, aspect) in cases
+            .iter()
+            .flat_map(|lands| [0.1, 0.45, 1.0, 1.5].map(|pitch| (lands, pitch)))
+            .flat_map(|(lands, pitch)| [0.5, 1.0, 1.6, 3.0].map(|aspect| (lands, pitch, aspect)))
+        {
+            let fov = field(if aspect > 2.0 { 15.0 } else { 41.0 }, aspect);
+            for yaw in [None, Some(0.5), Some(3.9)] {
+                let turned = (yaw.unwrap_or_default(), yaw.is_none());
+                let (focus, distance) = frame(lands, turned, pitch, (fov, aspect)).expect("there are blocks");
+                let half = (0.5 * fov).tan();
+                let mut reach = Vec2::ZERO;
+                let all = (0..24u8).map(|step| f32::from(step) / 24.0 * TAU);
+                for turned in all.map(|any| yaw.unwrap_or(any)) {
+                    let turn = Quat::from_euler(EulerRot::YXZ, turned, -pitch, 0.0);
+                    // Steeply from above the camera looks at a place beside the middle.
+                    let focus = if yaw.is_none() { Quat::from_rotation_y(turned) * focus } else { focus };
+                    let eye = focus + turn * Vec3::Z * distance;
+                    for land in lands {
+                        let corner = |x: f32, z: f32| land.centre + Vec2::new(x, z) * 0.5 * land.extent;
+                        let [foot, top] = land.heights;
+                        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, z)| corner(x, z));
+                        let feet = corners.map(|at| Vec3::new(at.x, foot, at.y));
+                        for place in feet.into_iter().chain([Vec3::new(land.centre.x, top, land.centre.y)]) {
+                            let seen = turn.inverse() * (place - eye);
+                            assert!(seen.z < 0.0, "behind the camera");
+                            reach = reach.max(Vec2::new(seen.x / aspect, seen.y).abs() / (-seen.z * half));
+                        }
+                    }
+                }
+                let case = format!("{reach} of the picture at {pitch}, {aspect}, {yaw:?}");
+                assert!(reach.max_element() <= 1.0 - FREE + 1e-3, "{case}");
+                assert!(reach.max_element() > 0.75, "only {case}");
+            }
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! The ground: one block per session, whose height texture follows the simulation.
+
+use crate::world::{
+    BrushCursor, Brushes, Channels, Comparison, CutLine, FrameSystems, FreeView, Revision, Shown, Simulations, Timing,
+    Transport, smoothed,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::*,
+    render::render_resource::{AsBindGroup, TextureFormat},
+};
+
+use super::{
+    layers::{Drawn, Editions, Heights, cell_image, no_past, start_bytes},
+    levels::{self, Coverage, Land, Tract},
+    light::{Found, Lit, Taken},
+    material::{Variant, update},
+    numbers::{self, Layout, SceneNumbers},
+    overlay::{Motions, OverlayNumbers},
+    pass::{Piece, Surface, SurfacePlugin},
+    relief::{Light, Rims},
+    upload::{Patch, Patches},
+};
+use thalweg_sim::{
+    core::grid::{Edition, Grid},
+    simulation::Simulation,
+};
+
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
+#[bind_group_data(Variant)]
+pub(super) struct GroundMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+    #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    layers: Handle<Image>,
+    #[texture(2, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    pub motion: Handle<Image>,
+    #[uniform(3)]
+    pub overlay: OverlayNumbers,
+    #[texture(6)]
+    #[sampler(7)]
+    relief: Handle<Image>,
+    #[texture(8)]
+    cover: Handle<Image>,
+    #[texture(9)]
+    past: Handle<Image>,
+    #[texture(10)]
+    pub flow: Handle<Image>,
+}
+
+impl From<&GroundMaterial> for Variant {
+    fn from(GroundMaterial { scene, overlay, .. }: &GroundMaterial) -> Self {
+        Self::with(&[
+            ("SPLIT", scene.is_split()),
+            ("CLOUDS", scene.has_clouds()),
+            ("RIPPLES", scene.has_ripples()),
+            ("RAMP", scene.has_ramp()),
+            ("GLITTER", scene.has_glitter()),
+            ("WOODS", scene.has_woods()),
+            ("CONTOURS", scene.has_contours()),
+            ("GRID", scene.has_grid()),
+            ("OVERLAY", overlay.has_values()),
+            ("CLASSES", overlay.has_classes()),
+            ("ARROWS", overlay.has_arrows()),
+            ("RING", scene.has_ring()),
+            ("CUT", scene.is_cut()),
+        ])
+    }
+}
+
+impl Surface for GroundMaterial {
+    const SHADER: &'static str = "terrain.wgsl";
+    const ORDER: u8 = 0;
+    const HIDES: bool = true;
+    const LAND: bool = true;
+}
+
+/// While more changes are to come, a frame waits so long for light that is being found.
+const WAIT: Duration = Duration::from_millis(5);
+
+/// One state of one session on screen.
+struct Block {
+    entity: Entity,
+    material: Handle<GroundMaterial>,
+    textures: Textures,
+    /// Columns and rows.
+    size: (usize, usize),
+    /// The highest place so far, in metres, and where the block is drawn.
+    highest: f32,
+    land: Option<Land>,
+    numbers: SceneNumbers,
+    /// How the water lies that is on the screen, if there is any.
+    water: Option<Arc<Coverage>>,
+    /// What the texture holds of a terrain's layers; none of the start.
+    holds: Option<Editions>,
+    lit: Lit,
+}
+
+/// What the shaders know of the cells of a block.
+#[derive(Clone)]
+struct Textures {
+    layers: Handle<Image>,
+    relief: Handle<Image>,
+    cover: Handle<Image>,
+    past: Handle<Image>,
+}
+
+/// A block as what is drawn on it knows it.
+pub(super) struct Bed<'a> {
+    pub land: Land,
+    pub numbers: &'a SceneNumbers,
+    pub layers: &'a Handle<Image>,
+    pub relief: &'a Handle<Image>,
+    pub cover: &'a Handle<Image>,
+    /// How its water lies, if there is any.
+    pub water: Option<&'a Arc<Coverage>>,
+}
+
+impl Block {
+    fn rims(&self) -> &Rims {
+        &self.lit.rims
+    }
+
+    fn bed(&self) -> Option<Bed<'_>> {
+        let Self { land, numbers, textures: Textures { layers, relief, cover, .. }, water, .. } = self;
+        Some(Bed { land: (*land)?, numbers, layers, relief, cover, water: water.as_ref() })
+    }
+}
+
+/// All blocks on screen, and the numbers that other shaders share with the first.
+#[derive(Resource, Default)]
+pub(super) struct Blocks {
+    /// The mesh of a square of land.
+    square: Handle<Mesh>,
+    present: Vec<Block>,
+    /// The starts, while they are drawn beside the present.
+    starts: Vec<Block>,
+    pub numbers: Vec<SceneNumbers>,
+    /// How far the lowest ground of each block has sunk below that of its start, in metres. It never rises again, so that the foot
+    /// of the block does not move up and down.
+    sunk: Vec<f32>,
+    /// The runs that are seen on the same place, left and right of the divider, if two are.
+    pair: Option<[usize; 2]>,
+    /// Lowest ground at the start, in metres: what lies at 0.
+    levels: Vec<f32>,
+    /// The highest place of each run so far, in metres.
+    tops: Vec<f32>,
+    shown: Option<(Revision, Comparison, Vec<Option<Edition>>)>,
+    /// How often the light of a block was found.
+    lit: u64,
+}
+
+impl Blocks {
+    /// Whether they are those of what was begun last.
+    pub(super) fn are_of(&self, revision: Revision) -> bool {
+        self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
+    }
+
+    /// The material of every block of the present.
+    pub(super) fn materials(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
+        self.present.iter().map(|block| &block.material)
+    }
+
+    /// The material of every start that is drawn beside the present.
+    pub(super) fn materials_of_starts(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
+        self.starts.iter().map(|block| &block.material)
+    }
+
+    /// What lies under all that is drawn on every block of the present.
+    pub(super) fn beds(&self) -> impl Iterator<Item = Bed<'_>> {
+        self.present.iter().filter_map(Block::bed)
+    }
+
+    /// And on that of every start which is drawn beside the present.
+    pub(super) fn beds_of_starts(&self) -> impl Iterator<Item = Bed<'_>> {
+        self.starts.iter().filter_map(Block::bed)
+    }
+
+    /// What is drawn of a tract with a material.
+    pub(super) fn piece<M: Surface>(&self, material: Handle<M>, tract: Tract) -> Piece<M> {
+        Piece { mesh: self.square.clone(), material, tract: Some(tract) }
+    }
+
+    /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it. Of two runs on
+    /// the same place, the right one and then the left one.
+    pub(super) fn rims(&self) -> [Vec<&Rims>; 2] {
+        match self.pair {
+            Some([left, right]) => {
+                [right, left].map(|run| self.present.get(run).into_iter().map(Block::rims).collect())
+            }
+            None => [&self.present, &self.starts].map(|blocks| blocks.iter().map(Block::rims).collect()),
+        }
+    }
+
+    /// The numbers of the runs that each have a place of their own.
+    pub(super) fn places(&self) -> &[SceneNumbers] {
+        &self.numbers[..if self.pair.is_some() { 1 } else { self.numbers.len() }]
+    }
+
+    /// Whether this state is shown, and its light.
+    pub(super) fn show(&self, revision: Revision) -> bool {
+        let same = self.shown.as_ref().is_some_and(|(seen, ..)| *seen == revision);
+        same && !self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+    }
+
+    /// Whether light is being found on this land as it was before. Other land does not wait for it.
+    fn at_work_on(&self, simulations: &Simulations, revision: Revision) -> bool {
+        let sizes = simulations.all().iter().map(|session| &session.simulation.terrain);
+        let sizes = sizes.map(|terrain| (terrain.width(), terrain.height()));
+        let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
+            && sizes.eq(self.present.iter().map(|block| block.size));
+        same && self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+    }
+
+    /// How often the light of a block was found.
+    pub(super) fn times_lit(&self) -> u64 {
+        self.lit
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
+        .init_resource::<Blocks>()
+        .add_systems(Startup, make_square)
+        .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(FrameSystems::Show));
+}
+
+fn make_square(mut blocks: ResMut<Blocks>, mut meshes: ResMut<Assets<Mesh>>) {
+    blocks.square = meshes.add(levels::square_mesh());
+}
+
+/// What blocks are made of.
+#[derive(SystemParam)]
+pub(super) struct BlockAssets<'w, 's> {
+    images: ResMut<'w, Assets<Image>>,
+    materials: ResMut<'w, Assets<GroundMaterial>>,
+    patches: ResMut<'w, Patches>,
+    motions: Res<'w, Motions>,
+    timing: ResMut<'w, Timing>,
+    commands: Commands<'w, 's>,
+}
+
+impl Block {
+    fn new(
+        entity: Entity,
+        material: Handle<GroundMaterial>,
+        textures: Textures,
+        size: (usize, usize),
+        highest: f32,
+        lit: Lit,
+    ) -> Self {
+        let numbers = SceneNumbers::default();
+        Self { entity, material, textures, size, highest, land: None, numbers, water: None, holds: None, lit }
+    }
+}
+
+impl BlockAssets<'_, '_> {
+    /// Shows a terrain, or its start, in the block of this number, which is made if there is none. Returns the lowest ground.
+    fn show(
+        &mut self,
+        list: &mut Vec<Block>,
+        index: usize,
+        (simulation, lakes): (&Simulation, Option<&Grid>),
+        start: bool,
+    ) -> f32 {
+        let terrain = &simulation.terrain;
+        let drawn = Drawn::of(simulation, lakes);
+        let cells = (terrain.width(), terrain.height());
+        let holds = (!start).then(|| drawn.editions());
+        if let Some(block) = list.get_mut(index).filter(|block| block.size == cells && block.lit.is_at_work()) {
+            // What is being found belongs to other land.
+            (block.holds, block.lit) = (None, Lit::new(cells));
+        }
+        let block = list.get_mut(index).filter(|block| block.size == cells);
+        let held = block.and_then(|block| std::mem::replace(&mut block.holds, holds));
+        if let (Some(held), false, Some(block)) = (held, start, list.get_mut(index))
+            && let Some(parts) = drawn.changed_parts(held)
+        {
+            let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
+            let past = drawn.past_bytes(Some(&parts));
+            block.highest = block.highest.max(highest);
+            block.lit.take(Taken { parts: Some(parts), bytes, past, highest });
+            return lowest;
+        }
+        let (bytes, Heights { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
+        let past = if start { no_past(terrain.start.len()) } else { drawn.past_bytes(None) };
+        let taken = Taken { parts: None, bytes, past, highest };
+        if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
+            // Until it is seen, the old land may be higher.
+            block.highest = block.highest.max(highest);
+            block.lit.take(taken);
+            return lowest;
+        }
+        let mut lit = Lit::new(cells);
+        lit.take(taken);
+        let mut texture = |format| self.images.add(cell_image(cells, format));
+        let textures = Textures {
+            layers: texture(TextureFormat::Rgba32Float),
+            relief: texture(TextureFormat::Rgba16Float),
+            cover: texture(TextureFormat::Rgba8Unorm),
+            past: texture(TextureFormat::R8Unorm),
+        };
+        if let Some(block) = list.get_mut(index) {
+            if let Some(mut material) = self.materials.get_mut(&block.material) {
+                (material.layers, material.relief) = (textures.layers.clone(), textures.relief.clone());
+                (material.cover, material.past) = (textures.cover.clone(), textures.past.clone());
+            }
+            let material = block.material.clone();
+            *block = Block { holds, ..Block::new(block.entity, material, textures, cells, highest, lit) };
+            return lowest;
+        }
+        let material = self.materials.add(GroundMaterial {
+            scene: SceneNumbers::default(),
+            layers: textures.layers.clone(),
+            motion: self.motions.still.clone(),
+            overlay: OverlayNumbers::default(),
+            relief: textures.relief.clone(),
+            cover: textures.cover.clone(),
+            past: textures.past.clone(),
+            flow: self.motions.dry.clone(),
+        });
+        let entity = self.commands.spawn_empty().id();
+        list.push(Block { holds, ..Block::new(entity, material, textures, cells, highest, lit) });
+        lowest
+    }
+
+    /// Brings to the screen what is found until a moment. Without one, all that is being found.
+    fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
+        let Blocks { present, starts, lit, .. } = blocks;
+        for block in present.iter_mut().chain(starts) {
+            if let Some(found) = block.lit.fetch(until) {
+                self.bring(block, found);
+                *lit += 1;
+            }
+        }
+    }
+
+    /// Brings what was found of a block to the screen.
+    fn bring(&mut self, block: &mut Block, found: Found) {
+        let Found { taken, parts, bytes: [relief, cover], water, took, shone } = found;
+        block.water = water;
+        if shone {
+            self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
+        }
+        let Textures { layers, relief: slopes, cover: covers, past: pasts } = &block.textures;
+        if let Some(Taken { parts: None, highest, .. }) = taken {
+            block.highest = highest;
+        }
+        let ground =
+            taken.map(|Taken { parts, bytes, past, .. }| [(layers, parts.clone(), bytes), (pasts, parts, past)]);
+        let others = [(slopes, parts.clone(), relief), (covers, parts, cover)];
+        for (image, parts, bytes) in ground.into_iter().flatten().chain(others) {
+            self.timing.uploaded += bytes.len() as u64;
+            match parts {
+                Some(parts) => self.patches.0.push(Patch { image: image.id(), parts, bytes }),
+                None => {
+                    if let Some(mut image) = self.images.get_mut(image) {
+                        image.data = Some(bytes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Brings to the screen what was found since the last frame.
+fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
+    assets.fetch(blocks.bypass_change_detection(), Some(Instant::now()));
+}
+
+/// Has light and shadow of every block found, and brings them to the screen.
+fn show_light(
+    simulations: Res<Simulations>,
+    (transport, view): (Res<Transport>, Res<FreeView>),
+    buttons: Res<ButtonInput<MouseButton>>,
+    mut blocks: ResMut<Blocks>,
+    mut assets: BlockAssets,
+) {
+    // A stroke or a slider that is held changes it again in the next frame.
+    let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
+    let blocks = blocks.bypass_change_detection();
+    let sessions =
+        simulations.all().iter().zip(&mut blocks.present).chain(simulations.all().iter().zip(&mut blocks.starts));
+    for (session, block) in sessions {
+        block.lit.begin(Light::of(&simulations.selected().look, session.simulation.terrain.cell_size), more);
+    }
+    assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
+}
+
+/// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
+pub(super) fn show_heights(
+    simulations: Res<Simulations>,
+    revision: Res<Revision>,
+    shown: Res<Shown>,
+    channels: Res<Channels>,
+    mut blocks: ResMut<Blocks>,
+    mut assets: BlockAssets,
+) {
+    // A divider that moves changes no heights.
+    let kind = match shown.0 {
+        Comparison::Split(_) => Comparison::Split(0.0),
+        Comparison::Runs(_) => Comparison::Off,
+        kind => kind,
+    };
+    let lakes = (0..simulations.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
+    let seen = Some((*revision, kind, lakes));
+    if blocks.shown == seen || !simulations.can_be_shown() || blocks.at_work_on(&simulations, *revision) {
+        return;
+    }
+    let begun = Instant::now();
+    let turned = blocks.shown.as_ref().is_none_or(|(_, before, ..)| *before != kind);
+    let begins = blocks.shown.as_ref().is_none_or(|(seen, ..)| seen.start != revision.start);
+    blocks.shown = seen;
+    let blocks = &mut *blocks;
+    let wanted = simulations.all().len();
+    for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
+        assets.commands.entity(gone.entity).despawn();
+    }
+    if kind != Comparison::Split(0.0) || blocks.starts.len() != wanted {
+        for gone in blocks.starts.drain(..) {
+            assets.commands.entity(gone.entity).despawn();
+        }
+    }
+    if begins {
+        blocks.sunk = vec![0.0; wanted];
+        let starts = simulations.all().iter().map(|session| session.simulation.terrain.start.min_max());
+        (blocks.levels, blocks.tops) = starts.unzip();
+    }
+    for (index, session) in simulations.all().iter().enumerate() {
+        let simulation = &session.simulation;
+        let level = blocks.levels[index];
+        let drawn = (simulation, channels.lakes(index));
+        let lowest = assets.show(&mut blocks.present, index, drawn, kind == Comparison::Start);
+        blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
+        blocks.tops[index] = blocks.tops[index].max(blocks.present[index].highest);
+        if kind == Comparison::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
+            assets.show(&mut blocks.starts, index, (simulation, None), true);
+        }
+    }
+    let timing = &mut assets.timing;
+    timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
+}
+
+/// Brings light, colours and places to the screen.
+pub(super) fn show_numbers(
+    simulations: Res<Simulations>,
+    shown: Res<Shown>,
+    (brushes, cursor, view, cut): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>, Res<CutLine>),
+    mut blocks: ResMut<Blocks>,
+    mut materials: ResMut<Assets<GroundMaterial>>,
+    mut commands: Commands,
+) {
+    let pair = shown.0.pair(&simulations);
+    let layout = if pair.is_some() { Layout::stacked(simulations.all()) } else { Layout::new(simulations.all()) };
+    let look = &simulations.selected().look;
+    let feet = simulations.all().iter().zip(&blocks.sunk);
+    let feet = feet.map(|(session, &sunk)| numbers::foot(&session.simulation.terrain, look, &layout, sunk));
+    let foot = feet.fold(0.0, f32::min);
+    let numbers: Vec<SceneNumbers> = simulations
+        .all()
+        .iter()
+        .enumerate()
+        .map(|(index, session)| {
+            let terrain = &session.simulation.terrain;
+            let level = blocks.levels.get(index).copied().unwrap_or_default();
+            let wind = session.simulation.wind();
+            let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), foot);
+            let centre = if pair.is_some() { Vec2::ZERO } else { layout.centre(index) };
+            let numbers = SceneNumbers::new(terrain, look, &layout, centre, heights, wind);
+            let numbers = cut.0.map_or(numbers, |ends| numbers.cut_along(ends));
+            match cursor.0 {
+                // In pictures that are saved there is none.
+                Some(ring) if shown.0 != Comparison::Start && !view.taking => {
+                    numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
+                }
+                _ => numbers,
+            }
+        })
+        .collect();
+    let square = blocks.square.clone();
+    let mut new = false;
+    let mut set = |block: &mut Block, numbers: SceneNumbers| {
+        if block.numbers != numbers {
+            (block.numbers, new) = (numbers, true);
+            update(&mut materials, &block.material, |material| material.scene = numbers);
+        }
+        let land = numbers.land(block.highest);
+        if block.land != Some(land) {
+            (block.land, new) = (Some(land), true);
+            let tract = Some(Tract { land, only: None });
+            let piece = Piece { mesh: square.clone(), material: block.material.clone(), tract };
+            commands.entity(block.entity).insert(piece);
+        }
+    };
+    let unwatched = blocks.bypass_change_detection();
+    let (side, share) = match shown.0 {
+        Comparison::Split(share) => (1.0, share),
+        Comparison::Runs(share) if pair.is_some() => (0.0, share),
+        _ => (0.0, 0.0),
+    };
+    unwatched.pair = pair;
+    for (index, numbers) in numbers.iter().enumerate() {
+        if let Some(block) = unwatched.present.get_mut(index) {
+            // Left and right of the divider; one that is seen alone needs none.
+            let seen = [share > 0.0, share < 1.0];
+            let sides = if seen == [true; 2] { [-1.0, 1.0] } else { [0.0; 2] };
+            let placed = match pair.map(|pair| (0..2).find(|&place| seen[place] && pair[place] == index)) {
+                None => numbers.beside(side, share),
+                Some(Some(place)) => numbers.beside(sides[place], share),
+                Some(None) => numbers.hidden(),
+            };
+            set(block, placed);
+        }
+        if let Some(block) = unwatched.starts.get_mut(index) {
+            set(block, numbers.beside(-side, share));
+        }
+    }
+    if new {
+        blocks.set_changed();
+    }
+    let numbers: Vec<SceneNumbers> = numbers.into_iter().map(|numbers| numbers.beside(0.0, share)).collect();
+    if blocks.numbers != numbers {
+        blocks.numbers = numbers;
+    }
+}

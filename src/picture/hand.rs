@@ -1,0 +1,404 @@
+//! The hand: what mouse, pen, fingers and keys do becomes touches of the ground.
+
+use bevy::{
+    input::{
+        ButtonState,
+        keyboard::Key,
+        mouse::MouseButton,
+        touch::{ForceTouch, TouchInput, TouchPhase},
+    },
+    prelude::*,
+    window::WindowEvent,
+};
+
+use crate::world::{Held, Touch};
+
+/// Keys with which the hand that rains lifts the land, and with which it digs.
+const LIFTS: &str = "l";
+const DIGS: &str = "k";
+
+/// A second finger that comes within so many seconds was meant with the first.
+const PINCH: f32 = 0.25;
+
+/// What the hand was doing after the last event.
+#[derive(Default)]
+pub(super) struct Hand {
+    keys: Held,
+    /// Where the pointer is, in pixels of the screen.
+    pub(super) cursor: Option<Vec2>,
+    /// Whether the left button is down and the ground was touched since.
+    down: bool,
+    /// The keys with which the left button went down beside the ground: the stroke begins where it meets the ground.
+    beside: Option<Held>,
+    /// The pen or finger that is on the screen and does what the left button does.
+    finger: Option<u64>,
+    /// Whether it came in the last frame: only now it is known whether it lies on a panel.
+    came: bool,
+    /// Whether it has gone meanwhile.
+    gone: bool,
+    /// Where the keys pointed last, and whether one presses there.
+    keyed: Option<Vec2>,
+    key: bool,
+    /// Whether the key has to be let go first: what was pressed when the window lost the focus is not pressed any more.
+    stale: bool,
+    /// How many fingers are on the screen, and whether there were several: then none paints until all are gone.
+    fingers: usize,
+    several: bool,
+    /// The pressure that was told last.
+    pressure: Option<f32>,
+    /// Seconds since the ground was pressed last.
+    age: f32,
+}
+
+/// What a hand needs to know of the picture.
+pub(super) struct Sight<'a> {
+    /// The place on the map that lies at a point, in pixels of the screen.
+    pub(super) place: &'a dyn Fn(Option<Vec2>) -> Option<[f32; 2]>,
+    /// Whether the pointer is over the view and not on a panel.
+    pub(super) over_view: bool,
+    /// Where the keys point, in pixels of the screen, and whether they press there.
+    pub(super) keys: Option<(Vec2, bool)>,
+    /// Whether there is a brush in the hand: else fingers move the camera.
+    pub(super) brush: bool,
+    /// Pixels of the screen for a point of the window.
+    pub(super) scale: f32,
+}
+
+impl Hand {
+    /// Whether the ground is being touched.
+    pub(super) fn is_down(&self) -> bool {
+        self.down
+    }
+
+    /// So many seconds pass.
+    pub(super) fn rest(&mut self, seconds: f32) {
+        self.age += seconds;
+    }
+
+    pub(super) fn keys(&self) -> Held {
+        self.keys
+    }
+
+    /// Takes the events of a frame in their order, however many there are. Returns the touches, and the last place that was looked
+    /// at.
+    pub(super) fn feel<'a>(
+        &mut self,
+        events: impl Iterator<Item = &'a WindowEvent>,
+        sight: &Sight<'_>,
+    ) -> (Vec<Touch>, Option<[f32; 2]>) {
+        let mut felt = Felt { sight, touches: Vec::new(), looked: None };
+        if std::mem::take(&mut self.came) && sight.over_view {
+            self.press(&mut felt);
+            if std::mem::take(&mut self.gone) {
+                self.release(&mut felt);
+            }
+        }
+        self.feel_keys(&mut felt);
+        for event in events {
+            match event {
+                WindowEvent::CursorMoved(moved) => self.go(moved.position * sight.scale, &mut felt),
+                WindowEvent::CursorLeft(_) if !self.down => self.cursor = None,
+                WindowEvent::KeyboardInput(input) => {
+                    let down = input.state == ButtonState::Pressed;
+                    match input.logical_key {
+                        Key::Shift => self.keys.shift = down,
+                        Key::Control => self.keys.ctrl = down,
+                        Key::Character(ref letter) if letter.eq_ignore_ascii_case(LIFTS) => self.keys.lifts = down,
+                        Key::Character(ref letter) if letter.eq_ignore_ascii_case(DIGS) => self.keys.digs = down,
+                        _ => {}
+                    }
+                }
+                WindowEvent::WindowFocused(focus) if !focus.focused => {
+                    (self.keys, self.beside) = (Held::default(), None);
+                    self.stale = self.key;
+                    if std::mem::take(&mut self.key) {
+                        self.release(&mut felt);
+                    }
+                }
+                WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left && !self.key => {
+                    if input.state == ButtonState::Released {
+                        self.release(&mut felt);
+                    } else if sight.over_view {
+                        self.bear(1.0, &mut felt);
+                        self.press(&mut felt);
+                    }
+                }
+                WindowEvent::TouchInput(input) => self.feel_finger(input, &mut felt),
+                _ => {}
+            }
+        }
+        (felt.touches, felt.looked)
+    }
+
+    fn feel_keys(&mut self, felt: &mut Felt<'_, '_>) {
+        let Some((cursor, pressed)) = felt.sight.keys else {
+            self.keyed = None;
+            if std::mem::take(&mut self.key) {
+                self.release(felt);
+            }
+            return;
+        };
+        self.stale &= pressed;
+        let pressed = pressed && !self.stale;
+        // The mouse paints where it is.
+        if self.down && !self.key {
+            return;
+        }
+        let begins = pressed && !self.key;
+        if self.keyed.replace(cursor) != Some(cursor) || begins {
+            self.go(cursor, felt);
+        }
+        if begins {
+            self.bear(1.0, felt);
+            self.press(felt);
+        } else if self.key && !pressed {
+            self.release(felt);
+        }
+        self.key = pressed;
+    }
+
+    fn feel_finger(&mut self, input: &TouchInput, felt: &mut Felt<'_, '_>) {
+        let place = input.position * felt.sight.scale;
+        match input.phase {
+            TouchPhase::Started => self.fingers += 1,
+            TouchPhase::Ended | TouchPhase::Canceled => self.fingers = self.fingers.saturating_sub(1),
+            TouchPhase::Moved => {}
+        }
+        self.several = self.fingers > 1 || self.several && self.fingers > 0;
+        match (input.phase, self.finger) {
+            (TouchPhase::Started, None) if felt.sight.brush && !self.several => {
+                (self.finger, self.cursor, self.came, self.gone) = (Some(input.id), Some(place), true, false);
+                self.bear(pressure(input.force), felt);
+            }
+            // Two fingers move the camera.
+            (TouchPhase::Started, Some(_)) => {
+                (self.finger, self.came) = (None, false);
+                if self.down && self.age < PINCH {
+                    // The two fingers of a pinch seldom come at the same moment.
+                    (self.down, self.beside) = (false, None);
+                    felt.touches.push(Touch::Withdraw);
+                } else {
+                    self.release(felt);
+                }
+            }
+            (TouchPhase::Moved, Some(finger)) if finger == input.id => {
+                self.bear(pressure(input.force), felt);
+                self.go(place, felt);
+            }
+            (TouchPhase::Ended | TouchPhase::Canceled, Some(finger)) if finger == input.id => self.leave(felt),
+            _ => {}
+        }
+    }
+
+    /// The pen or finger does nothing any more.
+    fn leave(&mut self, felt: &mut Felt<'_, '_>) {
+        self.finger = None;
+        if self.came {
+            self.gone = true;
+        } else {
+            self.release(felt);
+        }
+    }
+
+    fn go(&mut self, cursor: Vec2, felt: &mut Felt<'_, '_>) {
+        self.cursor = Some(cursor);
+        if (self.down || self.beside.is_some())
+            && let Some(place) = felt.look(self.cursor)
+        {
+            self.down = true;
+            let begins = self.beside.take();
+            felt.touches.push(begins.map_or(Touch::Move(place), |keys| Touch::Press(place, keys)));
+        }
+    }
+
+    fn press(&mut self, felt: &mut Felt<'_, '_>) {
+        self.age = 0.0;
+        let place = felt.look(self.cursor);
+        (self.down, self.beside) = (place.is_some(), place.is_none().then_some(self.keys));
+        felt.touches.extend(place.map(|place| Touch::Press(place, self.keys)));
+    }
+
+    fn release(&mut self, felt: &mut Felt<'_, '_>) {
+        self.beside = None;
+        if std::mem::take(&mut self.down) {
+            felt.touches.push(Touch::Release);
+        }
+    }
+
+    fn bear(&mut self, pressure: f32, felt: &mut Felt<'_, '_>) {
+        if self.pressure.replace(pressure) != Some(pressure) {
+            felt.touches.push(Touch::Pressure(pressure));
+        }
+    }
+}
+
+/// What has come of a frame's events so far.
+struct Felt<'a, 'b> {
+    sight: &'a Sight<'b>,
+    touches: Vec<Touch>,
+    looked: Option<[f32; 2]>,
+}
+
+impl Felt<'_, '_> {
+    fn look(&mut self, cursor: Option<Vec2>) -> Option<[f32; 2]> {
+        let place = (self.sight.place)(cursor);
+        self.looked = place.or(self.looked);
+        place
+    }
+}
+
+/// How hard a pen presses, from 0 to 1; fully where the system does not say.
+fn pressure(force: Option<ForceTouch>) -> f32 {
+    let share = match force {
+        None => 1.0,
+        Some(ForceTouch::Normalized(share)) => share,
+        Some(ForceTouch::Calibrated { force, max_possible_force, .. }) => force / max_possible_force.max(1e-9),
+    };
+    share.clamp(0.0, 1.0) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::{
+        input::mouse::MouseButtonInput,
+        window::{CursorMoved, WindowFocused},
+    };
+
+    use super::*;
+
+    /// A map of a hundred pixels, at 100 to 200 on the screen.
+    fn place(cursor: Option<Vec2>) -> Option<[f32; 2]> {
+        let share = (cursor? - 100.0) / 100.0;
+        (share.min_element() >= 0.0 && share.max_element() <= 1.0).then_some([share.x, share.y])
+    }
+
+    fn feel(hand: &mut Hand, events: &[WindowEvent], over_view: bool, brush: bool) -> Vec<Touch> {
+        hand.feel(events.iter(), &Sight { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
+    }
+
+    /// An event of a finger, at a place in points.
+    fn finger(id: u64, phase: TouchPhase, at: f32, force: Option<f64>) -> WindowEvent {
+        let force = force.map(ForceTouch::Normalized);
+        WindowEvent::TouchInput(TouchInput { phase, position: Vec2::splat(at), window: Entity::PLACEHOLDER, force, id })
+    }
+
+    fn button(state: ButtonState) -> WindowEvent {
+        WindowEvent::MouseButtonInput(MouseButtonInput {
+            button: MouseButton::Left,
+            state,
+            window: Entity::PLACEHOLDER,
+        })
+    }
+
+    fn moved(at: f32) -> WindowEvent {
+        let window = Entity::PLACEHOLDER;
+        WindowEvent::CursorMoved(CursorMoved { window, position: Vec2::splat(at), delta: None })
+    }
+
+    const KEYS: Held = Held { shift: false, ctrl: false, lifts: false, digs: false };
+
+    #[test]
+    fn a_pen_paints_as_hard_as_it_presses_and_a_mouse_fully() {
+        use TouchPhase::{Ended, Moved, Started};
+        let mut hand = Hand::default();
+        // Whether it lies on a panel is known a frame later.
+        assert_eq!(feel(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true), [Touch::Pressure(0.25)]);
+        let next = [finger(7, Moved, 70.0, Some(0.5)), finger(7, Ended, 70.0, None)];
+        let wanted = [Touch::Press([0.2, 0.2], KEYS), Touch::Pressure(0.5), Touch::Move([0.4, 0.4]), Touch::Release];
+        assert_eq!(feel(&mut hand, &next, true, true), wanted);
+        let click = [moved(80.0), button(ButtonState::Pressed), button(ButtonState::Released)];
+        let wanted = [Touch::Pressure(1.0), Touch::Press([0.6, 0.6], KEYS), Touch::Release];
+        assert_eq!(feel(&mut hand, &click, true, true), wanted);
+        assert_eq!(feel(&mut hand, &click, true, true), wanted[1..]);
+        let calibrated = ForceTouch::Calibrated { force: 2.0, max_possible_force: 8.0, altitude_angle: None };
+        assert_eq!([pressure(Some(calibrated)), pressure(None)], [0.25, 1.0]);
+    }
+
+    #[test]
+    fn a_tap_within_a_frame_is_a_dab_and_one_on_a_panel_none() {
+        use TouchPhase::{Canceled, Ended, Started};
+        let tap = [finger(1, Started, 75.0, None), finger(1, Ended, 75.0, None)];
+        let mut hand = Hand::default();
+        assert_eq!(feel(&mut hand, &tap, false, true), [Touch::Pressure(1.0)]);
+        assert_eq!(feel(&mut hand, &[], true, true), [Touch::Press([0.5, 0.5], KEYS), Touch::Release]);
+        for (over_view, brush) in [(false, true), (true, false)] {
+            let mut hand = Hand::default();
+            feel(&mut hand, &tap, false, brush);
+            assert_eq!(feel(&mut hand, &[finger(1, Canceled, 75.0, None)], over_view, brush), []);
+            assert!(!hand.is_down());
+        }
+    }
+
+    #[test]
+    fn keys_paint_where_they_point() {
+        let mut hand = Hand::default();
+        let mut feel =
+            |keys| hand.feel([].iter(), &Sight { place: &place, over_view: false, keys, brush: true, scale: 2.0 }).0;
+        let at = |cursor: f32, pressed| Some((Vec2::splat(cursor), pressed));
+        assert_eq!(feel(at(150.0, false)), []);
+        assert_eq!(feel(at(150.0, true)), [Touch::Pressure(1.0), Touch::Press([0.5, 0.5], KEYS)]);
+        assert_eq!(feel(at(175.0, true)), [Touch::Move([0.75, 0.75])]);
+        assert_eq!(feel(at(175.0, false)), [Touch::Release]);
+        assert_eq!(feel(at(175.0, true)), [Touch::Press([0.75, 0.75], KEYS)]);
+        // The land has lost the keyboard.
+        assert_eq!(feel(None), [Touch::Release]);
+        // The mouse paints where it is, whatever the keys point at.
+        assert_eq!(feel(at(150.0, false)), []);
+        let sight = |keys| Sight { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
+        let mut feel = |events: &[WindowEvent], keys| hand.feel(events.iter(), &sight(keys)).0;
+        let pressed = feel(&[moved(60.0), button(ButtonState::Pressed)], at(150.0, false));
+        assert_eq!(pressed, [Touch::Press([0.2, 0.2], KEYS)]);
+        assert_eq!(feel(&[moved(70.0)], at(150.0, false)), [Touch::Move([0.4, 0.4])]);
+        assert_eq!(feel(&[], at(150.0, false)), []);
+        assert_eq!(feel(&[button(ButtonState::Released)], at(150.0, false)), [Touch::Release]);
+        // What was pressed when the window lost the focus has to be pressed anew.
+        assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
+        let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
+        assert_eq!(feel(&[lost], at(150.0, true)), [Touch::Release]);
+        assert_eq!(feel(&[], at(150.0, true)), []);
+        assert_eq!(feel(&[], at(150.0, false)), []);
+        assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
+    }
+
+    #[test]
+    fn a_second_finger_ends_the_stroke() {
+        use TouchPhase::{Moved, Started};
+        let mut hand = Hand::default();
+        feel(&mut hand, &[finger(1, Started, 75.0, None)], true, true);
+        feel(&mut hand, &[], true, true);
+        assert!(hand.is_down());
+        hand.rest(0.3);
+        let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
+        assert_eq!(feel(&mut hand, &second, true, true), [Touch::Release]);
+        // One that comes back while the other is still there does not paint, nor does a pinch that begins in one frame.
+        use TouchPhase::Ended;
+        let again = [finger(1, Ended, 60.0, None), finger(1, Started, 60.0, None)];
+        assert_eq!(feel(&mut hand, &again, true, true), []);
+        assert_eq!(feel(&mut hand, &[], true, true), []);
+        let gone = [finger(1, Ended, 60.0, None), finger(2, Ended, 60.0, None)];
+        assert_eq!(feel(&mut hand, &gone, true, true), []);
+        let pinch = [finger(3, Started, 60.0, None), finger(4, Started, 80.0, None)];
+        assert_eq!(feel(&mut hand, &pinch, true, true), []);
+        assert_eq!(feel(&mut hand, &[], true, true), []);
+        // Where the second comes a moment later, what the first has done is taken back.
+        feel(&mut hand, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
+        feel(&mut hand, &[finger(5, Started, 60.0, None)], true, true);
+        feel(&mut hand, &[], true, true);
+        assert!(hand.is_down());
+        hand.rest(0.1);
+        assert_eq!(feel(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [Touch::Withdraw]);
+        assert!(!hand.is_down());
+    }
+
+    #[test]
+    fn a_stroke_from_beside_the_map_begins_where_it_meets_it_unless_the_window_loses_the_focus() {
+        let mut hand = Hand::default();
+        let from_beside = [moved(20.0), button(ButtonState::Pressed)];
+        assert_eq!(feel(&mut hand, &from_beside, true, true), [Touch::Pressure(1.0)]);
+        assert_eq!(feel(&mut hand, &[moved(50.0)], true, true), [Touch::Press([0.0, 0.0], KEYS)]);
+        assert_eq!(feel(&mut hand, &[button(ButtonState::Released)], true, true), [Touch::Release]);
+        feel(&mut hand, &from_beside, true, true);
+        let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
+        assert_eq!(feel(&mut hand, &[lost, moved(50.0)], true, true), []);
+    }
+}

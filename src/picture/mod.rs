@@ -1,0 +1,108 @@
+//! What is seen: the ground, the sky and the light, the camera.
+
+mod aperture;
+pub mod camera;
+pub mod capture;
+mod channels;
+mod contours;
+mod cut;
+pub mod framing;
+mod ground;
+mod hand;
+mod labels;
+mod layers;
+mod levels;
+mod light;
+mod material;
+mod numbers;
+mod overlay;
+mod pass;
+mod pick;
+mod plate;
+mod rays;
+mod redraw;
+mod relief;
+mod surroundings;
+mod tracks;
+mod upload;
+mod walk;
+mod water;
+
+use std::path::{Path, PathBuf};
+
+pub use redraw::FixedStep;
+
+use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
+
+use crate::world::FrameSystems;
+
+/// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
+pub const SIDE: f32 = 256.0;
+
+/// The decision whether the picture is drawn in this frame, and at which resolution.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DrawSystems;
+
+/// Shaders that others import; they must stay loaded.
+#[derive(Resource)]
+struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
+
+/// The shaders, compiled into the program: path below `shaders/`, text.
+const SHADERS: [(&str, &[u8]); 12] = [
+    ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
+    ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
+    ("lib/rock.wgsl", include_bytes!("../../shaders/lib/rock.wgsl")),
+    ("lib/screen.wgsl", include_bytes!("../../shaders/lib/screen.wgsl")),
+    ("lib/view.wgsl", include_bytes!("../../shaders/lib/view.wgsl")),
+    ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
+    ("rivers.wgsl", include_bytes!("../../shaders/rivers.wgsl")),
+    ("cut.wgsl", include_bytes!("../../shaders/cut.wgsl")),
+    ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
+    ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
+    ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
+    ("water.wgsl", include_bytes!("../../shaders/water.wgsl")),
+];
+
+pub(super) fn plugin(app: &mut App) {
+    let registry = app.world().resource::<EmbeddedAssetRegistry>();
+    for (name, text) in SHADERS {
+        registry.insert_asset(PathBuf::from(name), &Path::new("thalweg/shaders").join(name), text);
+    }
+    let server = app.world().resource::<AssetServer>();
+    let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
+    let shared =
+        SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
+    app.insert_resource(shared).init_resource::<capture::Taking>().add_observer(capture::obey).add_plugins((
+        pass::plugin,
+        ground::plugin,
+        surroundings::plugin,
+        overlay::plugin,
+        channels::plugin,
+        (cut::plugin),
+        pick::plugin,
+        tracks::plugin,
+        water::plugin,
+        camera::plugin,
+        redraw::plugin,
+        upload::plugin,
+    ));
+    app.add_systems(
+        Update,
+        (
+            (camera::turn_slowly, walk::go, camera::take_settings, camera::fit_picture)
+                .chain()
+                .in_set(FrameSystems::Aim),
+            (
+                framing::measure_whole,
+                framing::frame_blocks,
+                camera::follow_keys,
+                camera::tell_place,
+                contours::write,
+                labels::place_labels,
+                capture::film_window,
+            )
+                .chain()
+                .in_set(FrameSystems::Decorate),
+        ),
+    );
+}

@@ -1,0 +1,159 @@
+//! What is shown over the ground: the texture of values and velocities, and the colours.
+
+use bevy::{prelude::*, render::render_resource::ShaderType};
+
+use rayon::prelude::*;
+
+use super::{
+    ground::{Blocks, GroundMaterial, show_numbers},
+    layers::{byte_image, layer_image},
+    material::update,
+};
+use crate::world::{Comparison, FrameSystems, Overlay, Shown, Simulations};
+use thalweg_sim::core::{grid::Grid, quantity::Scale};
+
+/// Colours from the least to the largest value.
+const COLORS: usize = 9;
+/// Arrows along a map's shorter side.
+const ARROWS: f32 = 36.0;
+
+/// `Overlay` in `shaders/terrain.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct OverlayNumbers {
+    range: Vec4,
+    arrows: Vec4,
+    colors: [Vec4; COLORS],
+}
+
+impl OverlayNumbers {
+    fn new(overlay: &Overlay, shorter_side: usize, film: f32) -> Self {
+        let (least, most) = overlay.range;
+        let switch = |on: bool| f32::from(u8::from(on));
+        let scale = overlay.shown.map(|quantity| quantity.scale());
+        let (per_unit, spacing) =
+            (1.0 / (most - least).max(f32::MIN_POSITIVE), (shorter_side as f32 / ARROWS).max(2.0));
+        // Where there is nothing, or little on a logarithmic scale, the ground is seen.
+        let fade = match scale {
+            Some(Scale::FromZero) => 0.02,
+            Some(Scale::Logarithmic) => 0.1,
+            // Between two classes there is nothing.
+            Some(Scale::Classes) => -1.0,
+            _ => 0.0,
+        };
+        Self {
+            range: Vec4::new(least, per_unit, switch(scale.is_some()), switch(overlay.arrows)),
+            arrows: Vec4::new(spacing, overlay.fastest, film, fade),
+            colors: std::array::from_fn(|index| {
+                let share = index as f32 / (COLORS - 1) as f32;
+                scale.map_or(Vec4::ZERO, |scale| Vec3::from(Overlay::color(scale, share)).extend(1.0))
+            }),
+        }
+    }
+
+    pub(super) fn has_values(&self) -> bool {
+        self.range.z > 0.0
+    }
+
+    /// Whether values are classes, between which is nothing.
+    pub(super) fn has_classes(&self) -> bool {
+        self.arrows.w < 0.0
+    }
+
+    pub(super) fn has_arrows(&self) -> bool {
+        self.range.w > 0.0
+    }
+}
+
+/// Values and velocities of every block, as a texture.
+#[derive(Resource)]
+pub(super) struct Motions {
+    /// One for each block.
+    images: Vec<Handle<Image>>,
+    /// That of a block over which nothing is shown.
+    pub still: Handle<Image>,
+    /// No water passes anywhere.
+    pub dry: Handle<Image>,
+    /// Whether the water is left out, so that the ground is seen.
+    pub bare: bool,
+}
+
+impl FromWorld for Motions {
+    fn from_world(world: &mut World) -> Self {
+        let mut images = world.resource_mut::<Assets<Image>>();
+        let still = images.add(layer_image((1, 1), vec![0; 16]));
+        let dry = images.add(byte_image((1, 1), vec![0]));
+        Self { images: Vec::new(), still, dry, bare: false }
+    }
+}
+
+impl Motions {
+    pub fn image(&self, block: usize) -> &Handle<Image> {
+        self.images.get(block).unwrap_or(&self.still)
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Motions>().add_systems(Update, show.in_set(FrameSystems::Show).after(show_numbers));
+}
+
+/// Brings values, velocities and colours to the screen.
+fn show(
+    simulations: Res<Simulations>,
+    overlay: Res<Overlay>,
+    shown: Res<Shown>,
+    blocks: Res<Blocks>,
+    mut motions: ResMut<Motions>,
+    mut images: ResMut<Assets<Image>>,
+    mut materials: ResMut<Assets<GroundMaterial>>,
+) {
+    if !(overlay.is_changed() || blocks.is_changed() || shown.is_changed()) {
+        return;
+    }
+    motions.bare = overlay.on();
+    // The start has no values of its own.
+    let nothing = Overlay::default();
+    let painted = if shown.0 == Comparison::Start { &nothing } else { &*overlay };
+    let count = blocks.materials().count();
+    let still = motions.still.clone();
+    motions.images.resize(count, still.clone());
+    for (index, material) in blocks.materials().enumerate() {
+        let Some(session) = simulations.all().get(index) else { continue };
+        let terrain = &session.simulation.terrain;
+        let size = (terrain.width(), terrain.height());
+        let fits = |grid: &&Grid| (grid.width(), grid.height()) == size;
+        let values = overlay.values.get(index).filter(fits);
+        let flow = overlay.flows.get(index).and_then(Option::as_ref).filter(|[u, _]| fits(&u));
+        let (size, bytes) = motion_bytes(size, values, flow);
+        let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
+        let handle = &mut motions.images[index];
+        if *handle == still || !images.get(&*handle).is_some_and(same_size) {
+            *handle = images.add(layer_image(size, bytes));
+        } else if let Some(mut image) = images.get_mut(&*handle) {
+            image.data = Some(bytes);
+        }
+        let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
+        let numbers = OverlayNumbers::new(painted, shorter_side, overlay.film(simulations.selected().water_look.film));
+        update(&mut materials, material, |material| {
+            material.motion = image.clone();
+            material.overlay = numbers;
+        });
+    }
+}
+
+/// Value and velocity of every cell as the shaders read them; a single cell where there is neither.
+fn motion_bytes(size: (usize, usize), values: Option<&Grid>, flow: Option<&[Grid; 2]>) -> ((usize, usize), Vec<u8>) {
+    if values.is_none() && flow.is_none() {
+        return ((1, 1), vec![0; 16]);
+    }
+    let value = |grid: Option<&Grid>, index: usize| grid.map_or(0.0, |grid| grid[index]);
+    let [u, v] = [flow.map(|[u, _]| u), flow.map(|[_, v]| v)];
+    let mut bytes = vec![0; 16 * size.0 * size.1];
+    bytes.par_chunks_mut(16 * size.0).enumerate().for_each(|(y, row)| {
+        for (x, cell) in row.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let index = y * size.0 + x;
+            let numbers = [value(values, index), value(u, index), value(v, index), 0.0].map(f32::to_le_bytes);
+            cell.copy_from_slice(numbers.as_flattened());
+        }
+    });
+    (size, bytes)
+}

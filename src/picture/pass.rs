@@ -1,0 +1,562 @@
+//! The one pass that draws the picture: all pieces in a fixed order, straight into the picture, with the tone curve in their shaders.
+//!
+//! A material is a [`Surface`]. Whatever has a [`Piece`] of it is drawn. The window's panels then draw the picture like any image.
+
+use std::{collections::HashMap, marker::PhantomData, ops::Range};
+
+use bevy::{
+    asset::{AssetId, AssetServer},
+    core_pipeline::schedule::camera_driver,
+    core_pipeline::tonemapping::{Tonemapping, TonemappingLuts, get_lut_bind_group_layout_entries, get_lut_bindings},
+    ecs::system::{SystemParam, SystemParamItem, lifetimeless::SRes},
+    mesh::{MeshVertexAttribute, MeshVertexBufferLayoutRef},
+    prelude::*,
+    render::{
+        Extract, ExtractSchedule, Render, RenderApp, RenderStartup, RenderSystems,
+        diagnostic::RecordDiagnostics,
+        mesh::{RenderMesh, allocator::MeshAllocator},
+        render_asset::{PrepareAssetError, RenderAsset, RenderAssetPlugin, RenderAssets},
+        render_resource::{
+            AsBindGroup, AsBindGroupError, BindGroup, BindGroupEntries, BindGroupLayoutDescriptor,
+            BindGroupLayoutEntries, BlendState, BufferUsages, CachedPipelineState, CachedRenderPipelineId,
+            ColorTargetState, ColorWrites, CompareFunction, DepthBiasState, DepthStencilState, FragmentState,
+            IndexFormat, LoadOp, MultisampleState, Operations, PipelineCache, PrimitiveState, RawBufferVec,
+            RenderPassColorAttachment, RenderPassDepthStencilAttachment, RenderPassDescriptor,
+            RenderPipelineDescriptor, ShaderStages, ShaderType, StencilState, StoreOp, TextureDescriptor,
+            TextureDimension, TextureFormat, TextureUsages, UniformBuffer, VertexState, binding_types::uniform_buffer,
+        },
+        renderer::{RenderContext, RenderDevice, RenderGraph, RenderGraphSystems, RenderQueue},
+        texture::{FallbackImage, GpuImage, TextureCache},
+    },
+    shader::{ShaderCacheError, ShaderDefVal},
+};
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    levels::{self, Land, Sight, Square, Tract},
+    material::Variant,
+    redraw::{Drawing, Waiting},
+};
+use crate::world::FreeView;
+use thalweg_scene::look::ToneCurve;
+
+/// The format of a picture as the screen shows it, or of its light.
+pub(super) fn format(as_light: bool) -> TextureFormat {
+    if as_light { TextureFormat::Rgba16Float } else { TextureFormat::Rgba8UnormSrgb }
+}
+const DEPTH: TextureFormat = TextureFormat::Depth32Float;
+
+/// A material, and how what is made of it is drawn.
+pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
+    /// File below `shaders/` with a function `vertex` and a function `fragment`.
+    const SHADER: &'static str;
+    /// What has the larger number is drawn later.
+    const ORDER: u8;
+    /// Whether it hides what is behind it. The others blend with what was drawn before, and hide nothing from what comes after.
+    const HIDES: bool;
+    /// What the vertices of all its meshes have, at shader locations 0, 1, …, and nothing besides.
+    const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
+    /// Whether its pieces are land, whose squares have numbers at the next shader locations.
+    const LAND: bool = false;
+    /// Whether the walls of land are drawn too.
+    const WALLS: bool = true;
+    /// Whether the shader's function `mark` first says where it is. Drivers that draw with the processor go through the whole of a shader
+    /// even where it discards its pixel, but not where its depth is not the wanted one.
+    const MARKS: bool = false;
+    /// Whether it is what lies behind and beneath the land.
+    const IS_BEHIND: bool = false;
+}
+
+/// A piece of the picture.
+#[derive(Component)]
+pub(super) struct Piece<M: Surface> {
+    pub mesh: Handle<Mesh>,
+    pub material: Handle<M>,
+    /// If the mesh is that of a square of land: all squares of this tract are drawn.
+    pub tract: Option<Tract>,
+}
+
+/// Has all pieces of a surface drawn.
+pub(super) struct SurfacePlugin<M>(PhantomData<M>);
+
+impl<M> Default for SurfacePlugin<M> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<M: Surface> Plugin for SurfacePlugin<M>
+where
+    M::Param: 'static,
+{
+    fn build(&self, app: &mut App) {
+        app.init_asset::<M>().add_plugins(RenderAssetPlugin::<Prepared<M>, GpuImage>::default());
+        let file = format!("embedded://thalweg/shaders/{}", M::SHADER);
+        let shader = app.world().resource::<AssetServer>().load(file);
+        if let Some(render) = app.get_sub_app_mut(RenderApp) {
+            render
+                .insert_resource(ShaderOf::<M> { shader, kind: PhantomData })
+                .init_resource::<Pieces<M>>()
+                .add_systems(RenderStartup, begin::<M>.after(begin_view))
+                .add_systems(ExtractSchedule, extract_pieces::<M>)
+                .add_systems(
+                    Render,
+                    queue::<M>.in_set(RenderSystems::Queue).in_set(QueueSurfaces).ambiguous_with(QueueSurfaces),
+                );
+        }
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    if let Some(render) = app.get_sub_app_mut(RenderApp) {
+        render
+            .init_resource::<Lens>()
+            .init_resource::<Draws>()
+            .add_systems(RenderStartup, begin_view)
+            .add_systems(ExtractSchedule, extract_lens)
+            .add_systems(RenderGraph, draw.in_set(RenderGraphSystems::Render).before(camera_driver));
+    }
+}
+
+/// The systems that collect what is drawn, one per surface. Their order does not matter: [`draw`] sorts by that of the surfaces.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct QueueSurfaces;
+
+/// From where, onto what and how the picture is drawn.
+#[derive(Resource, Clone, Default)]
+struct Lens {
+    drawing: Drawing,
+    numbers: ViewNumbers,
+    sight: Sight,
+    picture: AssetId<Image>,
+}
+
+/// `View` in `shaders/lib/view.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default)]
+struct ViewNumbers {
+    clip_from_world: Mat4,
+    eye: Vec4,
+    /// Width and height of what is drawn, in pixels, and how many times as wide as on the screen lines are, in pixels.
+    size: Vec3,
+    /// Where in the whole picture that lies, and width and height of that, in pixels.
+    part: Vec4,
+}
+
+/// The camera, if it is there yet.
+type Eye<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransform), With<PanOrbitCamera>>>;
+
+fn extract_lens(
+    camera: Extract<Eye>,
+    view: Extract<Res<FreeView>>,
+    drawing: Extract<Res<Drawing>>,
+    mut lens: ResMut<Lens>,
+    mut draws: ResMut<Draws>,
+) {
+    *draws = Draws::default();
+    let Some(camera) = &*camera else { return };
+    let (camera, transform) = **camera;
+    let size = drawing.size.as_vec2();
+    let (clip_from_view, transform, crop) = match &drawing.part {
+        Some(part) => (part.clip_from_view, &part.place, part.crop()),
+        None => (camera.clip_from_view(), transform, Mat4::IDENTITY),
+    };
+    let clip_from_world = crop * clip_from_view * transform.to_matrix().inverse();
+    let eye = transform.translation();
+    let [at, whole] = drawing.part.map_or([Vec2::ZERO, size], |part| [part.at.as_vec2(), part.whole.as_vec2()]);
+    let sharpness = drawing.part.map_or(1.0, |part| part.sharpness);
+    let numbers = ViewNumbers {
+        clip_from_world,
+        eye: eye.extend(1.0),
+        size: size.extend(sharpness),
+        part: Vec4::new(at.x, at.y, whole.x, whole.y),
+    };
+    // The picture's height is so many times the distance.
+    let height = 2.0 / clip_from_view.y_axis.y;
+    let sight = Sight { eye, clip_from_world, triangle: height * drawing.triangle };
+    *lens = Lens { drawing: **drawing, numbers, sight, picture: view.picture.id() };
+}
+
+/// What all surfaces share: the layout of the view's numbers and the table of the tone curve.
+#[derive(Resource)]
+struct ViewGroup {
+    layout: BindGroupLayoutDescriptor,
+    numbers: UniformBuffer<ViewNumbers>,
+    squares: RawBufferVec<Square>,
+}
+
+fn begin_view(mut commands: Commands) {
+    let [table, sampler] = get_lut_bind_group_layout_entries();
+    let numbers = uniform_buffer::<ViewNumbers>(false);
+    let entries = BindGroupLayoutEntries::sequential(ShaderStages::VERTEX_FRAGMENT, (numbers, table, sampler));
+    let layout = BindGroupLayoutDescriptor::new("view", &entries);
+    let squares = RawBufferVec::new(BufferUsages::VERTEX);
+    commands.insert_resource(ViewGroup { layout, numbers: UniformBuffer::default(), squares });
+}
+
+/// What pipelines of a surface are built from, and those that there are.
+#[derive(Resource)]
+struct Kind<M> {
+    layout: BindGroupLayoutDescriptor,
+    pipelines: HashMap<(Variant, u32, ToneCurve, [bool; 2], Stroke), CachedRenderPipelineId>,
+    kind: PhantomData<M>,
+}
+
+/// What is drawn of a piece, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stroke {
+    /// The depth of its surface alone, a little nearer than it is, so that nothing else has that depth.
+    Mark,
+    /// Its surface, or all of it.
+    Surface,
+    /// Its walls.
+    Walls,
+}
+
+impl Stroke {
+    /// Those of a kind of pieces.
+    fn of<M: Surface>() -> impl Iterator<Item = Self> {
+        let strokes = [(Self::Mark, M::MARKS), (Self::Surface, true), (Self::Walls, M::LAND && M::WALLS)];
+        strokes.into_iter().filter_map(|(stroke, drawn)| drawn.then_some(stroke))
+    }
+}
+
+#[derive(Resource)]
+struct ShaderOf<M> {
+    shader: Handle<Shader>,
+    kind: PhantomData<M>,
+}
+
+fn begin<M: Surface>(device: Res<RenderDevice>, mut commands: Commands) {
+    let layout = M::bind_group_layout_descriptor(&device);
+    commands.insert_resource(Kind::<M> { layout, pipelines: HashMap::new(), kind: PhantomData });
+}
+
+impl<M: Surface> Kind<M> {
+    fn pipeline(
+        &self,
+        (variant, drawing, stroke): (&Variant, &Drawing, Stroke),
+        vertex: &MeshVertexBufferLayoutRef,
+        view: &ViewGroup,
+        shader: &Handle<Shader>,
+    ) -> Option<RenderPipelineDescriptor> {
+        let located = |(place, attribute): (usize, &MeshVertexAttribute)| attribute.at_shader_location(place as u32);
+        let attributes: Vec<_> = M::VERTEX.iter().enumerate().map(located).collect();
+        let mut buffers = vec![vertex.0.get_layout(&attributes).ok()?];
+        buffers.extend(M::LAND.then(|| levels::vertex_buffer(attributes.len() as u32)));
+        let mut definitions = vec![
+            ShaderDefVal::UInt("TONEMAPPING_LUT_TEXTURE_BINDING_INDEX".into(), 1),
+            ShaderDefVal::UInt("TONEMAPPING_LUT_SAMPLER_BINDING_INDEX".into(), 2),
+        ];
+        definitions.extend(tone(drawing.tone).0.iter().map(|name| (*name).into()));
+        variant.define(&mut definitions);
+        let parts =
+            [("WALL", stroke == Stroke::Walls), ("FINE", M::LAND && drawing.fine), ("AS_LIGHT", drawing.is_light())];
+        definitions.extend(parts.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into()));
+        let (marks, hides) = (stroke == Stroke::Mark, M::HIDES || stroke == Stroke::Mark);
+        let bias = if M::MARKS { DepthBiasState { constant: 2, ..default() } } else { DepthBiasState::default() };
+        Some(RenderPipelineDescriptor {
+            label: Some(M::SHADER.into()),
+            layout: vec![view.layout.clone(), self.layout.clone()],
+            vertex: VertexState {
+                shader: shader.clone(),
+                shader_defs: definitions.clone(),
+                entry_point: Some("vertex".into()),
+                buffers,
+            },
+            primitive: PrimitiveState::default(),
+            depth_stencil: Some(DepthStencilState {
+                format: DEPTH,
+                depth_write_enabled: Some(hides),
+                // Depth is reversed: 1 is near.
+                depth_compare: Some(if M::MARKS && !marks {
+                    CompareFunction::Equal
+                } else {
+                    CompareFunction::GreaterEqual
+                }),
+                stencil: StencilState::default(),
+                bias,
+            }),
+            multisample: MultisampleState { count: drawing.samples, ..default() },
+            fragment: Some(FragmentState {
+                shader: shader.clone(),
+                shader_defs: definitions,
+                entry_point: Some(if marks { "mark" } else { "fragment" }.into()),
+                targets: vec![Some(ColorTargetState {
+                    format: format(drawing.is_light()),
+                    blend: (!hides).then_some(BlendState::ALPHA_BLENDING),
+                    write_mask: if marks { ColorWrites::empty() } else { ColorWrites::ALL },
+                })],
+            }),
+            ..default()
+        })
+    }
+}
+
+/// The definitions of a tone curve, and the table that it reads.
+fn tone(tone: ToneCurve) -> (&'static [&'static str], Tonemapping) {
+    match tone {
+        ToneCurve::Aces => (&["TONE_ACES"], Tonemapping::AcesFitted),
+        ToneCurve::Agx => (&["TONE_AGX", "TONEMAP_METHOD_AGX"], Tonemapping::AgX),
+        ToneCurve::Filmic => (&["TONE_FILMIC", "TONEMAP_METHOD_BLENDER_FILMIC"], Tonemapping::BlenderFilmic),
+        ToneCurve::Neutral => (&["TONE_NEUTRAL"], Tonemapping::KhronosPbrNeutral),
+        ToneCurve::None => (&[], Tonemapping::None),
+    }
+}
+
+/// A material on the graphics card.
+struct Prepared<M> {
+    group: BindGroup,
+    variant: Variant,
+    kind: PhantomData<M>,
+}
+
+impl<M: Surface> RenderAsset for Prepared<M> {
+    type SourceAsset = M;
+    type Param = (SRes<RenderDevice>, SRes<PipelineCache>, SRes<Kind<M>>, M::Param);
+
+    fn prepare_asset(
+        material: M,
+        _: AssetId<M>,
+        (device, cache, kind, param): &mut SystemParamItem<'_, '_, Self::Param>,
+        _: Option<&Self>,
+    ) -> Result<Self, PrepareAssetError<M>> {
+        match material.as_bind_group(&kind.layout, device, cache, param) {
+            Ok(prepared) => {
+                Ok(Self { group: prepared.bind_group, variant: material.bind_group_data(), kind: PhantomData })
+            }
+            Err(AsBindGroupError::RetryNextUpdate) => Err(PrepareAssetError::RetryNextUpdate(material)),
+            Err(error) => Err(PrepareAssetError::AsBindGroupError(error)),
+        }
+    }
+}
+
+/// Mesh, tract and material of every piece.
+#[derive(Resource)]
+struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<Tract>, AssetId<M>)>);
+
+impl<M: Surface> Default for Pieces<M> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMut<Pieces<M>>) {
+    list.0.clear();
+    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.tract.clone(), piece.material.id())));
+}
+
+/// All that is drawn in a frame.
+#[derive(Resource, Default)]
+struct Draws {
+    list: Vec<Draw>,
+    /// The squares of every tract.
+    squares: Vec<Square>,
+    lands: Vec<(Land, Vec<Square>)>,
+    /// Whether a mesh, a texture or a shader is not there yet.
+    waits: bool,
+}
+
+impl Draws {
+    /// The squares of a tract.
+    fn squares_of(&mut self, tract: &Tract, sight: &Sight) -> Squares {
+        // Ground, water and rivers have the same, so that what lies on the ground lies on its triangles.
+        let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
+            self.lands.push((tract.land, tract.land.squares(sight)));
+            self.lands.len() - 1
+        });
+        let seen = &self.lands[known].1;
+        let mut place = |squares: &mut dyn Iterator<Item = Square>| {
+            let begin = self.squares.len() as u32;
+            self.squares.extend(squares);
+            begin..self.squares.len() as u32
+        };
+        let surfaces = tract.surfaces(seen).into_iter();
+        let surfaces = surfaces.map(|(patch, squares)| (patch, place(&mut squares.into_iter()))).collect();
+        Squares { surfaces, walls: place(&mut tract.walls(seen)) }
+    }
+}
+
+/// What is drawn of land, as ranges of [`Draws::squares`].
+struct Squares {
+    /// By the patch of a square.
+    surfaces: Vec<(Range<u32>, Range<u32>)>,
+    walls: Range<u32>,
+}
+
+impl Squares {
+    /// What a stroke draws of them: ranges of the indices of a square's mesh, and the squares.
+    fn drawn(&self, stroke: Stroke, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
+        let surface = |(patch, squares): &(Range<u32>, Range<u32>)| (levels::surface(indices, patch), squares.clone());
+        match stroke {
+            Stroke::Walls => vec![(levels::walls(indices), self.walls.clone())],
+            Stroke::Mark | Stroke::Surface => self.surfaces.iter().map(surface).collect(),
+        }
+    }
+}
+
+struct Draw {
+    order: u8,
+    is_behind: bool,
+    strokes: Vec<(Stroke, CachedRenderPipelineId)>,
+    material: BindGroup,
+    mesh: AssetId<Mesh>,
+    /// None for what is not land.
+    squares: Option<Squares>,
+}
+
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn queue<M: Surface>(
+    lens: Res<Lens>,
+    pieces: Res<Pieces<M>>,
+    (materials, meshes): (Res<RenderAssets<Prepared<M>>>, Res<RenderAssets<RenderMesh>>),
+    cache: Res<PipelineCache>,
+    shader: Res<ShaderOf<M>>,
+    view: Res<ViewGroup>,
+    mut kind: ResMut<Kind<M>>,
+    mut draws: ResMut<Draws>,
+) {
+    for (mesh, tract, material) in &pieces.0 {
+        let (Some(prepared), Some(shape)) = (materials.get(*material), meshes.get(*mesh)) else {
+            draws.waits = true;
+            continue;
+        };
+        let mut pipeline = |stroke: Stroke| {
+            let Drawing { samples, tone, fine, .. } = lens.drawing;
+            let kind_of_picture = [M::LAND && fine, lens.drawing.is_light()];
+            let key = (prepared.variant.clone(), samples, tone, kind_of_picture, stroke);
+            if let Some(&pipeline) = kind.pipelines.get(&key) {
+                return Some((stroke, pipeline));
+            }
+            let wanted = (&prepared.variant, &lens.drawing, stroke);
+            let pipeline = cache.queue_render_pipeline(kind.pipeline(wanted, &shape.layout, &view, &shader.shader)?);
+            kind.pipelines.insert(key, pipeline);
+            Some((stroke, pipeline))
+        };
+        let Some(strokes) = Stroke::of::<M>().map(&mut pipeline).collect() else { continue };
+        let squares = tract.as_ref().map(|tract| draws.squares_of(tract, &lens.sight));
+        let material = prepared.group.clone();
+        draws.list.push(Draw { order: M::ORDER, is_behind: M::IS_BEHIND, strokes, material, mesh: *mesh, squares });
+    }
+}
+
+/// What the graphics card has.
+#[derive(SystemParam)]
+struct Card<'w> {
+    cache: Res<'w, PipelineCache>,
+    images: Res<'w, RenderAssets<GpuImage>>,
+    allocator: Res<'w, MeshAllocator>,
+    tables: Res<'w, TonemappingLuts>,
+    fallback: Res<'w, FallbackImage>,
+    device: Res<'w, RenderDevice>,
+    queue: Res<'w, RenderQueue>,
+    textures: ResMut<'w, TextureCache>,
+}
+
+fn draw(
+    mut context: RenderContext,
+    lens: Res<Lens>,
+    waiting: Res<Waiting>,
+    mut draws: ResMut<Draws>,
+    mut view: ResMut<ViewGroup>,
+    mut card: Card,
+) {
+    draws.list.sort_by_key(|draw| draw.order);
+    // A shader that the driver refuses is told of by the engine; the rest is drawn without it.
+    let ready = |pipeline: &CachedRenderPipelineId| match card.cache.get_render_pipeline_state(*pipeline) {
+        CachedPipelineState::Ok(_) => true,
+        CachedPipelineState::Err(error) => {
+            !matches!(error, ShaderCacheError::ShaderNotLoaded(_) | ShaderCacheError::ShaderImportNotYetAvailable)
+        }
+        CachedPipelineState::Queued | CachedPipelineState::Creating(_) => false,
+    };
+    // What is not there yet would be missing from the picture: the last one stays.
+    let waits = draws.waits || !draws.list.iter().flat_map(|draw| &draw.strokes).all(|(_, pipeline)| ready(pipeline));
+    waiting.tell(waits);
+    let part = lens.drawing.part;
+    let Some(picture) = card.images.get(part.map_or(lens.picture, |part| part.onto)) else { return };
+    let [wanted, room] = [lens.drawing.size, picture.size_2d()];
+    if waits || !lens.drawing.due || wanted.min_element() == 0 || wanted.cmpgt(room).any() {
+        return;
+    }
+    view.numbers.set(lens.numbers);
+    view.numbers.write_buffer(&card.device, &card.queue);
+    *view.squares.values_mut() = std::mem::take(&mut draws.squares);
+    view.squares.write_buffer(&card.device, &card.queue);
+    let Some(numbers) = view.numbers.binding() else { return };
+    let (_, curve) = tone(lens.drawing.tone);
+    let (table, sampler) = get_lut_bindings(&card.images, &card.tables, &curve, &card.fallback);
+    let layout = card.cache.get_bind_group_layout(&view.layout);
+    let group =
+        card.device.create_bind_group("view", &layout, &BindGroupEntries::sequential((numbers, table, sampler)));
+    let samples = lens.drawing.samples;
+    let mut texture = |format: TextureFormat, sample_count: u32| {
+        let descriptor = TextureDescriptor {
+            label: Some("picture"),
+            size: picture.texture_descriptor.size,
+            mip_level_count: 1,
+            sample_count,
+            dimension: TextureDimension::D2,
+            format,
+            usage: TextureUsages::RENDER_ATTACHMENT,
+            view_formats: &[],
+        };
+        card.textures.get(&card.device, descriptor).default_view
+    };
+    let depth = texture(DEPTH, samples);
+    let many = (samples > 1).then(|| texture(format(lens.drawing.is_light()), samples));
+    let diagnostics = context.diagnostic_recorder();
+    let diagnostics = diagnostics.as_deref();
+    let alone = part.is_some_and(|part| part.transparent);
+    let color = RenderPassColorAttachment {
+        view: many.as_deref().unwrap_or(&picture.texture_view),
+        depth_slice: None,
+        resolve_target: many.is_some().then_some(&*picture.texture_view),
+        ops: Operations {
+            load: LoadOp::Clear(if alone { wgpu::Color::TRANSPARENT } else { wgpu::Color::BLACK }),
+            store: if many.is_some() { StoreOp::Discard } else { StoreOp::Store },
+        },
+    };
+    let mut pass = context.begin_tracked_render_pass(RenderPassDescriptor {
+        label: Some("picture"),
+        color_attachments: &[Some(color)],
+        depth_stencil_attachment: Some(RenderPassDepthStencilAttachment {
+            view: &depth,
+            depth_ops: Some(Operations { load: LoadOp::Clear(0.0), store: StoreOp::Discard }),
+            stencil_ops: None,
+        }),
+        timestamp_writes: None,
+        occlusion_query_set: None,
+        multiview_mask: None,
+    });
+    let span = diagnostics.pass_span(&mut pass, "picture");
+    let [width, height, ..] = lens.numbers.size.to_array();
+    pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
+    pass.set_bind_group(0, &group, &[]);
+    for draw in draws.list.iter().filter(|draw| !(alone && draw.is_behind)) {
+        let Some(vertices) = card.allocator.mesh_vertex_slice(&draw.mesh) else { continue };
+        let Some(indices) = card.allocator.mesh_index_slice(&draw.mesh) else { continue };
+        pass.set_bind_group(1, &draw.material, &[]);
+        pass.set_vertex_buffer(0, vertices.buffer.slice(..));
+        pass.set_index_buffer(indices.buffer.slice(..), IndexFormat::Uint32);
+        if let (Some(_), Some(squares)) = (&draw.squares, view.squares.buffer()) {
+            pass.set_vertex_buffer(1, squares.slice(..));
+        }
+        let first = vertices.range.start as i32;
+        for &(stroke, pipeline) in &draw.strokes {
+            let Some(pipeline) = card.cache.get_render_pipeline(pipeline) else { continue };
+            pass.set_render_pipeline(pipeline);
+            let all = indices.range.clone();
+            let drawn = draw
+                .squares
+                .as_ref()
+                .map_or_else(|| vec![(all, 0..1)], |squares| squares.drawn(stroke, &indices.range));
+            for (indices, instances) in drawn.into_iter().filter(|(_, instances)| !instances.is_empty()) {
+                pass.draw_indexed(indices, first, instances);
+            }
+        }
+    }
+    span.end(&mut pass);
+    if let Some(part) = part {
+        waiting.tell_drawn(part.number);
+    }
+}

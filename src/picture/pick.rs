@@ -1,0 +1,184 @@
+//! Places: what of the map lies under the pointer, and where in the picture marked places are.
+
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::*,
+    window::{PrimaryWindow, WindowEvent},
+};
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    ground::Blocks,
+    hand::{Hand, Sight},
+    numbers::SceneNumbers,
+};
+use crate::world::{
+    Brushes, FrameSystems, FreeView, KeyPointer, MapPlaces, OtherWindows, Pointed, PointerOverView, Simulations, Touch,
+    ViewPlaces,
+};
+use thalweg_sim::core::{ray, terrain::Terrain};
+
+pub(super) fn plugin(app: &mut App) {
+    // What the hand does on the ground is done and shown in the same frame.
+    app.add_systems(Update, (point.in_set(FrameSystems::Point), place_marks.in_set(FrameSystems::Decorate)));
+}
+
+pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
+
+/// Follows the pointer: the place on the chosen map under it, and how it touches the ground.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn point(
+    simulations: Res<Simulations>,
+    blocks: Res<Blocks>,
+    view: Res<FreeView>,
+    (over_view, keys, brushes): (Res<PointerOverView>, Res<KeyPointer>, Res<Brushes>),
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    (windows, others): (Query<&Window, With<PrimaryWindow>>, OtherWindows),
+    time: Res<Time>,
+    mut events: MessageReader<WindowEvent>,
+    mut hand: Local<Hand>,
+    mut pointed: ResMut<Pointed>,
+    mut touches: MessageWriter<Touch>,
+) {
+    let (camera, transform) = *camera;
+    let terrain = &simulations.selected().simulation.terrain;
+    let place = |cursor: Option<Vec2>| {
+        let share = (cursor? - view.rect.min.as_vec2()) / view.rect.size().as_vec2().max(Vec2::ONE);
+        if share.min_element() < 0.0 || share.max_element() > 1.0 {
+            return None;
+        }
+        let (x, y) = (2.0 * share.x - 1.0, 1.0 - 2.0 * share.y);
+        let at = |depth: f32| camera.ndc_to_world(transform, Vec3::new(x, y, depth));
+        // Depth is reversed: 1 is near.
+        pick(at(1.0)?, at(0.1)?, blocks.numbers.get(simulations.selected_index())?, terrain)
+    };
+    let scale = windows.single().map_or(1.0, Window::scale_factor);
+    let brush = brushes.held.is_some() || over_view.rains;
+    let sight = Sight { place: &place, over_view: over_view.land, keys: keys.0, brush, scale };
+    let (felt, looked) = hand.feel(events.read().filter(|event| !others.has_event(event)), &sight);
+    touches.write_batch(felt);
+    if hand.is_down() {
+        touches.write(Touch::Rest(time.delta_secs()));
+        hand.rest(time.delta_secs());
+    }
+    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.view || keys.0.is_some());
+    if !hand.is_down() {
+        let on_land = found.filter(|_| over_view.land || keys.0.is_some());
+        touches.write(Touch::Hover(on_land, hand.keys()));
+    }
+    if pointed.0 != found {
+        pointed.0 = found;
+    }
+}
+
+/// Finds where in the picture the marked places of the selected map are.
+fn place_marks(
+    simulations: Res<Simulations>,
+    blocks: Res<Blocks>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    mut marks: Query<(&MapPlaces, &mut ViewPlaces)>,
+) {
+    let Some(numbers) = blocks.numbers.get(simulations.selected_index()) else { return };
+    let terrain = &simulations.selected().simulation.terrain;
+    for (MapPlaces(places), mut seen) in &mut marks {
+        let now = places.iter().map(|place| on_picture(*camera, numbers, terrain, *place));
+        seen.set_if_neq(ViewPlaces(now.collect()));
+    }
+}
+
+/// The land that is seen.
+#[derive(SystemParam)]
+pub(super) struct Land<'w> {
+    simulations: Res<'w, Simulations>,
+    blocks: Res<'w, Blocks>,
+}
+
+impl Land<'_> {
+    /// How far ahead of the eye the ground lies in the middle of the picture, in world units, if there is any.
+    pub(super) fn ahead(&self, clip_from_view: Mat4, place: &GlobalTransform) -> Option<f32> {
+        let world = place.to_matrix();
+        // Depth is reversed: 1 is near.
+        let [near, far] = [1.0, 0.1]
+            .map(|depth| world.transform_point3(clip_from_view.inverse().project_point3(Vec3::new(0.0, 0.0, depth))));
+        let view = world.inverse();
+        // As they are drawn: one that is not to be seen is out of sight.
+        let numbers = self.blocks.beds().map(|bed| bed.numbers);
+        let met = self.simulations.all().iter().zip(numbers).filter_map(|(session, numbers)| {
+            let terrain = &session.simulation.terrain;
+            let [column, row] = cell(pick(near, far, numbers, terrain)?, terrain);
+            Some(-view.transform_point3(numbers.world(column, row, terrain.ground_between(column, row))).z)
+        });
+        met.filter(|&distance| distance > 0.0).min_by(f32::total_cmp)
+    }
+}
+
+/// Column and row of a place of the map, which is given as shares of its sides.
+fn cell([x, y]: [f32; 2], terrain: &Terrain) -> [f32; 2] {
+    [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5]
+}
+
+/// Where in the picture a place of the map is, both as shares of their sides; nowhere if it lies behind the eye.
+pub(super) fn on_picture(
+    (camera, transform): CameraPlace<'_>,
+    numbers: &SceneNumbers,
+    terrain: &Terrain,
+    place: [f32; 2],
+) -> Option<Vec2> {
+    let [column, row] = cell(place, terrain);
+    let ndc = camera.world_to_ndc(transform, numbers.world(column, row, terrain.ground_between(column, row)))?;
+    (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
+}
+
+/// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map. What a cut has taken
+/// away is not met, nor is the face of the cut.
+pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
+    let seen = numbers.behind_cut(near, far)?;
+    let [from, begin, end] = [seen, near, far].map(|place| numbers.on_map(place));
+    let way: [f64; 3] = std::array::from_fn(|axis| end[axis] - begin[axis]);
+    let [column, row] = ray::meet(terrain, from, way)?;
+    let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
+    Some([share(column, terrain.width()), share(row, terrain.height())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::numbers;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    #[test]
+    fn the_pointer_finds_the_place_that_the_picture_shows() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = open_first("round-hill", &options).expect("built in");
+        let terrain = &session.simulation.terrain;
+        let numbers = numbers::alone(&session);
+        let eye = Vec3::new(0.0, 300.0, 300.0);
+        for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
+            let place = numbers.world(column, row, terrain.ground_between(column, row));
+            let [x, y] = pick(eye, eye + (place - eye).normalize(), &numbers, terrain).expect("it is on the map");
+            let wanted = [(column + 0.5) / 64.0, (row + 0.5) / 64.0];
+            let away = (x - wanted[0]).abs().max((y - wanted[1]).abs());
+            assert!(away < 0.5 / 64.0, "{x}, {y} for {wanted:?}");
+        }
+        assert_eq!(pick(eye, eye + Vec3::Y, &numbers, terrain), None);
+    }
+
+    #[test]
+    fn what_a_cut_has_taken_away_is_not_met() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = open_first("round-hill", &options).expect("built in");
+        let terrain = &session.simulation.terrain;
+        let whole = numbers::alone(&session);
+        let numbers = whole.cut_along([[0.0, 0.5], [1.0, 0.5]]);
+        let eye = Vec3::new(0.0, 300.0, 300.0);
+        let seen = |numbers: &SceneNumbers, column: f32, row: f32| {
+            let place = whole.world(column, row, terrain.ground_between(column, row));
+            pick(eye, eye + (place - eye).normalize(), numbers, terrain)
+        };
+        // The half on which the eye is, and the half beyond the line.
+        assert!(seen(&whole, 32.0, 50.0).is_some_and(|[_, y]| y > 0.5));
+        assert!(seen(&numbers, 32.0, 50.0).is_none_or(|[_, y]| y < 0.5), "{:?}", seen(&numbers, 32.0, 50.0));
+        let [cut, uncut] = [&numbers, &whole].map(|numbers| seen(numbers, 32.0, 20.0).expect("it is on the map"));
+        assert!(cut.iter().zip(uncut).all(|(cut, uncut)| (cut - uncut).abs() < 1e-4), "{cut:?} {uncut:?}");
+    }
+}

@@ -1,0 +1,208 @@
+//! The plate on which a block stands: its title, its size and a scale, drawn on the table.
+
+use std::fmt::Write;
+
+use bevy::{prelude::*, render::render_resource::TextureFormat};
+
+use super::{layers::cell_image, levels::Land, numbers::SceneNumbers};
+use crate::world::{Simulations, amount};
+use thalweg_scene::{
+    io::{page, reference::escaped},
+    settings::Units,
+};
+
+/// Shares of the block's shorter side: how far the plate reaches beyond the block at the sides and at the back, and at its front.
+const MARGIN: f32 = 0.035;
+const FRONT: f32 = 0.13;
+/// Texels along the front, and how often that is halved for a look from afar.
+const TEXELS: usize = 2048;
+const HALVINGS: usize = 5;
+/// Width of the front in units of the drawing. All other lengths are shares of its height.
+const WIDE: f64 = 1000.0;
+const TITLE: f64 = 0.36;
+const NOTE: f64 = 0.17;
+/// From so many metres on, sides are told in kilometres.
+const FAR: f64 = 2000.0;
+/// The scale has this share of the width at most.
+const SCALE: f64 = 0.28;
+
+/// What a plate says, and its shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plate {
+    title: String,
+    note: String,
+    /// Length of the scale as a share of the front's width, and what it is.
+    scale: (f64, String),
+    /// How far it reaches beyond the block, and at its front, in world units.
+    pub reach: Vec2,
+    /// Height of the front over its width.
+    shape: f64,
+}
+
+/// How far the plate of a block reaches beyond it, and at its front, in world units; none where no plate is shown.
+pub(super) fn reach(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Vec2> {
+    let block = numbers.footprint();
+    let shown = matches!(simulations.all(), [session] if session.look.plate);
+    shown.then_some(2.0 * block.z.min(block.w) * Vec2::new(MARGIN, FRONT))
+}
+
+/// The plate as land without height, for what frames all that is there.
+pub(super) fn lying(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Land> {
+    let (reach, block, foot) = (reach(simulations, numbers)?, numbers.footprint(), numbers.foot());
+    Some(Land {
+        cells: UVec2::splat(2),
+        centre: block.xy() + Vec2::new(0.0, 0.5 * (reach.y - reach.x)),
+        extent: 2.0 * block.zw() + Vec2::new(2.0 * reach.x, reach.x + reach.y),
+        heights: [foot, foot],
+    })
+}
+
+impl Plate {
+    /// The plate that is shown.
+    pub(super) fn of(simulations: &Simulations, numbers: &SceneNumbers, units: Units) -> Option<Self> {
+        let (reach, session) = (reach(simulations, numbers)?, simulations.selected());
+        let terrain = &session.simulation.terrain;
+        let wide = 2.0 * (numbers.footprint().z + reach.x);
+        let side = |cells: usize| {
+            let metres = f64::from(terrain.cell_size) * cells as f64;
+            let (unit, times) = amount::told_in(units, "km");
+            if metres < FAR { amount::length(units, metres, 0) } else { format!("{:.1} {unit}", 1e-3 * times * metres) }
+        };
+        let mut note = format!("{} × {}", side(terrain.width()), side(terrain.height()));
+        let steep = session.look.vertical_exaggeration;
+        if steep != 1.0 {
+            let _ = write!(note, ", heights × {}", (100.0 * steep).round() / 100.0);
+        }
+        let metres = f64::from(wide / numbers.scale());
+        let (length, text) = amount::round_length(units, SCALE * metres);
+        Some(Self {
+            title: session.title.clone(),
+            note,
+            scale: (length / metres, text),
+            reach,
+            shape: f64::from(reach.y / wide),
+        })
+    }
+
+    /// Its front as a drawing.
+    fn drawing(&self) -> String {
+        let high = WIDE * self.shape;
+        let (left, right) = (0.3 * high, WIDE - 0.3 * high);
+        let (length, text) = (self.scale.0 * WIDE, &self.scale.1);
+        // A long title becomes smaller, so that it does not reach the scale.
+        let room = right - length - left - 0.5 * high;
+        let size = (TITLE * high).min(TITLE * high * room / page::width(&self.title, TITLE * high).max(1e-3));
+        let note = NOTE * high;
+        let mut drawing = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDE}\" height=\"{high:.3}\" fill=\"white\">\
+             <text x=\"{left:.2}\" y=\"{:.2}\" font-size=\"{size:.2}\">{}</text>\
+             <text x=\"{left:.2}\" y=\"{:.2}\" font-size=\"{note:.2}\" fill-opacity=\"0.8\">{}</text>",
+            0.54 * high,
+            escaped(&self.title),
+            0.80 * high,
+            escaped(&self.note)
+        );
+        let (begin, top, thick) = (right - length, 0.42 * high, 0.07 * high);
+        let line = 0.012 * high;
+        let _ = write!(
+            drawing,
+            "<rect x=\"{begin:.2}\" y=\"{top:.2}\" width=\"{length:.2}\" height=\"{thick:.2}\" fill=\"none\" stroke=\"white\" \
+             stroke-width=\"{line:.3}\"/>"
+        );
+        for part in [0, 2] {
+            let x = begin + length * f64::from(part) / 4.0;
+            let _ = write!(
+                drawing,
+                "<rect x=\"{x:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{thick:.2}\"/>",
+                length / 4.0
+            );
+        }
+        for (x, anchor, said) in [(begin, "start", "0"), (right, "end", &**text)] {
+            let _ = write!(
+                drawing,
+                "<text x=\"{x:.2}\" y=\"{:.2}\" font-size=\"{note:.2}\" text-anchor=\"{anchor}\">{}</text>",
+                0.70 * high,
+                escaped(said)
+            );
+        }
+        drawing + "</svg>"
+    }
+
+    /// Where its front has letters, as a texture with smaller copies of itself.
+    pub(super) fn image(&self) -> Image {
+        let drawn = page::pixels(&self.drawing(), (TEXELS as f64 / WIDE) as f32);
+        let pixels = drawn.unwrap_or_else(|_| vec![0; 4 * TEXELS]);
+        let mut size = [TEXELS, pixels.len() / 4 / TEXELS];
+        let mut texels: Vec<u8> = pixels.as_chunks::<4>().0.iter().map(|[.., opacity]| *opacity).collect();
+        let mut image = cell_image((size[0], size[1]), TextureFormat::R8Unorm);
+        let mut bytes = texels.clone();
+        let mut copies = 1;
+        while copies <= HALVINGS && size.into_iter().all(|side| side > 1) {
+            (size, texels) = halved(size, &texels);
+            bytes.extend(&texels);
+            copies += 1;
+        }
+        image.data = Some(bytes);
+        image.texture_descriptor.mip_level_count = copies as u32;
+        image
+    }
+}
+
+/// Of each four texels their mean.
+fn halved([width, height]: [usize; 2], texels: &[u8]) -> ([usize; 2], Vec<u8>) {
+    let [wide, high] = [width / 2, height / 2];
+    let mean = |index: usize| {
+        let (x, y) = (2 * (index % wide), 2 * (index / wide));
+        let four =
+            [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(right, down)| u32::from(texels[(y + down) * width + x + right]));
+        (four.into_iter().sum::<u32>() / 4) as u8
+    };
+    ([wide, high], (0..wide * high).map(mean).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::numbers::alone, *};
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    fn plate(title: &str) -> Plate {
+        let options = Options { size: Some((64, 48)), ..Options::default() };
+        let mut session = open_first("round-hill", &options).expect("built in");
+        title.clone_into(&mut session.title);
+        (session.look.vertical_exaggeration, session.look.plate) = (1.5, true);
+        let numbers = alone(&session);
+        Plate::of(&Simulations::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
+    }
+
+    #[test]
+    fn a_plate_tells_title_size_and_a_scale_of_the_right_length() {
+        let plate = plate("Hill & <dale>");
+        assert!(plate.note.ends_with(", heights × 1.5") && plate.note.contains(" × "), "{}", plate.note);
+        assert!(plate.scale.0 <= SCALE && plate.scale.0 > 0.35 * SCALE, "{:?}", plate.scale);
+        let image = plate.image();
+        let bytes = image.data.as_deref().unwrap_or_default();
+        let size = image.texture_descriptor.size;
+        let level = |level: u32| ((size.width >> level) * (size.height >> level)) as usize;
+        assert_eq!(bytes.len(), (0..image.texture_descriptor.mip_level_count).map(level).sum::<usize>());
+        // Every copy has as much ink as the first, as a share.
+        let ink = |bytes: &[u8]| bytes.iter().map(|&byte| f64::from(byte)).sum::<f64>() / (255.0 * bytes.len() as f64);
+        let (whole, rest) = bytes.split_at(level(0));
+        let half = ink(&rest[..level(1)]);
+        assert!(ink(whole) > 0.01 && (half / ink(whole) - 1.0).abs() < 0.1, "{} and {half}", ink(whole));
+    }
+
+    #[test]
+    fn a_long_title_leaves_the_scale_alone() {
+        let columns = |title: &str| {
+            let plate = plate(title);
+            let image = plate.image();
+            let wide = image.texture_descriptor.size.width as usize;
+            let high = image.texture_descriptor.size.height as usize;
+            let bytes = image.data.unwrap_or_default();
+            let begins = wide as f64 * (1.0 - 0.3 * plate.shape - plate.scale.0);
+            // Nothing is drawn in front of the scale.
+            (0..high).any(|row| bytes[row * wide + begins as usize - 12] > 0)
+        };
+        assert!(!columns("A") && !columns(&"A valley that has many names ".repeat(9)));
+    }
+}

@@ -1,0 +1,172 @@
+//! What is around the blocks: the sky, the table they stand on, and the light.
+
+use bevy::{
+    prelude::*,
+    render::render_resource::{AsBindGroup, TextureFormat},
+};
+
+use super::{
+    SIDE,
+    ground::Blocks,
+    layers::{byte_image, cell_image},
+    material::{Variant, update},
+    numbers::SceneNumbers,
+    pass::{Piece, Surface, SurfacePlugin},
+    plate::Plate,
+    relief::{self, RIM_CELLS},
+};
+use crate::world::{FrameSystems, Preferences, Simulations};
+use thalweg_scene::model::MOST_SIDE_BY_SIDE;
+
+/// Blocks that darken the table beside them and shade it, at most; `shaders/table.wgsl` says it too.
+const MOST_BLOCKS: usize = MOST_SIDE_BY_SIDE;
+
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
+#[bind_group_data(Variant)]
+struct SkyMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+}
+
+impl From<&SkyMaterial> for Variant {
+    fn from(_: &SkyMaterial) -> Self {
+        Self::with(&[])
+    }
+}
+
+// Drawn after ground and table, so that only pixels that they leave free are drawn.
+impl Surface for SkyMaterial {
+    const SHADER: &'static str = "sky.wgsl";
+    const ORDER: u8 = 3;
+    const HIDES: bool = true;
+    const IS_BEHIND: bool = true;
+}
+
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
+#[bind_group_data(Variant)]
+struct TableMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+    #[uniform(1)]
+    blocks: [Vec4; MOST_BLOCKS],
+    #[texture(2)]
+    #[sampler(3)]
+    rims: Handle<Image>,
+    /// How far the plate reaches beyond the block, and at its front; none at 0.
+    #[uniform(4)]
+    plate: Vec4,
+    #[texture(5)]
+    #[sampler(6)]
+    letters: Handle<Image>,
+}
+
+impl From<&TableMaterial> for Variant {
+    fn from(TableMaterial { scene, blocks, plate, .. }: &TableMaterial) -> Self {
+        let count = blocks.iter().filter(|block| block.z > 0.0).count();
+        Self::with(&[("CLOUDS", scene.has_clouds()), ("PLATE", plate.x > 0.0)]).and("BLOCKS", count)
+    }
+}
+
+impl Surface for TableMaterial {
+    const SHADER: &'static str = "table.wgsl";
+    const ORDER: u8 = 1;
+    const HIDES: bool = true;
+    const IS_BEHIND: bool = true;
+}
+
+/// Rows of the rims' texture: four for each block of the present, and then of the starts.
+const RIMS: usize = 2 * 4 * MOST_BLOCKS;
+
+/// Materials of which there is one for all blocks.
+#[derive(Resource)]
+struct Surroundings {
+    sky: Handle<SkyMaterial>,
+    table: Handle<TableMaterial>,
+    rims: Handle<Image>,
+    /// What the plate says that is shown, and its letters.
+    plate: Option<Plate>,
+    letters: Handle<Image>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins((SurfacePlugin::<SkyMaterial>::default(), SurfacePlugin::<TableMaterial>::default()))
+        .insert_resource(ClearColor(Color::BLACK))
+        .add_systems(Startup, build)
+        .add_systems(Update, show.in_set(FrameSystems::Decorate));
+}
+
+fn build(
+    mut commands: Commands,
+    mut meshes: ResMut<Assets<Mesh>>,
+    mut images: ResMut<Assets<Image>>,
+    mut skies: ResMut<Assets<SkyMaterial>>,
+    mut tables: ResMut<Assets<TableMaterial>>,
+) {
+    let scene = SceneNumbers::default();
+    let sky = skies.add(SkyMaterial { scene });
+    let size = (RIM_CELLS, RIMS);
+    let rims = images.add(cell_image(size, TextureFormat::R16Float));
+    let letters = images.add(byte_image((1, 1), vec![0]));
+    let table = TableMaterial {
+        scene,
+        blocks: [Vec4::ZERO; MOST_BLOCKS],
+        rims: rims.clone(),
+        plate: Vec4::ZERO,
+        letters: letters.clone(),
+    };
+    let table = tables.add(table);
+    let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
+    commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone(), tract: None });
+    let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
+    let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
+    commands.spawn(Piece { mesh: meshes.add(lying), material: table.clone(), tract: None });
+    commands.insert_resource(Surroundings { sky, table, rims, plate: None, letters });
+}
+
+/// Brings light, colours and shadows to sky and table.
+fn show(
+    blocks: Res<Blocks>,
+    (simulations, preferences): (Res<Simulations>, Res<Preferences>),
+    mut parts: ResMut<Surroundings>,
+    mut images: ResMut<Assets<Image>>,
+    mut skies: ResMut<Assets<SkyMaterial>>,
+    mut tables: ResMut<Assets<TableMaterial>>,
+    mut lit: Local<Option<(u64, Vec<SceneNumbers>)>>,
+) {
+    let Some(&scene) = blocks.numbers.first() else { return };
+    let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
+    if !(blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed()) {
+        return;
+    }
+    let plate = Plate::of(&simulations, &scene, preferences.settings.units);
+    if parts.plate != plate {
+        if let Some(plate) = &plate {
+            parts.letters = images.add(plate.image());
+        }
+        parts.plate = plate;
+    }
+    let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
+    if *lit != seen {
+        *lit = seen;
+        let mut bytes = Vec::new();
+        for (half, rims) in blocks.rims().into_iter().enumerate() {
+            let rows = rims.into_iter().zip(blocks.places()).take(MOST_BLOCKS);
+            let rows = rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.above_foot(metres)));
+            bytes.extend(rows.flat_map(u16::to_le_bytes));
+            bytes.resize((half + 1) * RIM_CELLS * RIMS, 0);
+        }
+        if let Some(mut image) = images.get_mut(&parts.rims) {
+            image.data = Some(bytes);
+        }
+    }
+    let mut places = [Vec4::ZERO; MOST_BLOCKS];
+    for (place, numbers) in places.iter_mut().zip(blocks.places()) {
+        *place = numbers.footprint();
+    }
+    update(&mut skies, &parts.sky, |sky| sky.scene = scene);
+    let reach = parts.plate.as_ref().map_or(Vec2::ZERO, |plate| plate.reach);
+    update(&mut tables, &parts.table, |table| {
+        (table.scene, table.blocks, table.plate) = (scene, places, reach.extend(0.0).extend(0.0));
+        table.letters = parts.letters.clone();
+    });
+}

@@ -1,0 +1,284 @@
+//! Running drops and blown sand. While time runs, streaks move along the ways of a sample of particles. While it stands still, the
+//! whole ways of the last tick are drawn.
+
+use crate::world::{Comparison, CutLine, FrameSystems, Revision, Shown, Simulations, Transport};
+use bevy::{
+    asset::RenderAssetUsages,
+    mesh::{Indices, MeshVertexAttribute, PrimitiveTopology},
+    prelude::*,
+    render::render_resource::{AsBindGroup, ShaderType},
+};
+
+use super::{
+    SIDE,
+    ground::Blocks,
+    material::{Variant, update},
+    numbers::SceneNumbers,
+    pass::{Piece, Surface, SurfacePlugin},
+};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{process::Track, simulation::Slot};
+
+const LIFE: f32 = 2.4;
+/// Length of a streak, as a share of its way.
+const TAIL: f32 = 0.3;
+/// How far above the ground it lies, in world units.
+const LIFT: f32 = 0.0012 * SIDE;
+/// Water that is deeper than this share of how deep one sees into it hides what runs on its bed.
+const HIDES: f32 = 0.5;
+/// Colour of the water, and half its width in pixels.
+const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
+
+/// The same for sand in the wind.
+const BLOWN: Vec4 = Vec4::new(1.0, 0.93, 0.80, 1.1);
+
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
+#[bind_group_data(Variant)]
+struct TrackMaterial {
+    #[uniform(0)]
+    ink: Ink,
+}
+
+/// `Ink` in `shaders/tracks.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, PartialEq)]
+struct Ink {
+    color: Vec4,
+    sand: Vec4,
+    column: Vec4,
+}
+
+impl From<&TrackMaterial> for Variant {
+    fn from(TrackMaterial { ink }: &TrackMaterial) -> Self {
+        Self::with(&[("SPLIT", ink.column.x > 0.0)])
+    }
+}
+
+impl Surface for TrackMaterial {
+    const SHADER: &'static str = "tracks.wgsl";
+    const ORDER: u8 = 6;
+    const HIDES: bool = false;
+    const VERTEX: &'static [MeshVertexAttribute] =
+        &[Mesh::ATTRIBUTE_POSITION, Mesh::ATTRIBUTE_NORMAL, Mesh::ATTRIBUTE_UV_0];
+}
+
+struct Streak {
+    way: Vec<Vec3>,
+    /// 1 for a drop, −1 for a grain of wind: the shader tells them apart by it.
+    sign: f32,
+    age: f32,
+}
+
+#[derive(Resource)]
+struct Streaks {
+    mesh: Handle<Mesh>,
+    material: Handle<TrackMaterial>,
+    running: Vec<Streak>,
+    /// What was last drawn standing still.
+    still: Option<(Revision, Vec<SceneNumbers>)>,
+    start: u64,
+    /// Which of the last tick's tracks begins next.
+    next: usize,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(SurfacePlugin::<TrackMaterial>::default())
+        .add_systems(Startup, build)
+        .add_systems(Update, draw.in_set(FrameSystems::Decorate));
+}
+
+fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
+    let mesh = meshes.add(ribbons(&[]));
+    let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
+    commands.spawn(Piece { mesh: mesh.clone(), material: material.clone(), tract: None });
+    commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
+}
+
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn draw(
+    simulations: Res<Simulations>,
+    revision: Res<Revision>,
+    transport: Res<Transport>,
+    (shown, cut): (Res<Shown>, Res<CutLine>),
+    blocks: Res<Blocks>,
+    time: Res<Time>,
+    mut streaks: ResMut<Streaks>,
+    mut meshes: ResMut<Assets<Mesh>>,
+    mut materials: ResMut<Assets<TrackMaterial>>,
+) {
+    if blocks.numbers.len() != simulations.all().len() || !simulations.rests() {
+        return;
+    }
+    let streaks = &mut *streaks;
+    let mesh = streaks.mesh.clone();
+    let mut show = |ways: &[Ribbon]| {
+        if let Some(mut mesh) = meshes.get_mut(&mesh) {
+            *mesh = ribbons(ways);
+        }
+    };
+    let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
+    update(&mut materials, &streaks.material, |material| material.ink.column = column);
+    // Where the block is cut open, they would hang in the air.
+    // Of two runs on the same place, those of one would lie on the other.
+    let hidden = matches!(shown.0, Comparison::Start | Comparison::Runs(_)) || cut.0.is_some();
+    if streaks.start != revision.start || hidden {
+        // Drops of another terrain, or none: the start has no drops yet.
+        streaks.start = revision.start;
+        let shows = !streaks.running.is_empty() || streaks.still.is_some();
+        (streaks.running, streaks.still) = (Vec::new(), None);
+        if shows {
+            show(&[]);
+        }
+        if hidden {
+            return;
+        }
+    }
+    let tracks: Vec<(&Session, &SceneNumbers, &Track, f32)> = simulations
+        .all()
+        .iter()
+        .zip(&blocks.numbers)
+        .flat_map(|(session, numbers)| {
+            let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
+            let sign = |slot: &Slot| if slot.process.abilities().weather.is_some() { -1.0 } else { 1.0 };
+            slots.flat_map(move |slot| {
+                slot.process.tracks().iter().map(move |track| (session, numbers, track, sign(slot)))
+            })
+        })
+        .collect();
+    if !transport.playing {
+        let drawn = streaks.still.as_ref();
+        if drawn.is_some_and(|(seen, numbers)| *seen == *revision && *numbers == blocks.numbers) {
+            return;
+        }
+        streaks.still = Some((*revision, blocks.numbers.clone()));
+        streaks.running.clear();
+        let ways: Vec<Ribbon> = tracks
+            .iter()
+            .map(|(session, numbers, track, sign)| {
+                let way = way(session, numbers, track);
+                let strength =
+                    (0..way.len()).map(|index| sign * (0.08 + 0.3 * index as f32 / way.len() as f32)).collect();
+                (way, strength)
+            })
+            .collect();
+        return show(&ways);
+    }
+    streaks.still = None;
+    let passed = time.delta_secs().min(0.1);
+    streaks.running.iter_mut().for_each(|streak| streak.age += passed);
+    streaks.running.retain(|streak| streak.age < LIFE);
+    // A few at a time, so that they don't all begin and end together.
+    let room = tracks.len().saturating_sub(streaks.running.len());
+    let begin = room.min((tracks.len() as f32 * passed / LIFE).ceil() as usize);
+    for _ in 0..begin {
+        streaks.next = (streaks.next + 7) % tracks.len();
+        let (session, numbers, track, sign) = tracks[streaks.next];
+        let way = way(session, numbers, track);
+        if way.len() > 1 {
+            streaks.running.push(Streak { way, sign, age: 0.0 });
+        }
+    }
+    let ways: Vec<Ribbon> = streaks.running.iter().filter_map(Streak::visible).collect();
+    show(&ways);
+}
+
+/// Points along a way, and how strongly each is seen.
+type Ribbon = (Vec<Vec3>, Vec<f32>);
+
+impl Streak {
+    /// The part of the way that is seen, and how strongly.
+    fn visible(&self) -> Option<Ribbon> {
+        let last = (self.way.len() - 1) as f32;
+        let head = self.age / LIFE * (1.0 + TAIL) * last;
+        let (first, end) = ((head - TAIL * last).max(0.0) as usize, (head.min(last)) as usize);
+        if end <= first {
+            return None;
+        }
+        let strength = |index: usize| self.sign * 0.9 * (1.0 - (head - index as f32) / (TAIL * last)).clamp(0.0, 1.0);
+        Some((self.way[first..=end].to_vec(), (first..=end).map(strength).collect()))
+    }
+}
+
+/// A track in the world, on the ground as it is now.
+fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
+    let terrain = &session.simulation.terrain;
+    let (width, height) = (terrain.width(), terrain.height());
+    let place = |&[x, y]: &[f32; 2]| {
+        let (column, row) = ((x - 0.5).clamp(0.0, width as f32 - 1.0), (y - 0.5).clamp(0.0, height as f32 - 1.0));
+        numbers.world(column, row, terrain.ground_between(column, row)) + Vec3::Y * LIFT
+    };
+    track[..seen(session, track)].iter().map(place).collect()
+}
+
+/// How many points of a track are seen as one streak.
+fn seen(session: &Session, track: &Track) -> usize {
+    let terrain = &session.simulation.terrain;
+    let (width, height) = (terrain.width(), terrain.height());
+    // One that leaves over a periodic border comes in on the other side; its streak ends there.
+    let far = 0.5 * width.min(height) as f32;
+    let jump = |pair: &[[f32; 2]]| (pair[1][0] - pair[0][0]).abs().max((pair[1][1] - pair[0][1]).abs()) > far;
+    let end = track.windows(2).position(jump).map_or(track.len(), |last| last + 1);
+    // On the bed of a lake it would be a scratch on its surface.
+    let look = &session.water_look;
+    let deep = |&[x, y]: &[f32; 2]| terrain.water.bilinear(x - 0.5, y - 0.5) > HIDES * look.clarity;
+    track[..end].iter().position(|place| look.shown && deep(place)).unwrap_or(end)
+}
+
+/// Each point twice, with the direction of its way, its side and its strength.
+fn ribbons(ways: &[Ribbon]) -> Mesh {
+    let (mut positions, mut normals, mut sides, mut indices) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (way, strength) in ways {
+        let first = positions.len() as u32;
+        for (index, (&point, &strength)) in way.iter().zip(strength).enumerate() {
+            let (before, after) = (way[index.saturating_sub(1)], way[(index + 1).min(way.len() - 1)]);
+            let along = (after - before).try_normalize().unwrap_or(Vec3::X);
+            for side in [-1.0, 1.0] {
+                positions.push(point.to_array());
+                normals.push(along.to_array());
+                sides.push([side, strength]);
+            }
+        }
+        for point in 0..way.len().saturating_sub(1) as u32 {
+            let corner = first + 2 * point;
+            indices.extend([corner, corner + 1, corner + 2, corner + 2, corner + 1, corner + 3]);
+        }
+    }
+    if positions.is_empty() {
+        // A mesh needs something: a triangle without area.
+        positions = vec![[0.0; 3]; 3];
+        normals = vec![[1.0, 0.0, 0.0]; 3];
+        sides = vec![[0.0; 2]; 3];
+        indices = vec![0, 1, 2];
+    }
+    Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, normals)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, sides)
+        .with_inserted_indices(Indices::U32(indices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    #[test]
+    fn a_streak_ends_where_the_water_hides_its_bed_or_the_track_leaves_over_a_border() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut session = open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+        let (width, height) = (session.simulation.terrain.width(), session.simulation.terrain.height());
+        let track: Track = (0..width).map(|x| [x as f32 + 0.5, 3.5]).collect();
+        assert_eq!(seen(&session, &track), width, "dry land hides nothing");
+        let clarity = session.water_look.clarity;
+        for y in 0..height {
+            for x in width / 2..width {
+                session.simulation.terrain.water[y * width + x] = 2.0 * clarity;
+            }
+        }
+        assert_eq!(seen(&session, &track), width / 2);
+        session.water_look.shown = false;
+        assert_eq!(seen(&session, &track), width, "water that is not drawn hides nothing");
+        // In again on the other side.
+        let over: Track = [[2.5, 3.5], [1.5, 3.5], [0.5, 3.5], [width as f32 - 0.5, 3.5]].to_vec();
+        assert_eq!(seen(&session, &over), 3);
+    }
+}

@@ -1,0 +1,468 @@
+//! Walking and flying: the camera stands where the eye of a person would be, and keys move it.
+//!
+//! The camera still goes round a place, as always, but so close that it only looks around.
+
+use bevy::{
+    ecs::system::SystemParam,
+    input::mouse::{MouseMotion, MouseScrollUnit, MouseWheel},
+    prelude::*,
+    window::RequestRedraw,
+};
+use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera};
+
+use super::{
+    SIDE,
+    camera::{self, Viewpoint},
+    ground::Blocks,
+    numbers::SceneNumbers,
+};
+use crate::world::{
+    Brushes, CameraCommand, Comparison, Gait, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
+};
+
+/// Distance from the eye to the place that it goes round.
+const CLOSE: f32 = 0.01;
+/// Nothing nearer than this is drawn.
+const NEAR_PLANE: f32 = 0.01;
+/// Height of the eye above the ground in metres, and the least one in cells: from nearer by, one cell would fill the view.
+const EYE: f32 = 1.7;
+const EYE_CELLS: f32 = 0.35;
+/// Speeds at first: shares of a map's side in a second.
+const WALKS: f32 = 0.03;
+const FLIES: f32 = 0.12;
+/// In haste, so many times as fast.
+const HASTE: f32 = 4.0;
+/// What a notch of the wheel does to the speed, and how far it goes.
+const NOTCH: f32 = 1.2;
+const SLOWEST: f32 = 0.02;
+const FASTEST: f32 = 20.0;
+/// How far from the middle of the table an eye flies.
+const FARTHEST: f32 = 20.0 * SIDE;
+/// Radians for each pixel that the pointer is dragged.
+const LOOKS: f32 = 0.004;
+/// How far up and down the eye looks.
+const STEEPEST: f32 = 1.5;
+
+/// The eye that walks or flies.
+#[derive(SystemParam)]
+pub(super) struct Walker<'w, 's> {
+    gait: ResMut<'w, Gait>,
+    pub ground: Ground<'w>,
+    pub camera: Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>,
+    pub notices: ResMut<'w, Notices>,
+}
+
+impl Walker<'_, '_> {
+    /// Begins to walk or to fly, and ends it. Commands that show the land from elsewhere then find the camera in orbit.
+    pub(super) fn change_gait(&mut self, command: &CameraCommand) {
+        let Self { gait, ground, camera, notices } = self;
+        let (orbit, projection) = &mut **camera;
+        let wanted = match command {
+            CameraCommand::Go(wanted) if *wanted == **gait => Gait::Orbit,
+            CameraCommand::Go(wanted) => *wanted,
+            CameraCommand::GoToView(number) if ground.simulations.views.view(*number).is_none() => return,
+            // What shows the land from elsewhere.
+            CameraCommand::FrameAll
+            | CameraCommand::FrameAgain
+            | CameraCommand::Place(_)
+            | CameraCommand::GoToView(_)
+            | CameraCommand::GoToKey(_)
+            | CameraCommand::ToggleTurntable
+            | CameraCommand::Move(_) => Gait::Orbit,
+        };
+        if wanted == **gait {
+            return;
+        }
+        let before = std::mem::replace(&mut **gait, wanted);
+        let near = if wanted == Gait::Orbit { camera::NEAR_PLANE } else { NEAR_PLANE };
+        if let Projection::Perspective(lens) = &mut **projection {
+            lens.near = near;
+        }
+        if wanted == Gait::Orbit {
+            camera::set_limits(orbit);
+            // Back from where it stood, a little from above.
+            orbit.target_radius = 0.3 * SIDE;
+            orbit.target_pitch = orbit.target_pitch.max(0.35);
+            return;
+        }
+        let also = if wanted == Gait::Fly { ", E and Q up and down" } else { "" };
+        let text =
+            format!("W, A, S, D move you{also}, a drag looks around, the wheel changes your speed. Esc ends it.");
+        notices.tell(Level::Info, text);
+        (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (CLOSE, Some(CLOSE));
+        (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(-STEEPEST), Some(STEEPEST));
+        orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(FARTHEST)));
+        if before == Gait::Orbit {
+            if wanted == Gait::Walk {
+                // It glides down to the place that it looks at, and looks ahead.
+                let place = orbit.target_focus.xz();
+                orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
+                orbit.target_pitch = 0.04;
+            } else {
+                let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0);
+                let eye = orbit.target_focus + turn * Vec3::Z * orbit.target_radius;
+                (orbit.focus, orbit.target_focus) = (eye, eye);
+                orbit.radius = Some(CLOSE);
+            }
+        }
+        orbit.target_radius = CLOSE;
+        orbit.force_update = true;
+    }
+}
+
+/// Moves the eye as long as keys are held, looks around while the pointer is dragged, and keeps the eye above the ground.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+pub(super) fn go(
+    (gait, steps): (Res<Gait>, Res<Steps>),
+    (ground, brushes): (Ground, Res<Brushes>),
+    over_view: Res<PointerOverView>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    mut wheel: MessageReader<MouseWheel>,
+    mut motion: MessageReader<MouseMotion>,
+    mut orbit: Single<&mut PanOrbitCamera>,
+    (time, others): (Res<Time>, OtherWindows),
+    mut pace: Local<Option<f32>>,
+    mut again: MessageWriter<RequestRedraw>,
+) {
+    let notches = |turned: &MouseWheel| match turned.unit {
+        MouseScrollUnit::Line => turned.y,
+        MouseScrollUnit::Pixel => turned.y / MouseScrollUnit::SCROLL_UNIT_CONVERSION_FACTOR,
+    };
+    let turned: f32 = wheel.read().filter(|wheel| !others.has(wheel.window)).map(notches).sum();
+    let dragged: Vec2 = motion.read().map(|motion| motion.delta).sum();
+    if *gait == Gait::Orbit {
+        *pace = None;
+        return;
+    }
+    let pace = pace.get_or_insert(1.0);
+    if over_view.land {
+        *pace = (*pace * NOTCH.powf(turned)).clamp(SLOWEST, FASTEST);
+        // The other buttons turn the camera as they always do.
+        if brushes.held.is_none() && buttons.pressed(MouseButton::Left) && dragged != Vec2::ZERO {
+            orbit.target_yaw -= LOOKS * dragged.x;
+            orbit.target_pitch += LOOKS * dragged.y;
+        }
+    }
+    let flies = *gait == Gait::Fly;
+    let turn = if flies { -orbit.target_pitch } else { 0.0 };
+    let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, turn, 0.0);
+    let [right, up, ahead] = steps.way;
+    let way = turn * Vec3::new(right, 0.0, -ahead) + if flies { Vec3::Y * up } else { Vec3::ZERO };
+    let speed = SIDE * *pace * if flies { FLIES } else { WALKS } * if steps.hastens { HASTE } else { 1.0 };
+    let step = way.clamp_length_max(1.0) * speed * time.delta_secs().min(0.1);
+    let mut focus = (orbit.target_focus + step).clamp_length_max(if flies { FARTHEST } else { 0.85 * SIDE });
+    let least = ground.standing(focus.xz());
+    focus.y = if flies { focus.y.max(least) } else { least };
+    if focus != orbit.target_focus {
+        orbit.target_focus = focus;
+    }
+    if step != Vec3::ZERO {
+        again.write(RequestRedraw);
+    }
+}
+
+/// While the camera goes round the land, the eye rises where it would come into the ground, and so glides over a slope or over the edge of a
+/// block.
+pub(super) fn stay_outside(
+    gait: Res<Gait>,
+    ground: Ground,
+    (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
+    mut orbit: Single<&mut PanOrbitCamera>,
+) {
+    // Where it sees all of the land, it is outside.
+    let sees_all = windows.is_empty() && (viewpoint.wanted.is_some() || viewpoint.framed.is_some());
+    if *gait != Gait::Orbit || sees_all {
+        return;
+    }
+    let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
+    (orbit.target_pitch, orbit.target_radius) = (pitch, radius);
+    if windows.is_empty() {
+        // In pictures and films nothing glides.
+        (orbit.pitch, orbit.radius) = (Some(pitch), Some(radius));
+    }
+    orbit.force_update = true;
+}
+
+/// The first number from one to another that will do: found in steps, and then between the last two, so that it changes little where what it
+/// depends on does.
+fn first_of(from: f32, to: f32, will_do: impl Fn(f32) -> bool) -> Option<f32> {
+    let step = (to - from) / 64.0;
+    let mut found = (1..=64u8).map(|number| from + f32::from(number) * step).find(|&number| will_do(number))?;
+    let mut missed = found - step;
+    for _ in 0..10 {
+        let middle = 0.5 * (missed + found);
+        *(if will_do(middle) { &mut found } else { &mut missed }) = middle;
+    }
+    Some(found)
+}
+
+/// How far ahead the ground is measured, in world units. Where it rises more steeply than this, it would fill the view.
+const AHEAD: f32 = 0.04 * SIDE;
+const STEEP: f32 = 0.2;
+
+/// What there is to stand on.
+#[derive(SystemParam)]
+pub(super) struct Ground<'w> {
+    pub simulations: Res<'w, Simulations>,
+    blocks: Res<'w, Blocks>,
+    shown: Res<'w, Shown>,
+}
+
+impl Ground<'_> {
+    /// How steeply and from how far away the camera must look, so that its eye is above the ground; none if it is.
+    fn kept_outside(&self, orbit: &PanOrbitCamera) -> Option<(f32, f32)> {
+        // Into a block that is cut open one may look from its open side.
+        if self.blocks.numbers.iter().any(SceneNumbers::is_cut) {
+            return None;
+        }
+        let outside = |pitch: f32, radius: f32| {
+            let way = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -pitch, 0.0) * Vec3::Z;
+            let eye = orbit.target_focus + radius * way;
+            // Nor may ground lie before or below the eye that is too near to be drawn.
+            let places = [eye, eye - 2.0 * camera::NEAR_PLANE * way];
+            places.into_iter().all(|place| place.y >= self.standing(place.xz()) + 3.0 * camera::NEAR_PLANE)
+        };
+        let (pitch, radius) = (orbit.target_pitch, orbit.target_radius);
+        if outside(pitch, radius) {
+            return None;
+        }
+        let steepest = orbit.pitch_upper_limit.unwrap_or(STEEPEST);
+        if let Some(pitch) = first_of(pitch, steepest, |pitch| outside(pitch, radius)) {
+            return Some((pitch, radius));
+        }
+        // What it looks at lies deep in the ground.
+        first_of(radius, radius + SIDE, |radius| outside(steepest, radius)).map(|radius| (steepest, radius))
+    }
+
+    /// The direction nearest to the one that the camera has in which the ground does not rise before the eye: on a slope, people look
+    /// along it or down.
+    fn open_side(&self, place: Vec2, yaw: f32) -> f32 {
+        let here = self.standing(place);
+        let rise = |yaw: f32| {
+            let ahead = place - AHEAD * Vec2::new(yaw.sin(), yaw.cos());
+            (self.standing(ahead) - here) / AHEAD
+        };
+        let turns = (0..=8i8).flat_map(|step| [f32::from(step), -f32::from(step)]);
+        let mut sides = turns.map(|step| yaw + step * std::f32::consts::FRAC_PI_8);
+        sides.find(|&side| rise(side) < STEEP).unwrap_or(yaw)
+    }
+
+    /// Height of the eye of a person who stands at a place on the table: on ground, on water, or beside the blocks.
+    fn standing(&self, place: Vec2) -> f32 {
+        let under = |numbers: &SceneNumbers| {
+            let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
+            (place - block).abs().cmple(half).all()
+        };
+        let runs = self.blocks.numbers.iter().zip(self.simulations.all());
+        let Some((numbers, session)) = runs.into_iter().find(|(numbers, _)| under(numbers)) else {
+            return self.blocks.numbers.first().map_or(0.0, |numbers| numbers.foot() + numbers.eye(EYE, EYE_CELLS));
+        };
+        let terrain = &session.simulation.terrain;
+        let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
+        let [column, row] = [column as f32, row as f32];
+        let top = match self.shown.0 {
+            Comparison::Start => terrain.start.bilinear(column, row),
+            _ => terrain.ground_between(column, row) + terrain.water.bilinear(column, row),
+        };
+        numbers.world(column, row, top).y + numbers.eye(EYE, EYE_CELLS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bevy::ecs::system::SystemState;
+
+    use super::*;
+    use crate::{picture::numbers, world::CameraStep};
+    use thalweg_scene::{
+        io::{project, scene::open_first},
+        model::origin::Options,
+    };
+
+    fn app() -> App {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = open_first("round-hill", &options).expect("built in");
+        let numbers = numbers::alone(&session);
+        let mut app = App::new();
+        app.insert_resource(Simulations::new(vec![session]))
+            .init_resource::<Blocks>()
+            .init_resource::<Gait>()
+            .init_resource::<Steps>()
+            .init_resource::<Shown>()
+            .init_resource::<Viewpoint>()
+            .init_resource::<Brushes>()
+            .init_resource::<Notices>()
+            .insert_resource(PointerOverView { view: true, land: true, rains: false })
+            .init_resource::<ButtonInput<MouseButton>>()
+            .init_resource::<Time>()
+            .add_message::<MouseWheel>()
+            .add_message::<MouseMotion>()
+            .add_message::<RequestRedraw>()
+            .add_observer(camera::obey)
+            .add_systems(Update, go);
+        app.world_mut().resource_mut::<Blocks>().numbers = vec![numbers];
+        let mut orbit = PanOrbitCamera { target_yaw: 0.0, target_pitch: 0.5, target_radius: 300.0, ..default() };
+        camera::set_limits(&mut orbit);
+        app.world_mut().spawn((orbit, Projection::from(PerspectiveProjection::default())));
+        app
+    }
+
+    fn ask(app: &mut App, command: CameraCommand) {
+        app.world_mut().trigger(command);
+        app.update();
+    }
+
+    /// Holds keys for some frames.
+    fn hold(app: &mut App, way: [f32; 3], frames: usize) {
+        app.insert_resource(Steps { way, hastens: false });
+        for _ in 0..frames {
+            app.world_mut().resource_mut::<Time>().advance_by(Duration::from_millis(50));
+            app.update();
+        }
+    }
+
+    fn eye(app: &mut App) -> (Vec3, f32) {
+        let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+        let orbit = cameras.single(app.world()).expect("there is one");
+        let focus = orbit.target_focus;
+        let mut state = SystemState::<Ground<'_>>::new(app.world_mut());
+        let ground = state.get(app.world()).expect("all is there");
+        (focus, focus.y - ground.standing(focus.xz()))
+    }
+
+    #[test]
+    fn an_eye_that_walks_stays_as_high_above_the_ground_and_one_that_flies_does_not_sink_into_it() {
+        let mut app = app();
+        ask(&mut app, CameraCommand::Go(Gait::Walk));
+        assert_eq!(*app.world().resource::<Gait>(), Gait::Walk);
+        let (begins, above) = eye(&mut app);
+        assert!(above.abs() < 1e-4, "{above} too high");
+        hold(&mut app, [0.0, 0.0, 1.0], 40);
+        let (ends, above) = eye(&mut app);
+        // Two seconds.
+        let way = (ends - begins).xz().length();
+        assert!((way - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4, "{way}, {above}");
+        assert!((ends.y - begins.y).abs() > 1e-3, "the hill is level");
+        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        hold(&mut app, [0.0, 1.0, 0.0], 20);
+        let (_, above) = eye(&mut app);
+        assert!(above > 0.9 * FLIES * SIDE, "it rises only {above}");
+        hold(&mut app, [0.0, -1.0, 0.0], 60);
+        let (_, above) = eye(&mut app);
+        assert!(above.abs() < 1e-4, "it sinks to {above}");
+        // On foot, nobody leaves the table.
+        ask(&mut app, CameraCommand::Go(Gait::Walk));
+        hold(&mut app, [1.0, 0.0, 0.0], 800);
+        let (place, _) = eye(&mut app);
+        assert!(place.length() < 0.9 * SIDE, "{place}");
+    }
+
+    #[test]
+    fn asked_again_or_to_show_the_land_from_elsewhere_the_camera_goes_round_it_as_before() {
+        let mut app = app();
+        for ends in [CameraCommand::Go(Gait::Walk), CameraCommand::FrameAll] {
+            ask(&mut app, CameraCommand::Go(Gait::Walk));
+            ask(&mut app, ends);
+            assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
+            let mut cameras = app.world_mut().query::<(&PanOrbitCamera, &Projection)>();
+            let (orbit, projection) = cameras.single(app.world()).expect("there is one");
+            let mut before = PanOrbitCamera::default();
+            camera::set_limits(&mut before);
+            assert_eq!(orbit.zoom_lower_limit, before.zoom_lower_limit);
+            assert_eq!(orbit.pitch_lower_limit, before.pitch_lower_limit);
+            let Projection::Perspective(lens) = projection else { panic!("it has a lens") };
+            assert_eq!(lens.near, camera::NEAR_PLANE);
+        }
+        // A project that is opened is seen as it was saved.
+        let place = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 1.0, pitch: 0.7, distance: 99.0 };
+        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::Place(place));
+        let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+        let orbit = cameras.single(app.world()).expect("there is one");
+        assert_eq!((orbit.target_focus.to_array(), orbit.target_yaw), (place.focus, place.yaw));
+        assert_eq!((orbit.target_pitch, orbit.target_radius), (place.pitch, place.distance));
+    }
+
+    #[test]
+    fn an_eye_that_goes_round_the_land_does_not_come_into_it() {
+        let mut app = app();
+        app.add_systems(PostUpdate, stay_outside);
+        app.world_mut().spawn(Window::default());
+        let place = |app: &mut App, focus: Vec3, pitch: f32, radius: f32| {
+            let mut cameras = app.world_mut().query::<&mut PanOrbitCamera>();
+            let mut orbit = cameras.single_mut(app.world_mut()).expect("there is one");
+            (orbit.target_focus, orbit.target_pitch, orbit.target_radius) = (focus, pitch, radius);
+        };
+        let orbit = |app: &mut App| {
+            let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+            let orbit = cameras.single(app.world()).expect("there is one");
+            let eye = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0) * Vec3::Z;
+            (orbit.target_focus + orbit.target_radius * eye, orbit.target_pitch, orbit.target_radius)
+        };
+        let above = |app: &mut App, eye: Vec3| {
+            let mut state = SystemState::<Ground<'_>>::new(app.world_mut());
+            let ground = state.get(app.world()).expect("all is there");
+            eye.y - ground.standing(eye.xz())
+        };
+        // From far away and above, nothing changes.
+        for (pitch, radius) in [(0.5, 300.0), (0.03, 600.0), (1.5, 200.0)] {
+            place(&mut app, Vec3::ZERO, pitch, radius);
+            app.update();
+            let (_, pitch_now, radius_now) = orbit(&mut app);
+            assert_eq!((pitch_now, radius_now), (pitch, radius));
+        }
+        // Ever nearer to the hill from the side of the block: it rises over the edge, and keeps its distance until that is too short
+        // to come out of the hill.
+        let mut rose = 0;
+        for step in 0..60u8 {
+            let radius = 200.0 - 3.0 * f32::from(step);
+            place(&mut app, Vec3::new(0.0, 2.0, 0.0), 0.03, radius);
+            app.update();
+            let (eye, pitch, now) = orbit(&mut app);
+            let height = above(&mut app, eye);
+            assert!(height >= 0.0 && (now == radius || radius < 60.0 && now > radius), "at {radius}: {height}, {now}");
+            rose += u8::from(pitch > 0.03);
+        }
+        assert!(rose > 30 && rose < 60, "{rose}");
+        // What it looks at lies deep under the hill.
+        place(&mut app, Vec3::new(0.0, -60.0, 0.0), 0.1, 13.0);
+        app.update();
+        let (eye, _, radius) = orbit(&mut app);
+        assert!(above(&mut app, eye) >= 0.0 && radius > 13.0, "{eye}, {radius}");
+    }
+
+    #[test]
+    fn a_kept_view_is_gone_to_by_the_shorter_way_and_one_that_is_not_there_is_told() {
+        let mut app = app();
+        let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
+        app.world_mut().resource_mut::<Simulations>().views.numbered[1] = Some(kept);
+        let orbit = |app: &mut App| {
+            let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+            let orbit = cameras.single(app.world()).expect("there is one");
+            (orbit.target_focus.to_array(), orbit.target_yaw, orbit.target_pitch, orbit.target_radius)
+        };
+        let before = orbit(&mut app);
+        for number in [0, 1, 10] {
+            ask(&mut app, CameraCommand::GoToView(number));
+            assert_eq!(orbit(&mut app), before);
+        }
+        let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+        assert!(told.iter().any(|text| text.contains("no view 1 yet: Ctrl+1")), "{told:?}");
+        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::GoToView(2));
+        assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
+        let (focus, yaw, pitch, radius) = orbit(&mut app);
+        assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
+        assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
+        // Another work has views of its own.
+        let session = app.world().resource::<Simulations>().selected().clone();
+        app.insert_resource(Simulations::new(vec![session]));
+        let before = orbit(&mut app);
+        ask(&mut app, CameraCommand::Move(CameraStep::Turn(10.0, 0.0)));
+        let turned = orbit(&mut app);
+        ask(&mut app, CameraCommand::GoToView(2));
+        assert!(orbit(&mut app) == turned && turned != before);
+    }
+}

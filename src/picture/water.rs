@@ -1,0 +1,147 @@
+//! The water: a second, transparent surface over each block of ground, where water lies.
+
+use std::sync::Arc;
+
+use bevy::{
+    prelude::*,
+    render::render_resource::{AsBindGroup, ShaderType},
+};
+
+use super::{
+    ground::{Bed, Blocks},
+    levels::Tract,
+    material::{Variant, update},
+    numbers::SceneNumbers,
+    overlay::Motions,
+    pass::{Surface, SurfacePlugin},
+};
+use crate::world::{Comparison, FrameSystems, Shown, Simulations, TICKS_PER_SECOND};
+use thalweg_scene::look::WaterLook;
+
+/// `Water` in `shaders/water.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+struct WaterNumbers {
+    color: Vec4,
+    silt: Vec4,
+    film: Vec4,
+    clock: Vec4,
+}
+
+impl WaterNumbers {
+    /// The waves move with the ticks: they stop when the run pauses, and the same tick always gives the same picture.
+    fn new(look: &WaterLook, ticks: u64) -> Self {
+        let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
+        Self {
+            color: color(look.color, look.clarity),
+            silt: color(look.silt_color, look.ripples),
+            film: Vec4::new(look.least_depth(), 1.5 * look.film, look.mirror, look.glint),
+            clock: Vec4::splat((ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32),
+        }
+    }
+}
+
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
+#[bind_group_data(Variant)]
+struct WaterMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+    #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    layers: Handle<Image>,
+    #[texture(2, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    motion: Handle<Image>,
+    #[uniform(3)]
+    water: WaterNumbers,
+    #[texture(6)]
+    #[sampler(7)]
+    relief: Handle<Image>,
+}
+
+impl From<&WaterMaterial> for Variant {
+    fn from(WaterMaterial { scene, .. }: &WaterMaterial) -> Self {
+        Self::with(&[
+            ("SPLIT", scene.is_split()),
+            ("CLOUDS", scene.has_clouds()),
+            ("RING", scene.has_ring()),
+            ("CUT", scene.is_cut()),
+        ])
+    }
+}
+
+impl Surface for WaterMaterial {
+    const SHADER: &'static str = "water.wgsl";
+    const ORDER: u8 = 5;
+    const HIDES: bool = false;
+    const LAND: bool = true;
+}
+
+/// The water of each block, where there is any, and how often light had been found: with it comes where the water lies.
+#[derive(Resource, Default)]
+struct Waters(Vec<Option<Sheet>>, u64);
+
+struct Sheet {
+    entity: Entity,
+    tract: Tract,
+    material: Handle<WaterMaterial>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(SurfacePlugin::<WaterMaterial>::default())
+        .init_resource::<Waters>()
+        .add_systems(Update, show_water.in_set(FrameSystems::Decorate));
+}
+
+/// Gives every block with water in it a surface, and takes it from the others.
+fn show_water(
+    simulations: Res<Simulations>,
+    shown: Res<Shown>,
+    blocks: Res<Blocks>,
+    motions: Res<Motions>,
+    mut waters: ResMut<Waters>,
+    mut materials: ResMut<Assets<WaterMaterial>>,
+    mut commands: Commands,
+) {
+    let found = std::mem::replace(&mut waters.1, blocks.times_lit()) != blocks.times_lit();
+    if !(found || simulations.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
+        return;
+    }
+    let beds: Vec<Bed> = blocks.beds().collect();
+    let kept = beds.len().min(waters.0.len());
+    for sheet in waters.0.drain(kept..).flatten() {
+        commands.entity(sheet.entity).despawn();
+    }
+    waters.0.resize_with(beds.len(), || None);
+    for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
+        let Bed { land, numbers, layers, relief, water, .. } = bed;
+        // No water is kept of the start.
+        let hidden = !session.water_look.shown || shown.0 == Comparison::Start || motions.bare;
+        let Some(coverage) = water.filter(|_| !hidden) else {
+            if let Some(sheet) = slot.take() {
+                commands.entity(sheet.entity).despawn();
+            }
+            continue;
+        };
+        let look = &simulations.selected().water_look;
+        let wanted = WaterMaterial {
+            scene: *numbers,
+            layers: layers.clone(),
+            motion: motions.image(index).clone(),
+            water: WaterNumbers::new(look, simulations.ticks()),
+            relief: relief.clone(),
+        };
+        let tract = Tract { land, only: Some((Arc::clone(coverage), look.least_depth())) };
+        match slot {
+            Some(sheet) => {
+                if sheet.tract != tract {
+                    sheet.tract = tract.clone();
+                    commands.entity(sheet.entity).insert(blocks.piece(sheet.material.clone(), tract));
+                }
+                update(&mut materials, &sheet.material, |material| *material = wanted);
+            }
+            None => {
+                let material = materials.add(wanted);
+                let entity = commands.spawn(blocks.piece(material.clone(), tract.clone())).id();
+                *slot = Some(Sheet { entity, tract, material });
+            }
+        }
+    }
+}

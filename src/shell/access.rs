@@ -1,0 +1,515 @@
+//! What the keyboard and screen readers need of all panels alike: where the focus is, that it does not get lost, and names that can
+//! be read aloud.
+
+use std::collections::HashMap;
+
+use bevy::{a11y::ActionRequest, prelude::*};
+use bevy_egui::{
+    EguiContext, EguiInputSet, EguiPreUpdateSet,
+    egui::{
+        self, FullOutput, Id, Key, Response, StrokeKind, WidgetInfo, WidgetText, WidgetType,
+        accesskit::{Node, NodeId, Role},
+    },
+    input::EguiInputEvent,
+};
+
+use super::style;
+use crate::world::Command;
+
+/// Letters of fonts of icons.
+const ICONS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
+/// Signs that say nothing when they are read aloud.
+const SIGNS: [char; 2] = ['⏵', '⏷'];
+
+pub(crate) fn plugin(app: &mut App) {
+    // Without a window nothing else brings it.
+    app.add_message::<ActionRequest>().add_systems(
+        PreUpdate,
+        pass_on
+            .in_set(EguiPreUpdateSet::ProcessInput)
+            .after(EguiInputSet::ReadBevyMessages)
+            .before(EguiInputSet::WriteEguiEvents),
+    );
+}
+
+/// What a screen reader asks for goes to the panels. What a window has not, it leaves alone.
+fn pass_on(
+    mut requests: MessageReader<ActionRequest>,
+    contexts: Query<Entity, With<EguiContext>>,
+    mut events: MessageWriter<EguiInputEvent>,
+) {
+    for request in requests.read() {
+        for context in &contexts {
+            let event = egui::Event::AccessKitActionRequest(request.0.clone());
+            events.write(EguiInputEvent { context, event });
+        }
+    }
+}
+
+/// Where commands of widgets wait that cannot return them.
+fn asked_id() -> Id {
+    Id::new("commands that were asked for")
+}
+
+/// Asks for a command, for a widget that cannot return it.
+pub fn ask(context: &egui::Context, command: Command) {
+    context.data_mut(|data| data.get_temp_mut_or_default::<Vec<Command>>(asked_id()).push(command));
+}
+
+/// Takes these commands.
+pub fn take_asked(context: &egui::Context) -> Vec<Command> {
+    context.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Vec<Command>>(asked_id())))
+}
+
+/// Mends the names that are read aloud: takes signs out, and gives a number beside a slider the name of that.
+struct Names;
+
+/// Mends all names that a context tells from now on.
+pub fn mend_names(context: &egui::Context) {
+    context.add_plugin(Names);
+}
+
+impl egui::Plugin for Names {
+    fn debug_name(&self) -> &'static str {
+        "names"
+    }
+
+    fn output_hook(&mut self, output: &mut FullOutput) {
+        let Some(update) = &mut output.platform_output.accesskit_update else { return };
+        name_numbers(&mut update.nodes);
+        for (_, node) in &mut update.nodes {
+            if let Some(name) = node.label().and_then(readable) {
+                node.set_label(name);
+            }
+            if let Some(value) = node.value().and_then(readable) {
+                node.set_value(value);
+            }
+        }
+    }
+}
+
+/// Gives numbers without a name that of the slider before them in the same row.
+fn name_numbers(nodes: &mut [(NodeId, Node)]) {
+    let places: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(place, (id, _))| (*id, place)).collect();
+    let mut named = Vec::new();
+    for (_, row) in &*nodes {
+        let mut slider = None;
+        for place in row.children().iter().filter_map(|child| places.get(child).copied()) {
+            let node = &nodes[place].1;
+            match node.role() {
+                Role::Slider => slider = Some(place),
+                Role::SpinButton if node.label().is_none() && node.labelled_by().is_empty() => {
+                    named.extend(slider.map(|slider| (place, slider)));
+                }
+                _ => {}
+            }
+        }
+    }
+    for (number, slider) in named {
+        let (label, by) = (nodes[slider].1.label().map(str::to_owned), nodes[slider].1.labelled_by().to_vec());
+        let node = &mut nodes[number].1;
+        match label {
+            Some(label) => node.set_label(label),
+            None => node.set_labelled_by(by),
+        }
+    }
+}
+
+/// A text without signs, if it has any.
+fn readable(text: &str) -> Option<String> {
+    let is_sign = |letter: char| ICONS.contains(&letter) || SIGNS.contains(&letter);
+    let read = || text.chars().filter(|letter| !is_sign(*letter)).collect::<String>();
+    text.contains(is_sign).then(|| read().split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Gives a widget a name that can be read aloud.
+pub(crate) fn name(response: &Response, name: &str) {
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_label(name));
+}
+
+/// Says of a widget what its tooltip says.
+pub(crate) fn describe(response: &Response, text: &str) {
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_description(text));
+}
+
+/// Lets a reader announce a text when it appears: at once if it is urgent.
+pub(crate) fn announce(response: &Response, urgent: bool) {
+    let live = if urgent { egui::accesskit::Live::Assertive } else { egui::accesskit::Live::Polite };
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_live(live));
+}
+
+/// One of several things of which one is chosen.
+pub(crate) fn choice(ui: &mut egui::Ui, chosen: bool, text: impl Into<WidgetText>) -> Response {
+    let text = text.into();
+    let name = text.text().to_owned();
+    let response = ui.selectable_label(chosen, text);
+    let enabled = ui.is_enabled();
+    response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, enabled, chosen, &name));
+    if chosen && ui.data(|data| data.get_temp(list_id())) == Some((ui.ctx().cumulative_frame_nr(), ui.layer_id())) {
+        response.request_focus();
+    }
+    response
+}
+
+fn list_id() -> Id {
+    Id::new("when a list was opened by a key")
+}
+
+/// Call it first in a list or a menu: opened by a key, it has the keyboard until it is closed.
+pub(crate) fn begin_list(ui: &egui::Ui) {
+    // The key that opens it must not choose from it as well: in the first frame the keyboard stays where it was.
+    if !ui.is_enabled() || opens(ui, 0) || ui.memory(|memory| memory.focused().is_none()) {
+        return;
+    }
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    arrows_stay(ui);
+    if opens(ui, 1) {
+        to_first(ui);
+        let here = (ui.ctx().cumulative_frame_nr(), ui.layer_id());
+        ui.data_mut(|data| data.insert_temp(list_id(), here));
+    }
+}
+
+/// One of a list that is open: when it is chosen, the list closes.
+pub(crate) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T, text: impl Into<WidgetText>) {
+    if choice(ui, *now == value, text).clicked() {
+        *now = value;
+        ui.close();
+    }
+}
+
+/// What of the last frame decides what a key does in this one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before {
+    /// What had the focus last, and what had it before a list or a menu was opened.
+    focus: Option<Id>,
+    below: Option<Id>,
+    /// Whether a list or a menu was open.
+    list: bool,
+    /// What gets the focus back from one that was closed, and for how many frames: in the first one it still belongs to the list.
+    back: Option<(Id, u8)>,
+    /// Whether Escape had something smaller to close than a dialog: a list, or a text.
+    smaller: bool,
+}
+
+/// At the beginning of a frame: Tab goes on from where the focus was, even if Enter or Escape has taken it away since.
+pub fn begin(context: &egui::Context, before: Before) {
+    context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
+    go_to_part(context);
+    // A number that is being typed is taken when its field loses the keyboard before it is drawn.
+    let wished = context.data_mut(|data| data.remove_temp::<bool>(wish_id())).unwrap_or_default();
+    if let Some(id) = context.memory(|memory| memory.focused()).filter(|_| wished) {
+        context.memory_mut(|memory| memory.surrender_focus(id));
+    }
+    let lost =
+        context.memory(|memory| memory.focused().is_none()) && context.input(|input| input.key_pressed(Key::Tab));
+    if let Some(id) = before.focus.filter(|id| lost && context.read_response(*id).is_some()) {
+        context.memory_mut(|memory| memory.request_focus(id));
+    }
+}
+
+/// Parts of the window, between which F6 goes.
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    /// Those of this frame or, before it is drawn, of the last one: in which order they come, and where they are.
+    drawn: Vec<(Id, egui::Rect)>,
+    /// The one that gets the keyboard now.
+    wanted: Option<Id>,
+    /// What had it last in each.
+    last: HashMap<Id, Id>,
+    /// The part that had it in the last frame.
+    here: Option<Id>,
+}
+
+impl Parts {
+    fn id() -> Id {
+        Id::new("parts of the window")
+    }
+
+    /// Uses them.
+    fn with<R>(context: &egui::Context, does: impl FnOnce(&mut Self) -> R) -> R {
+        context.data_mut(|data| does(data.get_temp_mut_or_default(Self::id())))
+    }
+
+    /// The part in which a widget lies; none if it lies in a window above them.
+    fn of(&self, widget: &Response) -> Option<usize> {
+        if widget.layer_id != egui::LayerId::background() {
+            return None;
+        }
+        if !widget.interact_rect.is_positive() {
+            // It was scrolled out of sight.
+            return self.drawn.iter().position(|(id, _)| Some(*id) == self.here);
+        }
+        // The land lies in what the others leave, so that the first one is right.
+        self.drawn.iter().position(|(_, place)| place.contains(widget.interact_rect.center()))
+    }
+}
+
+/// At the beginning of a frame: F6 gives the keyboard to the next part of the window, with Shift to the one before. A dialog keeps it.
+fn go_to_part(context: &egui::Context) {
+    // Without Shift it would also count what is pressed with Shift.
+    let back = context.input_mut(|input| input.consume_key(egui::Modifiers::SHIFT, Key::F6));
+    let forward = context.input_mut(|input| input.consume_key(egui::Modifiers::NONE, Key::F6));
+    let held = context.memory(egui::Memory::top_modal_layer).is_some();
+    let focused = context.memory(|memory| memory.focused());
+    let widget = focused.and_then(|id| context.read_response(id));
+    Parts::with(context, |parts| {
+        let here = widget.as_ref().and_then(|widget| parts.of(widget));
+        // A wish for a part that was not drawn is forgotten.
+        parts.wanted = None;
+        parts.here = here.map(|here| parts.drawn[here].0);
+        if let (Some(here), Some(focused)) = (here, focused) {
+            parts.last.insert(parts.drawn[here].0, focused);
+        }
+        let count = parts.drawn.len();
+        if (forward || back) && !held && count > 0 {
+            let next = match here {
+                Some(here) if back => (here + count - 1) % count,
+                Some(here) => (here + 1) % count,
+                None if back => count - 1,
+                None => 0,
+            };
+            parts.wanted = Some(parts.drawn[next].0);
+        }
+        parts.drawn.clear();
+    });
+}
+
+/// Whether a part of the window, whose name readers say, gets the keyboard now.
+fn part(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
+    let id = Id::new(name);
+    Parts::with(ui.ctx(), |parts| {
+        parts.drawn.push((id, place));
+        parts.wanted.take_if(|wanted| *wanted == id).is_some()
+    })
+}
+
+/// Call it first in a part of the window with something that can have the keyboard: F6 goes there, and readers say its name.
+pub(crate) fn begin_part(ui: &egui::Ui, name: &str) {
+    ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
+        node.set_role(Role::Region);
+        node.set_label(name);
+    });
+    if part(ui, name, ui.max_rect()) {
+        let last = Parts::with(ui.ctx(), |parts| parts.last.get(&Id::new(name)).copied());
+        match last.filter(|last| ui.ctx().read_response(*last).is_some()) {
+            Some(last) => ui.memory_mut(|memory| memory.request_focus(last)),
+            None => to_first(ui),
+        }
+    }
+}
+
+/// At the end of a frame: shows where the focus is.
+pub fn end(context: &egui::Context, before: &mut Before) {
+    let list = egui::Popup::is_any_open(context);
+    if before.list && !list {
+        before.back = before.below.map(|below| (below, 2));
+    }
+    if let Some((id, frames)) = before.back.take() {
+        let now = context.memory(|memory| memory.focused());
+        // What the list opened may have it already.
+        if frames > 1 || now.is_none_or(|now| context.read_response(now).is_none()) {
+            context.memory_mut(|memory| memory.request_focus(id));
+        }
+        before.back = (frames > 1).then_some((id, frames - 1));
+    }
+    let focused = context.memory(|memory| memory.focused());
+    if !list {
+        before.below = focused;
+    }
+    before.focus = focused.or(before.focus);
+    before.list = list;
+    before.smaller = list || context.text_edit_focused();
+    if let Some(response) = focused.and_then(|id| context.read_response(id)) {
+        show_focus(context, &response);
+    }
+}
+
+fn show_focus(context: &egui::Context, response: &Response) {
+    let seen = response.interact_rect.expand(3.0);
+    let painter = context.layer_painter(response.layer_id).with_clip_rect(seen);
+    let place = response.rect.expand(1.0).intersect(seen.shrink(1.0));
+    painter.rect_stroke(place, 4.0, style::focus(context), StrokeKind::Inside);
+}
+
+fn wish_id() -> Id {
+    Id::new("whether a window that opens wants the keyboard")
+}
+
+fn smaller_id() -> Id {
+    Id::new("whether Escape has something smaller to close")
+}
+
+/// Whether Escape is pressed for a dialog, and not for a list or a text in it, nor for a dialog above it.
+pub(crate) fn escapes_from(ui: &egui::Ui) -> bool {
+    let top = ui.memory(egui::Memory::top_modal_layer);
+    escapes(ui.ctx()) && top.is_none_or(|top| top == ui.layer_id())
+}
+
+/// Whether Escape is pressed, and not for a list or a text.
+pub(crate) fn escapes(context: &egui::Context) -> bool {
+    let smaller = context.data(|data| data.get_temp(smaller_id())).unwrap_or(false);
+    !smaller && context.input(|input| input.key_pressed(Key::Escape))
+}
+
+/// Call it last in what scrolls: what gets the focus comes into sight.
+pub(crate) fn follow_focus(ui: &egui::Ui) {
+    let (context, area) = (ui.ctx(), ui.id().with("focus"));
+    let focused = context.memory(|memory| memory.focused());
+    let known: Option<Id> = ui.data_mut(|data| {
+        let known = data.get_temp::<Option<Id>>(area).flatten();
+        data.insert_temp(area, focused);
+        known
+    });
+    let Some(response) = focused.filter(|_| known != focused).and_then(|id| context.read_response(id)) else { return };
+    // What is in sight stays where it is.
+    let within = ui.min_rect().contains(response.rect.center()) && !ui.clip_rect().contains_rect(response.rect);
+    if response.layer_id == ui.layer_id() && within {
+        ui.scroll_to_rect(response.rect, None);
+    }
+}
+
+/// Call it first in a dialog that wants an answer: it has the keyboard, which does not leave it.
+pub(crate) fn hold_keys(ui: &egui::Ui) {
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    take_keys(ui);
+}
+
+/// The same, for a dialog that chooses itself what has the keyboard first. Whether it has just opened.
+pub(crate) fn hold(ui: &egui::Ui) -> bool {
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    opens(ui, 0)
+}
+
+/// Lets arrows up and down do what Tab does: by themselves they would go to what lies nearest, in whatever window.
+fn arrows_stay(ui: &egui::Ui) {
+    let arrows = egui::EventFilter { vertical_arrows: true, ..Default::default() };
+    let pressed = |key| ui.input(|input| input.key_pressed(key));
+    let direction = match (pressed(Key::ArrowUp), pressed(Key::ArrowDown)) {
+        (true, false) => Some(egui::FocusDirection::Previous),
+        (false, true) => Some(egui::FocusDirection::Next),
+        _ => None,
+    };
+    ui.memory_mut(|memory| {
+        let Some(focused) = memory.focused() else { return };
+        memory.set_focus_lock_filter(focused, arrows);
+        if let Some(direction) = direction {
+            memory.move_focus(direction);
+        }
+    });
+}
+
+/// Call it first in a window: when it opens, its first field has the keyboard.
+pub(crate) fn take_keys(ui: &egui::Ui) {
+    if opens(ui, 0) {
+        ui.data_mut(|data| data.insert_temp(wish_id(), true));
+        ui.ctx().request_repaint();
+    } else if opens(ui, 1) {
+        to_first(ui);
+    }
+}
+
+/// Gives the keyboard to the first field that is drawn from now on.
+fn to_first(ui: &egui::Ui) {
+    ui.memory_mut(|memory| {
+        if let Some(focused) = memory.focused() {
+            memory.surrender_focus(focused);
+        }
+        memory.move_focus(egui::FocusDirection::Next);
+    });
+}
+
+/// Whether a window was first drawn so many frames ago.
+fn opens(ui: &egui::Ui, frames: u64) -> bool {
+    // While its size is found, nothing in it can be used.
+    if !ui.is_enabled() {
+        return false;
+    }
+    let (drawn, now) = (ui.id().with("drawn"), ui.ctx().cumulative_frame_nr());
+    let first = ui.data_mut(|data| {
+        let known: Option<(u64, u64)> = data.get_temp(drawn);
+        let first = known.filter(|(_, last)| last + 1 >= now).map_or(now, |(first, _)| first);
+        data.insert_temp(drawn, (first, now));
+        first
+    });
+    now - first == frames
+}
+
+/// Points by which an arrow moves the place on the land; with Shift, one.
+const STEP: f32 = 8.0;
+
+/// The land in the view as something that can have the keyboard: arrows move a place on it, and Space presses there. Returns that
+/// place, and whether it is pressed.
+pub(crate) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
+    let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
+    let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
+    land.widget_info(|| {
+        WidgetInfo::labeled(WidgetType::Other, true, "Land: the arrow keys move a marker, Space clicks at it")
+    });
+    if part(root, "Land", view) {
+        land.request_focus();
+    }
+    if !land.has_focus() {
+        return None;
+    }
+    let arrows = egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+    root.memory_mut(|memory| memory.set_focus_lock_filter(id, arrows));
+    let mut at: egui::Pos2 = root.data(|data| data.get_temp(place)).unwrap_or_else(|| view.center());
+    let pressed = root.input(|input| {
+        let step = if input.modifiers.shift { 1.0 } else { STEP };
+        let along = |more, less| input.num_presses(more) as f32 - input.num_presses(less) as f32;
+        if !input.modifiers.alt && !input.modifiers.command {
+            at += step * egui::vec2(along(Key::ArrowRight, Key::ArrowLeft), along(Key::ArrowDown, Key::ArrowUp));
+        }
+        input.key_down(Key::Space)
+    });
+    at = view.clamp(at);
+    root.data_mut(|data| data.insert_temp(place, at));
+    let painter = root.painter().with_clip_rect(view);
+    for (width, color) in [(4.0, style::SHADE), (1.5, egui::Color32::WHITE)] {
+        let stroke = egui::Stroke::new(width, color);
+        painter.line_segment([at - egui::vec2(9.0, 0.0), at + egui::vec2(9.0, 0.0)], stroke);
+        painter.line_segment([at - egui::vec2(0.0, 9.0), at + egui::vec2(0.0, 9.0)], stroke);
+    }
+    Some((at, pressed))
+}
+
+/// Whether the land is clicked, by the pointer or by the key.
+pub(crate) fn clicks_land(root: &egui::Ui, view: egui::Rect) -> bool {
+    let focused = root.memory(|memory| memory.has_focus(root.id().with("land")));
+    root.input(|input| {
+        let pointer = &input.pointer;
+        let clicked = pointer.primary_clicked() && pointer.interact_pos().is_some_and(|place| view.contains(place));
+        clicked || focused && input.key_pressed(Key::Space)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_screen_reader_asks_for_reaches_the_panels() {
+        let mut app = App::new();
+        app.add_plugins(plugin).add_message::<EguiInputEvent>();
+        let context = app.world_mut().spawn(EguiContext::default()).id();
+        let request = egui::accesskit::ActionRequest {
+            action: egui::accesskit::Action::Click,
+            target_tree: egui::accesskit::TreeId::ROOT,
+            target_node: Id::new("play").accesskit_id(),
+            data: None,
+        };
+        app.world_mut().write_message(ActionRequest(request.clone()));
+        app.update();
+        let events: Vec<_> = app.world_mut().resource_mut::<Messages<EguiInputEvent>>().drain().collect();
+        let [event] = &events[..] else { panic!("{} events", events.len()) };
+        assert_eq!((event.context, &event.event), (context, &egui::Event::AccessKitActionRequest(request)));
+    }
+
+    #[test]
+    fn signs_are_not_read_aloud() {
+        assert_eq!(readable("\u{e3d0}  Play or pause").as_deref(), Some("Play or pause"));
+        assert_eq!(readable("Export ⏵").as_deref(), Some("Export"));
+        assert_eq!(readable("Droplets per tick"), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! A chart in a panel: its title, what can be done with it, and its curves.
+
+use crate::world::{Command, CommandEvent, Notices};
+use bevy::prelude::{App, Event, On, ResMut};
+use bevy_egui::egui::{self, Color32, Ui};
+use egui_phosphor::regular as icon;
+use egui_plot::{Axis, AxisHints, Corner, GridMark, Legend, Line, LineStyle, Plot, PlotBounds, PlotPoints, Points};
+use std::path::PathBuf;
+
+use super::{access, file_request::FileRequest, style};
+use thalweg_scene::{
+    io,
+    io::chart::said,
+    model::chart::{Chart, Mark, Range, ticks, told},
+};
+
+/// How a person wants to see a chart.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Which axes are logarithmic, if not those that were from the first.
+    logarithmic: Option<[bool; 2]>,
+    /// The range that is kept, while curves come and go.
+    range: Option<Range>,
+}
+
+/// Draws a chart, with what can be done with it. The last curves lie behind.
+pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Command> {
+    let asked = head_ui(ui, &mut chart, about);
+    let range = (chart.range.is_some() || !chart.spreads()).then(|| chart.shown_range());
+    let [x, y] = [&*chart.axes[0], &*chart.axes[1]];
+    let mut plot = plot(ui, chart.key, [x, y], chart.logarithmic);
+    if chart.curves.len() > 1 {
+        plot = plot.legend(Legend::default().position(corner(&chart)).text_style(egui::TextStyle::Small));
+    }
+    let real = chart.logarithmic;
+    let axes = chart.axes.clone();
+    plot = plot.label_formatter(move |name, point| {
+        let value = |axis: usize, along: f64| told(if real[axis] { 10.0_f64.powf(along) } else { along });
+        format!("{name}\n{} {}\n{} {}", value(0, point.x), axes[0], value(1, point.y), axes[1])
+    });
+    let said = said(&chart);
+    let shown = plot.show(ui, |plot| {
+        for (number, curve) in chart.curves.iter().enumerate().rev() {
+            let color = curve_color(number);
+            let name = curve.name.as_str();
+            if curve.mark == Mark::Line {
+                for part in chart.stretches(&curve.points) {
+                    plot.line(Line::new(name, part).color(color).width(2.0).style(dashes(number)));
+                }
+                continue;
+            }
+            let points: PlotPoints<'_> = curve.points.iter().filter_map(|point| chart.place(*point)).collect();
+            match curve.mark {
+                Mark::Line => {}
+                Mark::Dots => plot.points(Points::new(name, points).color(color).radius(3.5).filled(true)),
+                Mark::Cloud => plot.points(Points::new(name, points).color(style::FAINT).radius(1.0)),
+            }
+        }
+        if let Some([[left, right], [low, high]]) = range {
+            plot.set_plot_bounds(PlotBounds::from_min_max([left, low], [right, high]));
+        }
+    });
+    access::name(&shown.response, &said);
+    asked
+}
+
+/// Writes a chart as the file's ending says.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub struct SaveChart(pub Box<Chart>, pub PathBuf);
+
+impl CommandEvent for SaveChart {}
+
+pub(crate) fn plugin(app: &mut App) {
+    app.add_observer(|command: On<SaveChart>, mut notices: ResMut<Notices>| {
+        let SaveChart(chart, path) = command.event();
+        notices.tell_result(io::chart::save(chart, path), format!("Saved {}.", path.display()));
+    });
+}
+
+/// Asks where to save a chart.
+fn save_request(chart: Chart) -> FileRequest {
+    let name = format!("{{name}}-{}", chart.key);
+    let kinds = io::chart::KINDS.map(|(kind, ending)| (kind.to_owned(), ending));
+    let chart = Box::new(chart);
+    FileRequest::save("Save the chart", &name, kinds, move |path| SaveChart(chart.clone(), path))
+}
+
+/// The title of a chart, and the menu of what can be done with it, which sets its axes and its range.
+pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Command> {
+    let id = egui::Id::new(("chart", chart.key));
+    let mut seen: Seen = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let mut asked = None;
+    ui.horizontal(|ui| {
+        let title = ui.label(&chart.title);
+        if !about.is_empty() {
+            title.on_hover_text(about);
+        }
+        let menu = ui.menu_button(icon::DOTS_THREE, |ui| {
+            let mut logarithmic = seen.logarithmic.unwrap_or(chart.logarithmic);
+            for (axis, name) in ["Logarithmic across", "Logarithmic upwards"].into_iter().enumerate() {
+                if ui.checkbox(&mut logarithmic[axis], name).changed() {
+                    seen = Seen { logarithmic: Some(logarithmic), range: None };
+                }
+            }
+            let mut kept = seen.range.is_some();
+            let help = "The axes stay as they are now, so that one run can be compared with another.";
+            if ui.checkbox(&mut kept, "Keep this range").on_hover_text(help).changed() {
+                let power = |axis: usize, along: f64| if logarithmic[axis] { 10.0_f64.powf(along) } else { along };
+                let shown = Chart { logarithmic, range: None, ..chart.clone() }.shown_range();
+                seen.range = kept.then(|| [0, 1].map(|axis| shown[axis].map(|along| power(axis, along))));
+            }
+            ui.separator();
+            if ui.button("Save…").on_hover_text("As a picture, a table or a drawing").clicked() {
+                let chart = Chart { logarithmic, range: seen.range, ..chart.clone() };
+                asked = Some(save_request(chart).into());
+                ui.close();
+            }
+        });
+        access::name(&menu.response, &format!("{}: axes and saving", chart.title));
+    });
+    ui.data_mut(|data| data.insert_temp(id, seen));
+    chart.logarithmic = seen.logarithmic.unwrap_or(chart.logarithmic);
+    chart.range = seen.range;
+    asked
+}
+
+/// A plot of a panel's height that stays where it is, with the names of its axes.
+pub(crate) fn plot<'a>(ui: &Ui, name: &'a str, axes: [&str; 2], logarithmic: [bool; 2]) -> Plot<'a> {
+    let color = ui.visuals().text_color();
+    let hints = |axis: usize, of: Axis, room: egui::Rangef| {
+        let real = move |along: f64| if logarithmic[axis] { 10.0_f64.powf(along) } else { along };
+        AxisHints::new(of)
+            .label(axes[axis].to_owned())
+            .label_spacing(room)
+            .tick_label_color(color)
+            .formatter(move |mark, _| told(real(mark.value)))
+    };
+    Plot::new(name)
+        .height(style::PLOT_HEIGHT)
+        // Half of the last number of the axis stands beside the plot.
+        .width(ui.available_width() - style::LAST_NUMBER)
+        .allow_scroll(false)
+        .allow_drag(false)
+        .allow_zoom(false)
+        // Nothing is done in it, so that Tab passes it by.
+        .sense(egui::Sense::hover())
+        .custom_x_axes(vec![hints(0, Axis::X, egui::Rangef::new(8.0, 12.0))])
+        .custom_y_axes(vec![hints(1, Axis::Y, egui::Rangef::new(8.0, 12.0))])
+        .x_grid_spacer(move |input| marks(logarithmic[0], input.bounds, 5))
+        .y_grid_spacer(move |input| marks(logarithmic[1], input.bounds, 4))
+}
+
+/// The colour of a curve, and of what it is of in the picture.
+pub(crate) fn curve_color(number: usize) -> Color32 {
+    [style::SPRING, style::WARNING, style::ACCENT, style::DRAIN][number % 4]
+}
+
+/// Curves differ by more than their colour.
+fn dashes(number: usize) -> LineStyle {
+    let dashes = [LineStyle::Solid, LineStyle::dashed_loose(), LineStyle::dotted_loose(), LineStyle::dashed_dense()];
+    dashes[number % dashes.len()]
+}
+
+/// The marks of an axis between two ends.
+fn marks(logarithmic: bool, (low, high): (f64, f64), most: usize) -> Vec<GridMark> {
+    let ticks = ticks(logarithmic, [low, high], most);
+    let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(high - low);
+    ticks.into_iter().map(|value| GridMark { value, step_size: step }).collect()
+}
+
+/// The corner that the first curve is farthest from.
+fn corner(chart: &Chart) -> Corner {
+    let range = chart.shown_range();
+    let mut counts = [0; 4];
+    for point in chart.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| chart.place(*point)) {
+        let share = [0, 1].map(|axis| (point[axis] - range[axis][0]) / (range[axis][1] - range[axis][0]));
+        let near = |at: f64| usize::from(at > 0.5);
+        // The legend is about half as wide as the plot, and a third as high.
+        if share[1] < 0.4 || share[1] > 0.6 {
+            counts[2 * near(share[1]) + near(share[0])] += 1;
+        }
+    }
+    let corners = [
+        (counts[2], Corner::LeftTop),
+        (counts[3], Corner::RightTop),
+        (counts[0], Corner::LeftBottom),
+        (counts[1], Corner::RightBottom),
+    ];
+    corners.into_iter().min_by_key(|(count, _)| *count).map_or(Corner::LeftTop, |(_, corner)| corner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_scene::model::chart::Curve;
+
+    #[test]
+    fn the_legend_stands_where_there_are_no_points() {
+        let rising = Chart::new("a", "a", ["x", "y"]).and(Curve::line("a", (0..9).map(|x| [f64::from(x); 2])));
+        assert_eq!(corner(&rising), Corner::LeftTop);
+        let falling = Curve::line("a", (0..9).map(|x| [f64::from(x), f64::from(-x)]));
+        assert_eq!(corner(&Chart::new("a", "a", ["x", "y"]).and(falling)), Corner::RightTop);
+    }
+}

@@ -1,0 +1,184 @@
+//! The table of commands: menus, keys, palette and help are made from it. Each feature adds its own.
+
+use crate::world::{Command, Jobs};
+use bevy::prelude::*;
+use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers, Ui};
+
+/// The menus, from the left.
+pub const MENUS: [&str; 8] = ["File", "Edit", "Brush", "Scene", "Run", "View", "Learn", "Help"];
+
+/// A command with everything that is said of it.
+pub struct Entry {
+    pub menu: &'static str,
+    pub icon: &'static str,
+    pub title: String,
+    /// What it does, in a sentence.
+    pub about: String,
+    /// What else people call it: words by which the palette finds it too.
+    pub other_names: &'static str,
+    pub keys: Vec<KeyboardShortcut>,
+    pub command: Command,
+    /// Whether a line divides it from the one before.
+    pub divided: bool,
+    /// The menu in the menu in which it stands, if it stands in one.
+    pub group: Option<&'static str>,
+}
+
+impl Entry {
+    /// Adds what else people call it.
+    pub fn known_as(&mut self, other_names: &'static str) {
+        self.other_names = other_names;
+    }
+}
+
+pub const NONE: Modifiers = Modifiers::NONE;
+pub const SHIFT: Modifiers = Modifiers::SHIFT;
+pub const ALT: Modifiers = Modifiers::ALT;
+pub const SHIFT_ALT: Modifiers = ALT.plus(SHIFT);
+pub const CTRL: Modifiers = Modifiers::COMMAND;
+pub const SHIFT_CTRL: Modifiers = CTRL.plus(SHIFT);
+
+/// The keys of brushes, and of the views that are kept.
+pub const NUMBERS: [Key; 9] =
+    [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
+
+/// All commands with a place in a menu. Menus, keys, palette and help are made from it.
+#[derive(Resource, Default)]
+pub struct CommandTable(Vec<Entry>);
+
+impl CommandTable {
+    /// All entries, in the order in which they stand in their menus.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.0.iter()
+    }
+
+    /// The entry of a command.
+    pub fn of(&self, command: &Command) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.command == *command)
+    }
+
+    /// What a command does, and its keys.
+    pub fn help(&self, context: &egui::Context, command: &Command) -> String {
+        let Some(entry) = self.of(command) else { return String::new() };
+        let keys = keys_text(context, entry);
+        if keys.is_empty() { entry.about.clone() } else { format!("{} ({keys})", entry.about) }
+    }
+
+    /// What a key asks for. Modifiers must be exactly those of the table.
+    pub fn asked_by(&self, modifiers: Modifiers, key: Key) -> Option<&Command> {
+        let held = |modifiers: Modifiers| (modifiers.shift, modifiers.command, modifiers.alt);
+        let same = |keys: &KeyboardShortcut| held(keys.modifiers) == held(modifiers) && keys.logical_key == key;
+        self.0.iter().find(|entry| entry.keys.iter().any(same)).map(|entry| &entry.command)
+    }
+}
+
+/// Adds commands to the window.
+pub trait AddCommands {
+    /// Adds commands to a menu, below those that are there.
+    fn add_commands(&mut self, menu: &'static str, add: impl FnOnce(&mut MenuPart)) -> &mut Self;
+}
+
+impl AddCommands for App {
+    fn add_commands(&mut self, menu: &'static str, add: impl FnOnce(&mut MenuPart)) -> &mut Self {
+        let mut part = MenuPart { menu, group: None, entries: Vec::new() };
+        add(&mut part);
+        self.world_mut().get_resource_or_init::<CommandTable>().0.extend(part.entries);
+        self
+    }
+}
+
+/// A part of a menu while it is made.
+pub struct MenuPart {
+    menu: &'static str,
+    /// The menu in the menu in which the entries stand that come next.
+    pub group: Option<&'static str>,
+    entries: Vec<Entry>,
+}
+
+impl MenuPart {
+    /// Adds an entry. A title that begins with a dash is divided from the entry before.
+    pub fn add(
+        &mut self,
+        icon: &'static str,
+        title: &str,
+        about: &str,
+        keys: &[(Modifiers, Key)],
+        command: impl Into<Command>,
+    ) -> &mut Entry {
+        let divided = title.starts_with('-');
+        let (title, about) = (title.trim_start_matches('-').to_owned(), about.to_owned());
+        let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
+        let (menu, group) = (self.menu, self.group);
+        let command = command.into();
+        self.entries.push(Entry { menu, icon, title, about, other_names: "", keys, command, divided, group });
+        self.entries.last_mut().expect("it was added")
+    }
+}
+
+/// Draws buttons of commands that work on the whole terrain. Returns those that were clicked.
+pub fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[Command]) -> Vec<Command> {
+    let mut asked = Vec::new();
+    ui.horizontal_wrapped(|ui| {
+        for entry in wanted.iter().filter_map(|command| table.of(command)) {
+            let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
+            if ui.add_enabled(!jobs.hold(), button).on_hover_text(&entry.about).clicked() {
+                asked.push(entry.command.clone());
+            }
+        }
+    });
+    asked
+}
+
+pub fn keys_text(context: &egui::Context, entry: &Entry) -> String {
+    let text = |keys: &KeyboardShortcut| {
+        let text = context.format_shortcut(keys);
+        // What stands on the key, not its name.
+        let sign = keys.logical_key.symbol_or_name();
+        text.strip_suffix(keys.logical_key.name()).map(|held| format!("{held}{sign}")).unwrap_or(text)
+    };
+    entry.keys.iter().map(text).collect::<Vec<_>>().join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::command_table;
+
+    #[test]
+    fn no_key_is_taken_twice_and_no_title_is_said_twice() {
+        let table = command_table();
+        let mut keys: Vec<_> = table
+            .entries()
+            .flat_map(|entry| &entry.keys)
+            .map(|keys| format!("{:?}+{:?}", keys.modifiers, keys.logical_key))
+            .collect();
+        let mut titles: Vec<_> = table.entries().map(|entry| &entry.title).collect();
+        let before = (keys.len(), titles.len());
+        keys.sort();
+        keys.dedup();
+        titles.sort();
+        titles.dedup();
+        assert_eq!((keys.len(), titles.len()), before);
+        assert!(table.entries().all(|entry| entry.about.ends_with('.')));
+    }
+
+    #[test]
+    fn other_names_are_words_in_small_letters() {
+        let table = command_table();
+        assert!(table.entries().filter(|entry| !entry.other_names.is_empty()).count() > 40);
+        for entry in table.entries() {
+            assert!(entry.other_names.chars().all(|letter| letter.is_lowercase() || letter == ' '), "{}", entry.title);
+        }
+    }
+
+    #[test]
+    fn keys_are_told_by_what_stands_on_them() {
+        let (context, table) = (egui::Context::default(), command_table());
+        let keys = |title: &str| {
+            let entry = table.entries().find(|entry| entry.title == title).expect("it exists");
+            keys_text(&context, entry)
+        };
+        assert_eq!((&*keys("Larger brush"), &*keys("Smaller brush")), ("]", "["));
+        assert!(["Ctrl+,", "⌘,", "Cmd+,"].contains(&&*keys("Settings…")), "{}", keys("Settings…"));
+    }
+}

@@ -1,0 +1,250 @@
+//! The dialog that asks which results to write, how large, and where.
+
+use std::path::PathBuf;
+
+use bevy_egui::egui::{self, RichText};
+
+use super::{access, number::Number, style};
+use crate::world::{Command, FileCommand};
+use thalweg_scene::{
+    io::export::{self, Dimensions, Export, Print, SETS, Size, Square, Window},
+    model::session::Session,
+};
+use thalweg_sim::{core::terrain::Terrain, params::title};
+
+#[derive(Clone, Debug)]
+pub struct ExportDialog {
+    preset: usize,
+    chosen: Vec<Export>,
+    dimensions: Dimensions,
+    pub folder: PathBuf,
+    /// A word before each name.
+    before: String,
+}
+
+impl ExportDialog {
+    /// Begins with the first preset, and a folder.
+    pub fn new(session: &Session, folder: PathBuf) -> Self {
+        let mut dialog = Self {
+            preset: 0,
+            chosen: Vec::new(),
+            dimensions: Dimensions::default(),
+            folder,
+            before: format!("{}-", session.name),
+        };
+        dialog.choose(0);
+        dialog
+    }
+
+    fn choose(&mut self, preset: usize) {
+        self.preset = preset;
+        self.chosen = SETS[preset].exports();
+        self.dimensions.size = SETS[preset].size;
+    }
+
+    /// Draws the dialog. Returns `None` while the person decides, else what is asked for, which may be nothing; and whether another
+    /// folder is wanted.
+    pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<Command>>, bool) {
+        let (mut answer, mut folder_wanted) = (None, false);
+        style::dialog("Export").max_height(context.content_rect().height() * 0.9).show(context, |ui| {
+            access::hold_keys(ui);
+            ui.set_width(style::EXPORT_WIDTH);
+            ui.horizontal_wrapped(|ui| {
+                for (index, preset) in SETS.iter().enumerate() {
+                    if access::choice(ui, self.preset == index, preset.title).clicked() {
+                        self.choose(index);
+                    }
+                }
+            });
+            ui.separator();
+            let height = (context.content_rect().height() - 470.0).clamp(120.0, 420.0);
+            egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+                egui::Grid::new("maps").num_columns(2).spacing([14.0, 3.0]).striped(true).show(ui, |ui| {
+                    for map in export::maps() {
+                        ui.label(map_title(map)).on_hover_text(export::about(map));
+                        ui.horizontal(|ui| {
+                            for format in export::formats(map) {
+                                let Ok(file) = Export::new(map, format) else { continue };
+                                let mut on = self.chosen.contains(&file);
+                                let field = ui.checkbox(&mut on, *format);
+                                access::name(&field, &format!("{} as {format}", map_title(map)));
+                                if field.on_hover_text(about_format(map, format)).changed() {
+                                    self.chosen.retain(|other| *other != file);
+                                    if on {
+                                        self.chosen.push(file);
+                                    }
+                                }
+                            }
+                        });
+                        ui.end_row();
+                    }
+                });
+                access::follow_focus(ui);
+            });
+            ui.separator();
+            self.settings_ui(ui, session);
+            ui.horizontal(|ui| {
+                if ui.button(format!("{} Folder…", egui_phosphor::regular::FOLDER_OPEN)).clicked() {
+                    folder_wanted = true;
+                }
+                ui.add(egui::Label::new(RichText::new(self.folder.display().to_string()).monospace()).truncate());
+            });
+            ui.horizontal(|ui| {
+                let label = ui.label("Names begin with");
+                ui.text_edit_singleline(&mut self.before).labelled_by(label.id);
+            });
+            ui.add_space(4.0);
+            ui.horizontal(|ui| {
+                let text = match self.chosen.len() {
+                    1 => "Write 1 file".to_owned(),
+                    count => format!("Write {count} files"),
+                };
+                // A name must not lead out of the folder.
+                let plain = !self.before.contains(['/', '\\']);
+                let ready = !self.chosen.is_empty() && plain;
+                if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
+                    let chosen = self.chosen.clone();
+                    let (folder, before) = (self.folder.clone(), self.before.clone());
+                    answer = Some(vec![FileCommand::Export(folder, before, chosen, self.dimensions).into()]);
+                }
+                if ui.button("Cancel").clicked() || access::escapes_from(ui) {
+                    answer = Some(Vec::new());
+                }
+            });
+        });
+        (answer, folder_wanted)
+    }
+
+    fn settings_ui(&mut self, ui: &mut egui::Ui, session: &Session) {
+        let (terrain, dimensions) = (&session.simulation.terrain, self.dimensions);
+        ui.horizontal(|ui| {
+            let label = ui.label("Cells");
+            let name = |size: Size| {
+                let (width, height) = Dimensions { size, ..dimensions }.of(terrain);
+                let about = match size {
+                    Size::Working => "as they are",
+                    Size::Times(_) => "finer",
+                    Size::PowerOfTwoPlusOne => "2ⁿ + 1, for Unity",
+                    Size::Unreal => "for Unreal",
+                };
+                format!("{width} × {height}, {about}")
+            };
+            let sizes =
+                [Size::Working, Size::Times(2), Size::Times(4), Size::Times(8), Size::PowerOfTwoPlusOne, Size::Unreal];
+            egui::ComboBox::from_id_salt("cells")
+                .width(style::SIZES_WIDTH)
+                .selected_text(name(self.dimensions.size))
+                .show_ui(ui, |ui| {
+                    access::begin_list(ui);
+                    for size in sizes {
+                        access::list_choice(ui, &mut self.dimensions.size, size, name(size));
+                    }
+                })
+                .response
+                .labelled_by(label.id);
+        });
+        let window = self.dimensions.window(terrain);
+        if window.size != (terrain.width(), terrain.height()) {
+            square_ui(ui, terrain, &mut self.dimensions);
+        }
+        if self.chosen.iter().any(|file| file.format == "stl") {
+            let Print { width, base } = &mut self.dimensions.print;
+            ui.horizontal(|ui| {
+                ui.label("Print");
+                let side = Number::new("Longer side", "mm", 10.0..=2000.0);
+                side.drag_ui(ui, width, |field| field).on_hover_text("Longer side");
+                ui.label("wide, base of");
+                let thickness = Number::new("Base", "mm", 0.5..=100.0);
+                let thickness = thickness.drag_ui(ui, base, |field| field.speed(0.1));
+                thickness.on_hover_text("Thickness below the lowest ground");
+            });
+        }
+    }
+}
+
+/// What the dialog calls a map; scripts call it by its key.
+fn map_title(map: &str) -> String {
+    if map == "hardness" { "Hardness (1 − softness)".to_owned() } else { title(map) }
+}
+
+/// How a map becomes a square: a choice, a sketch of what is shown of the map and beyond it, and a sentence.
+fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) {
+    ui.horizontal(|ui| {
+        ui.label("Square");
+        let square = &mut dimensions.square;
+        let ways = [
+            (Square::Pad, "Pad", "The whole map. Beyond it, the cells of its border are repeated."),
+            (Square::Crop, "Crop", "The middle of the map alone. Rivers are saved as lines beyond it too."),
+        ];
+        for (way, title, about) in ways {
+            if access::choice(ui, *square == way, title).on_hover_text(about).clicked() {
+                *square = way;
+            }
+        }
+    });
+    let (map, Window { first, size }) = ((terrain.width(), terrain.height()), dimensions.window(terrain));
+    let vector = |(columns, rows): (usize, usize)| egui::vec2(columns as f32, rows as f32);
+    // Both the map and the square lie in it.
+    let whole = vector((map.0.max(size.0), map.1.max(size.1)));
+    ui.horizontal(|ui| {
+        let (rect, _) = ui.allocate_exact_size(whole * (style::SQUARE_SIDE / whole.max_elem()), egui::Sense::hover());
+        let scale = rect.width() / whole.x;
+        let part =
+            |first: egui::Vec2, size: egui::Vec2| egui::Rect::from_min_size(rect.min + first * scale, size * scale);
+        let weak = ui.visuals().weak_text_color();
+        ui.painter().rect_filled(rect, 0.0, weak.gamma_multiply(0.35));
+        ui.painter().rect_filled(part(egui::Vec2::ZERO, vector(map)), 0.0, style::ACCENT.gamma_multiply(0.4));
+        let shown = (size.0.min(map.0), size.1.min(map.1));
+        ui.painter().rect_filled(part(vector(first), vector(shown)), 0.0, style::ACCENT);
+        ui.label(RichText::new(square_text(map, size)).small().weak());
+    });
+}
+
+/// What a square of `size` columns and rows adds to a map, or leaves out.
+fn square_text(map: (usize, usize), size: (usize, usize)) -> String {
+    let text = |count: usize, lines: &str, rest: &str| format!("The map is not stretched. {count} {lines} {rest}");
+    let repeats = "repeat that border; the .json file beside the map says which cells are the map.";
+    if map.0 < size.0 {
+        text(size.0 - map.0, "columns beyond its right border", repeats)
+    } else if map.1 < size.1 {
+        text(size.1 - map.1, "rows beyond its lower border", repeats)
+    } else if map.0 > size.0 {
+        text(map.0 - size.0, "columns are left out,", "half of them at each side.")
+    } else {
+        text(map.1 - size.1, "rows are left out,", "half of them at the top and half at the bottom.")
+    }
+}
+
+fn about_format(map: &str, format: &str) -> &'static str {
+    match (map, format) {
+        ("normal" | "color" | "hillshade", "png" | "png8") => "8 bits for each of red, green and blue.",
+        ("normal", "png16") => "16 bits for each of red, green and blue.",
+        (_, "png" | "png16") => {
+            "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are."
+        }
+        (_, "png8") => "Grey of 8 bits, from the lowest to the highest value, for masks.",
+        (_, "exr") => "OpenEXR with floats of 32 bits, in metres.",
+        (_, "r16") => "Raw whole numbers of 16 bits, little-endian.",
+        (_, "r32") => "Raw floats of 32 bits, little-endian, in metres.",
+        (_, "tif") => "GeoTIFF with floats of 32 bits and the size of a cell; NODATA where there are no data.",
+        (_, "asc") => "ESRI ASCII grid; NODATA where there are no data.",
+        (_, "glb") => "glTF with normals and the colour map.",
+        (_, "obj") => "Wavefront OBJ with its material and the colour map.",
+        (_, "stl") => "Closed all round, in millimetres.",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::square_text;
+
+    #[test]
+    fn a_square_says_what_it_adds_or_leaves_out() {
+        let text = |map: (usize, usize), side: usize| square_text(map, (side, side));
+        assert!(text((300, 512), 512).contains("212 columns beyond its right border"));
+        assert!(text((512, 300), 512).contains("212 rows beyond its lower border"));
+        assert!(text((512, 300), 300).contains("212 columns are left out"));
+        assert!(text((300, 512), 300).contains("212 rows are left out"));
+    }
+}

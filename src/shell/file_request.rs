@@ -1,0 +1,316 @@
+//! Asking for a file or a folder with the system's dialog, and what the answer becomes.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use bevy::{
+    ecs::system::NonSendMarker,
+    prelude::*,
+    tasks::block_on,
+    window::{PrimaryWindow, RawHandleWrapper},
+};
+use bevy_egui::egui;
+use rfd::AsyncFileDialog;
+
+use super::{access, style};
+use crate::world::{Command, CommandEvent, Level, Notices, Preferences, Simulations, background::Background};
+use thalweg_scene::model::session::Session;
+
+/// How long nothing is said of an open dialog: it takes a moment to come.
+const MOMENT: Duration = Duration::from_millis(800);
+/// Nobody cancels a dialog this fast: none has come.
+const NEVER_CAME: Duration = Duration::from_millis(250);
+
+/// Asks for a file or a folder.
+#[derive(Event, Clone)]
+pub struct FileRequest {
+    title: String,
+    wanted: Wanted,
+    then: Arc<dyn Fn(PathBuf) -> Command + Send + Sync>,
+    otherwise: Option<Command>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq)]
+enum Wanted {
+    /// A file that exists: what such files are called, and their extensions.
+    File(String, Vec<&'static str>),
+    Folder,
+    /// A file to write: a name, and kinds of files with their extensions, the usual one first.
+    Place(String, Vec<(String, &'static str)>),
+}
+
+impl FileRequest {
+    fn new(title: &str, wanted: Wanted, then: impl Fn(PathBuf) -> Command + Send + Sync + 'static) -> Self {
+        Self { title: title.to_owned(), wanted, then: Arc::new(then), otherwise: None }
+    }
+
+    /// Asks for a file that exists, one of these extensions. What is chosen becomes the command that `then` returns.
+    pub fn open<C: Into<Command>>(
+        title: &str,
+        (kind, extensions): (&str, &[&'static str]),
+        then: impl Fn(PathBuf) -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(title, Wanted::File(kind.to_owned(), extensions.to_vec()), move |path| then(path).into())
+    }
+
+    /// Asks where to write a file, with these kinds and their extensions. In its name, `{name}` and `{title}` stand for those of the
+    /// selected session.
+    pub fn save<C: Into<Command>>(
+        title: &str,
+        name: &str,
+        kinds: impl IntoIterator<Item = (String, &'static str)>,
+        then: impl Fn(PathBuf) -> C + Send + Sync + 'static,
+    ) -> Self {
+        let wanted = Wanted::Place(name.to_owned(), kinds.into_iter().collect());
+        Self::new(title, wanted, move |path| then(path).into())
+    }
+
+    /// Asks for a folder.
+    pub fn folder<C: Into<Command>>(title: &str, then: impl Fn(PathBuf) -> C + Send + Sync + 'static) -> Self {
+        Self::new(title, Wanted::Folder, move |path| then(path).into())
+    }
+
+    /// The same, with a command that is carried out if nothing is chosen.
+    pub fn otherwise(mut self, command: impl Into<Command>) -> Self {
+        self.otherwise = Some(command.into());
+        self
+    }
+
+    /// Opens the system's dialog, and waits for it beside the frames.
+    fn ask(
+        &self,
+        folder: &Path,
+        session: &Session,
+        window: Option<&RawHandleWrapper>,
+    ) -> Background<(), Option<PathBuf>> {
+        let dialog = AsyncFileDialog::new().set_title(&self.title).set_directory(folder);
+        // SAFETY: dialogs are asked for on the main thread.
+        let window = window.map(|window| unsafe { window.get_handle() });
+        let dialog = match &window {
+            Some(window) => dialog.set_parent(window),
+            None => dialog,
+        };
+        macro_rules! wait_for {
+            ($picked:expr) => {{
+                let picked = $picked;
+                Background::start((), move || block_on(picked).map(|file| file.path().to_owned()))
+            }};
+        }
+        match &self.wanted {
+            Wanted::File(kind, extensions) => wait_for!(dialog.add_filter(kind, extensions).pick_file()),
+            Wanted::Folder => wait_for!(dialog.pick_folder()),
+            Wanted::Place(name, kinds) => {
+                let name = name.replace("{name}", &session.name).replace("{title}", &file_name(&session.title));
+                let name = kinds.first().map_or(name.clone(), |(_, extension)| format!("{name}.{extension}"));
+                // The system does not say which kind was chosen: the extension of the name decides.
+                let titles: Vec<&str> = kinds.iter().map(|(kind, _)| kind.as_str()).collect();
+                let extensions: Vec<&str> = kinds.iter().map(|(_, extension)| *extension).collect();
+                wait_for!(dialog.set_file_name(name).add_filter(titles.join(", "), &extensions).save_file())
+            }
+        }
+    }
+
+    /// The path with an extension that fits, or the file that would be written over without a question, as its name got its extension after
+    /// the question for another one.
+    fn whole(&self, path: PathBuf) -> Result<PathBuf, PathBuf> {
+        let Wanted::Place(_, kinds) = &self.wanted else { return Ok(path) };
+        let whole = with_extension(path.clone(), kinds);
+        if whole != path && whole.exists() { Err(whole) } else { Ok(whole) }
+    }
+}
+
+impl fmt::Debug for FileRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("FileRequest").field("title", &self.title).field("wanted", &self.wanted).finish()
+    }
+}
+
+/// Two are the same if they ask for the same in the same words.
+impl PartialEq for FileRequest {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.title, &self.wanted) == (&other.title, &other.wanted)
+    }
+}
+
+impl CommandEvent for FileRequest {}
+
+/// The dialog that is open, if one is.
+#[derive(Resource, Default)]
+pub struct FileDialog(Option<(FileRequest, Background<(), Option<PathBuf>>)>);
+
+impl FileDialog {
+    /// Whether a file or a folder is asked for.
+    pub fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+pub(crate) fn plugin(app: &mut App) {
+    app.init_resource::<FileDialog>().add_observer(ask);
+}
+
+fn ask(
+    request: On<FileRequest>,
+    mut dialog: ResMut<FileDialog>,
+    simulations: Res<Simulations>,
+    preferences: Res<Preferences>,
+    windows: Query<&RawHandleWrapper, With<PrimaryWindow>>,
+    _on_main_thread: NonSendMarker,
+) {
+    // One is open already; the system's does not cover the window.
+    if dialog.0.is_none() {
+        let folder = first_folder(&preferences);
+        let answer = request.ask(&folder, simulations.selected(), windows.single().ok());
+        dialog.0 = Some((request.clone(), answer));
+    }
+}
+
+/// Takes what was chosen, and carries out what was to be done with it.
+pub(crate) fn take_answer(
+    mut dialog: ResMut<FileDialog>,
+    mut preferences: ResMut<Preferences>,
+    mut notices: ResMut<Notices>,
+    mut commands: MessageWriter<Command>,
+) {
+    let Some((request, answer)) = dialog.bypass_change_detection().0.take_if(|(_, answer)| answer.is_finished()) else {
+        return;
+    };
+    let waited = answer.elapsed();
+    let chosen = answer.join().flatten().map(|path| {
+        preferences.remember_folder(&path);
+        request.whole(path)
+    });
+    match chosen {
+        Some(Ok(path)) => {
+            commands.write((request.then)(path));
+            return;
+        }
+        // The system has asked for another name.
+        Some(Err(there)) => {
+            let text = format!("{} exists. Nothing was saved; choose it by its whole name.", there.display());
+            notices.tell(Level::Warning, text);
+        }
+        None if waited < NEVER_CAME => {
+            let text = "The system has no file dialog. Install a desktop portal (xdg-desktop-portal) or zenity, drop files on the window, \
+                        or name them on the command line.";
+            notices.tell(Level::Error, text);
+        }
+        None => {}
+    }
+    commands.write_batch(request.otherwise);
+}
+
+/// Says that a dialog is open, which may lie behind the window.
+pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<FileDialog>) -> Vec<Command> {
+    let dialog = dialog.bypass_change_detection();
+    if dialog.0.as_ref().is_none_or(|(_, answer)| answer.elapsed() < MOMENT) {
+        return Vec::new();
+    }
+    let window = style::dialog("Choose a file").show(context, |ui| {
+        access::hold_keys(ui);
+        ui.label("The system's file dialog is open beside this window. It may be behind it.");
+        ui.add_space(4.0);
+        ui.button("Do not wait for it").clicked() || access::escapes_from(ui)
+    });
+    if window.and_then(|window| window.inner).unwrap_or_default() {
+        return dialog.0.take().and_then(|(request, _)| request.otherwise).into_iter().collect();
+    }
+    Vec::new()
+}
+
+/// The folder in which a dialog begins.
+pub(crate) fn first_folder(preferences: &Preferences) -> PathBuf {
+    let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
+    folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
+}
+
+/// A title as the name of a file: small letters and digits, with dashes between. Other signs are not allowed in names everywhere.
+pub(crate) fn file_name(title: &str) -> String {
+    let plain: String = title.chars().map(|letter| if letter.is_alphanumeric() { letter } else { ' ' }).collect();
+    plain.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// A name that has none of these extensions gets the first. What follows another dot is part of the name.
+fn with_extension(path: PathBuf, kinds: &[(String, &str)]) -> PathBuf {
+    let own = path.extension().unwrap_or_default();
+    let Some((_, usual)) = kinds.first() else { return path };
+    if kinds.iter().any(|(_, extension)| own.eq_ignore_ascii_case(extension)) {
+        return path;
+    }
+    let mut name = path.into_os_string();
+    name.push(".");
+    name.push(usual);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::FileCommand;
+
+    fn request(kinds: &[&'static str]) -> FileRequest {
+        let kinds = kinds.iter().map(|extension| (extension.to_uppercase(), *extension));
+        FileRequest::save("Save it", "{name}", kinds, FileCommand::SaveProject)
+    }
+
+    #[test]
+    fn a_title_becomes_a_name_that_every_system_allows() {
+        assert_eq!(file_name("Talus: how steep can a heap stand?"), "talus-how-steep-can-a-heap-stand");
+        assert_eq!(file_name("Über 100 m/s"), "über-100-m-s");
+    }
+
+    #[test]
+    fn names_get_the_extension_that_they_lack() {
+        let named = |name: &str, kinds: &[&'static str]| {
+            request(kinds).whole(PathBuf::from(name)).expect("nothing is there").display().to_string()
+        };
+        assert_eq!(named("/maps/valley v1.2", &["thalweg"]), "/maps/valley v1.2.thalweg");
+        assert_eq!(named("/maps/valley.THALWEG", &["thalweg"]), "/maps/valley.THALWEG");
+        assert_eq!(named("/maps/valley", &["png", "exr"]), "/maps/valley.png");
+        assert_eq!(named("/maps/valley.exr", &["png", "exr"]), "/maps/valley.exr");
+    }
+
+    #[test]
+    fn a_file_that_exists_is_not_written_over_by_a_name_without_its_extension() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (bare, whole) = (folder.path().join("hills"), folder.path().join("hills.thalweg"));
+        assert_eq!(request(&["thalweg"]).whole(bare.clone()), Ok(whole.clone()));
+        std::fs::write(&whole, "").expect("it is writable");
+        assert_eq!(request(&["thalweg"]).whole(bare.clone()), Err(whole.clone()));
+        // Its whole name was asked about by the dialog.
+        assert_eq!(request(&["thalweg"]).whole(whole.clone()), Ok(whole));
+        assert_eq!(FileRequest::folder("A folder", FileCommand::OpenFolder).whole(bare.clone()), Ok(bare));
+    }
+
+    #[test]
+    fn what_was_chosen_becomes_a_command_and_its_folder_is_remembered() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills");
+        let mut app = App::new();
+        let answered = |app: &mut App, chosen: Option<PathBuf>| {
+            let request = request(&["thalweg"]).otherwise(FileCommand::Stay);
+            let answer = Background::start((), move || chosen);
+            while !answer.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            app.insert_resource(FileDialog(Some((request, answer))));
+            app.update();
+            app.world_mut().resource_mut::<Messages<Command>>().drain().collect::<Vec<_>>()
+        };
+        app.add_message::<Command>()
+            .init_resource::<Preferences>()
+            .init_resource::<Notices>()
+            .add_systems(Update, take_answer);
+        let saved = FileCommand::SaveProject(path.with_extension("thalweg"));
+        assert_eq!(answered(&mut app, Some(path)), [Command::from(saved)]);
+        assert_eq!(app.world().resource::<Preferences>().remembered.last_folder.as_deref(), Some(folder.path()));
+        assert_eq!(answered(&mut app, None), [Command::from(FileCommand::Stay)]);
+        let told = app.world().resource::<Notices>().shown().last().map(|notice| notice.text.clone());
+        assert!(told.is_some_and(|text| text.contains("no file dialog")), "it was answered at once");
+    }
+}

@@ -1,0 +1,89 @@
+//! The scenes that come with the program, with their pictures.
+
+use bevy_egui::egui::{self, FontId, Sense, TextureHandle, TextureOptions, Ui};
+
+use super::style;
+use thalweg_scene::io::{
+    picture_of,
+    scene::{BUILT_IN, Scene, THUMBNAILS},
+};
+
+/// A scene that can be chosen.
+pub struct Card {
+    /// The scene's name on the command line.
+    pub name: &'static str,
+    /// What its file says.
+    pub scene: Scene,
+    picture: TextureHandle,
+}
+
+/// The scenes that come with the program.
+pub fn cards(context: &egui::Context) -> Vec<Card> {
+    BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect()
+}
+
+fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str), &[u8])) -> Card {
+    let (size, pixels) = picture_of(picture).unwrap_or_default();
+    let picture = egui::ColorImage::from_rgb(size, &pixels);
+    let picture = context.load_texture(name, picture, TextureOptions::LINEAR);
+    Card { name, scene: ron::from_str(text).unwrap_or_default(), picture }
+}
+
+impl Card {
+    /// Whether each of the words, in small letters, is said of the scene.
+    pub fn has(&self, words: &[String]) -> bool {
+        let Scene { title, group, about, .. } = &self.scene;
+        let said = format!("{} {title} {group} {about}", self.name).to_lowercase();
+        words.iter().all(|word| said.contains(word))
+    }
+
+    /// Its picture, as wide and high as this, and its title.
+    pub fn ui(&self, ui: &mut Ui, picture: [f32; 2], sense: Sense) -> egui::Response {
+        let picture: egui::Vec2 = picture.into();
+        let size = picture + egui::vec2(0.0, style::CARD_TITLE);
+        let (place, response) = ui.allocate_exact_size(size, sense);
+        let title = &self.scene.title;
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, title));
+        if ui.is_rect_visible(place) {
+            let at = egui::Rect::from_min_size(place.min, picture);
+            let painter = ui.painter().with_clip_rect(place.expand(3.0).intersect(ui.clip_rect()));
+            self.paint(&painter, at);
+            let words = painter.layout_no_wrap(title.clone(), FontId::proportional(12.0), ui.visuals().text_color());
+            painter.galley(at.left_bottom() + egui::vec2(2.0, 3.0), words, ui.visuals().text_color());
+            if response.has_focus() || response.hovered() {
+                painter.rect_stroke(at, 3.0, style::FOCUS, egui::StrokeKind::Outside);
+            }
+        }
+        response.on_hover_text(&self.scene.about)
+    }
+
+    /// Paints its picture.
+    pub fn paint(&self, painter: &egui::Painter, at: egui::Rect) {
+        let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
+        painter.image(self.picture.id(), at, whole, egui::Color32::WHITE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_scene::io::scene::GROUPS;
+
+    #[test]
+    fn every_scene_has_a_heading_and_a_picture() {
+        let context = egui::Context::default();
+        let _ = context.run_ui(egui::RawInput::default(), |ui| {
+            let cards = cards(ui.ctx());
+            for card in &cards {
+                assert_eq!(card.picture.size(), [240, 150], "{}", card.name);
+                assert!(GROUPS.contains(&&*card.scene.group), "{}", card.name);
+            }
+            let found = |typed: &str| {
+                let words: Vec<String> = typed.split(' ').map(ToOwned::to_owned).collect();
+                cards.iter().filter(|card| card.has(&words)).map(|card| card.name).collect::<Vec<_>>()
+            };
+            assert_eq!(found("delta lake"), ["delta"]);
+            assert!(found("dunes").len() >= 5 && found("no such scene").is_empty());
+        });
+    }
+}

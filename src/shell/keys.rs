@@ -1,0 +1,492 @@
+//! Keys: each press asks for its command in the table, in the order of the presses even if frames are slow.
+
+use bevy::{
+    input::keyboard::{Key, KeyboardFocusLost, KeyboardInput},
+    prelude::*,
+};
+use bevy_egui::{
+    egui::{self, Modifiers},
+    helpers::bevy_to_egui_key,
+};
+
+use super::commands::{CommandTable, NUMBERS};
+use crate::world::{
+    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Shown, Simulations,
+    Steps, Workspace,
+};
+
+/// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
+const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
+
+const MAC: bool = cfg!(target_os = "macos");
+
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Keyboard {
+    /// The table of commands.
+    #[default]
+    Commands,
+    /// The eye walks or flies: the keys that move it are its own.
+    Walking,
+    /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
+    Widget,
+    /// The land has the focus: Space and plain arrows are its own, all else is for the table of commands.
+    Land,
+    /// A window is open: Escape closes it, and no brush is taken behind it. What is pressed with Ctrl is for the table of commands.
+    Window,
+    /// A text is typed: what Ctrl does with texts belongs to the field.
+    Typing,
+    /// A dialog is answered: all keys belong to it.
+    Answering,
+}
+
+/// The same of the presenter's window.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub(crate) struct DeskKeyboard(pub Keyboard);
+
+/// What is down.
+#[derive(Default)]
+pub(crate) struct Down {
+    modifiers: Modifiers,
+    /// Whether B holds the start on screen.
+    start: bool,
+    /// Keys that move the eye.
+    steps: Vec<egui::Key>,
+}
+
+/// Keys that move the eye that walks or flies, and where to: right, up, ahead.
+const STEPS: [(egui::Key, [f32; 3]); 10] = [
+    (egui::Key::W, [0.0, 0.0, 1.0]),
+    (egui::Key::ArrowUp, [0.0, 0.0, 1.0]),
+    (egui::Key::S, [0.0, 0.0, -1.0]),
+    (egui::Key::ArrowDown, [0.0, 0.0, -1.0]),
+    (egui::Key::A, [-1.0, 0.0, 0.0]),
+    (egui::Key::ArrowLeft, [-1.0, 0.0, 0.0]),
+    (egui::Key::D, [1.0, 0.0, 0.0]),
+    (egui::Key::ArrowRight, [1.0, 0.0, 0.0]),
+    (egui::Key::E, [0.0, 1.0, 0.0]),
+    (egui::Key::Q, [0.0, -1.0, 0.0]),
+];
+
+/// Keys that turn the pages of a playlist, and by how many: first those that remotes send. R begins the scene again.
+const PAGES: [(egui::Key, isize); 5] = [
+    (egui::Key::PageDown, 1),
+    (egui::Key::PageUp, -1),
+    (egui::Key::ArrowRight, 1),
+    (egui::Key::ArrowLeft, -1),
+    (egui::Key::R, 0),
+];
+
+/// What a key asks for before a room. A slider or the land that has the focus needs the arrows itself.
+fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<PresentCommand> {
+    let pages = match keyboard {
+        Keyboard::Commands => &PAGES[..],
+        Keyboard::Land | Keyboard::Widget | Keyboard::Walking => &PAGES[..2],
+        Keyboard::Window | Keyboard::Typing | Keyboard::Answering => &[],
+    };
+    let (_, steps) = pages.iter().find(|(page, _)| modifiers.is_none() && *page == key)?;
+    Some(PresentCommand::Go(*steps))
+}
+
+/// The kept view that a number goes to where no brush can be taken.
+fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<CameraCommand> {
+    let number = NUMBERS.iter().position(|number| *number == key)? + 1;
+    let plain = modifiers.is_none() && matches!(keyboard, Keyboard::Commands | Keyboard::Land | Keyboard::Walking);
+    plain.then_some(CameraCommand::GoToView(number))
+}
+
+fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
+    !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
+}
+
+impl Down {
+    fn steps(&self) -> Steps {
+        let mut way = [0.0; 3];
+        for (_, step) in STEPS.iter().filter(|(key, _)| self.steps.contains(key)) {
+            way.iter_mut().zip(step).for_each(|(way, step)| *way += step);
+        }
+        Steps { way, hastens: self.modifiers.shift }
+    }
+}
+
+pub(crate) fn ask(
+    mut keys: MessageReader<KeyboardInput>,
+    mut lost: MessageReader<KeyboardFocusLost>,
+    (shown, presentation, simulations, workspace): (
+        Res<Shown>,
+        Res<Presentation>,
+        Res<Simulations>,
+        Res<State<Workspace>>,
+    ),
+    (others, keyboard, at_desk, table): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>, Res<CommandTable>),
+    mut down: Local<Down>,
+    mut steps: ResMut<Steps>,
+    mut commands: MessageWriter<Command>,
+) {
+    if lost.read().next().is_some() {
+        // While another window has the focus, keys may be released unseen.
+        if down.start {
+            commands.write(CompareCommand::Show(Comparison::Off).into());
+        }
+        *down = Down::default();
+    }
+    for input in keys.read() {
+        let pressed = input.state.is_pressed();
+        match &input.logical_key {
+            Key::Shift => down.modifiers.shift = pressed,
+            Key::Control if MAC => down.modifiers.ctrl = pressed,
+            Key::Control => (down.modifiers.ctrl, down.modifiers.command) = (pressed, pressed),
+            Key::Alt | Key::AltGraph => down.modifiers.alt = pressed,
+            Key::Super | Key::Meta if MAC => (down.modifiers.mac_cmd, down.modifiers.command) = (pressed, pressed),
+            Key::Super | Key::Meta => {}
+            key => {
+                let Some(key) = key_of(key) else { continue };
+                let elsewhere = others.has(input.window);
+                let keyboard = if elsewhere { at_desk.0 } else { *keyboard };
+                if key == egui::Key::B && down.start && !pressed {
+                    down.start = false;
+                    commands.write(CompareCommand::Show(Comparison::Off).into());
+                }
+                let modifiers = down.modifiers;
+                down.steps.retain(|step| *step != key);
+                if pressed && keyboard == Keyboard::Walking && moves_the_eye(modifiers, key) {
+                    down.steps.push(key);
+                }
+                // Function keys type nothing.
+                let function_key = key.name().starts_with('F') && key != egui::Key::F;
+                let ours = match keyboard {
+                    Keyboard::Commands => true,
+                    Keyboard::Walking => !moves_the_eye(modifiers, key),
+                    Keyboard::Land => !is_of_land(modifiers, key),
+                    Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
+                    Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
+                    Keyboard::Answering => function_key,
+                };
+                let page = page_of(modifiers, key, keyboard).filter(|_| presentation.is_on());
+                let view = view_of(modifiers, key, keyboard).filter(|_| *workspace == Workspace::Present);
+                let before_a_room = page.map(Command::from).or(view.map(Command::from));
+                let ours = ours || before_a_room.is_some();
+                if !ours || !pressed {
+                    continue;
+                }
+                let asked = before_a_room.as_ref().or(table.asked_by(modifiers, key));
+                let asked = asked.filter(|command| !presentation.is_kiosk() || command.suits_kiosk(&simulations));
+                // All others show in the main window what they do.
+                let asked = asked.filter(|command| !elsewhere || command.suits_presenter());
+                if input.repeat && !asked.is_some_and(Command::repeats) {
+                    continue;
+                }
+                if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off && !elsewhere {
+                    if !presentation.is_kiosk() {
+                        down.start = true;
+                        commands.write(CompareCommand::Show(Comparison::Start).into());
+                    }
+                } else if let Some(command) = asked {
+                    commands.write(command.clone());
+                }
+            }
+        }
+    }
+    if *keyboard != Keyboard::Walking {
+        down.steps.clear();
+    }
+    if *steps != down.steps() {
+        *steps = down.steps();
+    }
+}
+
+/// Whether a key moves the place on the land that has the focus, or presses there.
+fn is_of_land(modifiers: Modifiers, key: egui::Key) -> bool {
+    use egui::Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Space, Tab};
+    let arrow = [ArrowDown, ArrowLeft, ArrowRight, ArrowUp].contains(&key);
+    [Space, Tab].contains(&key) || arrow && !modifiers.alt && !modifiers.command
+}
+
+/// The key by what is printed on it, in any keyboard layout.
+fn key_of(key: &Key) -> Option<egui::Key> {
+    match key {
+        Key::Character(letter) => match letter.as_str() {
+            "[" => Some(egui::Key::OpenBracket),
+            "]" => Some(egui::Key::CloseBracket),
+            letter => egui::Key::from_name(&letter.to_uppercase()),
+        },
+        named => bevy_to_egui_key(named),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bevy::window::PrimaryWindow;
+
+    use super::*;
+    use crate::world::{EditCommand, KeepView, RunCommand, WindowCommand};
+    use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
+
+    fn app() -> App {
+        let mut app = App::new();
+        app.add_message::<KeyboardInput>()
+            .add_message::<KeyboardFocusLost>()
+            .add_message::<Command>()
+            .init_resource::<Keyboard>()
+            .init_resource::<DeskKeyboard>()
+            .init_resource::<Shown>()
+            .init_resource::<Steps>()
+            .init_resource::<Presentation>()
+            .init_resource::<State<Workspace>>()
+            .insert_resource(Simulations::new(vec![Session::small("alone", 1, Origin::default())]))
+            .insert_resource(crate::features::command_table())
+            .add_systems(Update, ask);
+        app
+    }
+
+    fn press(app: &mut App, key: Key, pressed: bool) {
+        press_in(app, Entity::PLACEHOLDER, key, pressed);
+    }
+
+    fn press_in(app: &mut App, window: Entity, key: Key, pressed: bool) {
+        let state = if pressed { bevy::input::ButtonState::Pressed } else { bevy::input::ButtonState::Released };
+        let key_code = KeyCode::Unidentified(bevy::input::keyboard::NativeKeyCode::Unidentified);
+        let (logical_key, text, repeat) = (key, None, false);
+        app.world_mut().write_message(KeyboardInput { key_code, logical_key, state, text, repeat, window });
+    }
+
+    fn asked(app: &mut App) -> Vec<Command> {
+        app.update();
+        app.world_mut().resource_mut::<Messages<Command>>().drain().collect()
+    }
+
+    /// As the system names the key.
+    fn named(key: egui::Key) -> Key {
+        let named = [
+            (egui::Key::Space, Key::Space),
+            (egui::Key::Home, Key::Home),
+            (egui::Key::ArrowRight, Key::ArrowRight),
+            (egui::Key::ArrowLeft, Key::ArrowLeft),
+            (egui::Key::ArrowUp, Key::ArrowUp),
+            (egui::Key::ArrowDown, Key::ArrowDown),
+            (egui::Key::PageUp, Key::PageUp),
+            (egui::Key::PageDown, Key::PageDown),
+            (egui::Key::F1, Key::F1),
+            (egui::Key::F11, Key::F11),
+            (egui::Key::F12, Key::F12),
+            (egui::Key::Escape, Key::Escape),
+            (egui::Key::OpenBracket, Key::Character("[".into())),
+            (egui::Key::CloseBracket, Key::Character("]".into())),
+            (egui::Key::Comma, Key::Character(",".into())),
+            (egui::Key::Period, Key::Character(".".into())),
+        ];
+        let found = named.into_iter().find(|(egui, _)| *egui == key).map(|(_, bevy)| bevy);
+        found.unwrap_or_else(|| Key::Character(key.name().to_lowercase().into()))
+    }
+
+    #[test]
+    fn keys_move_an_eye_that_walks_as_long_as_they_are_held_and_all_others_give_commands() {
+        let mut app = app();
+        app.insert_resource(Keyboard::Walking);
+        let way = |app: &App| app.world().resource::<Steps>().way;
+        press(&mut app, named(egui::Key::W), true);
+        press(&mut app, Key::ArrowRight, true);
+        assert!(asked(&mut app).is_empty(), "W shows and hides the water");
+        assert_eq!(way(&app), [1.0, 0.0, 1.0]);
+        press(&mut app, named(egui::Key::W), false);
+        press(&mut app, Key::Shift, true);
+        assert!(asked(&mut app).is_empty());
+        assert_eq!((way(&app), app.world().resource::<Steps>().hastens), ([1.0, 0.0, 0.0], true));
+        press(&mut app, Key::Shift, false);
+        press(&mut app, Key::Space, true);
+        press(&mut app, Key::Escape, true);
+        assert_eq!(asked(&mut app).len(), 2);
+        // What is held when a field takes the keyboard moves nothing any more.
+        app.insert_resource(Keyboard::Typing);
+        app.update();
+        assert_eq!(way(&app), [0.0; 3]);
+    }
+
+    #[test]
+    fn every_key_of_the_table_asks_for_its_command_though_all_is_pressed_and_let_go_in_one_frame() {
+        for entry in crate::features::command_table().entries() {
+            for keys in &entry.keys {
+                let mut app = app();
+                let mut held = Vec::new();
+                if keys.modifiers.command {
+                    held.push(if MAC { Key::Super } else { Key::Control });
+                }
+                if keys.modifiers.shift {
+                    held.push(Key::Shift);
+                }
+                if keys.modifiers.alt {
+                    held.push(Key::Alt);
+                }
+                held.push(named(keys.logical_key));
+                held.iter().for_each(|key| press(&mut app, key.clone(), true));
+                held.iter().rev().for_each(|key| press(&mut app, key.clone(), false));
+                assert_eq!(asked(&mut app), std::slice::from_ref(&entry.command), "{} ({keys:?})", entry.title);
+            }
+        }
+    }
+
+    #[test]
+    fn the_land_keeps_its_arrows_and_leaves_brushes_and_the_camera_to_the_commands() {
+        let mut app = app();
+        app.insert_resource(Keyboard::Land);
+        for key in [Key::Space, Key::ArrowRight, Key::Tab] {
+            press(&mut app, key, true);
+        }
+        assert_eq!(asked(&mut app), Vec::<Command>::new());
+        press(&mut app, Key::Alt, true);
+        press(&mut app, Key::ArrowRight, true);
+        press(&mut app, Key::Alt, false);
+        press(&mut app, Key::Character("1".into()), true);
+        let table = crate::features::command_table();
+        let wanted =
+            [table.asked_by(Modifiers::ALT, egui::Key::ArrowRight), table.asked_by(Modifiers::NONE, egui::Key::Num1)];
+        assert_eq!(asked(&mut app), wanted.map(|command| command.expect("it is in the table").clone()));
+    }
+
+    #[test]
+    fn the_start_is_shown_while_b_is_held_and_not_after_the_focus_is_lost() {
+        let mut app = app();
+        press(&mut app, Key::Character("b".into()), true);
+        assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Start)]);
+        assert_eq!(asked(&mut app), Vec::<Command>::new());
+        press(&mut app, Key::Character("b".into()), false);
+        assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Off)]);
+        press(&mut app, Key::Character("b".into()), true);
+        asked(&mut app);
+        app.world_mut().write_message(KeyboardFocusLost);
+        assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Off)]);
+        press(&mut app, Key::Character("b".into()), false);
+        assert_eq!(asked(&mut app), Vec::<Command>::new());
+    }
+
+    #[test]
+    fn letters_that_are_typed_into_a_field_or_behind_a_window_ask_for_nothing() {
+        let mut app = app();
+        for keyboard in [Keyboard::Answering, Keyboard::Typing, Keyboard::Widget, Keyboard::Window] {
+            app.insert_resource(keyboard);
+            press(&mut app, Key::Character("r".into()), true);
+            press(&mut app, Key::Space, true);
+            // No brush is taken, and Escape closes one thing.
+            press(&mut app, Key::Character("3".into()), true);
+            press(&mut app, Key::Escape, true);
+            assert_eq!(asked(&mut app), Vec::<Command>::new());
+            press(&mut app, Key::Control, true);
+            press(&mut app, Key::Character("p".into()), true);
+            press(&mut app, Key::Control, false);
+            let palette = Command::from(WindowCommand::Toggle("palette"));
+            assert_eq!(asked(&mut app), if keyboard == Keyboard::Answering { vec![] } else { vec![palette] });
+            // A field takes its own letters back, not the last step.
+            press(&mut app, Key::Control, true);
+            press(&mut app, Key::Character("z".into()), true);
+            press(&mut app, Key::Control, false);
+            let fields = matches!(keyboard, Keyboard::Answering | Keyboard::Typing);
+            let undo = Command::from(EditCommand::Undo);
+            assert_eq!(asked(&mut app), if fields { vec![] } else { vec![undo] });
+        }
+    }
+
+    #[test]
+    fn keys_in_the_presenters_window_run_the_show_and_do_nothing_else() {
+        let mut app = app();
+        let list = Arc::new(Playlist::of(["wadi", "delta"]));
+        let presentation = Presentation::of(list, false, app.world().resource::<Simulations>());
+        app.insert_resource(presentation).insert_resource(State::new(Workspace::Present));
+        let [main, other] = [true, false].map(|main| {
+            let window = app.world_mut().spawn(Window::default()).id();
+            if main {
+                app.world_mut().entity_mut(window).insert(PrimaryWindow);
+            }
+            window
+        });
+        // A dialog in the main window is answered there.
+        app.insert_resource(Keyboard::Answering);
+        let (next, space) = (PresentCommand::Go(1).into(), RunCommand::TogglePlay.into());
+        for (key, in_main, in_other) in [
+            (Key::PageDown, None, Some(next)),
+            (Key::Space, None, Some(space)),
+            (Key::Escape, None, None),
+            (named(egui::Key::H), None, None),
+            (named(egui::Key::B), None, None),
+        ] {
+            for (window, wanted) in [(main, in_main), (other, in_other)] {
+                press_in(&mut app, window, key.clone(), true);
+                press_in(&mut app, window, key.clone(), false);
+                let wanted: Vec<Command> = wanted.into_iter().collect();
+                assert_eq!(asked(&mut app), wanted, "{key:?}");
+            }
+        }
+        // A button of that window that has the keyboard takes Space itself.
+        app.insert_resource(DeskKeyboard(Keyboard::Widget));
+        press_in(&mut app, other, Key::Space, true);
+        press_in(&mut app, other, Key::PageDown, true);
+        assert_eq!(asked(&mut app), [PresentCommand::Go(1)]);
+    }
+
+    #[test]
+    fn numbers_take_brushes_and_go_to_kept_views_in_present() {
+        let mut app = app();
+        let three = |app: &mut App| {
+            press(app, Key::Character("3".into()), true);
+            press(app, Key::Character("3".into()), false);
+            asked(app)
+        };
+        let brush = crate::features::command_table()
+            .asked_by(Modifiers::NONE, egui::Key::Num3)
+            .expect("it takes a brush")
+            .clone();
+        assert_eq!(three(&mut app), [brush]);
+        app.insert_resource(State::new(Workspace::Present));
+        for (keyboard, goes) in [(Keyboard::Commands, true), (Keyboard::Land, true), (Keyboard::Typing, false)] {
+            app.insert_resource(keyboard);
+            let wanted: Vec<Command> = if goes { vec![CameraCommand::GoToView(3).into()] } else { vec![] };
+            assert_eq!(three(&mut app), wanted, "{keyboard:?}");
+        }
+        app.insert_resource(Keyboard::Commands);
+        press(&mut app, Key::Control, true);
+        assert_eq!(three(&mut app), [Command::from(KeepView(3))]);
+        press(&mut app, Key::Control, false);
+    }
+
+    #[test]
+    fn before_a_room_keys_turn_pages_and_a_kiosk_obeys_few() {
+        let mut app = app();
+        let show = |app: &mut App, kiosk| {
+            let list = Arc::new(Playlist::of(["wadi"]));
+            let presentation = Presentation::of(list, kiosk, app.world().resource::<Simulations>());
+            app.insert_resource(presentation);
+        };
+        show(&mut app, false);
+        for (keyboard, pages) in
+            [(Keyboard::Commands, 5), (Keyboard::Land, 2), (Keyboard::Widget, 2), (Keyboard::Typing, 0)]
+        {
+            app.insert_resource(keyboard);
+            for (index, (key, steps)) in PAGES.into_iter().enumerate() {
+                press(&mut app, named(key), true);
+                press(&mut app, named(key), false);
+                let turned = asked(&mut app).iter().any(|asked| *asked == PresentCommand::Go(steps));
+                assert_eq!(turned, index < pages, "{key:?} {keyboard:?}");
+            }
+        }
+        app.insert_resource(Keyboard::Commands);
+        show(&mut app, true);
+        for (key, wanted) in [
+            (egui::Key::Space, Some(Command::from(RunCommand::TogglePlay))),
+            (egui::Key::PageDown, Some(PresentCommand::Go(1).into())),
+            (egui::Key::Escape, None),
+            (egui::Key::F1, None),
+            (egui::Key::B, None),
+            (egui::Key::H, None),
+        ] {
+            press(&mut app, named(key), true);
+            press(&mut app, named(key), false);
+            assert_eq!(asked(&mut app), wanted.into_iter().collect::<Vec<_>>(), "{key:?}");
+        }
+        press(&mut app, Key::Control, true);
+        for key in [egui::Key::P, egui::Key::O, egui::Key::S, egui::Key::Q, egui::Key::Z] {
+            press(&mut app, named(key), true);
+            press(&mut app, named(key), false);
+            assert_eq!(asked(&mut app), Vec::<Command>::new(), "Ctrl+{key:?}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The menu bar, made from the table of commands, with the workspaces at its right.
+
+use std::path::PathBuf;
+
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, *},
+};
+use bevy_egui::egui::{self, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{
+    access,
+    commands::{AddCommands, CommandTable, Entry, MENUS, MenuPart, keys_text},
+    files::open_request,
+    style,
+};
+use crate::world::{Command, EditCommand, FileCommand, History, OpenWorkspace, Preferences, Workspace};
+use thalweg_scene::model::origin::Options;
+
+/// What the menus show.
+#[derive(SystemParam)]
+pub struct MenuBar<'w> {
+    table: Res<'w, CommandTable>,
+    workspace: Res<'w, State<Workspace>>,
+    history: Res<'w, History>,
+    preferences: Res<'w, Preferences>,
+}
+
+pub(crate) fn plugin(app: &mut App) {
+    app.add_commands("View", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], OpenWorkspace(Workspace::Sculpt));
+    let learn = "What happens step by step: few sliders, plots, slowly.";
+    table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
+    let present = OpenWorkspace(Workspace::Present);
+    table
+        .add(
+            icon::PRESENTATION,
+            "Present workspace",
+            "The picture, with the sliders of its scene. A press on the land rains there.",
+            &[],
+            present,
+        )
+        .known_as("presentation slideshow");
+}
+
+pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
+    let state = &state;
+    let mut commands = Vec::new();
+    egui::MenuBar::new().ui(ui, |ui| {
+        for menu in MENUS {
+            ui.menu_button(menu, |ui| {
+                let entries: Vec<&Entry> = state.table.entries().filter(|entry| entry.menu == menu).collect();
+                // Entries of a group stand in a menu of their own.
+                scrolled_ui(ui, |ui| {
+                    for part in entries.chunk_by(|one, other| one.group == other.group) {
+                        match part[0].group {
+                            Some(group) => {
+                                let title = format!("{}  {group}", part[0].icon);
+                                ui.menu_button(title, |ui| {
+                                    scrolled_ui(ui, |ui| entries_ui(ui, part, state, &mut commands));
+                                });
+                            }
+                            None => entries_ui(ui, part, state, &mut commands),
+                        }
+                    }
+                });
+            });
+        }
+        // In a narrow window they are in the menu alone.
+        if ui.available_width() < style::WORKSPACES_WIDTH {
+            return;
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let workspaces = [
+                (Workspace::Present, icon::PRESENTATION, "Present"),
+                (Workspace::Learn, icon::GRADUATION_CAP, "Learn"),
+                (Workspace::Sculpt, icon::SLIDERS, "Sculpt"),
+            ];
+            for (workspace, icon, title) in workspaces {
+                if access::choice(ui, *state.workspace == workspace, format!("{icon} {title}")).clicked() {
+                    commands.push(OpenWorkspace(workspace).into());
+                }
+            }
+        });
+    });
+    commands
+}
+
+/// A menu that scrolls if it is taller than the window.
+fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    let window = ui.ctx().content_rect();
+    // Where it opens is not known yet when it is drawn for the first time.
+    let height = window.height() - style::MENU_MARGIN;
+    ui.set_max_height(height);
+    egui::ScrollArea::vertical().show(ui, |ui| {
+        ui.set_min_width(style::MENU_WIDTH);
+        access::begin_list(ui);
+        contents(ui);
+        access::follow_focus(ui);
+    });
+}
+
+fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &mut Vec<Command>) {
+    for entry in entries {
+        if entry.divided {
+            ui.separator();
+        }
+        let (undo, redo) = state.history.next();
+        let (title, enabled) = match entry.command.get() {
+            Some(command @ (EditCommand::Undo | EditCommand::Redo)) => {
+                match if *command == EditCommand::Undo { undo } else { redo } {
+                    Some(step) => (format!("{}: {step}", entry.title), true),
+                    None => (entry.title.clone(), false),
+                }
+            }
+            _ => (entry.title.clone(), true),
+        };
+        let text = format!("{}  {title}", entry.icon);
+        let button = egui::Button::new(text).shortcut_text(keys_text(ui.ctx(), entry));
+        if ui.add_enabled(enabled, button).on_hover_text(&entry.about).clicked() {
+            commands.push(entry.command.clone());
+            ui.close();
+        }
+        if entry.command == open_request() {
+            commands.extend(recent_ui(ui, &state.preferences.remembered.recent));
+        }
+    }
+}
+
+fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<Command> {
+    let mut asked = None;
+    ui.add_enabled_ui(!recent.is_empty(), |ui| {
+        ui.menu_button(format!("{}  Open recent", icon::CLOCK_COUNTER_CLOCKWISE), |ui| {
+            for path in recent {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                if ui.button(name).on_hover_text(path.display().to_string()).clicked() {
+                    asked = Some(FileCommand::Open(path.clone(), Options::default()).into());
+                    ui.close();
+                }
+            }
+        });
+    });
+    asked
+}

@@ -1,0 +1,403 @@
+//! Panels and keys. They read the state of the window and ask for [`Command`]s; nothing here changes the simulation.
+
+pub mod access;
+pub(crate) mod chart;
+pub(crate) mod commands;
+pub(crate) mod export;
+pub mod file_request;
+pub(crate) mod files;
+pub(crate) mod formula;
+pub mod gallery;
+pub mod group;
+pub(crate) mod keys;
+pub mod leave;
+pub mod legend;
+pub(crate) mod menu;
+pub(crate) mod number;
+pub(crate) mod paint;
+pub(crate) mod palette;
+pub mod panel;
+pub mod panels;
+pub mod panes;
+pub(crate) mod placing;
+pub(crate) mod repaint;
+pub mod seek;
+pub(crate) mod style;
+pub(crate) mod timeline;
+pub mod toasts;
+pub(crate) mod tool_bar;
+pub(crate) mod transport;
+
+use self::commands::CommandTable;
+use bevy::{
+    camera::RenderTarget,
+    prelude::*,
+    render::camera::CameraRenderGraph,
+    window::{CursorOptions, MonitorSelection, PrimaryWindow, WindowCloseRequested, WindowMode},
+};
+use bevy_egui::{
+    EguiContext, EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
+};
+
+use crate::world::{
+    BrushCommand, Brushes, CameraCommand, Command, Course, Document, FileCommand, FrameSystems, FreeView, Gait,
+    History, KeyPointer, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
+    Presentation, Simulations, WindowCommand, Workspace,
+};
+use file_request::FileDialog;
+use files::Files;
+use keys::Keyboard;
+use paint::Painting;
+use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_with};
+use panes::{PaneKind, Panes};
+use placing::Placing;
+use repaint::Panels;
+use thalweg_scene::settings::{Settings, Theme};
+
+/// Whether panels are shown.
+#[derive(Resource, Clone, Copy, Debug)]
+pub struct UiVisible(pub bool);
+
+/// Whether something over the view has the keyboard for itself.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ViewModal(pub bool);
+
+/// Where panels are drawn, if not in the window.
+#[derive(Resource, Clone)]
+pub struct Canvas(pub RenderTarget);
+
+/// Seconds after which a pointer that rests in Present is not seen.
+const POINTER_RESTS: f32 = 2.0;
+
+pub(crate) fn plugin(app: &mut App) {
+    app.add_plugins((EguiPlugin::default(), access::plugin))
+        .init_resource::<Keyboard>()
+        .init_resource::<keys::DeskKeyboard>()
+        .add_systems(Startup, spawn_canvas)
+        .add_systems(EguiPrimaryContextPass, (draw, decide_keyboard, follow_pointer, show_pointer).chain())
+        .add_systems(
+            Update,
+            (
+                (keys::ask, files::take_dropped_files, file_request::take_answer, ask_to_leave)
+                    .chain()
+                    .in_set(FrameSystems::Input),
+                show_document.in_set(FrameSystems::Show),
+            ),
+        );
+    app.add_observer(obey).add_observer(show_title);
+    app.add_plugins((repaint::plugin, paint::plugin));
+    app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
+}
+
+/// Adds what features register their parts in: panels, layers over the view, panes and commands.
+pub fn registries(app: &mut App) {
+    app.insert_resource(UiVisible(true))
+        .init_resource::<ViewModal>()
+        .init_resource::<CommandTable>()
+        .init_resource::<Sidebar>()
+        .init_resource::<Panes>()
+        .add_view_layer(LayerVisibility::Always, land_ui)
+        .add_plugins((file_request::plugin, placing::plugin));
+}
+
+/// The camera of the panels and of the window, on which it puts the view's picture too.
+fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
+    let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Panels::default(), Msaa::Off);
+    let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));
+    if let Some(canvas) = canvas {
+        camera.insert(canvas.0.clone());
+    }
+}
+
+/// What the panels were last styled for.
+type Styled = Option<(Theme, f32)>;
+
+fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut Styled) {
+    if *styled != Some((settings.theme, settings.scale)) {
+        style::apply(context, settings.theme, styled.is_none());
+        context.set_zoom_factor(settings.scale);
+        *styled = Some((settings.theme, settings.scale));
+    }
+    number::tell_units(context, settings.units);
+}
+
+/// Draws the interface: the panels around the view, the layers over it, and what lies over all of them.
+fn draw(
+    world: &mut World,
+    windows: &mut QueryState<(&mut EguiContext, &mut Panels), With<PrimaryEguiContext>>,
+    mut styled: Local<Styled>,
+    mut before: Local<access::Before>,
+) {
+    let Ok((mut context, _)) = windows.single_mut(world) else { return };
+    let context = context.get_mut().clone();
+    follow_settings(&context, &world.resource::<Preferences>().settings, &mut styled);
+    if world.resource::<Presentation>().is_kiosk() {
+        context.options_mut(|options| options.zoom_with_keyboard = false);
+    }
+    access::begin(&context, *before);
+    let window = context.viewport_rect();
+    let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
+    let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
+    let visible = world.resource::<UiVisible>().0;
+    let panels = visible && *world.resource::<State<Workspace>>() != Workspace::Present;
+    let (mut asked, view) = if panels {
+        panels::window_ui(&mut root, world)
+    } else {
+        world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
+        (Vec::new(), window)
+    };
+    let (rect, seen) = on_pixels(view, context.pixels_per_point());
+    let mut free = world.resource_mut::<FreeView>();
+    if free.rect != rect {
+        free.rect = rect;
+    }
+    let has_picture = free.picture != Handle::default();
+    if let Ok((_, mut of_window)) = windows.single_mut(world)
+        && of_window.view != rect
+    {
+        of_window.view = rect;
+    }
+    if has_picture {
+        let mut over = root.new_child(egui::UiBuilder::new().max_rect(seen).id_salt("view"));
+        for (visibility, system) in world.resource::<ViewLayers>().0.clone() {
+            let is_seen = match visibility {
+                LayerVisibility::Always => true,
+                LayerVisibility::Interface => visible,
+                LayerVisibility::Panels => panels,
+            };
+            if is_seen {
+                asked.extend(draw_with(world, system, &mut over));
+            }
+        }
+    }
+    asked.extend(panes::panes_ui(&context, world));
+    let mut context_of_dialogs = context.clone();
+    asked.extend(world.run_system_cached_with(leave::leave_ui, &mut context_of_dialogs).unwrap_or_default());
+    asked.extend(world.run_system_cached_with(files::files_ui, &mut context_of_dialogs).unwrap_or_default());
+    asked.extend(world.run_system_cached_with(file_request::hint_ui, &mut context_of_dialogs).unwrap_or_default());
+    asked.extend(number::said(&context));
+    let mut over = root.new_child(egui::UiBuilder::new().max_rect(view).id_salt("messages"));
+    asked.extend(world.run_system_cached_with(toasts::layer_ui, &mut over).unwrap_or_default());
+    access::end(&context, &mut before);
+    asked.extend(access::take_asked(&context));
+    world.write_message_batch(asked);
+}
+
+/// Lets the keyboard point on the land.
+fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Command> {
+    let scale = root.ctx().pixels_per_point();
+    let pressed = access::land_ui(root, root.max_rect());
+    let now = KeyPointer(pressed.map(|(place, pressed)| (Vec2::new(place.x, place.y) * scale, pressed)));
+    keys.set_if_neq(now);
+    Vec::new()
+}
+
+/// Decides who has the keyboard in the next frame.
+fn decide_keyboard(
+    mut contexts: EguiContexts,
+    (panes, files, dialog, document): (Res<Panes>, Res<Files>, Res<FileDialog>, Res<Document>),
+    modal: Res<ViewModal>,
+    keys: Res<KeyPointer>,
+    gait: Res<Gait>,
+    mut keyboard: ResMut<Keyboard>,
+) -> Result {
+    let context = contexts.ctx_mut()?;
+    let answers = document.asks
+        || files.is_open()
+        || dialog.is_open()
+        || panes.has_kind(PaneKind::Search)
+        || panes.has_kind(PaneKind::Dialog)
+        || modal.0;
+    let now = if answers {
+        Keyboard::Answering
+    } else if keys.0.is_some() {
+        Keyboard::Land
+    } else if context.text_edit_focused() {
+        Keyboard::Typing
+    } else if egui::Popup::is_any_open(context) {
+        Keyboard::Widget
+    } else if panes.has_kind(PaneKind::Reading) {
+        Keyboard::Window
+    } else if context.egui_wants_keyboard_input() {
+        Keyboard::Widget
+    } else if *gait != Gait::Orbit {
+        Keyboard::Walking
+    } else {
+        Keyboard::Commands
+    };
+    keyboard.set_if_neq(now);
+    Ok(())
+}
+
+/// Decides what the pointer is over. Decided while no button is down, so that a drag stays with what it began on.
+fn follow_pointer(
+    mut contexts: EguiContexts,
+    (free, sidebar): (Res<FreeView>, Res<Sidebar>),
+    (workspace, course, gait): (Res<State<Workspace>>, Res<Course>, Res<Gait>),
+    (brushes, placing): (Res<Brushes>, Res<Placing>),
+    others: OtherWindows,
+    mut pointer: ResMut<PointerOverView>,
+) -> Result {
+    let context = contexts.ctx_mut()?.clone();
+    let (place, down) = context.input(|input| {
+        let comes = input.any_touches() && input.pointer.any_pressed();
+        // A finger that has gone again is nowhere, and it is nowhere before it is down.
+        let place = if comes { input.pointer.interact_pos() } else { input.pointer.latest_pos() };
+        // The library is not told that the pointer has left for another window.
+        let place = place.filter(|_| comes || !others.have_pointer());
+        (place, input.pointer.any_down() && !comes)
+    });
+    if down {
+        return Ok(());
+    }
+    let point = |pixel: UVec2| egui::Pos2::from(pixel.as_vec2().to_array()) / context.pixels_per_point();
+    let view = egui::Rect::from_min_max(point(free.rect.min), point(free.rect.max));
+    let over = place.is_some_and(|place| {
+        let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
+        view.contains(place) && !on_top && !context.egui_is_using_pointer()
+    });
+    let stage = match **workspace {
+        Workspace::Sculpt => false,
+        Workspace::Learn => course.attempt.is_none() && !sidebar.shows("rivers"),
+        Workspace::Present => true,
+    };
+    let empty = brushes.held.is_none() && placing.0.is_none() && *gait == Gait::Orbit;
+    *pointer = PointerOverView { view: over, land: over && !on_widget(&context), rains: stage && empty };
+    Ok(())
+}
+
+/// Shows the pointer, or hides it: on the stage, one that rests is in the way.
+fn show_pointer(
+    mut contexts: EguiContexts,
+    workspace: Res<State<Workspace>>,
+    mut windows: Query<&mut CursorOptions, With<PrimaryWindow>>,
+) -> Result {
+    let context = contexts.ctx_mut()?;
+    let rests = context.input(|input| input.pointer.time_since_last_movement());
+    let presents = *workspace == Workspace::Present;
+    if presents && rests < POINTER_RESTS {
+        context.request_repaint_after_secs(POINTER_RESTS - rests);
+    }
+    let visible = !presents || rests < POINTER_RESTS;
+    for mut pointer in windows.iter_mut().filter(|pointer| pointer.visible != visible) {
+        pointer.visible = visible;
+    }
+    Ok(())
+}
+
+/// The pixels of the screen that a rectangle covers, and the same rectangle in points. Elsewhere than on pixels the picture would be
+/// blurred.
+pub(crate) fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
+    let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
+    let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
+    let rect = URect::from_corners(pixel(view.min), pixel(view.max));
+    (rect, egui::Rect::from_min_max(point(rect.min), point(rect.max)))
+}
+
+/// When the main window is closed, the program ends.
+fn ask_to_leave(
+    mut closing: MessageReader<WindowCloseRequested>,
+    main: Query<(), With<PrimaryWindow>>,
+    presentation: Res<Presentation>,
+    mut commands: Commands,
+) {
+    if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
+        // In a kiosk there is nothing to be saved.
+        let leaves = if presentation.is_kiosk() { FileCommand::QuitUnsaved } else { FileCommand::Quit };
+        // A kiosk takes no such command.
+        commands.trigger(leaves);
+    }
+}
+
+/// Whether the pointer is over something of the panels that answers to it, a spring's mark for instance.
+fn on_widget(context: &egui::Context) -> bool {
+    let hovered: Vec<egui::Id> = context.interaction_snapshot(|now| now.hovered.iter().copied().collect());
+    hovered.into_iter().any(|id| context.read_response(id).is_some_and(|response| response.sense.interactive()))
+}
+
+/// Gives the window its title.
+fn show_document(
+    simulations: Res<Simulations>,
+    (document, history): (Res<Document>, Res<History>),
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+) {
+    let file = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let mark = if document.unsaved(&history) { "• " } else { "" };
+    let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&simulations.selected().title));
+    for mut window in windows.iter_mut().filter(|window| window.title != title) {
+        window.title.clone_from(&title);
+    }
+}
+
+/// Title and sliders of a show are seen.
+fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
+    visible.0 |= matches!(command.event(), PresentCommand::Begin(..));
+}
+
+/// Does what only the panels and the window can do.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn obey(
+    command: On<WindowCommand>,
+    (mut panes, placing): (ResMut<Panes>, Res<Placing>),
+    mut visible: ResMut<UiVisible>,
+    simulations: Res<Simulations>,
+    mut notices: ResMut<Notices>,
+    (brushes, workspace, gait): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>),
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+    mut contexts: EguiContexts,
+    (mut commands, mut asked): (Commands, MessageWriter<Command>),
+) {
+    let session = simulations.selected();
+    match command.event() {
+        WindowCommand::ToggleFullScreen => {
+            for mut window in &mut windows {
+                let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
+                window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
+            }
+        }
+        WindowCommand::ToggleUi => visible.0 = !visible.0,
+        WindowCommand::Toggle(pane) => panes.toggle(pane),
+        WindowCommand::Seek(path) => {
+            visible.0 = true;
+            if path.starts_with("settings.") {
+                panes.open("settings");
+            } else if *workspace != Workspace::Sculpt {
+                // The other workspaces show a few parameters, or none.
+                commands.trigger(OpenWorkspace(Workspace::Sculpt));
+            }
+            if let Ok(context) = contexts.ctx_mut() {
+                seek::seek(context, path);
+            }
+        }
+        WindowCommand::Save => match &simulations.file {
+            Some(path) => drop(asked.write(FileCommand::SaveProject(path.clone()).into())),
+            None => commands.trigger(files::save_project_request()),
+        },
+        WindowCommand::Leave => {
+            let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
+            let left: Command = if brushes.held.is_some() {
+                BrushCommand::Cancel.into()
+            } else if *gait != Gait::Orbit {
+                CameraCommand::Go(*gait).into()
+            } else if !visible.0 {
+                WindowCommand::ToggleUi.into()
+            } else if *workspace == Workspace::Present {
+                OpenWorkspace(Workspace::Sculpt).into()
+            } else if full && placing.0.is_none() {
+                WindowCommand::ToggleFullScreen.into()
+            } else {
+                return;
+            };
+            asked.write(left);
+        }
+        WindowCommand::Say(text) => drop(notices.tell(Level::Warning, text)),
+        WindowCommand::CopyCommandLine => {
+            if let Ok(context) = contexts.ctx_mut() {
+                context.copy_text(session.command_line());
+                let but = " What was done to layers and springs by hand is not in it.";
+                let but = if session.did_by_hand() { but } else { "" };
+                notices.tell(Level::Info, format!("Copied the command line.{but}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Paints the panels of each window, and puts picture and panels on it. What is painted stays on a sheet, so that only what changed is
+//! painted again. On the sheet, colours are blended by their bytes, as the library of the panels wants it.
+
+use std::sync::Arc;
+
+use bevy::{
+    ecs::{entity::EntityHashMap, schedule::ScheduleLabel},
+    image::ToExtents,
+    prelude::*,
+    render::{
+        ExtractSchedule, MainWorld, RenderApp,
+        diagnostic::RecordDiagnostics,
+        render_asset::RenderAssets,
+        render_resource::{
+            Buffer, BufferDescriptor, BufferUsages, FilterMode, Sampler, SamplerDescriptor, StoreOp, TextureDescriptor,
+            TextureDimension, TextureFormat, TextureUsages, TextureView, TextureViewDescriptor,
+        },
+        renderer::{RenderContext, RenderDevice, RenderQueue, ViewQuery},
+        sync_world::MainEntity,
+        texture::{FallbackImage, GpuImage},
+        view::ViewTarget,
+    },
+};
+use bevy_egui::egui::{ClippedPrimitive, TextureId, TexturesDelta, epaint::Primitive};
+use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
+
+use super::repaint::{self, Panels};
+use crate::world::FreeView;
+
+const SHADER: &str = include_str!("../../shaders/window.wgsl");
+/// The bytes of the sheet, and the same as light.
+const BYTES: TextureFormat = TextureFormat::Rgba8Unorm;
+const LIGHT: TextureFormat = TextureFormat::Rgba8UnormSrgb;
+
+/// What the camera of the panels draws.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Painting;
+
+pub(crate) fn plugin(app: &mut App) {
+    if let Some(render) = app.get_sub_app_mut(RenderApp) {
+        render
+            .init_resource::<Screens>()
+            .add_systems(ExtractSchedule, take_panels)
+            .add_systems(Painting, (paint, show).chain());
+    }
+}
+
+/// The windows, by the camera of their panels.
+#[derive(Resource, Default)]
+struct Screens(EntityHashMap<Screen>);
+
+/// What a window shows, and what is still to be painted.
+#[derive(Default)]
+struct Screen {
+    tools: Option<Tools>,
+    sheet: Option<Sheet>,
+    /// The picture, how much of it is drawn, and the pixels of the window on which it is.
+    picture: Handle<Image>,
+    share: Vec2,
+    view: URect,
+    /// Pixels of the view over which something of the panels lies.
+    over: Vec<URect>,
+    jobs: Arc<Vec<ClippedPrimitive>>,
+    /// Textures that the last frame still needed: they go once it has been drawn.
+    unused: Vec<TextureId>,
+    textures: TexturesDelta,
+    changed: Vec<URect>,
+    scale: f32,
+}
+
+/// What the panels are painted on.
+struct Sheet {
+    size: UVec2,
+    bytes: TextureView,
+    light: TextureView,
+}
+
+/// What paints and shows.
+struct Tools {
+    panels: Renderer,
+    layout: wgpu::BindGroupLayout,
+    clear: wgpu::RenderPipeline,
+    beside: wgpu::RenderPipeline,
+    alike: wgpu::RenderPipeline,
+    scaled: wgpu::RenderPipeline,
+    over: wgpu::RenderPipeline,
+    /// The window's format.
+    format: TextureFormat,
+    numbers: Buffer,
+    sampler: Sampler,
+}
+
+fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<Screens>) {
+    let view = main.resource::<FreeView>();
+    let (picture, share) = (view.picture.clone(), view.share);
+    let mut windows = main.query::<(Entity, &mut Panels)>();
+    let mut before = std::mem::take(&mut screens.0);
+    for (camera, mut panels) in windows.iter_mut(&mut main) {
+        let screen = screens.0.entry(camera).or_insert_with(|| before.remove(&camera).unwrap_or_default());
+        if screen.picture != picture {
+            screen.picture = picture.clone();
+        }
+        (screen.share, screen.view) = (share, panels.view);
+        screen.jobs = panels.jobs.clone();
+        screen.over.clone_from(&panels.over);
+        screen.scale = panels.scale;
+        screen.textures.append(std::mem::take(&mut panels.textures));
+        if !screen.changed.is_empty() && !panels.changed.is_empty() {
+            // The window was not there to be painted. What is translucent must not be painted twice on the same place.
+            screen.sheet = None;
+        }
+        screen.changed.append(&mut panels.changed);
+    }
+}
+
+/// Paints what of the panels has changed.
+fn paint(
+    view: ViewQuery<(&ViewTarget, &MainEntity)>,
+    mut screens: ResMut<Screens>,
+    (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
+    mut context: RenderContext,
+) {
+    let (target, camera) = view.into_inner();
+    let Some(format) = target.out_texture_view_format() else { return };
+    let Some(screen) = screens.0.get_mut(&camera.id()) else { return };
+    let Screen { tools, sheet, jobs, unused, textures, changed, scale, .. } = screen;
+    if tools.as_ref().is_none_or(|tools| tools.format != format) {
+        *tools = Some(Tools::new(&device, format, tools.take()));
+    }
+    let Some(Tools { panels, clear, .. }) = tools else { return };
+    unused.drain(..).for_each(|id| panels.free_texture(&id));
+    for (id, delta) in textures.set.drain(..) {
+        panels.update_texture(device.wgpu_device(), &queue, id, &delta);
+    }
+    let size = target.main_texture().size();
+    let size = UVec2::new(size.width, size.height);
+    if sheet.as_ref().is_none_or(|sheet| sheet.size != size) {
+        *sheet = None;
+        *changed = vec![URect::from_corners(UVec2::ZERO, size)];
+    }
+    let sheet = sheet.get_or_insert_with(|| Sheet::new(size, &device));
+    let changed: Vec<URect> = changed.drain(..).filter(|rect| rect.max.cmple(size).all()).collect();
+    if !changed.is_empty() {
+        let inside = changed.iter().flat_map(|rect| repaint::inside(jobs, *rect, *scale));
+        let known = |job: &ClippedPrimitive| match &job.primitive {
+            Primitive::Mesh(mesh) => panels.texture(&mesh.texture_id).is_some(),
+            Primitive::Callback(_) => false,
+        };
+        let jobs: Vec<ClippedPrimitive> = inside.filter(known).collect();
+        let screen = ScreenDescriptor { size_in_pixels: size.to_array(), pixels_per_point: *scale };
+        let encoder = context.command_encoder();
+        panels.update_buffers(device.wgpu_device(), &queue, encoder, &jobs, &screen);
+        let mut pass = encoder
+            .begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("panels"),
+                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                    view: &sheet.bytes,
+                    depth_slice: None,
+                    resolve_target: None,
+                    ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: StoreOp::Store },
+                })],
+                ..default()
+            })
+            .forget_lifetime();
+        // What was there is wiped off.
+        pass.set_pipeline(clear);
+        for rect in &changed {
+            pass.set_scissor_rect(rect.min.x, rect.min.y, rect.width(), rect.height());
+            pass.draw(0..3, 0..1);
+        }
+        panels.render(&mut pass, &jobs, &screen);
+    }
+    unused.append(&mut textures.free);
+}
+
+/// Puts picture and panels on the window.
+fn show(
+    view: ViewQuery<(&ViewTarget, &MainEntity)>,
+    screens: Res<Screens>,
+    images: Res<RenderAssets<GpuImage>>,
+    fallback: Res<FallbackImage>,
+    (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
+    mut context: RenderContext,
+) {
+    let (target, camera) = view.into_inner();
+    let Some(Screen { tools: Some(tools), sheet: Some(sheet), picture, share, view, over, .. }) =
+        screens.0.get(&camera.id())
+    else {
+        return;
+    };
+    let Some(target) = target.out_texture_color_attachment(Some(LinearRgba::BLACK)) else { return };
+    // A window that has just got another size may be a frame ahead of its panels.
+    let room = target.view.texture().size();
+    let whole = URect::from_corners(UVec2::ZERO, sheet.size.min(UVec2::new(room.width, room.height)));
+    let rect = view.intersect(whole);
+    let picture = images.get(picture);
+    let (min, size) = (view.min.as_vec2(), view.size().as_vec2());
+    let numbers = [min.x, min.y, size.x, size.y, share.x, share.y, 0.0, 0.0];
+    queue.write_buffer(&tools.numbers, 0, bytemuck::cast_slice(&numbers));
+    let entries = [
+        tools.numbers.as_entire_binding(),
+        wgpu::BindingResource::TextureView(&sheet.light),
+        wgpu::BindingResource::TextureView(&sheet.bytes),
+        wgpu::BindingResource::TextureView(&picture.unwrap_or(&fallback.d2).texture_view),
+        wgpu::BindingResource::Sampler(&tools.sampler),
+    ];
+    let entries: Vec<_> =
+        (0..).zip(entries).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
+    let group = device.wgpu_device().create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("window"),
+        layout: &tools.layout,
+        entries: &entries,
+    });
+    let diagnostics = context.diagnostic_recorder();
+    let diagnostics = diagnostics.as_deref();
+    let span = diagnostics.time_span(context.command_encoder(), "window");
+    {
+        let mut pass = context.command_encoder().begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("window"),
+            color_attachments: &[Some(target)],
+            ..default()
+        });
+        pass.set_bind_group(0, &group, &[]);
+        let mut draw = |pipeline: &wgpu::RenderPipeline, rects: &[URect]| {
+            pass.set_pipeline(pipeline);
+            for rect in rects.iter().map(|rect| rect.intersect(whole)).filter(|rect| !rect.is_empty()) {
+                pass.set_scissor_rect(rect.min.x, rect.min.y, rect.width(), rect.height());
+                pass.draw(0..3, 0..1);
+            }
+        };
+        if let Some(picture) = picture {
+            let alike = picture.size_2d() == view.size() && *share == Vec2::ONE;
+            draw(if alike { &tools.alike } else { &tools.scaled }, &[rect]);
+        }
+        draw(&tools.beside, &around(rect, whole));
+        draw(&tools.over, over);
+    }
+    span.end(context.command_encoder());
+}
+
+/// What is left of a whole without a part of it: above, below, at the left and at the right.
+fn around(part: URect, whole: URect) -> [URect; 4] {
+    [
+        URect { max: UVec2::new(whole.max.x, part.min.y), ..whole },
+        URect { min: UVec2::new(whole.min.x, part.max.y), ..whole },
+        URect { min: UVec2::new(whole.min.x, part.min.y), max: UVec2::new(part.min.x, part.max.y) },
+        URect { min: UVec2::new(part.max.x, part.min.y), max: UVec2::new(whole.max.x, part.max.y) },
+    ]
+}
+
+impl Tools {
+    /// Those that draw onto a window of a format. What knows the textures of the panels is kept.
+    fn new(device: &RenderDevice, format: TextureFormat, before: Option<Self>) -> Self {
+        let module = device.wgpu_device().create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("window"),
+            source: wgpu::ShaderSource::Wgsl(SHADER.into()),
+        });
+        let texture = wgpu::BindingType::Texture {
+            sample_type: wgpu::TextureSampleType::Float { filterable: true },
+            view_dimension: wgpu::TextureViewDimension::D2,
+            multisampled: false,
+        };
+        let numbers = wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        };
+        let sampler = wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering);
+        let entries = [numbers, texture, texture, texture, sampler];
+        let entries: Vec<_> = (0..)
+            .zip(entries)
+            .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::FRAGMENT,
+                ty,
+                count: None,
+            })
+            .collect();
+        let layout = device
+            .wgpu_device()
+            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("window"), entries: &entries });
+        let groups = device.wgpu_device().create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("window"),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = |fragment: &str,
+                        format: TextureFormat,
+                        blend: Option<wgpu::BlendState>,
+                        groups: Option<&wgpu::PipelineLayout>| {
+            device.wgpu_device().create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                label: Some(fragment),
+                layout: groups,
+                vertex: wgpu::VertexState {
+                    module: &module,
+                    entry_point: Some("vertex"),
+                    compilation_options: default(),
+                    buffers: &[],
+                },
+                primitive: default(),
+                depth_stencil: None,
+                multisample: default(),
+                fragment: Some(wgpu::FragmentState {
+                    module: &module,
+                    entry_point: Some(fragment),
+                    compilation_options: default(),
+                    targets: &[Some(wgpu::ColorTargetState { format, blend, write_mask: wgpu::ColorWrites::ALL })],
+                }),
+                multiview_mask: None,
+                cache: None,
+            })
+        };
+        let groups = Some(&groups);
+        let options = RendererOptions { dithering: false, ..RendererOptions::default() };
+        let numbers = BufferDescriptor {
+            label: Some("window"),
+            size: 32,
+            usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        };
+        let smooth = SamplerDescriptor { mag_filter: FilterMode::Linear, min_filter: FilterMode::Linear, ..default() };
+        Self {
+            panels: before.map_or_else(|| Renderer::new(device.wgpu_device(), BYTES, options), |before| before.panels),
+            clear: pipeline("clear", BYTES, None, None),
+            beside: pipeline("panels", format, None, groups),
+            alike: pipeline("picture_alike", format, None, groups),
+            scaled: pipeline("picture_scaled", format, None, groups),
+            over: pipeline("over", format, Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING), groups),
+            layout,
+            format,
+            numbers: device.create_buffer(&numbers),
+            sampler: device.create_sampler(&smooth),
+        }
+    }
+}
+
+impl Sheet {
+    fn new(size: UVec2, device: &RenderDevice) -> Self {
+        let texture = device.create_texture(&TextureDescriptor {
+            label: Some("panels"),
+            size: size.to_extents(),
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: TextureDimension::D2,
+            format: BYTES,
+            usage: TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING,
+            view_formats: &[LIGHT],
+        });
+        let view = |format| texture.create_view(&TextureViewDescriptor { format: Some(format), ..default() });
+        Self { size, bytes: view(BYTES), light: view(LIGHT) }
+    }
+}

@@ -1,0 +1,214 @@
+//! The command palette: finds a command or a parameter by a part of its name.
+
+use std::cmp::Reverse;
+
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::{App, InMut, Local, Res},
+};
+use bevy_egui::egui::{self, Align2, Key, RichText};
+use egui_phosphor::regular as icon;
+use nucleo_matcher::{
+    Config, Matcher, Utf32Str,
+    pattern::{CaseMatching, Normalization, Pattern},
+};
+
+use super::{
+    access,
+    commands::{AddCommands, CTRL, CommandTable, MenuPart, keys_text},
+    number::Told,
+    panes::{AddPane, Pane, PaneKind, PaneUi},
+    style,
+};
+use crate::world::{Command, Preferences, Simulations, WindowCommand, amount::told_in};
+use thalweg_sim::params::{Group, Parameter, Value, choice_title, walk};
+
+/// Where the palette finds things.
+#[derive(SystemParam)]
+pub struct Findable<'w> {
+    table: Res<'w, CommandTable>,
+    simulations: Res<'w, Simulations>,
+    preferences: Res<'w, Preferences>,
+}
+
+/// What was typed, and which of the rows that were found is marked.
+#[derive(Default)]
+pub struct Palette {
+    typed: String,
+    marked: usize,
+    /// Whether it has been drawn since it was opened.
+    drawn: bool,
+}
+
+/// What can be found: a command, or a parameter.
+struct Row {
+    icon: &'static str,
+    /// The menu or the panel in which it stands.
+    place: String,
+    title: String,
+    other_names: String,
+    about: String,
+    /// The keys of a command, or the value of a parameter.
+    aside: String,
+    command: Command,
+}
+
+pub(crate) fn plugin(app: &mut App) {
+    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+}
+
+fn commands(table: &mut MenuPart) {
+    let pane = WindowCommand::Toggle;
+    let palette = "Finds a command or a parameter by a part of its name.";
+    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(PANE.key));
+}
+
+fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = Row> {
+    table.entries().map(|entry| Row {
+        icon: entry.icon,
+        place: entry.menu.to_owned(),
+        title: entry.title.clone(),
+        other_names: entry.other_names.to_owned(),
+        about: entry.about.clone(),
+        aside: keys_text(context, entry),
+        command: entry.command.clone(),
+    })
+}
+
+fn parameters(state: &Findable<'_>) -> Vec<Row> {
+    let (session, units) = (state.simulations.selected(), state.preferences.settings.units);
+    let row = |place: &str, parameter: Parameter| Row {
+        icon: icon::SLIDERS_HORIZONTAL,
+        place: place.to_owned(),
+        title: parameter.title(),
+        other_names: format!("{} {}", parameter.name, parameter.knob.symbol),
+        about: parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "),
+        aside: match &parameter.value {
+            Value::Number(number) => {
+                let (unit, times) = told_in(units, parameter.knob.unit);
+                format!("{} {unit}", Told(times * number)).trim_end().to_owned()
+            }
+            Value::Switch(on) => if *on { "on" } else { "off" }.to_owned(),
+            Value::Choice(chosen) => choice_title(chosen),
+            Value::Color(_) => String::new(),
+        },
+        command: WindowCommand::Seek(parameter.path).into(),
+    };
+    let groups: [(&str, Group<'_>); 6] = [
+        ("Terrain", ("terrain", &session.terrain)),
+        ("Light and colour", ("look", &session.look)),
+        ("Water look", ("water-look", &session.water_look)),
+        ("Rivers", ("rivers", &session.rivers)),
+        ("Mountain range", ("range", &session.range)),
+        ("Settings", ("settings", &state.preferences.settings)),
+    ];
+    let slots = session.simulation.slots.iter().map(|slot| (slot.process.info(), slot.process.params()));
+    let processes = slots.map(|(info, params)| (info.title, (info.key, params)));
+    processes
+        .chain(groups)
+        .flat_map(|(place, group)| walk(group).into_iter().map(move |parameter| row(place, parameter)))
+        .collect()
+}
+
+/// What fits the typed words, the best first.
+fn found(context: &egui::Context, state: &Findable<'_>, typed: &str) -> Vec<Row> {
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let mut letters = Vec::new();
+    let typed = typed.to_lowercase();
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    // All parameters are too many to be looked through.
+    let parameters = if words.is_empty() { Vec::new() } else { parameters(state) };
+    let mut found: Vec<_> = rows(context, &state.table)
+        .chain(parameters)
+        .filter_map(|row| {
+            let mut score = |text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
+            // Its title counts more than its other names, and these more than what is said of it, of which whole words count.
+            let titled = score(&format!("{} {}", row.place, row.title));
+            let named = score(&format!("{} {} {}", row.place, row.title, row.other_names));
+            let about = row.about.to_lowercase();
+            let told = || words.iter().all(|word| about.contains(word)).then_some(0);
+            Some(((titled, named.or_else(told)?), row))
+        })
+        .collect();
+    found.sort_by_key(|(score, _)| Reverse(*score));
+    found.into_iter().map(|(_, row)| row).collect()
+}
+
+pub const PANE: Pane = Pane { key: "palette", kind: PaneKind::Search };
+
+pub(crate) fn pane_ui(InMut(pane): InMut<PaneUi>, state: Findable, mut palette: Local<Palette>) -> Vec<Command> {
+    if pane.begins {
+        *palette = Palette::default();
+    }
+    let chosen = palette_ui(&pane.context, &state, &mut palette);
+    pane.is_open = chosen.is_none();
+    chosen.into_iter().collect()
+}
+
+/// Draws it. Returns what was chosen.
+fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palette) -> Option<Command> {
+    let mut chosen = None;
+    let found = found(context, state, &palette.typed);
+    egui::Window::new("Command palette")
+        .title_bar(false)
+        .order(egui::Order::Foreground)
+        .resizable(false)
+        .anchor(Align2::CENTER_TOP, style::PALETTE_OFFSET)
+        .fixed_size(style::PALETTE_SIZE)
+        .show(context, |ui| {
+            let field = egui::TextEdit::singleline(&mut palette.typed)
+                .hint_text("What do you want to do?")
+                .desired_width(f32::INFINITY)
+                .lock_focus(true);
+            let field = ui.add(field);
+            access::name(&field, "Find a command or a parameter");
+            if !std::mem::replace(&mut palette.drawn, true) {
+                field.request_focus();
+            }
+            if field.changed() {
+                palette.marked = 0;
+            }
+            let step = ui.input(|input| {
+                i32::from(input.key_pressed(Key::ArrowDown)) - i32::from(input.key_pressed(Key::ArrowUp))
+            });
+            let last = found.len().saturating_sub(1);
+            palette.marked = palette.marked.saturating_add_signed(step as isize).min(last);
+            egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+                for (index, found) in found.iter().enumerate() {
+                    let row = ui.horizontal(|ui| {
+                        ui.set_width(ui.available_width());
+                        let text = format!("{}  {} · {}", found.icon, found.place, found.title);
+                        let row = access::choice(ui, index == palette.marked, text);
+                        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                            ui.label(RichText::new(&found.aside).weak().small());
+                        });
+                        row
+                    });
+                    if index == palette.marked {
+                        // The keyboard stays in the field: a reader is told which row the arrows have marked.
+                        let row = row.inner.id.accesskit_id();
+                        ui.ctx().accesskit_node_builder(field.id, |node| node.set_active_descendant(row));
+                    }
+                    if step != 0 && index == palette.marked {
+                        row.response.scroll_to_me(None);
+                    }
+                    if row.inner.on_hover_text(&found.about).clicked() {
+                        chosen = Some(found.command.clone());
+                    }
+                }
+                if found.is_empty() {
+                    ui.label(
+                        RichText::new("No command and no parameter has these letters in its name or in what it does.")
+                            .weak(),
+                    );
+                }
+            });
+            if ui.input(|input| input.key_pressed(Key::Enter))
+                && let Some(found) = found.get(palette.marked)
+            {
+                chosen = Some(found.command.clone());
+            }
+        });
+    chosen
+}

@@ -1,0 +1,112 @@
+//! Panels of the column at the right of the view, and layers over the view: the systems that draw them.
+
+use bevy::{ecs::system::SystemId, prelude::*};
+use bevy_egui::egui::Ui;
+
+use crate::world::{Command, Workspace};
+
+/// A panel of the column: its heading, and where it is seen. A system draws what is under it; see [`AddPanel`].
+#[derive(Clone, Copy, Debug)]
+pub struct Panel {
+    /// Its unique name.
+    pub key: &'static str,
+    /// The heading under which it folds; without one it draws its own, if any.
+    pub title: &'static str,
+    /// Where it is seen.
+    pub workspaces: &'static [Workspace],
+    /// Where it is unfolded at first.
+    pub unfolded: &'static [Workspace],
+}
+
+/// The workspaces that have panels.
+pub const EVERYWHERE: &[Workspace] = &[Workspace::Sculpt, Workspace::Learn];
+
+/// A system that draws into a [`Ui`], and returns what is asked for.
+pub type UiSystem = SystemId<InMut<'static, Ui>, Vec<Command>>;
+
+/// All panels, from the top.
+#[derive(Resource, Default)]
+pub struct Sidebar {
+    panels: Vec<(Panel, UiSystem)>,
+    /// Keys of those whose content was drawn last.
+    pub(crate) drawn: Vec<&'static str>,
+}
+
+impl Sidebar {
+    /// The panels, from the top.
+    pub fn panels(&self) -> impl Iterator<Item = &Panel> {
+        self.panels.iter().map(|(panel, _)| panel)
+    }
+
+    /// The panels with the systems that draw them.
+    pub(crate) fn systems(&self) -> Vec<(Panel, UiSystem)> {
+        self.panels.clone()
+    }
+
+    /// Whether the content of a panel is seen.
+    pub fn shows(&self, key: &str) -> bool {
+        self.drawn.contains(&key)
+    }
+}
+
+/// When a layer over the view is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerVisibility {
+    /// In every frame.
+    Always,
+    /// While the interface is not hidden.
+    Interface,
+    /// While there are panels around the view.
+    Panels,
+}
+
+/// What is drawn over the view, from the bottom.
+#[derive(Resource, Default)]
+pub struct ViewLayers(pub(crate) Vec<(LayerVisibility, UiSystem)>);
+
+/// Adds panels and layers to the window.
+pub trait AddPanel {
+    /// Adds a panel below those that are there, and the system that draws it.
+    fn add_panel<M>(
+        &mut self,
+        panel: Panel,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+    ) -> &mut Self;
+
+    /// Adds a layer over the view, above those that are there. The [`Ui`] that its system draws into is as large as the view.
+    fn add_view_layer<M>(
+        &mut self,
+        visibility: LayerVisibility,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+    ) -> &mut Self;
+}
+
+impl AddPanel for App {
+    fn add_panel<M>(
+        &mut self,
+        panel: Panel,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+    ) -> &mut Self {
+        let system = self.register_system(draw);
+        self.world_mut().get_resource_or_init::<Sidebar>().panels.push((panel, system));
+        self
+    }
+
+    fn add_view_layer<M>(
+        &mut self,
+        visibility: LayerVisibility,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+    ) -> &mut Self {
+        let system = self.register_system(draw);
+        self.world_mut().get_resource_or_init::<ViewLayers>().0.push((visibility, system));
+        self
+    }
+}
+
+/// Lets a system draw. Returns what is asked for.
+pub(crate) fn draw_with(world: &mut World, system: UiSystem, ui: &mut Ui) -> Vec<Command> {
+    world.run_system_with(system, ui).unwrap_or_else(|error| {
+        error!("a part of the window could not be drawn: {error}");
+        Vec::new()
+    })
+}

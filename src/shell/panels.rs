@@ -1,0 +1,101 @@
+//! How everything is arranged around the view.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{self, RichText, Ui};
+
+use super::{
+    access,
+    menu::menu_ui,
+    panel::{Panel, Sidebar, UiSystem, draw_with},
+    seek, style,
+    timeline::{timeline_height, timeline_ui},
+    tool_bar::tool_bar_ui,
+    transport::{status_ui, transport_ui},
+};
+use crate::world::{Command, Course, History, Simulations, Workspace};
+
+/// Panels that a lesson puts away: it has the sliders that it leaves to the student.
+const NOT_IN_LESSONS: [&str; 8] = ["brush", "terrain", "range", "processes", "springs", "mask", "look", "water-look"];
+
+fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let workspace = *world.resource::<State<Workspace>>().get();
+    // Each workspace and each lesson remembers what is folded in it.
+    let attempt = world.resource::<Course>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
+    let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
+    let put_away = |panel: &Panel| lesson.is_some() && NOT_IN_LESSONS.contains(&panel.key);
+    let is_seen = |panel: &Panel| panel.workspaces.contains(&workspace) && !put_away(panel);
+    let panels: Vec<(Panel, UiSystem)> = world.resource::<Sidebar>().systems();
+    let mut drawn = Vec::new();
+    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        ui.add_space(4.0);
+        for (panel, system) in panels.into_iter().filter(|(panel, _)| is_seen(panel)) {
+            let mut content_ui = |ui: &mut Ui| {
+                drawn.push(panel.key);
+                asked.extend(draw_with(world, system, ui));
+            };
+            if panel.title.is_empty() {
+                content_ui(ui);
+                continue;
+            }
+            let unfolded = panel.unfolded.contains(&workspace);
+            let unfolds = seek::unfolds(ui, panel.key);
+            let shown = egui::CollapsingHeader::new(RichText::new(panel.title).heading())
+                .id_salt((panel.key, unfolded, &lesson))
+                .default_open(unfolded)
+                // A panel of parameters is called like their group.
+                .open((unfolds || seek::is_sought_in(ui, panel.key)).then_some(true))
+                .show(ui, content_ui);
+            if unfolds {
+                shown.header_response.scroll_to_me(Some(egui::Align::TOP));
+            }
+        }
+        ui.add_space(12.0);
+        access::follow_focus(ui);
+    });
+    // Looked at by what measures for a panel; nothing else is told of it.
+    world.resource_mut::<Sidebar>().bypass_change_detection().drawn = drawn;
+    asked
+}
+
+/// Draws all panels around the view. Returns what is asked for, and the rectangle that is left for the view.
+pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect) {
+    let mut asked = Vec::new();
+    egui::Panel::top("menu").show_inside(root, |ui| {
+        access::begin_part(ui, "Menus");
+        asked.extend(world.run_system_cached_with(menu_ui, ui).unwrap_or_default());
+    });
+    let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
+    bar("status", style::STATUS_HEIGHT).show_inside(root, |ui| {
+        world.run_system_cached_with(status_ui, ui).unwrap_or_default();
+    });
+    bar("transport", style::TRANSPORT_HEIGHT).show_inside(root, |ui| {
+        access::begin_part(ui, "Transport");
+        asked.extend(world.run_system_cached_with(transport_ui, ui).unwrap_or_default());
+    });
+    let height = timeline_height(world.resource::<Simulations>(), world.resource::<History>());
+    bar("timeline", height).show_inside(root, |ui| {
+        access::begin_part(ui, "Timeline");
+        asked.extend(world.run_system_cached_with(timeline_ui, ui).unwrap_or_default());
+    });
+    if *world.resource::<State<Workspace>>() == Workspace::Sculpt {
+        egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
+            access::begin_part(ui, "Tools");
+            asked.extend(world.run_system_cached_with(tool_bar_ui, ui).unwrap_or_default());
+        });
+    }
+    // Never wider than leaves room for the view.
+    let most = (root.available_width() * 0.6).max(style::LEAST_PANEL_WIDTH);
+    egui::Panel::right("parameters")
+        .default_size(style::PANEL_WIDTH.min(most))
+        .max_size(most)
+        .resizable(true)
+        .show_inside(root, |ui| {
+            access::begin_part(ui, "Panels");
+            asked.extend(column_ui(ui, world));
+        });
+    if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
+        access::name(&edge, "Width of the panels");
+    }
+    (asked, root.available_rect_before_wrap())
+}

@@ -1,0 +1,87 @@
+//! Messages in the corner of the view.
+
+use bevy::prelude::{InMut, Res, State};
+use bevy_egui::egui::{self, Align2, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{access, style};
+use crate::world::{Command, FileCommand, Level, Notices, Presentation, Workspace};
+use thalweg_scene::io::JobProgress;
+
+/// Shows messages over the view. A room is told of faults alone, and a kiosk of nothing.
+pub(crate) fn layer_ui(
+    InMut(root): InMut<Ui>,
+    notices: Res<Notices>,
+    workspace: Res<State<Workspace>>,
+    presentation: Res<Presentation>,
+) -> Vec<Command> {
+    let shows = *workspace == Workspace::Present && presentation.is_on();
+    let told = |level| !shows || !presentation.is_kiosk() && matches!(level, Level::Error | Level::Question);
+    toasts_ui(root.ctx(), &notices, root.max_rect(), told)
+}
+
+/// Shows messages of the `told` levels in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
+pub fn toasts_ui(
+    context: &egui::Context,
+    notices: &Notices,
+    view: egui::Rect,
+    told: impl Fn(Level) -> bool,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut bottom = view.bottom() - 14.0;
+    let newest_first: Vec<_> = notices.shown().filter(|notice| told(notice.level)).collect();
+    for notice in newest_first.into_iter().rev() {
+        let (sign, color) = match notice.level {
+            Level::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),
+            Level::Info => (icon::CHECK_CIRCLE, style::ACCENT),
+            Level::Warning => (icon::WARNING, style::WARNING),
+            Level::Error => (icon::WARNING_CIRCLE, style::ERROR),
+            Level::Question => (icon::QUESTION, style::ACCENT),
+        };
+        let width = (view.width() - 60.0).clamp(120.0, 420.0);
+        let shown = egui::Area::new(egui::Id::new(("notice", notice.id)))
+            .order(egui::Order::Middle)
+            .pivot(Align2::LEFT_BOTTOM)
+            .fixed_pos([view.left() + 14.0, bottom])
+            .show(context, |ui| {
+                egui::Frame::popup(ui.style()).show(ui, |ui| {
+                    ui.horizontal_top(|ui| {
+                        if notice.level == Level::Working {
+                            ui.add(egui::Spinner::new().size(15.0).color(color));
+                        } else {
+                            let level = ui.label(RichText::new(sign).color(color).size(16.0));
+                            access::name(&level, notice.level.title());
+                        }
+                        ui.vertical(|ui| {
+                            ui.set_max_width(width);
+                            let text = ui.label(&notice.text);
+                            access::announce(&text, matches!(notice.level, Level::Error | Level::Question));
+                            // Work that does not report its progress has a spinner alone.
+                            if let Some(share) =
+                                notice.progress.as_ref().map(JobProgress::share).filter(|done| *done > 0.0)
+                            {
+                                ui.add(egui::ProgressBar::new(share).desired_width(width).show_percentage());
+                            }
+                            ui.horizontal(|ui| {
+                                for (word, command) in &notice.answers {
+                                    if ui.button(*word).clicked() {
+                                        commands.extend([command.clone(), FileCommand::Dismiss(notice.id).into()]);
+                                    }
+                                }
+                                let read = !matches!(notice.level, Level::Working | Level::Question);
+                                if read {
+                                    let dismiss = ui.small_button("Dismiss");
+                                    access::describe(&dismiss, &notice.text);
+                                    if dismiss.clicked() {
+                                        commands.push(FileCommand::Dismiss(notice.id).into());
+                                    }
+                                }
+                            });
+                        });
+                    });
+                });
+            });
+        bottom = shown.response.rect.top() - 8.0;
+    }
+    commands
+}

@@ -1,0 +1,83 @@
+//! The bar at the left: no brush, every brush, spring and drain.
+
+use bevy::prelude::*;
+use bevy_egui::egui::{self, Color32, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{
+    access,
+    commands::CommandTable,
+    placing::{Placed, Placing},
+    style::{self, ACCENT},
+};
+use crate::world::{BrushCommand, Brushes, Command};
+use thalweg_sim::edit::Tool;
+
+pub fn tool_icon(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Raise => icon::ARROW_FAT_UP,
+        Tool::Lower => icon::ARROW_FAT_DOWN,
+        Tool::Smooth => icon::WAVE_SINE,
+        Tool::Flatten => icon::EQUALS,
+        Tool::Noise => icon::SPARKLE,
+        Tool::Slope => icon::TREND_UP,
+        Tool::Terrace => icon::STAIRS,
+        Tool::Stamp => icon::STAMP,
+        Tool::Sand => icon::DOTS_NINE,
+        Tool::Rain => icon::CLOUD_RAIN,
+        Tool::Softness => icon::DIAMOND,
+        Tool::Uplift => icon::MOUNTAINS,
+        Tool::Mask => icon::SHIELD,
+        Tool::Clone => icon::COPY,
+        Tool::Erode => icon::DROP_HALF,
+        Tool::Water => icon::PAINT_BUCKET,
+    }
+}
+
+pub fn tool_bar_ui(
+    InMut(ui): InMut<Ui>,
+    brushes: Res<Brushes>,
+    table: Res<CommandTable>,
+    mut placing: ResMut<Placing>,
+) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let held = brushes.held;
+    let button = |ui: &mut Ui, icon: &str, name: &str, about: &str, on: bool| {
+        let fill = if on { ACCENT.gamma_multiply(0.55) } else { Color32::TRANSPARENT };
+        let text = RichText::new(icon).size(18.0);
+        let button = egui::Button::new(text).fill(fill).min_size(egui::Vec2::splat(style::TOOL_BUTTON));
+        let response = ui.add(button);
+        response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, on, name));
+        response.on_hover_text(format!("{name}\n{about}")).clicked()
+    };
+    let hidden = egui::scroll_area::ScrollBarVisibility::AlwaysHidden;
+    egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.add_space(4.0);
+        let looks = held.is_none() && placing.0.is_none();
+        if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)", looks) {
+            placing.0 = None;
+            asked.push(BrushCommand::Hold(None).into());
+        }
+        ui.separator();
+        for tool in Tool::ALL {
+            let help = table.help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
+            let on = held == Some(tool);
+            if button(ui, tool_icon(tool), tool.title(), &help, on) {
+                placing.0 = None;
+                asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
+            }
+        }
+        ui.separator();
+        let sources = [(Placed::Spring, icon::DROP, "Spring"), (Placed::Drain, icon::DROP_SLASH, "Drain")];
+        for (placed, icon, name) in sources {
+            let on = placing.0 == Some(placed);
+            if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
+                placing.0 = (!on).then_some(placed);
+                asked.push(BrushCommand::Hold(None).into());
+            }
+        }
+        access::follow_focus(ui);
+    });
+    asked
+}

@@ -1,0 +1,175 @@
+//! The bar that plays and pauses, and the line of numbers below it.
+
+use super::{
+    commands::CommandTable,
+    number::Number,
+    style::{ACCENT, ERROR, duration, grouped},
+};
+use bevy::{ecs::system::SystemParam, prelude::*};
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use crate::world::{
+    CameraCommand, Command, CompareCommand, Comparison, FollowsKeys, KeyframeCommand, PictureCommand, Preferences,
+    Record, Recording, RunCommand, SPEEDS, Shown, Simulations, Timing, ToggleRecording, Transport,
+    amount::{told_in, volume},
+};
+use thalweg_scene::settings::Units;
+use thalweg_sim::{process::Counts, simulation::Slot};
+
+/// What the bar shows.
+#[derive(SystemParam)]
+pub struct TransportBar<'w> {
+    table: Res<'w, CommandTable>,
+    transport: Res<'w, Transport>,
+    shown: Res<'w, Shown>,
+    simulations: Res<'w, Simulations>,
+    follows_keys: Res<'w, FollowsKeys>,
+    recording: Res<'w, Recording>,
+}
+
+/// Play, step, speed, restart, and what is seen.
+pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let button = |ui: &mut Ui, icon: &str, name: &str, command: Command, on: bool| -> Option<Command> {
+        let mut button = egui::Button::new(format!("{icon} {name}"));
+        if on {
+            button = button.fill(ACCENT.gamma_multiply(0.55));
+        }
+        let help = state.table.help(ui.ctx(), &command);
+        ui.add(button).on_hover_text(help).clicked().then_some(command)
+    };
+    egui::ScrollArea::horizontal()
+        .auto_shrink([false, false])
+        .scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden)
+        .show(ui, |ui| {
+            ui.horizontal_centered(|ui| {
+                asked.extend(button(ui, icon::SKIP_BACK, "Restart", RunCommand::Restart.into(), false));
+                let (sign, name) = if state.transport.playing { (icon::PAUSE, "Pause") } else { (icon::PLAY, "Play") };
+                asked.extend(button(ui, sign, name, RunCommand::TogglePlay.into(), true));
+                asked.extend(button(ui, icon::SKIP_FORWARD, "Tick", RunCommand::Step(1).into(), false));
+                asked.extend(button(ui, icon::FAST_FORWARD, "10", RunCommand::Step(10).into(), false));
+                asked.extend(button(ui, icon::STEPS, "Stage", RunCommand::Stage.into(), false));
+                ui.separator();
+                let mut speed = state.transport.speed;
+                let label = ui.label("Speed");
+                let slider = Number::new("Speed", "×", SPEEDS)
+                    .slider_ui(ui, &mut speed, |slider| slider.logarithmic(true).suffix("×").max_decimals(2));
+                let slider = slider.labelled_by(label.id);
+                if slider
+                    .on_hover_text("Ticks per second, as a multiple of 20, or as many as the machine can do.")
+                    .changed()
+                {
+                    asked.push(RunCommand::SetSpeed(speed).into());
+                }
+                ui.separator();
+                asked.extend(button(ui, icon::DICE_FIVE, "New seed", RunCommand::NewSeed.into(), false));
+                ui.separator();
+                // Pressed again, it shows the present.
+                let toggled = |wanted: Comparison, on: bool| -> Command {
+                    CompareCommand::Show(if on { Comparison::Off } else { wanted }).into()
+                };
+                let alone = state.shown.0 == Comparison::Start;
+                let split = matches!(state.shown.0, Comparison::Split(_));
+                asked.extend(button(
+                    ui,
+                    icon::CLOCK_COUNTER_CLOCKWISE,
+                    "Start",
+                    toggled(Comparison::Start, alone),
+                    alone,
+                ));
+                let half = toggled(Comparison::Split(0.5), split);
+                asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
+                if state.simulations.all().len() > 1 {
+                    let pair = state.shown.0.pair(&state.simulations).is_some();
+                    let half = toggled(Comparison::Runs(0.5), pair);
+                    asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
+                }
+                ui.separator();
+                if !state.simulations.views.keys.list().is_empty() {
+                    let follows = state.follows_keys.0;
+                    asked.extend(button(ui, icon::PATH, "Keys", KeyframeCommand::Follow.into(), follows));
+                }
+                asked.extend(button(ui, icon::CORNERS_OUT, "Frame", CameraCommand::FrameAll.into(), false));
+                asked.extend(button(ui, icon::CAMERA, "Picture", PictureCommand::Take.into(), false));
+                if let Some(seconds) = state.recording.seconds() {
+                    let text = format!("{} {}:{:02}", icon::RECORD, seconds / 60, seconds % 60);
+                    let stop = egui::Button::new(RichText::new(text).color(ERROR));
+                    let stop =
+                        ui.add(stop).on_hover_text("The window is being filmed. Press to end the film (Ctrl+F12).");
+                    asked.extend(stop.clicked().then_some(ToggleRecording.into()));
+                }
+            });
+        });
+    asked
+}
+
+/// What moved, and what the balance misses as a share of it.
+fn moved_text(units: Units, moved: f64, share: f64) -> String {
+    // Nothing has no sign and no power.
+    let share = if share == 0.0 { "0".to_owned() } else { format!("{share:+.0e}") };
+    format!("{} moved, residual {share}", volume(units, moved))
+}
+
+/// Size, tick, cost, ledger.
+pub fn status_ui(
+    InMut(ui): InMut<Ui>,
+    simulations: Res<Simulations>,
+    record: Res<Record>,
+    preferences: Res<Preferences>,
+    timing: Res<Timing>,
+) {
+    let simulation = &simulations.selected().simulation;
+    let terrain = &simulation.terrain;
+    let solid = &record.ledger.solid;
+    let moved = solid.sum(|row| row.moved);
+    let residual = solid.residual(record.volumes[0]);
+    let share = if moved > 0.0 { residual / moved } else { 0.0 };
+    let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
+    let limited: u64 = counts.iter().map(|counts| counts.limited).sum();
+    let units = preferences.settings.units;
+    let (unit, times) = told_in(units, "m");
+    // Rounded to what a reader wants to know.
+    let side = (times * f64::from(terrain.cell_size) * 1e3).round() / 1e3;
+    let mut parts = vec![
+        format!("{} × {} cells of {side} {unit}", terrain.width(), terrain.height()),
+        format!("seed {}", simulation.seed()),
+        format!("tick {}", simulation.ticks()),
+    ];
+    if let Some((process, stage)) = simulations.next_stage() {
+        parts.push(format!("next: {process}, {stage}"));
+    }
+    if simulation.simulated_seconds() > 0.0 {
+        let flows =
+            |slot: &&Slot| slot.enabled && slot.process.abilities().acceleration.is_some_and(|times| times > 1.0);
+        let flow = simulation.slots.iter().find(flows).map(|slot| slot.process.counts().seconds);
+        let flow = flow.map(|seconds| format!(" ({} of flow)", duration(seconds))).unwrap_or_default();
+        parts.push(format!("{} simulated{flow}", duration(simulation.simulated_seconds())));
+    }
+    if let Some(years) = simulation.years().filter(|&years| years > 0.0) {
+        parts.push(format!("{years:.0} years of rivers"));
+    }
+    parts.extend([
+        format!("{:.1} ms per tick", timing.tick_ms),
+        format!("{:.0} ms per frame", timing.frame_ms),
+        format!("heights ×{}", simulations.selected().look.vertical_exaggeration),
+        moved_text(units, moved, share),
+    ]);
+    if limited > 0 {
+        parts.push(format!("limiters applied {}×", grouped(limited)));
+    }
+    ui.horizontal_centered(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                ui.label(RichText::new("·").small().weak());
+            }
+            let label = ui.add(egui::Label::new(RichText::new(part).small()).truncate());
+            if part.contains("residual") {
+                label.on_hover_text(format!(
+                    "What the layers hold, plus what left and was lost, minus what there was at the start: {residual:+.3e} m³."
+                ));
+            }
+        }
+    });
+}

@@ -1,0 +1,254 @@
+//! The rivers that are drawn, found beside the frames while the land changes.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::*;
+
+use super::{Revision, Shown, Simulations, background::Background};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::grid::Grid,
+    hydrology::network::{Drawn, Land, RiverParams},
+    simulation::Simulation,
+};
+
+/// Finding them may take this part of the time; on a large map they follow the land less often.
+const SHARE: u32 = 8;
+const SHORTEST: Duration = Duration::from_millis(250);
+/// On land of more cells, the first picture does not wait for them.
+const AT_ONCE: usize = 1 << 21;
+
+/// What is drawn of each run; none where rivers are not drawn.
+type Maps = Vec<Option<Arc<Drawn>>>;
+
+/// What is asked: of which state, with which parameters, and whether the starts are seen too.
+#[derive(Clone, PartialEq)]
+struct Question {
+    of: Revision,
+    params: Vec<RiverParams>,
+    starts: bool,
+}
+
+/// The rivers of all runs.
+#[derive(Resource, Default)]
+pub struct Channels {
+    /// As they were last found.
+    pub maps: Maps,
+    /// Those of the starts, while they are seen.
+    pub starts: Maps,
+    /// The levels of the lakes of each run: see [`Drawn::lakes`]. They follow what is found, so that few tiles of them change.
+    lakes: Vec<Option<Grid>>,
+    /// What was asked last, and what the rivers of the starts were last found for.
+    asked: Option<Question>,
+    starts_of: Option<Question>,
+    work: Option<Background<(), [Maps; 2]>>,
+    rest: Option<Instant>,
+}
+
+impl Channels {
+    /// Whether the maps are those of this state, so that no others follow while nothing changes.
+    pub fn are_of(&self, simulations: &Simulations, revision: Revision) -> bool {
+        let params = simulations.all().iter().map(|session| &session.rivers);
+        let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
+        asked && self.work.is_none()
+    }
+
+    /// The levels of the lakes of a run: see [`Drawn::lakes`].
+    pub fn lakes(&self, run: usize) -> Option<&Grid> {
+        self.lakes.get(run)?.as_ref()
+    }
+
+    fn take(&mut self, [maps, starts]: [Maps; 2]) {
+        self.lakes.resize(maps.len(), None);
+        for (lakes, map) in self.lakes.iter_mut().zip(&maps) {
+            let found = map.as_ref().and_then(|map| map.lakes.as_ref());
+            let size = |lakes: &Grid| (lakes.width(), lakes.height());
+            match (&mut *lakes, found) {
+                (Some(lakes), Some(found)) if size(lakes) == size(found) => lakes.follow(found),
+                _ => *lakes = found.cloned(),
+            }
+        }
+        self.maps = maps;
+        if !starts.is_empty() {
+            self.starts = starts;
+        }
+    }
+}
+
+/// What the rivers of runs are found of, where they are drawn.
+fn lands(simulations: &Simulations, of: fn(&Simulation, &RiverParams) -> Land) -> Vec<Option<Land>> {
+    let land = |session: &Session| session.rivers.shown.then(|| of(&session.simulation, &session.rivers));
+    simulations.all().iter().map(land).collect()
+}
+
+fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
+    lands.map(|lands| lands.into_iter().map(|land| land.map(|land| Arc::new(land.drawn()))).collect())
+}
+
+/// Follows all runs.
+pub(super) fn follow(
+    simulations: Res<Simulations>,
+    revision: Res<Revision>,
+    shown: Res<Shown>,
+    mut channels: ResMut<Channels>,
+) {
+    let params = simulations.all().iter().map(|session| session.rivers.clone()).collect();
+    let question = Question { of: *revision, params, starts: shown.0.shows_start() };
+    // What is on the screen changes rarely.
+    let quiet = channels.bypass_change_detection();
+    let (start, same) = match &quiet.asked {
+        Some(asked) => {
+            (asked.of.start != question.of.start, (&asked.params, asked.starts) == (&question.params, question.starts))
+        }
+        None => (true, false),
+    };
+    if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
+        quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
+        // What was found of another start is of no use.
+        if let Some(found) = work.join()
+            && !start
+        {
+            channels.take(found);
+        }
+    }
+    let quiet = channels.bypass_change_detection();
+    let known = quiet.asked.as_ref() == Some(&question);
+    let rests = same && quiet.rest.is_some_and(|until| Instant::now() < until);
+    if known || !simulations.between_ticks() || (!start && (quiet.work.is_some() || rests)) {
+        return;
+    }
+    let shown = simulations.all().iter().filter(|session| session.rivers.shown);
+    let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
+    if start && cells > AT_ONCE && quiet.work.is_some() {
+        // One search at a time: each has a copy of the land. What it finds of other land is of no use.
+        if !quiet.maps.is_empty() {
+            (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        return;
+    }
+    quiet.asked = Some(question.clone());
+    if !question.params.iter().any(|params| params.shown) {
+        if quiet.maps.iter().chain(&quiet.starts).any(Option::is_some) {
+            (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        channels.bypass_change_detection().starts_of = None;
+        return;
+    }
+    // A start stays as it is.
+    let of = |asked: &Question| (asked.of.start, asked.params.clone());
+    let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
+    let lands = [
+        lands(&simulations, Simulation::river_land),
+        if new { lands(&simulations, Simulation::river_land_at_start) } else { Vec::new() },
+    ];
+    if new {
+        quiet.starts_of = Some(question);
+    }
+    if start {
+        // Those of other land are of no use.
+        (channels.work, channels.maps, channels.starts, channels.lakes) = (None, Vec::new(), Vec::new(), Vec::new());
+        // The first picture of a run has its rivers, unless it would come late.
+        if cells <= AT_ONCE {
+            channels.take(find(lands));
+            return;
+        }
+    }
+    channels.bypass_change_detection().work = Some(Background::start((), move || find(lands)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::Comparison;
+    use thalweg_scene::{io::scene::open_first, model::origin::Options};
+
+    /// Follows a run.
+    fn app(session: Session) -> App {
+        let mut app = App::new();
+        app.insert_resource(Simulations::new(vec![session]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Channels>()
+            .init_resource::<Shown>()
+            .add_systems(Update, follow);
+        app
+    }
+
+    /// Whether the rivers are those of the present state.
+    fn settled(app: &App) -> bool {
+        let world = app.world();
+        world.resource::<Channels>().are_of(world.resource::<Simulations>(), *world.resource::<Revision>())
+    }
+
+    #[test]
+    fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
+        let side = AT_ONCE.isqrt() + 8;
+        let options = Options { size: Some((side, side)), ..Options::default() };
+        let mut session = open_first("round-hill", &options).expect("built in");
+        session.rivers.shown = true;
+        let mut app = app(session);
+        let state = |app: &App| (app.world().resource::<Channels>().maps.len(), settled(app));
+        for start in 1..3 {
+            app.insert_resource(Revision { state: start, start });
+            app.update();
+            // Nor are those of the land before shown on the new land.
+            assert_eq!(state(&app), (0, false));
+            while !state(&app).1 {
+                app.update();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            assert_eq!(state(&app).0, 1);
+        }
+    }
+
+    #[test]
+    fn rivers_are_there_with_the_first_picture_and_follow_land_and_sliders() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let mut session = open_first("alpine-valley", &options).expect("built in");
+        session.rivers = RiverParams { shown: true, from_cells: 40.0, ..RiverParams::default() };
+        let mut app = app(session);
+        let count = |app: &App| {
+            let maps = &app.world().resource::<Channels>().maps;
+            maps.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count()
+        };
+        let wait = |app: &mut App| {
+            assert!(!settled(app), "nothing is to be found");
+            while !settled(app) {
+                app.update();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        };
+        app.update();
+        assert!(settled(&app), "the first rivers come late");
+        let first = count(&app);
+        assert!(first > 50, "{first}");
+        // A slider is followed beside the frames, and so is a tick.
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].rivers.from_cells = 400.0;
+        wait(&mut app);
+        let at_start = count(&app);
+        assert!(at_start < first && at_start > 0);
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.terrain.bedrock.fill(5.0);
+        app.world_mut().resource_mut::<Revision>().goes_on();
+        app.world_mut().resource_mut::<Channels>().rest = None;
+        wait(&mut app);
+        let level = count(&app);
+        // The start keeps its rivers while it is seen.
+        assert!(app.world().resource::<Channels>().starts.is_empty());
+        app.world_mut().resource_mut::<Shown>().0 = Comparison::Split(0.5);
+        app.update();
+        while !settled(&app) {
+            app.update();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let starts = &app.world().resource::<Channels>().starts;
+        let of_start =
+            starts.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count();
+        assert_eq!((of_start, count(&app)), (at_start, level));
+        assert_ne!(at_start, level);
+        app.world_mut().resource_mut::<Simulations>().all_mut()[0].rivers.shown = false;
+        wait(&mut app);
+        assert_eq!((count(&app), level > 0), (0, true));
+    }
+}

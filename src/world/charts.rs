@@ -1,0 +1,126 @@
+//! Charts of the chosen run, for panels, files and the report of a lesson.
+
+use super::{DuneSample, LedgerSample, Record, amount::told_in};
+use thalweg_scene::{
+    model::chart::{Chart, Curve, Mark},
+    settings::Units,
+};
+use thalweg_sim::measure::{
+    Fit, Study,
+    statistics::{BINS, Statistics},
+};
+
+/// What processes have moved so far, over the ticks.
+pub fn volume(record: &Record, units: Units) -> Chart {
+    let (millions, times) = told_in(units, "million m³");
+    let series = |name: &str, value: fn(&LedgerSample) -> f64| {
+        Curve::line(name, record.samples.iter().map(|sample| [sample.tick as f64, 1e-6 * times * value(sample)]))
+    };
+    Chart::new("volume", "Volume over time", ["tick", millions])
+        .and(series("eroded", |sample| sample.eroded))
+        .and(series("deposited", |sample| sample.deposited))
+        .and(series("over the border", |sample| sample.outflow))
+}
+
+/// Inflow and outflow of water over the ticks; none where no water has moved.
+pub fn discharge(record: &Record, units: Units) -> Option<Chart> {
+    let samples = &record.samples;
+    if samples.last().is_none_or(|last| last.water_in == 0.0 && last.water_out == 0.0) {
+        return None;
+    }
+    let (unit, times) = told_in(units, "m³/s");
+    let series = |name: &str, value: fn(&LedgerSample) -> f64| {
+        let rates = samples.windows(2).filter(|pair| pair[1].seconds > pair[0].seconds).map(|pair| {
+            let rate = (value(&pair[1]) - value(&pair[0])) / (pair[1].seconds - pair[0].seconds);
+            [pair[1].tick as f64, times * rate]
+        });
+        Curve::line(name, rates)
+    };
+    let chart = Chart::new("discharge", "Inflow and outflow of water", ["tick", unit])
+        .and(series("over the border and into drains", |sample| sample.water_out))
+        .and(series("from springs, rain and the sea", |sample| sample.water_in));
+    Some(chart)
+}
+
+/// The hypsometric curve.
+pub fn hypsometry(found: &Statistics, units: Units) -> Chart {
+    let (unit, times) = told_in(units, "m");
+    let (low, high) = (f64::from(found.range.0), f64::from(found.range.1));
+    let height = |bin: usize| times * (low + (high - low) * bin as f64 / BINS as f64);
+    let points = found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]);
+    let title = "Hypsometric curve: share of the map above a height";
+    Chart::new("hypsometry", title, ["%", unit]).and(Curve::line("ground", points))
+}
+
+/// The share of the map in each class of slope.
+pub fn slopes(found: &Statistics) -> Chart {
+    let width = 90.0 / BINS as f64;
+    let points = found.slopes.iter().enumerate().map(|(bin, share)| [(bin as f64 + 0.5) * width, 100.0 * share]);
+    Chart::new("slopes", "Slopes", ["°", "%"]).and(Curve::line("share of the map", points))
+}
+
+/// Heights and lengths of dunes over the ticks.
+pub fn dune_sizes(record: &Record, units: Units) -> Chart {
+    let (unit, times) = told_in(units, "m");
+    let series = |name: &str, value: fn(&DuneSample) -> Option<f64>| {
+        let points = record.dunes.iter().filter_map(|dune| Some([dune.tick as f64, times * value(dune)?]));
+        Curve::line(name, points)
+    };
+    Chart { logarithmic: [false, true], ..Chart::new("dunes", "Dunes along the wind", ["tick", unit]) }
+        .and(series("height", |dune| Some(dune.height)))
+        .and(series("wavelength", |dune| dune.wavelength))
+}
+
+/// How fast dunes wander, over the ticks.
+pub fn celerity(record: &Record, units: Units) -> Chart {
+    let (unit, times) = told_in(units, "m");
+    let points = record.dunes.iter().filter_map(|dune| Some([dune.tick as f64, times * dune.celerity?]));
+    let axes = ["tick", &format!("{unit} per tick")];
+    Chart::new("celerity", "Celerity of dunes", axes).and(Curve::line("celerity", points))
+}
+
+/// The chosen river from its source to its mouth.
+pub fn profile(study: &Study, title: &str, units: Units) -> Chart {
+    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
+    let length = study.river.first().map_or(0.0, |source| source.distance);
+    let at =
+        |place: usize| [1e-3 * of_far * (length - study.river[place].distance), of_high * study.river[place].height];
+    Chart::new("profile", title, [far, high])
+        .and(Curve::line("bed", (0..study.river.len()).map(at)))
+        .and(Curve::line("knickpoints", study.knickpoints.iter().map(|step| at(step.place))).with(Mark::Dots))
+}
+
+/// Slope against drained area, with the line that fits, and the one of land in balance with its uplift: steepness and exponent.
+pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: Units) -> Chart {
+    let (unit, times) = told_in(units, "km²");
+    let of_area = 1e-6 * times;
+    let measured: Vec<[f64; 2]> =
+        study.slopes.iter().filter(|(_, slope)| *slope > 0.0).map(|&(area, slope)| [of_area * area, slope]).collect();
+    let ends = [measured.first(), measured.last()].map(|end| end.map_or(1.0, |end| end[0]));
+    let mean =
+        |axis: usize| measured.iter().map(|point| point[axis].log10()).sum::<f64>() / measured.len().max(1) as f64;
+    let (x, y) = (mean(0), mean(1));
+    let power = |exponent: f64, at: f64| 10.0_f64.powf(exponent * at);
+    let mut chart = Chart { logarithmic: [true; 2], ..Chart::new("slope-area", "Slope against area", [unit, "slope"]) }
+        .and(Curve::line("measured", measured).with(Mark::Dots));
+    if let Some(Fit { value, r2 }) = study.slope_area {
+        let line = ends.map(|end| [end, power(1.0, y + value * (end.log10() - x))]);
+        chart.curves.push(Curve::line(format!("fit: exponent {value:.2}, R² {r2:.2}"), line));
+    }
+    if let Some((steepness, exponent)) = balance {
+        let line = ends.map(|end| [end, steepness * (end / of_area).powf(-exponent)]);
+        chart.curves.push(Curve::line("in balance with the uplift", line));
+    }
+    chart
+}
+
+/// Heights over χ.
+pub fn chi(study: &Study, units: Units) -> Chart {
+    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
+    let at = |chi: f64, height: f64| [1e-3 * of_far * chi, of_high * height];
+    let mouth = study.river.last().map_or(0.0, |mouth| mouth.height);
+    let theta = study.concavity.map_or(String::new(), |fit| format!(", concavity {:.2}, R² {:.2}", fit.value, fit.r2));
+    Chart::new("chi", format!("Height over χ (chi){theta}"), [&format!("χ, {far}"), high])
+        .and(Curve::line("the river", study.river.iter().map(|point| at(point.chi, point.height - mouth))))
+        .and(Curve::line("all rivers", study.chi.iter().map(|&(chi, height)| at(chi, height))).with(Mark::Cloud))
+}

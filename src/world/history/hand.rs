@@ -1,0 +1,245 @@
+//! What a hand does, and how it is taken back and done again.
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::*;
+
+use super::{
+    History, Node,
+    picture::Pictures,
+    step::{Change, Setting},
+};
+use crate::world::{Label, Simulations};
+use thalweg_scene::model::film::Keys;
+use thalweg_sim::edit::Patch;
+
+/// Changes of the same thing within this time are one step: a slider that is dragged.
+const SAME_STEP: Duration = Duration::from_millis(900);
+
+impl History {
+    /// Changes settings. What is dragged goes on as long as the button is held: it is one step.
+    pub(in crate::world) fn set(
+        &mut self,
+        simulations: &mut Simulations,
+        label: Label,
+        drags: bool,
+        change: impl FnOnce(&mut Simulations),
+    ) {
+        self.end_stroke();
+        let now = Instant::now();
+        let held = std::mem::replace(&mut self.held, self.pressed) && drags;
+        let goes_on = self.last.replace(now).is_some_and(|last| drags && now - last < SAME_STEP || held);
+        self.changes += 1;
+        self.undone.clear();
+        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
+        if let Some(Node { step: Some(step), state, .. }) = last
+            && let Change::Set(_, after) = &mut step.change
+            && let Some(longer) = label.after(&step.label)
+        {
+            change(simulations);
+            (*after, step.label, *state) = (Setting::runs(simulations), longer, None);
+            let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
+            if kept && self.is_at_node(simulations) {
+                // A keyframe was taken of this very tick, with the setting as it was.
+                self.push(simulations, None);
+            }
+            return;
+        }
+        if simulations.between_ticks() {
+            self.keep_present(simulations);
+        }
+        let before = Setting::runs(simulations);
+        change(simulations);
+        self.push(simulations, Some((label, Change::Set(before, Setting::runs(simulations)))));
+    }
+
+    /// Puts other keys of the camera in the place of those that are there.
+    pub(in crate::world) fn set_keys(&mut self, simulations: &mut Simulations, label: Label, keys: Keys) {
+        if simulations.between_ticks() {
+            self.keep_present(simulations);
+        }
+        self.end_stroke();
+        self.changes += 1;
+        self.last = None;
+        self.undone.clear();
+        let [before, after] = Setting::keys(&simulations.views.keys, &keys);
+        simulations.views.keys = keys;
+        self.push(simulations, Some((label, Change::Set(before, after))));
+    }
+
+    /// Changes a parameter that regenerates the terrain. Changes during one drag are one step, before which the present is kept once.
+    /// Returns `true` if this is the first of them.
+    pub(in crate::world) fn replace_by_parameter(
+        &mut self,
+        simulations: &mut Simulations,
+        label: Label,
+        change: impl FnOnce(&mut Simulations),
+    ) -> bool {
+        let now = Instant::now();
+        let held = std::mem::replace(&mut self.held, self.pressed);
+        let continues = self.last.is_some_and(|last| now - last < SAME_STEP || held);
+        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| continues);
+        if let Some(Node { id, step: Some(step), state, tick, .. }) = last
+            && matches!(step.change, Change::Replaced)
+            && let Some(longer) = label.after(&step.label)
+        {
+            change(simulations);
+            (step.label, *state, *tick) = (longer, None, simulations.ticks());
+            let id = *id;
+            // States after it are of the start that was replaced.
+            self.nodes.retain(|node| node.id <= id);
+            self.here = Some(id);
+            self.pictures = Pictures::default();
+            self.changes += 1;
+            self.undone.clear();
+            self.last = Some(now);
+            return false;
+        }
+        self.replace(simulations, label, change);
+        self.last = Some(now);
+        true
+    }
+
+    /// Changes or replaces everything.
+    pub(crate) fn replace(
+        &mut self,
+        simulations: &mut Simulations,
+        label: Label,
+        change: impl FnOnce(&mut Simulations),
+    ) {
+        self.keep_present(simulations);
+        self.changes += 1;
+        (self.last, self.interval) = (None, 0);
+        self.undone.clear();
+        self.leave_work(simulations);
+        change(simulations);
+        self.push(simulations, Some((label, Change::Replaced)));
+    }
+
+    /// Begins a stroke. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
+    pub fn begin_stroke(&mut self, simulations: &Simulations, label: Label) -> u64 {
+        self.end_stroke();
+        self.last = None;
+        self.changes += 1;
+        self.undone.clear();
+        if !self.is_at_node(simulations) {
+            self.push(simulations, None);
+        }
+        let touched = Change::Touched(vec![Patch::default(); simulations.all().len()], None);
+        self.open = Some(self.push(simulations, Some((label, touched))));
+        self.next - 1
+    }
+
+    /// The patches of the stroke that goes on, unless ticks have run since it began.
+    pub fn stroke(&mut self) -> Option<&mut [Patch]> {
+        match &mut self.open.and_then(|id| self.node_mut(id))?.step.as_mut()?.change {
+            Change::Touched(patches, _) => Some(patches),
+            _ => None,
+        }
+    }
+
+    /// The number of the stroke that goes on, if one does. Whatever else is done ends it.
+    pub fn strokes(&self) -> Option<u64> {
+        self.open
+    }
+
+    /// Ends the stroke that goes on, if one does. One that changed nothing is no step.
+    pub fn end_stroke(&mut self) {
+        let nothing = self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty));
+        if let Some(id) = self.open.take() {
+            // What was kept while it was made is not the whole of it.
+            self.changes += 1;
+            if nothing {
+                self.forget(id);
+            }
+        }
+    }
+
+    /// Takes back the stroke that goes on; it can't be done again.
+    pub fn cancel_stroke(&mut self, simulations: &mut Simulations) {
+        let Some(id) = self.open.take() else { return };
+        let parent = self.node(id).and_then(|node| node.parent);
+        let taken_back = self.change_mut(id).is_some_and(|change| change.back(simulations));
+        if !taken_back && let Some(parent) = parent {
+            self.go_to(parent, simulations);
+        }
+        self.forget(id);
+    }
+
+    /// Takes the last step back. Returns what it was and whether all sessions were replaced.
+    pub(in crate::world) fn undo(&mut self, simulations: &mut Simulations) -> Option<(Label, bool)> {
+        self.end_stroke();
+        self.last = None;
+        let id = *self.done().first()?;
+        self.changes += 1;
+        let is_here = self.here == Some(id);
+        let (tick, node) = (simulations.ticks(), self.node_mut(id)?);
+        let (parent, is_now) = (node.parent, node.tick == tick);
+        let step = node.step.as_mut()?;
+        let label = step.label.clone();
+        match &step.change {
+            change if change.is_beside_time() => drop(step.change.back(simulations)),
+            Change::Touched(..) if is_here && is_now => drop(step.change.back(simulations)),
+            _ => {
+                let place = self.keep_present(simulations);
+                return self.go_to(parent?, simulations).then(|| {
+                    self.undone.push((id, place));
+                    (label, true)
+                });
+            }
+        }
+        if is_here {
+            self.here = parent;
+        } else {
+            self.back.insert(id);
+            self.push(simulations, None);
+        }
+        self.undone.push((id, None));
+        Some((label, false))
+    }
+
+    /// Does again the step that was last taken back. Returns the same.
+    pub(in crate::world) fn redo(&mut self, simulations: &mut Simulations) -> Option<(Label, bool)> {
+        self.end_stroke();
+        self.last = None;
+        let (id, place) = self.undone.pop()?;
+        self.changes += 1;
+        let (here, tick) = (self.here, simulations.ticks());
+        let follows = self.node(id).is_some_and(|node| node.parent == here);
+        let node = self.node_mut(id)?;
+        let is_now = node.tick == tick;
+        let step = node.step.as_mut()?;
+        let label = step.label.clone();
+        match &step.change {
+            change if change.is_beside_time() && (place.is_none() || follows) && step.change.forward(simulations) => {
+                // Where time has run on, it is done once more, from here.
+                let again = Some((label.clone(), step.change.clone()));
+                if self.back.remove(&id) {
+                    self.push(simulations, None);
+                } else if follows {
+                    self.here = Some(id);
+                } else {
+                    self.push(simulations, again);
+                }
+            }
+            Change::Touched(..)
+                if place.is_none_or(|place| place == id) && follows && is_now && step.change.forward(simulations) =>
+            {
+                self.here = Some(id);
+            }
+            _ => {
+                self.keep_present(simulations);
+                self.go_to(place.unwrap_or(id), simulations);
+                return Some((label, true));
+            }
+        }
+        Some((label, false))
+    }
+}
+
+/// Sees whether a drag goes on: what it changes is one step, however slow the hand.
+pub(in crate::world) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut history: ResMut<History>) {
+    let history = history.bypass_change_detection();
+    history.pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));
+    history.held &= history.pressed;
+}

@@ -1,0 +1,200 @@
+//! Which states are kept, and for how long.
+
+use std::{sync::Arc, time::Instant};
+
+use bevy::prelude::*;
+
+use super::{History, Node, NodeState, step::Change};
+use crate::world::{Preferences, Simulations, background::Background};
+use thalweg_scene::model::state::Copied;
+
+/// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
+const INTERVAL: u64 = 10;
+/// More keyframes than this are thinned out.
+const MOST: usize = 200;
+/// Taking a keyframe may cost this share of the time.
+const SHARE: u32 = 30;
+/// Memory that a state takes while it is being packed, in bytes per cell: what is usual where water flows.
+const USUAL: usize = 20;
+
+impl History {
+    /// Keeps the present between two ticks, so that one can come back to it. Returns its node.
+    pub(in crate::world) fn keep_present(&mut self, simulations: &mut Simulations) -> Option<u64> {
+        self.end_stroke();
+        simulations.finish_tick();
+        let kept = self.is_at_node(simulations) && self.here.is_some_and(|id| self.route(id).is_some());
+        if !kept && simulations.fault().is_none() {
+            self.take(simulations);
+        }
+        self.here
+    }
+
+    /// Keeps what belongs to a work besides its layers, before another takes its place.
+    pub(super) fn leave_work(&mut self, simulations: &mut Simulations) {
+        self.works.insert(simulations.work(), simulations.without_layers());
+    }
+
+    /// The last node on the way to the present whose state is kept.
+    fn last_kept(&self) -> Option<&Node> {
+        self.way(self.here).take_while(|node| node.work == self.work).find(|node| node.state.is_some())
+    }
+
+    /// `true` if the present tick is to have a keyframe, as soon as that may cost the time.
+    pub(in crate::world) fn is_due(&self, simulations: &Simulations) -> bool {
+        let is_far = |last: &Node| {
+            simulations.ticks() >= last.tick + self.interval.max(INTERVAL) || last.tick > simulations.ticks()
+        };
+        self.last_kept().is_none_or(is_far)
+    }
+
+    /// `true` while a state is being packed.
+    pub(in crate::world) fn is_packing(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(_))))
+    }
+
+    /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
+    pub(super) fn take(&mut self, simulations: &mut Simulations) {
+        let id = match self.here.filter(|_| self.is_at_node(simulations)) {
+            Some(id) => id,
+            None => self.push(simulations, None),
+        };
+        self.take_as(id, simulations);
+    }
+
+    /// The same as the state of a node.
+    pub(super) fn take_as(&mut self, id: u64, simulations: &mut Simulations) {
+        let begun = Instant::now();
+        let cells: usize = simulations.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
+        // What has not changed since the last state is not copied again.
+        let last = self.nodes.iter().rev().find_map(|node| match &node.state {
+            Some(NodeState::Packed(states)) => Some(Arc::clone(states)),
+            _ => None,
+        });
+        let before = |run: usize| last.as_ref().and_then(|states| states.get(run));
+        let sessions = simulations.all_mut().iter_mut().enumerate();
+        let copies: Vec<Copied> = sessions.map(|(run, session)| Copied::copied(session, before(run))).collect();
+        let pack = move || copies.into_iter().map(Copied::pack).collect();
+        // The request is the memory that the state will take, in bytes.
+        let packing = Background::start(USUAL * cells, pack);
+        (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
+        if let Some(node) = self.node_mut(id) {
+            node.state = Some(NodeState::Packing(packing));
+        }
+    }
+
+    /// Keeps what another tick would make impossible to go back to.
+    pub(in crate::world) fn before_tick(&mut self, simulations: &mut Simulations) {
+        if let Some(id) = self.open {
+            // The rest of the stroke can't be told from what the ticks do: it is taken back by the state before it.
+            let parent = self.node(id).and_then(|node| node.parent);
+            if self.stroke().is_some()
+                && let Some(parent) = parent
+                && let Some(mut change) = self.change_mut(id).map(|change| std::mem::replace(change, Change::Replaced))
+                && self.route(parent).is_none()
+            {
+                change.back(simulations);
+                self.take_as(parent, simulations);
+                change.forward(simulations);
+            }
+            return;
+        }
+        let wanted = self.here.is_none_or(|id| self.is_at_node(simulations) && self.route(id).is_none());
+        if wanted && simulations.fault().is_none() {
+            self.take(simulations);
+        }
+    }
+
+    /// Makes all sessions what they were at the last state on their way, or at their start if there is none.
+    pub(in crate::world) fn go_back(&mut self, simulations: &mut Simulations) {
+        self.end_stroke();
+        if !self.here.is_some_and(|id| self.go_to(id, simulations)) {
+            simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+            simulations.halted = false;
+        }
+    }
+
+    /// Thins out keyframes where there are too many, and forgets the oldest nodes where all take more than so many bytes.
+    pub(super) fn keep_to_budget(&mut self, budget: usize) {
+        let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
+        while plain(self) > MOST && self.thin() {}
+        while self.bytes() > budget && (self.thin() || self.drop_oldest()) {}
+        let nodes = &self.nodes;
+        self.undone.retain(|(id, _)| nodes.binary_search_by_key(id, |node| node.id).is_ok());
+        self.works.retain(|id, _| *id == self.work || nodes.iter().any(|node| node.work == *id));
+    }
+
+    /// Forgets the oldest node, but neither the present one nor what the last step needs to be taken back. Whether there was any.
+    pub(super) fn drop_oldest(&mut self) -> bool {
+        let last = self.done().first().copied();
+        let needed = [self.here, last, last.and_then(|id| self.node(id)?.parent)];
+        let Some(place) = self.nodes.iter().position(|node| !needed.contains(&Some(node.id))) else { return false };
+        let oldest = self.nodes.remove(place).id;
+        self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
+        true
+    }
+
+    /// The one node that a keyframe leads to by ticks alone. Without one it is an end, a fork, or what a step was done from.
+    pub(super) fn only_child(&self, node: &Node) -> Option<u64> {
+        let mut children = self.children(node.id);
+        let (child, other) = (children.next()?, children.next());
+        let plain = node.step.is_none() && node.parent.is_some() && self.here != Some(node.id);
+        (plain && child.step.is_none() && other.is_none()).then_some(child.id)
+    }
+
+    /// Drops every second keyframe that leads from one to the next. Whether there were any.
+    pub(super) fn thin(&mut self) -> bool {
+        let before = self.nodes.len();
+        let mut index = 0;
+        while index < self.nodes.len() {
+            if let Some(child) = self.only_child(&self.nodes[index]) {
+                let parent = self.nodes.remove(index).parent;
+                self.node_mut(child).into_iter().for_each(|node| node.parent = parent);
+            }
+            // Its follower stays.
+            index += 1;
+        }
+        let thinned = self.nodes.len() < before;
+        if thinned {
+            self.interval = 2 * self.interval.max(INTERVAL);
+        }
+        thinned
+    }
+}
+
+impl Node {
+    /// Takes over what was packed. Waits until it is.
+    pub(super) fn collect(&mut self) {
+        self.state = match self.state.take() {
+            // What broke off is not kept.
+            Some(NodeState::Packing(packing)) => packing.join().map(|states| NodeState::Packed(Arc::new(states))),
+            other => other,
+        };
+    }
+}
+
+/// Takes keyframes along the run.
+pub(in crate::world) fn follow(
+    preferences: Res<Preferences>,
+    mut simulations: ResMut<Simulations>,
+    mut history: ResMut<History>,
+) {
+    let history = history.bypass_change_detection();
+    let is_packed =
+        |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(packing)) if packing.is_finished());
+    history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
+    history.work = simulations.work();
+    let is_packing = history.is_packing();
+    let budget = preferences.settings.undo_bytes();
+    let grown = (history.next, history.changes, budget);
+    if history.open.is_none() && !is_packing && history.trimmed != grown {
+        history.keep_to_budget(budget);
+        history.trimmed = grown;
+    }
+    if !simulations.between_ticks() || history.open.is_some() || is_packing || simulations.fault().is_some() {
+        return;
+    }
+    let is_affordable = history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost);
+    if history.is_due(&simulations) && (history.last_kept().is_none() || is_affordable) {
+        history.take(simulations.bypass_change_detection());
+    }
+}

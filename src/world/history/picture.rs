@@ -1,0 +1,110 @@
+//! Small pictures of states, drawn beside the frames when they are asked for.
+
+use std::sync::Arc;
+
+use bevy::prelude::*;
+
+use super::{History, Node, NodeState};
+use crate::world::{Simulations, background::Background};
+use thalweg_scene::{
+    io::{JobProgress, export::hillshade::hillshade},
+    look::{Look, WaterLook},
+    model::state::State,
+};
+use thalweg_sim::core::{grid::Grid, terrain::Layer};
+
+/// Pixels along the longer side.
+const SIDE: usize = 160;
+
+/// A picture of a place of the history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryPicture {
+    /// The place.
+    pub id: u64,
+    /// Columns and rows.
+    pub size: [usize; 2],
+    /// Red, green and blue of each pixel, row by row.
+    pub pixels: Vec<u8>,
+    /// The tick of the earlier state that it shows, where the place has no state of its own.
+    pub earlier: Option<u64>,
+}
+
+/// The last picture, and the one that is being drawn. No more are kept: another one takes milliseconds.
+#[derive(Debug, Default)]
+pub(super) struct Pictures {
+    wanted: Option<u64>,
+    last: Option<Arc<HistoryPicture>>,
+    work: Option<Background<u64, Option<HistoryPicture>>>,
+    /// A place that could not be drawn.
+    failed: Option<u64>,
+}
+
+impl History {
+    /// The picture of a place, if it is the one that was drawn last.
+    pub fn picture(&self, id: u64) -> Option<&Arc<HistoryPicture>> {
+        self.pictures.last.as_ref().filter(|picture| picture.id == id)
+    }
+
+    /// Whether a picture of this place was asked for last.
+    pub fn draws(&self, id: u64) -> bool {
+        self.pictures.wanted == Some(id) || self.pictures.failed == Some(id)
+    }
+
+    /// Asks for a picture of a place.
+    pub(in crate::world) fn draw(&mut self, id: u64) {
+        self.pictures.wanted = Some(id);
+    }
+}
+
+/// Draws what was asked for last.
+pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: ResMut<History>) {
+    let quiet = history.bypass_change_detection();
+    if let Some(work) = quiet.pictures.work.take_if(|work| work.is_finished()) {
+        let id = work.request;
+        // What can't be drawn is not tried again and again.
+        match work.join().flatten() {
+            Some(picture) => history.pictures.last = Some(Arc::new(picture)),
+            None => (quiet.pictures.wanted, quiet.pictures.failed) = (None, Some(id)),
+        }
+    }
+    let quiet = history.bypass_change_detection();
+    let Some(id) = quiet.pictures.wanted.filter(|id| quiet.picture(*id).is_none()) else { return };
+    if quiet.pictures.work.is_some() {
+        return;
+    }
+    // The state of the place, or the last one before it in its work. It is there as soon as it is packed.
+    let Some(work) = quiet.node(id).map(|node| node.work) else { return };
+    let packed = |node: &Node| match &node.state {
+        Some(NodeState::Packed(states)) => Some((node.id, node.tick, Arc::clone(states))),
+        _ => None,
+    };
+    let last = quiet.way(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
+    let Some((of, tick, states)) = last.and_then(packed) else { return };
+    let (run, looks) = (
+        simulations.selected_index(),
+        (simulations.selected().look.clone(), simulations.selected().water_look.clone()),
+    );
+    let draw =
+        move || Some(HistoryPicture { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
+    quiet.pictures.work = Some(Background::start(id, draw));
+}
+
+fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<HistoryPicture> {
+    let [width, height] = state.facts.size;
+    let shrink = (SIDE as f32 / width.max(height) as f32).min(1.0);
+    let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
+    let layer = |layer: Layer| {
+        let cells = state.maps.get(layer.key())?.unpack();
+        Some(Grid::from_cells(width, height, cells).resampled(size[0], size[1]))
+    };
+    let (mut ground, sand, water) = (layer(Layer::Bedrock)?, layer(Layer::Sand)?, layer(Layer::Water)?);
+    ground.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground += sand);
+    let cell_size = state.facts.cell_size * width as f32 / size[0] as f32;
+    let mut pixels = hillshade(&ground, &sand, cell_size, look, &JobProgress::default());
+    for (pixel, depth) in pixels.chunks_exact_mut(3).zip(water.iter()) {
+        if water_look.shown && *depth > water_look.film {
+            pixel.copy_from_slice(&water_look.color.map(|part| (part * 255.0) as u8));
+        }
+    }
+    Some(HistoryPicture { id: 0, size, pixels, earlier: None })
+}

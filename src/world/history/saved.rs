@@ -1,0 +1,79 @@
+//! The history in a project.
+
+use std::collections::BTreeSet;
+
+use super::{History, Node, NodeState, step::Change};
+use crate::world::Simulations;
+use thalweg_scene::{io::project, model::state::State};
+
+/// Most ends of branches that get a state when a project is saved: packing each takes a moment.
+const MOST_ENDS: usize = 32;
+
+impl History {
+    /// Adds the keyframes of the present work, which was just opened.
+    pub fn begin_with(&mut self, saved: &project::Keyframes, simulations: &Simulations) {
+        let (first, work) = (self.next, simulations.work());
+        let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
+        // Their numbers become such as no other node has had.
+        let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
+        for frame in &saved.frames {
+            let parent = frame.parent.and_then(place).or(root);
+            let tick = frame.states.first().map_or(0, State::tick);
+            let state = Some(NodeState::Packed(frame.states.clone()));
+            let back = BTreeSet::new();
+            self.nodes.push(Node { id: self.next, parent, work, tick, step: None, back, state });
+            self.next += 1;
+        }
+        (self.here, self.work) = (saved.here.and_then(place).or(root), work);
+        if self.here != root {
+            // What was done by hand since the last keyframe is in none of them.
+            self.push(simulations, None);
+        }
+    }
+
+    /// Gives the ends of branches a state, so that a stroke is not lost that was taken back; the newest, if there are many. Returns how
+    /// many are left out.
+    fn keep_ends(&mut self, simulations: &Simulations) -> usize {
+        let is_end = |node: &&Node| {
+            let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
+            let stroke = matches!(node.change(), Some(Change::Touched(..)));
+            missing && stroke && self.children(node.id).next().is_none() && self.route(node.id).is_some()
+        };
+        let mut ends: Vec<u64> = self.nodes.iter().rev().filter(is_end).map(|node| node.id).collect();
+        if ends.is_empty() {
+            return 0;
+        }
+        let left_out = ends.len().saturating_sub(MOST_ENDS);
+        ends.truncate(MOST_ENDS);
+        // A copy goes there: the present stays where it is.
+        let (mut there, here, back) = (simulations.clone(), self.here, self.back.clone());
+        let (taken, cost) = (self.taken, self.cost);
+        for id in ends {
+            if self.go_to(id, &mut there) {
+                self.take_as(id, &mut there);
+            }
+        }
+        (self.here, self.back, self.taken, self.cost) = (here, back, taken, cost);
+        // They count among what memory is left for.
+        self.trimmed = Default::default();
+        left_out
+    }
+
+    /// All states of the present work, to be saved with it, and how many strokes that were taken back are not among them. Waits until
+    /// all are packed.
+    pub(in crate::world) fn keyframes(&mut self, simulations: &Simulations) -> (project::Keyframes, usize) {
+        let left_out = self.keep_ends(simulations);
+        self.nodes.iter_mut().for_each(Node::collect);
+        let packed = |node: &Node| match &node.state {
+            Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
+            _ => None,
+        };
+        let before = |id: Option<u64>| self.way(id).find_map(packed).map(|(id, _)| id);
+        let frame = |node: &Node| {
+            let (id, states) = packed(node)?;
+            Some(project::Keyframe { id, parent: before(node.parent), states })
+        };
+        let frames = self.nodes.iter().filter_map(frame).collect();
+        (project::Keyframes { frames, here: before(self.here) }, left_out)
+    }
+}

@@ -1,0 +1,200 @@
+//! The tree: its nodes, the ways between them, and how one goes to a place.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    iter::successors,
+    sync::Arc,
+};
+
+use bevy::log::error;
+
+use super::{
+    History, Node, NodeState,
+    step::{Change, HandStep},
+};
+use crate::world::{Label, Revision, Simulations, Transport};
+use thalweg_scene::model::{session::Session, state::State};
+
+impl History {
+    pub(super) fn node(&self, id: u64) -> Option<&Node> {
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|place| &self.nodes[place])
+    }
+
+    pub(super) fn node_mut(&mut self, id: u64) -> Option<&mut Node> {
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|place| &mut self.nodes[place])
+    }
+
+    pub(super) fn change_mut(&mut self, id: u64) -> Option<&mut Change> {
+        self.node_mut(id)?.step.as_mut().map(|step| &mut step.change)
+    }
+
+    /// A node and those that it came from, the last one first.
+    pub(super) fn way(&self, id: Option<u64>) -> impl Iterator<Item = &Node> {
+        successors(id.and_then(|id| self.node(id)), |node| node.parent.and_then(|id| self.node(id)))
+    }
+
+    pub(super) fn children(&self, id: u64) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| node.parent == Some(id))
+    }
+
+    /// Adds a node after the present one, which it becomes. Returns its number.
+    pub(super) fn push(&mut self, simulations: &Simulations, step: Option<(Label, Change)>) -> u64 {
+        let step = step.map(|(label, change)| HandStep { label, change });
+        let (id, parent, back) = (self.next, self.here, self.back.clone());
+        self.nodes.push(Node {
+            id,
+            parent,
+            work: simulations.work(),
+            tick: simulations.ticks(),
+            step,
+            back,
+            state: None,
+        });
+        (self.here, self.work, self.next) = (Some(id), simulations.work(), id + 1);
+        id
+    }
+
+    /// Forgets a step that nothing followed, and the place it was done from if that was made for it alone.
+    pub(super) fn forget(&mut self, id: u64) {
+        let parent = self.node(id).and_then(|node| node.parent);
+        self.nodes.retain(|node| node.id != id);
+        if self.here == Some(id) {
+            self.here = parent;
+        }
+        let empty = |id: u64| self.node(id).is_some_and(|node| node.step.is_none() && node.state.is_none());
+        if let Some(parent) = parent.filter(|&id| empty(id) && self.children(id).next().is_none()) {
+            self.forget(parent);
+        }
+    }
+
+    /// Whether the present is what the last node on its way says.
+    pub(super) fn is_at_node(&self, simulations: &Simulations) -> bool {
+        let here = self.here.and_then(|id| self.node(id));
+        simulations.between_ticks()
+            && here.is_some_and(|node| (node.tick, node.work) == (simulations.ticks(), simulations.work()))
+    }
+
+    /// Whether a node comes from its parent without ticks and without replacing everything.
+    pub(super) fn is_beside(&self, node: &Node) -> bool {
+        let same = |parent: &Node| (parent.tick, parent.work) == (node.tick, node.work);
+        let parent = node.parent.and_then(|id| self.node(id));
+        parent.is_some_and(same) && matches!(node.change(), Some(Change::Set(..) | Change::Touched(..)))
+    }
+
+    /// The way to a node from the nearest one whose state is kept, that one first: every next one is beside the one before.
+    pub(super) fn route(&self, id: u64) -> Option<Vec<u64>> {
+        let mut seen = BTreeMap::from([(id, None)]);
+        let mut queue = VecDeque::from([id]);
+        while let Some(id) = queue.pop_front() {
+            let node = self.node(id)?;
+            if node.state.is_some() {
+                return Some(successors(Some(id), |id| seen[id]).collect());
+            }
+            let forward =
+                node.parent.filter(|_| self.is_beside(node) && node.change().is_some_and(Change::goes_forward));
+            let back = self.children(id).filter(|child| self.is_beside(child)).map(|child| child.id);
+            for other in forward.into_iter().chain(back) {
+                seen.entry(other).or_insert_with(|| {
+                    queue.push_back(other);
+                    Some(id)
+                });
+            }
+        }
+        None
+    }
+
+    /// The route to a node; where no state of it is kept, to the next one after it, or else before it.
+    pub(super) fn nearest_route(&self, id: u64) -> Option<Vec<u64>> {
+        let tick = self.node(id)?.tick;
+        let comes_after = |node: &&Node| node.id > id && self.way(node.parent).any(|node| node.id == id);
+        let mut after: Vec<&Node> = self.nodes.iter().filter(comes_after).collect();
+        after.sort_by_key(|node| node.tick.abs_diff(tick));
+        let before = self.way(self.node(id).and_then(|node| node.parent));
+        let mut places =
+            std::iter::once(id).chain(after.into_iter().map(|node| node.id)).chain(before.map(|node| node.id));
+        places.find_map(|id| self.route(id))
+    }
+
+    /// Makes all sessions what they were at a node, or as near to it as a state is kept. Whether there was any.
+    pub(super) fn go_to(&mut self, id: u64, simulations: &mut Simulations) -> bool {
+        let Some(route) = self.nearest_route(id) else { return false };
+        let Some((work, states)) = self.states(route[0]) else { return false };
+        if simulations.work() != work {
+            self.leave_work(simulations);
+            *simulations = self.works.get(&work).unwrap_or(simulations).clone();
+        }
+        for (session, state) in simulations.all_mut().iter_mut().zip(&*states) {
+            restore(session, state);
+        }
+        simulations.halted = false;
+        for pair in route.windows(2) {
+            let forward = self.node(pair[1]).is_some_and(|node| node.parent == Some(pair[0]));
+            match self.change_mut(pair[usize::from(forward)]).filter(|change| change.is_of_states()) {
+                Some(change) if forward => drop(change.forward(simulations)),
+                Some(change) => drop(change.back(simulations)),
+                None => {}
+            }
+        }
+        (self.here, self.work) = (route.last().copied(), work);
+        self.back = self.here.and_then(|id| self.node(id)).map_or_else(BTreeSet::new, |node| node.back.clone());
+        true
+    }
+
+    /// The work and the states of a node. Waits until they are packed.
+    pub(super) fn states(&mut self, id: u64) -> Option<(u64, Arc<Vec<State>>)> {
+        let node = self.node_mut(id)?;
+        node.collect();
+        match &node.state {
+            Some(NodeState::Packed(states)) => Some((node.work, states.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Makes a session what it was. A state of ours is never refused.
+fn restore(session: &mut Session, state: &State) {
+    if let Err(wrong) = state.restore(session) {
+        error!("a state could not be taken up: {wrong}");
+    }
+    session.simulation.watched = true;
+}
+
+/// Goes to a node, if it is still there.
+pub(super) fn go_to(
+    id: u64,
+    simulations: &mut Simulations,
+    transport: &mut Transport,
+    revision: &mut Revision,
+    history: &mut History,
+) {
+    if history.node(id).is_none() {
+        return;
+    }
+    transport.pause();
+    // The present is kept too, so that one can come back to it.
+    let left = history.keep_present(simulations);
+    let kind = |simulations: &Simulations| {
+        let simulation = &simulations.selected().simulation;
+        (simulations.work(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
+    };
+    let before = kind(simulations);
+    if !history.go_to(id, simulations) {
+        return;
+    }
+    history.changes += 1;
+    history.last = None;
+    // Steps on the way back to where it came from can be done again.
+    let steps: Vec<u64> = history
+        .way(left)
+        .take_while(|node| Some(node.id) != history.here)
+        .filter(|node| node.change().is_some_and(Change::is_of_states))
+        .map(|node| node.id)
+        .collect();
+    let goes_back = history.way(left).any(|node| Some(node.id) == history.here);
+    history.undone = if goes_back { steps.into_iter().map(|id| (id, Some(id))).collect() } else { Vec::new() };
+    if kind(simulations) == before {
+        revision.goes_on();
+    } else {
+        revision.begins();
+    }
+}

@@ -1,0 +1,263 @@
+//! Opening: scenes, projects, lessons, playlists and heightmaps take the place of the work.
+
+use std::path::{Path, PathBuf};
+
+use bevy::prelude::*;
+
+use super::{
+    Ahead, CameraCommand, Document, EditCommand, Job, JobKind, Label, Level, PresentCommand, Simulations, Work,
+    jobs::name,
+};
+use std::sync::Arc;
+use thalweg_scene::{
+    io::{
+        Budget, Error, NewLand, heightmap, lesson, playlist,
+        project::{self, Keyframes, Project},
+        scene,
+    },
+    model::{
+        lesson::Lesson,
+        origin::{Heightmap, Options, Origin},
+        playlist::Playlist,
+        session::Session,
+    },
+};
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Layer},
+    params::capital,
+};
+
+/// Another work has taken the place of the one before.
+#[derive(Event, Clone, Copy, Debug)]
+pub struct WorkReplaced {
+    /// Whether it is as it lies in a file.
+    pub opened: bool,
+    /// Whether it is a scene of the playlist that is shown.
+    pub performed: bool,
+}
+
+/// A lesson was opened; the session on which it plays stands in the place of the work.
+#[derive(Event, Clone, Debug)]
+pub struct LessonOpened(pub Box<Lesson>);
+
+/// What was opened.
+enum Opened {
+    /// Sessions that replace the present ones, and what the step is called.
+    Sessions(Label, Vec<Session>),
+    /// A playlist that is to be shown.
+    Playlist(Playlist),
+    /// A lesson, and the session on which it plays.
+    Lesson(Box<Lesson>, Box<Session>),
+    /// A project, and its file.
+    Project(PathBuf, Box<Project>),
+}
+
+/// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
+pub(crate) fn open(work: &mut Work, document: &mut Document, input: &Path, options: &Options) {
+    document.keep_now();
+    let job = Job::new(JobKind::Opens, format!("Opening {} …", title(input)));
+    let (input, options) = (input.to_owned(), options.clone());
+    work.jobs.start(&mut work.notices, job, move |_| read(input, &options), take_opened);
+}
+
+/// Begins on new land.
+pub(super) fn make(work: &mut Work, document: &mut Document, land: Box<NewLand>) {
+    document.keep_now();
+    let make = move |_: &_| Ok(Opened::Sessions(Label::NewLand, vec![land.open()?]));
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Opens, "Making new land …"), make, take_opened);
+}
+
+fn read(path: PathBuf, options: &Options) -> Result<Opened, Error> {
+    if project::is_project(&path) {
+        let project = project::open_whole(&path)?;
+        return Ok(Opened::Project(path, Box::new(project)));
+    }
+    if lesson::is_lesson(&path) {
+        let (lesson, session) = lesson::open(&path)?;
+        return Ok(Opened::Lesson(Box::new(lesson), Box::new(session)));
+    }
+    if playlist::is_playlist_file(&path) {
+        return Ok(Opened::Playlist(playlist::read(&path)?));
+    }
+    let sessions = scene::open(&path, options)?;
+    Ok(Opened::Sessions(Label::Opened(title(&path)), sessions))
+}
+
+fn take_opened(
+    In(opened): In<Opened>,
+    mut work: Work,
+    mut document: ResMut<Document>,
+    mut ahead: ResMut<Ahead>,
+    mut commands: Commands,
+) {
+    match opened {
+        Opened::Sessions(label, sessions) => {
+            let new = label == Label::NewLand;
+            work.replace_and_tell(label, Simulations::new(sessions), &Keyframes::default());
+            document.is_opened(&work);
+            commands.trigger(WorkReplaced { opened: true, performed: false });
+            commands.trigger(CameraCommand::FrameAgain);
+            work.transport.playing = true;
+            ahead.begin(&work.simulations, &mut work.notices);
+            stand_still_on_own_land(&mut work, new);
+        }
+        Opened::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list), false)),
+        Opened::Lesson(lesson, session) => {
+            let label = Label::Opened(lesson.head.title.clone());
+            work.replace_and_tell(label, Simulations::new(vec![*session]), &Keyframes::default());
+            document.is_opened(&work);
+            commands.trigger(WorkReplaced { opened: true, performed: false });
+            // It stands still: the student looks at one place after the other.
+            commands.trigger(CameraCommand::FrameAll);
+            commands.trigger(LessonOpened(lesson));
+        }
+        Opened::Project(path, project) => {
+            let Project { sessions, chosen, views, timeline } = *project;
+            if let Some(camera) = views.eye {
+                commands.trigger(CameraCommand::Place(camera));
+            }
+            work.transport.playing = false;
+            let mut simulations = Simulations::new(sessions);
+            simulations.select(chosen);
+            simulations.views = views.kept;
+            let opened = !document.takes_over(&path);
+            let label = Label::Opened(name(&path));
+            if opened {
+                work.preferences.remember_file(&path);
+                simulations.file = Some(path);
+            }
+            work.replace_and_tell(label, simulations, &timeline);
+            if opened {
+                document.is_opened(&work);
+            }
+            commands.trigger(WorkReplaced { opened, performed: false });
+        }
+    }
+}
+
+/// Loads heights or another map into the present sessions.
+pub(super) fn load(work: &mut Work, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
+    document.keep_now();
+    let text = format!("Loading {} as {} …", name(&path), layer.import_title().to_lowercase());
+    let job = Job::new(JobKind::Beside, text);
+    if layer == Layer::Bedrock {
+        let read = move |_: &_| Ok((heightmap::read(&path, &options)?, path, options));
+        work.jobs.start(&mut work.notices, job, read, take_heights);
+    } else {
+        let terrain = &work.simulations.selected().simulation.terrain;
+        let size = (terrain.width(), terrain.height());
+        let read = move |_: &_| {
+            let (map, warnings) = heightmap::read_layer(&path, size, layer)?;
+            Ok(LoadedMap { layer, path, map, warnings })
+        };
+        work.jobs.start(&mut work.notices, job, read, take_map);
+    }
+}
+
+fn take_heights(In((map, path, options)): In<(Heightmap, PathBuf, Options)>, mut work: Work, mut commands: Commands) {
+    let label = Label::Loaded(Layer::Bedrock, name(&path));
+    let session = match on_heights(&path, options, map, work.simulations.selected()) {
+        Ok(session) => session,
+        Err(error) => {
+            work.notices.tell(Level::Error, format!("{error}."));
+            return;
+        }
+    };
+    work.replace_and_tell(label, Simulations::new(vec![session]), &Keyframes::default());
+    commands.trigger(WorkReplaced { opened: false, performed: false });
+    stand_still_on_own_land(&mut work, false);
+}
+
+/// A map that was read, and what is to be said of it.
+struct LoadedMap {
+    layer: Layer,
+    path: PathBuf,
+    map: Grid,
+    warnings: Vec<String>,
+}
+
+fn take_map(In(loaded): In<LoadedMap>, mut work: Work, mut commands: Commands) {
+    let LoadedMap { layer, path, map, warnings } = loaded;
+    match with_map(&work.simulations, layer, &path, &map, &warnings) {
+        Ok(changed) => {
+            work.replace_and_tell(Label::Loaded(layer, name(&path)), changed, &Keyframes::default());
+            commands.trigger(WorkReplaced { opened: false, performed: false });
+        }
+        Err(error) => {
+            work.notices.tell(Level::Error, format!("{error}."));
+        }
+    }
+}
+
+/// Land of the person's own is seen as it is before anything happens to it.
+fn stand_still_on_own_land(work: &mut Work, new: bool) {
+    if work.simulations.selected().is_a_map() || new {
+        work.transport.pause();
+        work.notices.offer_play();
+    }
+}
+
+/// The present runs with another map of sand, softness, rain, water or sediment, at their start.
+fn with_map(
+    simulations: &Simulations,
+    layer: Layer,
+    path: &Path,
+    map: &Grid,
+    warnings: &[String],
+) -> Result<Simulations, Error> {
+    // The runs as they are stay beside the new ones until undo has packed them.
+    Budget::present().ask(path, simulations.all().iter().map(Session::bytes).sum())?;
+    let mut changed = simulations.of_other_work();
+    for session in changed.all_mut() {
+        session.note_shape();
+        session.set_map(layer, path, map.clone()).map_err(|unfit| Error::unfit(path, unfit))?;
+        session.warnings = warnings.to_vec();
+        session.restart(session.simulation.seed());
+    }
+    Ok(changed)
+}
+
+impl Work<'_> {
+    /// Puts another work in the place of the present one.
+    pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+        self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
+        self.history.begin_with(keyframes, &self.simulations);
+        self.begins();
+    }
+
+    /// The same, and tells of it.
+    fn replace_and_tell(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+        let ticks = self.simulations.ticks();
+        let text = format!("{}.", capital(&label.to_string()));
+        self.replace(label, new, keyframes);
+        let mut warnings: Vec<String> =
+            self.simulations.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
+        warnings.dedup();
+        for warning in warnings {
+            self.notices.tell(Level::Warning, warning);
+        }
+        self.notices.retract(EditCommand::Undo);
+        if ticks > 0 {
+            self.offer_undo(format!("{text} The {ticks} ticks before are kept."));
+        } else {
+            self.notices.tell(Level::Info, text);
+        }
+    }
+}
+
+/// What a person calls what is opened.
+pub(super) fn title(input: &Path) -> String {
+    scene::title_of(&input.to_string_lossy()).unwrap_or_else(|| name(input))
+}
+
+/// A session on a heightmap, with the light, colours and processes of another.
+fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
+    let origin = Origin { input: path.to_owned(), options, ..Origin::default() };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut fresh = heightmap::session(&stem, map, origin)?;
+    fresh.look = old.look.clone();
+    fresh.water_look = old.water_look.clone();
+    fresh.rivers = old.rivers.clone();
+    fresh.simulation.take_over(&old.simulation);
+    Ok(fresh)
+}

@@ -1,0 +1,341 @@
+//! The quantity that is shown over the ground, its values and its range; and how the water moves.
+
+use bevy::prelude::*;
+use colorgrad::Gradient;
+use rayon::prelude::*;
+
+use super::{Brushes, CommandEvent, FrameSystems, Revision, Simulations, WorkReplaced};
+use thalweg_scene::model::session::Session;
+use thalweg_sim::{
+    core::{
+        grid::Grid,
+        quantity::{Quantity, Scale},
+        terrain::Layer,
+    },
+    edit::Tool,
+    simulation::quantities::Difference,
+};
+
+/// Weight of the last tick in the averaged discharge.
+const NEWEST: f32 = 0.02;
+/// So many cells of a map, at least, stand for all when a range is sought.
+const SAMPLE: usize = 20_000;
+/// With fewer values among those, all cells are looked at.
+const FEW: usize = 64;
+/// Share of the cells that may lie above the range, and of the wet cells that may be faster than the longest arrow says.
+const ABOVE: f64 = 0.005;
+const FASTER: f64 = 0.1;
+
+/// So many cells along the shorter side have a river one cell wider to each side.
+const CELLS_PER_RIVER: usize = 384;
+
+/// Colours of classes: the light scheme of Paul Tol's technical note on colour schemes (2021), safe for the colour-blind.
+const CLASSES: [[u8; 3]; 9] = [
+    [119, 170, 221],
+    [238, 136, 102],
+    [238, 221, 136],
+    [68, 187, 153],
+    [255, 170, 187],
+    [187, 204, 51],
+    [153, 221, 255],
+    [170, 170, 0],
+    [221, 221, 221],
+];
+
+/// What is shown over the ground of every session.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Overlay {
+    /// The quantity, if any.
+    pub shown: Option<Quantity>,
+    /// Whether arrows show where the water flows, or the droplets where their discharge is shown.
+    pub arrows: bool,
+    /// Least and largest value of the colours; their decimal logarithms on a logarithmic scale.
+    pub range: (f32, f32),
+    /// Speed in metres per second that makes the longest arrow; discharge in square metres where arrows are of streams.
+    pub fastest: f32,
+    /// Values of the quantity in every session, or their decimal logarithms; nothing while none is shown.
+    pub values: Vec<Grid>,
+    /// How much each run differs from the first, where that is shown; none where their maps differ in size.
+    pub differences: Vec<Option<Difference>>,
+    /// Velocities of the water in every session where it moves.
+    pub flows: Vec<Option<[Grid; 2]>>,
+    /// The one that was shown before, which the key brings back.
+    before: Option<Quantity>,
+    /// What a brush that paints a map brought up, and what was shown instead of it.
+    brought: Option<(Quantity, Option<Quantity>)>,
+    /// Whether what a stage has changed is shown because a student goes stage by stage.
+    pub(super) by_stages: bool,
+    seen: Option<(Revision, Option<Quantity>, bool, f32)>,
+    /// Ticks that the averages have seen.
+    ticks: u64,
+}
+
+/// Chooses what lies over the ground.
+#[derive(Event, Clone, Debug, PartialEq)]
+pub enum OverlayCommand {
+    /// A quantity, or none.
+    Show(Option<Quantity>),
+    /// The last quantity, or none.
+    Toggle,
+    /// Arrows along the flow of the water, or none.
+    ToggleArrows,
+}
+
+impl CommandEvent for OverlayCommand {}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Overlay>()
+        .add_observer(obey)
+        .add_observer(clear)
+        .add_systems(
+            Update,
+            follow_brush.after(super::obey).before(super::views::rest_without_keyframes).in_set(FrameSystems::Obey),
+        )
+        .add_systems(Update, follow_ticks.in_set(FrameSystems::Follow));
+}
+
+fn obey(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
+    match command.event() {
+        OverlayCommand::Show(quantity) => overlay.show(*quantity),
+        OverlayCommand::Toggle => overlay.toggle(),
+        OverlayCommand::ToggleArrows => overlay.arrows = !overlay.arrows,
+    }
+}
+
+/// What was looked at belongs to the other work.
+fn clear(replaced: On<WorkReplaced>, mut overlay: ResMut<Overlay>) {
+    if replaced.opened {
+        overlay.show(None);
+        overlay.arrows = false;
+    }
+}
+
+impl Overlay {
+    /// Whether the ground must be seen through the water.
+    pub fn on(&self) -> bool {
+        self.shown.is_some() || self.arrows
+    }
+
+    /// Whether arrows show where the droplets' streams run, and not the water.
+    pub fn arrows_are_of_streams(&self) -> bool {
+        self.arrows && self.shown == Some(Quantity::StreamDischarge)
+    }
+
+    /// Least depth of water, in metres, that has an arrow, where this is the least that is drawn.
+    pub fn film(&self, film: f32) -> f32 {
+        if self.arrows_are_of_streams() { 0.0 } else { film }
+    }
+
+    /// The colour of a share of the range, as linear red, green and blue.
+    pub fn color(scale: Scale, share: f32) -> [f32; 3] {
+        if scale == Scale::Classes {
+            let color = CLASSES[(share * (CLASSES.len() - 1) as f32).round() as usize % CLASSES.len()];
+            return Color::srgb_u8(color[0], color[1], color[2]).to_linear().to_vec3().to_array();
+        }
+        let [red, green, blue, _] = match scale {
+            Scale::AroundZero => colorgrad::preset::pu_or().at(1.0 - share).to_linear_rgba(),
+            // Its dark end would be lost between the shadows of a valley.
+            Scale::Logarithmic => colorgrad::preset::viridis().at(0.35 + 0.65 * share).to_linear_rgba(),
+            _ => colorgrad::preset::viridis().at(share).to_linear_rgba(),
+        };
+        [red, green, blue]
+    }
+
+    /// Shows the last quantity, or none.
+    pub(super) fn toggle(&mut self) {
+        self.show(if self.shown.is_some() { None } else { self.before.or(Some(Quantity::Layer(Layer::Water))) });
+    }
+
+    /// Shows another quantity, or none.
+    pub(crate) fn show(&mut self, quantity: Option<Quantity>) {
+        let brought = self.brought.is_some_and(|(brought, _)| self.shown == Some(brought));
+        if !brought {
+            self.before = self.shown.or(self.before);
+        }
+        self.put(quantity);
+    }
+
+    /// The same of one that nobody chose, and that the key need not bring back.
+    fn put(&mut self, quantity: Option<Quantity>) {
+        self.shown = quantity;
+        self.range = (0.0, 0.0);
+        self.values.clear();
+    }
+
+    /// Finds the values of every session. Those of the discharge are averaged with what they were.
+    fn measure(&mut self, simulations: &Simulations, from_cells: f32, goes_on: bool) {
+        let Some(quantity) = self.shown else { return };
+        let first = &simulations.all()[0].simulation;
+        self.differences.clear();
+        let differences = &mut self.differences;
+        let now = simulations.all().iter().map(|session| {
+            let simulation = &session.simulation;
+            if quantity != Quantity::Difference {
+                return simulation.quantity(quantity);
+            }
+            let (difference, numbers) = simulation.difference_to(first).unzip();
+            differences.push(numbers);
+            difference.unwrap_or_else(|| simulation.quantity(quantity))
+        });
+        let ticks = simulations.ticks().saturating_sub(std::mem::replace(&mut self.ticks, simulations.ticks()));
+        if quantity == Quantity::Discharge && goes_on && self.values.len() == simulations.all().len() {
+            let weight = 1.0 - (1.0 - NEWEST).powi(ticks.min(1000) as i32);
+            for (mean, now) in self.values.iter_mut().zip(now) {
+                if mean.len() == now.len() {
+                    mean.iter_mut().zip(now.iter()).for_each(|(mean, now)| *mean += weight * (now - *mean));
+                } else {
+                    *mean = now;
+                }
+            }
+        } else {
+            self.values = now.collect();
+        }
+        self.range = match quantity.scale() {
+            Scale::UpTo(most) => (0.0, most),
+            Scale::Classes => (0.0, (CLASSES.len() - 1) as f32),
+            Scale::Logarithmic => {
+                // What is nothing has no logarithm.
+                let least = simulations
+                    .all()
+                    .iter()
+                    .map(|session| session.simulation.terrain.cell_area())
+                    .fold(f64::MAX, f64::min);
+                let least = (least * f64::from(from_cells)).log10() as f32;
+                for grid in &mut self.values {
+                    grid.par_iter_mut().for_each(|value| *value = value.log10().max(least));
+                    // A river of a single cell could not be seen.
+                    (0..grid.width().min(grid.height()).div_ceil(CELLS_PER_RIVER)).for_each(|_| widen(grid));
+                }
+                let most = self.values.iter().map(|grid| grid.min_max().1).fold(least + 1.0, f32::max);
+                (least, most)
+            }
+            scale => {
+                // What is nothing has no part in it.
+                let sizes = |step: fn(&Grid) -> usize| -> Vec<f32> {
+                    let sample = self.values.iter().flat_map(|grid| grid.iter().step_by(step(grid)));
+                    sample.map(|value| value.abs()).filter(|size| *size != 0.0).collect()
+                };
+                let mut sample = sizes(|grid| (grid.len() / SAMPLE).max(1));
+                // A single droplet changes few cells.
+                if sample.len() < FEW {
+                    sample = sizes(|_| 1);
+                }
+                let most = follow(self.range.1, largest(sample, ABOVE));
+                (if scale == Scale::AroundZero { -most } else { 0.0 }, most)
+            }
+        };
+    }
+}
+
+/// Shows the map that the brush in the hand paints, until it is put away.
+fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
+    if std::mem::replace(&mut *seen, brushes.held) == brushes.held {
+        return;
+    }
+    let painted = brushes.held.and_then(|tool| match tool {
+        Tool::Rain => Some(Quantity::Layer(Layer::Rain)),
+        Tool::Softness => Some(Quantity::Layer(Layer::Softness)),
+        Tool::Uplift => Some(Quantity::Layer(Layer::Uplift)),
+        Tool::Mask => Some(Quantity::Layer(Layer::Mask)),
+        _ => None,
+    });
+    if let Some((brought, before)) = overlay.brought.take()
+        && overlay.shown == Some(brought)
+    {
+        overlay.put(before);
+    }
+    if painted.is_some_and(|painted| overlay.shown != Some(painted)) {
+        overlay.brought = painted.map(|painted| (painted, overlay.shown));
+        overlay.put(painted);
+    }
+}
+
+/// Follows the last finished tick.
+pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
+    let from_cells = simulations.selected().rivers.from_cells;
+    if overlay.by_stages && simulations.between_ticks() && simulations.selected().simulation.staged().is_none() {
+        overlay.by_stages = false;
+        if overlay.shown == Some(Quantity::StageChange) {
+            overlay.put(None);
+        }
+    }
+    let now = (*revision, overlay.shown, overlay.arrows, from_cells);
+    // A slider or a switch changes values between ticks as well.
+    if (overlay.seen == Some(now) && !simulations.is_changed()) || !simulations.rests() {
+        return;
+    }
+    let goes_on = overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
+    overlay.seen = Some(now);
+    overlay.measure(&simulations, from_cells, goes_on);
+    let wanted = overlay.arrows || simulations.selected().water_look.shown;
+    let streams = overlay.arrows_are_of_streams();
+    let flow = |session: &Session| {
+        let simulation = &session.simulation;
+        if streams { simulation.momentum() } else { wanted.then(|| simulation.velocity()).flatten() }
+    };
+    overlay.flows = simulations.all().iter().map(flow).collect();
+    if overlay.arrows {
+        let film = overlay.film(simulations.selected().water_look.film);
+        let speeds = simulations.all().iter().zip(&overlay.flows).flat_map(|(session, flow)| {
+            let depths = session.simulation.terrain.water.iter();
+            let flow = flow.iter().flat_map(|[u, v]| u.iter().zip(v.iter()));
+            flow.zip(depths).filter(|(_, depth)| **depth >= film).map(|((u, v), _)| u.hypot(*v))
+        });
+        let fastest = largest(speeds.collect(), FASTER);
+        overlay.fastest = follow(overlay.fastest, fastest);
+    }
+}
+
+/// Lets every cell have the largest of its own value and those of its four neighbours.
+fn widen(grid: &mut Grid) {
+    let before = grid.clone();
+    let (width, height) = (grid.width(), grid.height());
+    grid.par_chunks_mut(width.max(1)).enumerate().for_each(|(y, row)| {
+        let rows = [y.saturating_sub(1), (y + 1).min(height - 1)];
+        for (x, value) in row.iter_mut().enumerate() {
+            let beside = [before.at(x.saturating_sub(1), y), before.at((x + 1).min(width - 1), y)];
+            let across = rows.map(|row| before.at(x, row));
+            *value = beside.into_iter().chain(across).fold(*value, f32::max);
+        }
+    });
+}
+
+/// The size above which this share lies.
+fn largest(mut sizes: Vec<f32>, above: f64) -> f32 {
+    if sizes.is_empty() {
+        return 0.0;
+    }
+    let place = ((sizes.len() - 1) as f64 * (1.0 - above)) as usize;
+    *sizes.select_nth_unstable_by(place, f32::total_cmp).1
+}
+
+/// The end of a scale that has to reach `largest`: 1, 2 or 5 times a power of ten. It does not shrink until far less is
+/// needed, so that colours stay what they are.
+fn follow(before: f32, largest: f32) -> f32 {
+    if largest <= before && largest > 0.2 * before {
+        return before;
+    }
+    let power = 10.0_f32.powf(largest.max(1e-3).log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|end| *end >= largest).unwrap_or(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_end_at_round_numbers_and_stay_while_values_waver() {
+        assert_eq!(follow(0.0, 3.2), 5.0);
+        assert_eq!(follow(5.0, 1.1), 5.0);
+        assert_eq!(follow(5.0, 0.9), 1.0);
+        assert_eq!(follow(5.0, 5.1), 10.0);
+        assert!(follow(0.0, 0.0) > 0.0);
+    }
+
+    #[test]
+    fn both_ends_of_a_scale_around_zero_differ_and_its_middle_is_pale() {
+        let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| Overlay::color(Scale::AroundZero, share));
+        assert!(low[0] > low[2] && high[2] > high[0] || low[2] > low[0] && high[0] > high[2]);
+        assert!(middle.iter().all(|part| *part > 0.8));
+    }
+}

@@ -1,0 +1,612 @@
+use self::recovery::{keeping, kept};
+use super::*;
+use crate::features;
+use bevy::state::app::StatesPlugin;
+use thalweg_scene::{
+    io::{
+        project::{self, KeptViews},
+        scene::open_first,
+    },
+    model::{
+        film::{Ease, Key},
+        origin::Options,
+    },
+};
+use thalweg_sim::{
+    core::{grid::Grid, terrain::Layer},
+    params::Value,
+};
+
+fn app() -> App {
+    background::pool();
+    let mut app = App::new();
+    let options = Options { size: Some((64, 64)), ..Options::default() };
+    app.add_plugins((MinimalPlugins, StatesPlugin, plugin, features::plugin))
+        .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
+        .insert_resource(Transport::paused());
+    app
+}
+
+fn send(app: &mut App, command: impl Into<Command>) {
+    app.world_mut().write_message(command.into());
+}
+
+fn update_until_quiet(app: &mut App) {
+    for _ in 0..500 {
+        app.update();
+    }
+}
+
+#[test]
+fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
+    let mut app = app();
+    app.update();
+    let before = app.world().resource::<Revision>().state;
+    send(&mut app, RunCommand::Step(3));
+    update_until_quiet(&mut app);
+    assert_eq!(app.world().resource::<Simulations>().selected().simulation.ticks(), 3);
+    assert_eq!(app.world().resource::<Revision>().state, before + 3);
+}
+
+#[test]
+fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
+    let (mut whole, mut slow) = (app(), app());
+    slow.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    for app in [&mut whole, &mut slow] {
+        send(app, RunCommand::Step(2));
+        update_until_quiet(app);
+    }
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    assert_eq!(slow.world().resource::<Simulations>().selected().simulation.ticks(), 2);
+    assert!(terrain(&whole) == terrain(&slow), "the frame budget changed the result");
+}
+
+#[test]
+fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stops_for_good() {
+    let fair = Duration::from_millis(200);
+    let begin = |deadline: &mut Deadline| {
+        deadline.begin(fair);
+        let brush = deadline.until.saturating_duration_since(Instant::now());
+        assert!(brush > fair / 2, "a stroke has {brush:?}");
+        (deadline.rests, deadline.left())
+    };
+    let mut deadline = Deadline { owed: 5 * fair / 2, ..Deadline::default() };
+    assert_eq!([begin(&mut deadline), begin(&mut deadline)], [(true, Duration::ZERO); 2]);
+    let (rests, left) = begin(&mut deadline);
+    assert!(!rests && left > fair / 4 && left <= fair / 2, "{left:?}");
+    // Whatever is owed, ticks go on.
+    deadline.owed = 1000 * fair;
+    let rested = (0..20).take_while(|_| begin(&mut deadline).0).count();
+    assert_eq!(rested, MOST_OWED as usize);
+    // What a pass takes beyond the end of its time is owed.
+    deadline.begin(Duration::ZERO);
+    assert!(!deadline.rests, "without any time it would rest for good");
+    std::thread::sleep(Duration::from_millis(3));
+    deadline.end(Instant::now());
+    assert!(deadline.owed >= Duration::from_millis(3), "{:?}", deadline.owed);
+}
+
+#[test]
+fn a_tick_of_many_frames_is_shown_while_it_runs() {
+    let mut app = app();
+    app.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    for slot in &mut app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.slots {
+        slot.enabled = slot.key() == "droplets";
+    }
+    app.world_mut().resource_mut::<Simulations>().all_mut()[0].set("droplets.per_tick", "20000").expect("in range");
+    let state = |app: &App| app.world().resource::<Revision>().state;
+    app.update();
+    let before = state(&app);
+    send(&mut app, RunCommand::Step(1));
+    let mut midway = false;
+    while app.world().resource::<Simulations>().ticks() == 0 {
+        app.update();
+        let simulations = app.world().resource::<Simulations>();
+        midway |= !simulations.between_ticks() && simulations.can_be_shown() && state(&app) > before;
+    }
+    assert!(midway, "nothing was shown before the tick's end");
+}
+
+#[test]
+fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
+    let ready = || {
+        let mut app = app();
+        for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
+            for slot in &mut session.simulation.slots {
+                slot.enabled = ["water", "thermal"].contains(&slot.key());
+            }
+        }
+        app
+    };
+    let (mut whole, mut staged) = (ready(), ready());
+    send(&mut whole, RunCommand::Step(2));
+    update_until_quiet(&mut whole);
+    let simulations = |app: &App| app.world().resource::<Simulations>().clone();
+    let revision = |app: &App| app.world().resource::<Revision>().state;
+    staged.update();
+    let mut next = Vec::new();
+    for _ in 0..4 {
+        let before = revision(&staged);
+        send(&mut staged, RunCommand::Stage);
+        // However many frames pass, nothing goes on by itself.
+        (0..4).for_each(|_| staged.update());
+        assert_eq!(revision(&staged), before + 1);
+        assert!(simulations(&staged).rests());
+        next.push(simulations(&staged).next_stage().map(|(_, stage)| stage));
+    }
+    assert_eq!(next, [Some("flow"), Some("erosion"), Some("slide"), None]);
+    assert_eq!(simulations(&staged).ticks(), 1);
+    // The rest of a tick that was begun so counts as one.
+    for command in [RunCommand::Stage, RunCommand::Step(1)] {
+        send(&mut staged, command);
+        update_until_quiet(&mut staged);
+    }
+    assert_eq!(simulations(&staged).ticks(), 2);
+    assert!(simulations(&staged).next_stage().is_none());
+    let terrain = |app: &App| simulations(app).selected().simulation.terrain.clone();
+    assert!(terrain(&whole) == terrain(&staged));
+}
+
+#[test]
+fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
+    let mut app = app();
+    let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    send(&mut app, RunCommand::Step(1));
+    update_until_quiet(&mut app);
+    send(&mut app, RunCommand::Restart);
+    app.update();
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == start);
+    send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)));
+    app.update();
+    assert_eq!(app.world().resource::<Simulations>().selected().terrain.relief, 50.0);
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain != start);
+}
+
+#[test]
+fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
+    let mut app = app();
+    send(&mut app, RunCommand::Step(3));
+    update_until_quiet(&mut app);
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
+        let water = session.simulation.slot_mut("water").expect("it is in the catalogue");
+        water.enabled = true;
+        session.simulation.terrain.bedrock[70] = f32::NAN;
+    }
+    send(&mut app, RunCommand::TogglePlay);
+    app.update();
+    let begun = Instant::now();
+    while app.world().resource::<Transport>().playing && begun.elapsed() < Duration::from_secs(60) {
+        app.update();
+    }
+    let world = app.world();
+    assert!(!world.resource::<Transport>().playing);
+    let simulation = &world.resource::<Simulations>().selected().simulation;
+    assert!(simulation.fault().is_none() && simulation.ticks() <= 3);
+    assert!(simulation.terrain.bedrock.iter().all(|height| height.is_finite()));
+    let told: Vec<&Notice> =
+        world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].text.contains("broke the run in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
+    send(&mut app, RunCommand::Step(1));
+    update_until_quiet(&mut app);
+    assert!(app.world().resource::<Simulations>().selected().simulation.fault().is_none());
+}
+
+#[test]
+fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = keeping(folder.path());
+    send(&mut app, EditCommand::SpreadSand(2.0));
+    send(&mut app, RunCommand::Step(3));
+    update_until_quiet(&mut app);
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
+        assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
+        session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
+    }
+    assert!(kept(folder.path()).is_empty(), "it was not due");
+    send(&mut app, RunCommand::Step(1));
+    update_until_quiet(&mut app);
+    wait_for_jobs(&mut app);
+    let simulation = &app.world().resource::<Simulations>().selected().simulation;
+    assert!(simulation.fault().is_none() && simulation.terrain.sand.iter().any(|sand| *sand > 0.0));
+    let notices = app.world().resource::<Notices>();
+    let told: Vec<&str> =
+        notices.shown().filter(|notice| notice.level == Level::Error).map(|notice| &*notice.text).collect();
+    let [text] = told[..] else { panic!("{told:?}") };
+    assert!(
+        text.starts_with("Droplets broke the run in tick 4: a mistake in the program (range start index"),
+        "{text}"
+    );
+    let [path] = &kept(folder.path())[..] else { panic!("it is saved") };
+    let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == simulation.terrain);
+}
+
+#[test]
+fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("height.r32");
+    let mut app = app();
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    assert_eq!(std::fs::metadata(&path).map(|file| file.len()).ok(), Some(64 * 64 * 4));
+}
+
+#[test]
+fn what_is_thrown_away_comes_back_bit_by_bit() {
+    let mut app = app();
+    send(&mut app, RunCommand::Step(2));
+    update_until_quiet(&mut app);
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    let before = terrain(&app);
+    let commands: [Command; 8] = [
+        RunCommand::Restart.into(),
+        RunCommand::NewSeed.into(),
+        RunCommand::SetSeed(99).into(),
+        RunCommand::SetSize(32).into(),
+        EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)).into(),
+        EditCommand::SpreadSand(1.0).into(),
+        EditCommand::RemoveSand.into(),
+        EditCommand::Dry.into(),
+    ];
+    for command in commands {
+        send(&mut app, command.clone());
+        app.update();
+        send(&mut app, EditCommand::Undo);
+        app.update();
+        assert!(terrain(&app) == before, "{command:?} is not undone");
+        assert_eq!(app.world().resource::<Simulations>().ticks(), 2, "{command:?}");
+        send(&mut app, EditCommand::Redo);
+        app.update();
+        send(&mut app, EditCommand::Undo);
+        app.update();
+        assert!(terrain(&app) == before, "{command:?} is not undone the second time");
+    }
+}
+
+#[test]
+fn a_dragged_parameter_is_one_step_of_undo() {
+    let mut app = app();
+    let friction = |app: &App| {
+        let groups = app.world().resource::<Simulations>().selected().groups();
+        thalweg_sim::params::get(&groups, "droplets.friction").expect("it exists").value
+    };
+    let before = friction(&app);
+    for value in [0.1, 0.2, 0.3] {
+        send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(value)));
+        app.update();
+    }
+    assert_eq!(friction(&app), Value::Number(0.3));
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    assert_eq!(friction(&app), before);
+    send(&mut app, EditCommand::Redo);
+    app.update();
+    assert_eq!(friction(&app), Value::Number(0.3));
+}
+
+/// Runs until no job is left.
+fn until_done(app: &mut App) {
+    for _ in 0..5000 {
+        app.update();
+        if app.world().resource::<Jobs>().count() == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("a job does not end");
+}
+
+#[test]
+fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = app();
+    app.update();
+    let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    let broken = folder.path().join("broken.png");
+    std::fs::write(&broken, b"no picture").expect("it is writable");
+    let scene = folder.path().join("broken.ron");
+    std::fs::write(&scene, b"(title: 3)").expect("it is writable");
+    for command in [
+        FileCommand::Open(broken.clone(), Options::default()),
+        FileCommand::Open(scene, Options::default()),
+        FileCommand::Open(folder.path().into(), Options::default()),
+        FileCommand::Open("no-such-scene".into(), Options::default()),
+        FileCommand::Load(Layer::Bedrock, broken.clone(), Options::default()),
+        FileCommand::Load(Layer::Rain, broken.clone(), Options::default()),
+        FileCommand::SaveMap("height", folder.path().join("map.jpg")),
+        FileCommand::SaveScene(folder.path().join("broken.png/inside.ron")),
+    ] {
+        send(&mut app, command.clone());
+        app.update();
+        until_done(&mut app);
+        let mut notices = app.world_mut().resource_mut::<Notices>();
+        let told: Vec<(u64, Level, String)> =
+            notices.shown().map(|notice| (notice.id, notice.level, notice.text.clone())).collect();
+        assert_eq!(told.len(), 1, "{command:?}: {told:?}");
+        assert!(told[0].1 == Level::Error && told[0].2.contains("; ") && told[0].2.ends_with('.'), "{told:?}");
+        notices.dismiss(told[0].0);
+        assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "{command:?}");
+    }
+}
+
+#[test]
+fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = app();
+    send(&mut app, RunCommand::Step(1));
+    update_until_quiet(&mut app);
+    let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    let path = folder.path().join("height.png");
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
+    app.update();
+    until_done(&mut app);
+    send(&mut app, FileCommand::Load(Layer::Bedrock, path, Options::default()));
+    app.update();
+    until_done(&mut app);
+    let simulations = app.world().resource::<Simulations>();
+    assert_eq!((simulations.ticks(), simulations.selected().simulation.terrain.width()), (0, 64));
+    send(&mut app, FileCommand::Open("ten-seeds".into(), Options::default()));
+    app.update();
+    until_done(&mut app);
+    assert_eq!(app.world().resource::<Simulations>().all().len(), 20);
+    for _ in 0..2 {
+        send(&mut app, EditCommand::Undo);
+        app.update();
+    }
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before);
+}
+
+#[test]
+fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
+    let mut app = app();
+    let mut simulations = app.world_mut().resource_mut::<Simulations>();
+    let session = &mut simulations.all_mut()[0];
+    session.set("droplets.per_tick", "100").expect("it is a parameter");
+    session.set("droplets.total", "1000").expect("it is a parameter");
+    session.simulation.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
+    let run = |app: &mut App| {
+        for _ in 0..400 {
+            app.world_mut().resource_mut::<Transport>().due += 1.0;
+            app.update();
+            if !app.world().resource::<Transport>().playing {
+                break;
+            }
+        }
+        app.world().resource::<Simulations>().ticks()
+    };
+    app.insert_resource(Transport::default());
+    assert_eq!(run(&mut app), 10);
+    send(&mut app, RunCommand::TogglePlay);
+    assert!(run(&mut app) > 100, "it does not stop twice");
+}
+
+#[test]
+fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
+    let mut app = app();
+    let on = |app: &App| -> Vec<&'static str> {
+        let slots = &app.world().resource::<Simulations>().selected().simulation.slots;
+        slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key()).collect()
+    };
+    let ask = |app: &mut App, command: EditCommand| {
+        send(app, command);
+        app.update();
+    };
+    ask(&mut app, EditCommand::Enable("droplets", false));
+    ask(&mut app, EditCommand::Enable("water", true));
+    ask(&mut app, EditCommand::Enable("runoff", true));
+    assert_eq!(on(&app), ["runoff"]);
+    assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("takes the place of Water")));
+    ask(&mut app, EditCommand::Undo);
+    assert_eq!(on(&app), ["water"]);
+}
+
+fn leaves(app: &App) -> bool {
+    !app.world().resource::<Messages<AppExit>>().is_empty()
+}
+
+fn wait_for_jobs(app: &mut App) {
+    for _ in 0..2000 {
+        app.update();
+        if app.world().resource::<Jobs>().count() == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    app.update();
+}
+
+fn is_unsaved(app: &App) -> bool {
+    app.world().resource::<Document>().unsaved(app.world().resource::<History>())
+}
+
+#[test]
+fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let mut app = app();
+    send(&mut app, RunCommand::Step(2));
+    update_until_quiet(&mut app);
+    assert!(!is_unsaved(&app), "who only looks has nothing to save");
+    send(&mut app, EditCommand::SpreadSand(2.0));
+    app.update();
+    assert!(is_unsaved(&app));
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    assert!(!is_unsaved(&app) && path.exists());
+    let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    let saved = terrain(&app);
+    send(&mut app, EditCommand::RemoveSand);
+    app.update();
+    assert!(is_unsaved(&app) && terrain(&app) != saved);
+    send(&mut app, FileCommand::Open(path.clone(), Options::default()));
+    wait_for_jobs(&mut app);
+    assert!(terrain(&app) == saved && !is_unsaved(&app));
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
+    assert_eq!(app.world().resource::<Simulations>().file.as_ref(), Some(&path));
+    assert_eq!(app.world().resource::<Preferences>().remembered.recent, [path]);
+}
+
+#[test]
+fn kept_views_are_saved_with_the_project_and_belong_to_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let mut app = app();
+    let kept = |app: &App| app.world().resource::<Simulations>().views.clone();
+    // Where the eye is, is not known yet.
+    send(&mut app, KeepView(3));
+    app.update();
+    send(&mut app, KeyframeCommand::Set);
+    app.update();
+    assert!(kept(&app) == KeptViews::default() && !is_unsaved(&app));
+    let camera = project::Camera { focus: [1.0, 2.0, 3.0], yaw: 0.5, pitch: 0.6, distance: 70.0 };
+    let pose = Key::still(30.0, 40.0, 2.0).pose();
+    app.insert_resource(Eye { camera: Some(camera), pose: Some(pose) });
+    for number in [0, 3, 10] {
+        send(&mut app, KeepView(number));
+    }
+    app.update();
+    let mut wanted = KeptViews::default();
+    wanted.numbered[2] = Some(camera);
+    assert!(kept(&app) == wanted && is_unsaved(&app), "a view that is kept is work");
+    send(&mut app, KeyframeCommand::Set);
+    app.update();
+    let tick = app.world().resource::<Simulations>().ticks();
+    for command in
+        [KeyframeCommand::Then(tick, Ease::Even), KeyframeCommand::Move(tick, tick + 5), KeyframeCommand::Set]
+    {
+        send(&mut app, command);
+    }
+    app.update();
+    assert_eq!(kept(&app).keys.list().len(), 2);
+    let follows = |app: &App| app.world().resource::<FollowsKeys>().0;
+    for wanted in [true, false, true] {
+        send(&mut app, KeyframeCommand::Follow);
+        app.update();
+        assert_eq!(follows(&app), wanted);
+    }
+    send(&mut app, KeyframeCommand::Remove(tick));
+    app.update();
+    wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
+    assert_eq!(kept(&app), wanted);
+    // All of it can be taken back, also after time has run on.
+    send(&mut app, RunCommand::Step(3));
+    app.update();
+    app.update();
+    let left = wanted.keys.list().to_vec();
+    let ticks =
+        |app: &App| kept(app).keys.list().iter().map(|key| (key.tick - tick as f64, key.then)).collect::<Vec<_>>();
+    let (smooth, even) = (Ease::default(), Ease::Even);
+    let steps = [
+        vec![(5.0, even)],
+        vec![(0.0, smooth), (5.0, even)],
+        vec![(5.0, even)],
+        vec![(0.0, even)],
+        vec![(0.0, smooth)],
+        vec![],
+    ];
+    for (number, wanted) in steps.iter().enumerate() {
+        assert_eq!(ticks(&app), *wanted, "{number} steps were taken back");
+        send(&mut app, EditCommand::Undo);
+        app.update();
+    }
+    for wanted in steps.iter().rev() {
+        assert_eq!(ticks(&app), *wanted);
+        send(&mut app, EditCommand::Redo);
+        app.update();
+    }
+    assert_eq!(kept(&app).keys.list(), left);
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    assert!(!is_unsaved(&app));
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    send(&mut app, FileCommand::Open("round-hill".into(), options));
+    wait_for_jobs(&mut app);
+    assert!(kept(&app) == KeptViews::default() && !follows(&app));
+    send(&mut app, FileCommand::Open(path.clone(), Options::default()));
+    wait_for_jobs(&mut app);
+    assert_eq!(kept(&app), wanted);
+}
+
+#[test]
+fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let mut app = app();
+    send(&mut app, EditCommand::SpreadSand(2.0));
+    app.update();
+    send(&mut app, FileCommand::Quit);
+    app.update();
+    assert!(app.world().resource::<Document>().asks && !leaves(&app));
+    send(&mut app, FileCommand::Stay);
+    app.update();
+    assert!(!app.world().resource::<Document>().asks && !leaves(&app));
+    send(&mut app, FileCommand::QuitWhenSaved);
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    for _ in 0..2000 {
+        app.update();
+        if leaves(&app) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(path.exists() && leaves(&app));
+    let mut other = self::app();
+    send(&mut other, FileCommand::Quit);
+    other.update();
+    assert!(leaves(&other), "who has done nothing is not asked");
+}
+
+#[test]
+fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = keeping(folder.path());
+    send(&mut app, EditCommand::SpreadSand(2.0));
+    app.update();
+    let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    send(&mut app, FileCommand::Open("cone".into(), Options::default()));
+    wait_for_jobs(&mut app);
+    let [kept] = &kept(folder.path())[..] else { panic!("one is kept") };
+    let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == wanted);
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+}
+
+#[test]
+fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_what_is_unsaved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}.thalweg")));
+    let mut app = keeping(&folder.path().join("kept"));
+    let file = |app: &App| app.world().resource::<Simulations>().file.clone();
+    for path in [&first, &second] {
+        send(&mut app, FileCommand::SaveProject(path.clone()));
+        wait_for_jobs(&mut app);
+        assert_eq!(file(&app).as_ref(), Some(path));
+    }
+    send(&mut app, FileCommand::Open(first.clone(), Options::default()));
+    wait_for_jobs(&mut app);
+    assert_eq!(file(&app), Some(first));
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    assert_eq!(file(&app), Some(second));
+    send(&mut app, EditCommand::SpreadSand(3.0));
+    app.update();
+    let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    app.world_mut().write_message(AppExit::error());
+    app.update();
+    let [kept] = &kept(&folder.path().join("kept"))[..] else { panic!("one is kept") };
+    let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == wanted);
+}
+
+mod growth;
+mod lab;
+mod layers;
+mod lesson;
+mod opening;
+mod presentation;
+mod recovery;
+mod timeline;

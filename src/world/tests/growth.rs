@@ -1,0 +1,166 @@
+//! A range that grows beside the frames, outlets and lakes.
+
+use super::*;
+use crate::features::terrain::DrainageCommand;
+use thalweg_sim::{core::terrain::Terrain, edit::Tool, hydrology::breach::Limits, measure::Measures};
+
+fn terrain(app: &App) -> Terrain {
+    app.world().resource::<Simulations>().selected().simulation.terrain.clone()
+}
+
+fn holds(app: &App) -> bool {
+    app.world().resource::<Jobs>().hold()
+}
+
+/// What the program has told.
+fn notices(app: &App) -> Vec<String> {
+    app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect()
+}
+
+/// Waits until what grows has grown or was given up. Returns whether anything was shown meanwhile.
+fn wait(app: &mut App) -> bool {
+    let before = terrain(app);
+    let mut shown = false;
+    while holds(app) {
+        shown |= terrain(app) != before;
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    shown
+}
+
+#[test]
+fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
+    let mut app = app();
+    send(&mut app, RunCommand::Step(2));
+    update_until_quiet(&mut app);
+    let before = terrain(&app);
+    send(&mut app, RunCommand::Grow);
+    app.update();
+    assert!(holds(&app));
+    // What stands there is no work: nothing can be done to it.
+    let water_shown = app.world().resource::<Simulations>().selected().water_look.shown;
+    let asked: [Command; 6] = [
+        EditCommand::SpreadSand(9.0).into(),
+        EditCommand::Undo.into(),
+        EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.002)).into(),
+        RunCommand::Step(1).into(),
+        RunCommand::Stage.into(),
+        EditCommand::ToggleWater.into(),
+    ];
+    for command in asked {
+        app.world_mut().write_message(command);
+    }
+    // The brush is no part of it.
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    send(&mut app, EditCommand::Set("brush".into(), "radius", Value::Number(33.0)));
+    assert!(wait(&mut app), "no level was shown");
+    update_until_quiet(&mut app);
+    let grown = terrain(&app);
+    let simulations = app.world().resource::<Simulations>();
+    assert!(simulations.ticks() == 0 && grown != before);
+    assert_eq!((simulations.selected().water_look.shown, simulations.selected().simulation.ticks()), (water_shown, 0));
+    assert_eq!(app.world().resource::<Brushes>().of(Tool::Raise).radius, 33.0);
+    send(&mut app, RunCommand::Restart);
+    app.update();
+    let start = terrain(&app);
+    let measures = Measures::of(&start);
+    assert!(measures.pits == 0.0 && measures.depressions == 0.0, "{measures:?}");
+    for _ in 0..2 {
+        send(&mut app, EditCommand::Undo);
+        app.update();
+    }
+    assert!(terrain(&app) == before, "undo has not brought back what was");
+    assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
+}
+
+#[test]
+fn growing_can_be_given_up_and_needs_something_that_rises() {
+    let mut app = app();
+    app.update();
+    let before = terrain(&app);
+    send(&mut app, RunCommand::Grow);
+    app.update();
+    app.world_mut().resource_mut::<Jobs>().cancel_changes();
+    wait(&mut app);
+    assert!(terrain(&app) == before);
+    send(&mut app, EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.0)));
+    send(&mut app, RunCommand::Grow);
+    app.update();
+    wait(&mut app);
+    assert!(terrain(&app) == before);
+    let told = notices(&app);
+    assert!(told.iter().any(|text| text.contains("no range can grow where nothing rises")), "{told:?}");
+}
+
+#[test]
+fn play_says_so_where_no_process_is_enabled() {
+    let mut app = app();
+    let enabled = app.world().resource::<Simulations>().selected().simulation.slots.iter().filter(|slot| slot.enabled);
+    let keys: Vec<&'static str> = enabled.map(|slot| slot.process.info().key).collect();
+    assert!(!keys.is_empty());
+    let says = |app: &mut App| {
+        send(app, RunCommand::TogglePlay);
+        app.update();
+        notices(app).iter().any(|text| text.contains("No process is enabled"))
+    };
+    assert!(!says(&mut app));
+    send(&mut app, RunCommand::TogglePlay);
+    for key in keys {
+        send(&mut app, EditCommand::Enable(key, false));
+    }
+    app.update();
+    assert!(says(&mut app));
+}
+
+#[test]
+fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
+    let mut app = app();
+    // A crater in the hill.
+    let side = 64;
+    for y in 24..40 {
+        for x in 24..40 {
+            let mut simulations = app.world_mut().resource_mut::<Simulations>();
+            simulations.all_mut()[0].simulation.terrain.bedrock[y * side + x] = 1.0;
+        }
+    }
+    let before = terrain(&app);
+    assert!(Measures::of(&before).depressions > 0.01);
+    send(&mut app, DrainageCommand::FillLakes);
+    app.update();
+    wait(&mut app);
+    let water = terrain(&app).water_volume();
+    let ledger = &app.world().resource::<Simulations>().selected().simulation.ledger.water;
+    assert!(water > 0.0 && ledger.residual(water).abs() < 1e-6 * water);
+    send(&mut app, EditCommand::Undo);
+    send(&mut app, DrainageCommand::FillRivers);
+    app.update();
+    // It is done beside the frames.
+    assert!(holds(&app));
+    wait(&mut app);
+    let (filled, told) = (terrain(&app).water_volume(), notices(&app));
+    assert!(filled > water, "rivers besides the lake: {filled} m³, and {water} m³ in the lake alone");
+    assert!(told.iter().any(|text| text.contains("Switch Water on")), "{told:?}");
+    send(&mut app, EditCommand::Undo);
+    send(&mut app, DrainageCommand::FillRivers);
+    app.update();
+    app.world_mut().resource_mut::<Jobs>().cancel_changes();
+    wait(&mut app);
+    assert!(terrain(&app).water_volume() == 0.0, "it was given up");
+    let rains = EditCommand::Set("water".into(), "rain_rate", Value::Number(0.0));
+    send(&mut app, rains);
+    send(&mut app, DrainageCommand::FillRivers);
+    app.update();
+    wait(&mut app);
+    assert!(terrain(&app).water_volume() == 0.0);
+    assert!(notices(&app).iter().any(|text| text.contains("no rain falls")), "{:?}", notices(&app));
+    send(&mut app, EditCommand::Undo);
+    send(&mut app, DrainageCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
+    app.update();
+    wait(&mut app);
+    let carved = terrain(&app);
+    assert!(Measures::of(&carved).depressions == 0.0 && carved.water_volume() == 0.0);
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    assert!(terrain(&app) == before);
+}

@@ -1,0 +1,159 @@
+//! A lesson from its first step to the report.
+
+use super::*;
+use crate::features::lessons::LessonCommand;
+use thalweg_scene::{
+    io::lesson::{BUILT_IN, path_of},
+    model::lesson::{Answer, Attempt, Task},
+};
+
+fn attempt(app: &App) -> Attempt {
+    app.world().resource::<Course>().attempt.clone().expect("a lesson is open")
+}
+
+fn opened(name: &str) -> App {
+    let mut app = app();
+    send(&mut app, FileCommand::Open(path_of(name), Options::default()));
+    while app.world().resource::<Course>().attempt.is_none() {
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    app
+}
+
+#[test]
+fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = opened(BUILT_IN[0].0);
+    app.update();
+    assert_eq!(*app.world().resource::<State<Workspace>>().get(), Workspace::Learn);
+    assert!(!app.world().resource::<Transport>().playing, "it waits for the student");
+    loop {
+        let now = attempt(&app);
+        let step = now.step;
+        if let Some(task) = &now.now().task {
+            // Nothing is shown before it was asked.
+            send(&mut app, LessonCommand::Next);
+            app.update();
+            assert_eq!(attempt(&app).step, step, "{}", now.now().title);
+            match task {
+                Task::Choose { key, .. } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Chosen(0))),
+                Task::Estimate { key, .. } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Number(1.0))),
+                Task::Draw { key } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Line(vec![0.0; 65]))),
+                Task::Run { .. } => send(&mut app, LessonCommand::Run),
+                Task::Measure { .. } => send(&mut app, LessonCommand::Read(1.0)),
+                Task::Reveal { .. } => send(&mut app, LessonCommand::Reveal),
+            }
+            app.update();
+            let mut until = app.world().resource::<Course>().runs_to();
+            while let Some(end) = until {
+                app.world_mut().resource_mut::<Transport>().speed = 16.0;
+                app.update();
+                until = app.world().resource::<Course>().runs_to();
+                assert!(app.world().resource::<Simulations>().ticks() <= end, "it stops by itself");
+            }
+            assert!(attempt(&app).done(step), "{}", now.now().title);
+            if let Task::Measure { key, expect, .. } = task {
+                let Some(Answer::Measured { found, .. }) = attempt(&app).answers.get(key).cloned() else {
+                    panic!("{key} was not measured");
+                };
+                assert!((expect.0..=expect.1).contains(&found), "{key}: {found}, not within {expect:?}");
+            }
+        }
+        if !now.goes_on() {
+            break;
+        }
+        send(&mut app, LessonCommand::Next);
+        app.update();
+        assert_eq!(attempt(&app).step, step + 1);
+    }
+    assert!(attempt(&app).complete());
+    let path = folder.path().join("report.html");
+    send(&mut app, LessonCommand::Name("Ada".to_owned()));
+    send(&mut app, LessonCommand::SaveReport(path.clone()));
+    app.update();
+    let page = std::fs::read_to_string(path).expect("it was written");
+    assert!(page.contains("Ada · Thalweg") && page.contains("Measured by the program") && page.contains("<svg"));
+    // Another land has no lesson; what was answered stays.
+    let answers = attempt(&app).answers;
+    send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
+    while app.world().resource::<Course>().attempt.is_some() {
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(app.world().resource::<Course>().progress.answers.values().next(), Some(&answers));
+}
+
+#[test]
+fn a_lesson_begins_again_without_its_answers() {
+    let mut app = opened(BUILT_IN[0].0);
+    let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
+    send(&mut app, RunCommand::Step(2));
+    update_until_quiet(&mut app);
+    let key = attempt(&app).lesson.steps.iter().find_map(|step| step.task.as_ref()?.key().map(str::to_owned));
+    let key = key.expect("it asks something");
+    let answers = std::collections::BTreeMap::from([(key, Answer::Chosen(0))]);
+    app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").answers.clone_from(&answers);
+    // A slider was moved too.
+    for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
+        session.set("droplets.exchange", "0.7").expect("in range");
+    }
+    send(&mut app, LessonCommand::Again);
+    app.update();
+    while app.world().resource::<Course>().attempt.is_none() {
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(attempt(&app).answers.is_empty() && attempt(&app).step == 0);
+    let simulations = app.world().resource::<Simulations>();
+    assert!(simulations.selected().simulation.terrain == start && simulations.ticks() == 0);
+    let exchange =
+        thalweg_sim::params::get(&simulations.selected().groups(), "droplets.exchange").expect("there is one");
+    assert_ne!(exchange.value.to_string(), "0.7");
+    send(&mut app, LessonCommand::BringBack);
+    app.update();
+    assert_eq!(attempt(&app).answers, answers);
+    send(&mut app, LessonCommand::Close);
+    app.update();
+    assert!(app.world().resource::<Course>().attempt.is_none());
+}
+
+#[test]
+fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
+    let mut app = opened(BUILT_IN[0].0);
+    let long = |task: &Option<Task>| matches!(task, Some(Task::Run { ticks: 50.., .. }));
+    let run = attempt(&app).lesson.steps.iter().position(|step| long(&step.task));
+    let run = run.expect("it runs something");
+    let begin = |app: &mut App| {
+        app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").step = run;
+        send(app, LessonCommand::Run);
+        while app.world().resource::<Simulations>().ticks() < 3 {
+            app.update();
+        }
+        assert!(app.world().resource::<Course>().runs_to().is_some());
+    };
+    begin(&mut app);
+    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, LessonCommand::Back);
+    update_until_quiet(&mut app);
+    assert!(app.world().resource::<Course>().runs_to().is_some() && !attempt(&app).done(run), "it waits");
+    send(&mut app, RunCommand::TogglePlay);
+    while app.world().resource::<Course>().runs_to().is_some() {
+        app.update();
+    }
+    assert!(attempt(&app).done(run), "the step that was run is done, and not the one that is shown");
+    let mut app = opened(BUILT_IN[0].0);
+    begin(&mut app);
+    send(&mut app, RunCommand::Restart);
+    while app.world().resource::<Course>().runs_to().is_some() {
+        app.update();
+    }
+    assert!(!attempt(&app).done(run), "it began again before its end");
+    // Undo brings back the land from before the lesson; nothing runs on that.
+    send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
+    while app.world().resource::<Course>().attempt.is_some() {
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(app.world().resource::<Course>().runs_to().is_none());
+}
