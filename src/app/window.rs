@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bevy::{
@@ -126,10 +126,6 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         .insert_resource(brushes)
         .insert_resource(draft)
         .insert_resource(document);
-    app.insert_resource(WinitSettings {
-        focused_mode: UpdateMode::reactive(REST),
-        unfocused_mode: UpdateMode::reactive_low_power(REST),
-    });
     app.add_plugins(pace);
     app.run();
     Ok(())
@@ -137,7 +133,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
 
 /// Adds what decides when the next frame begins.
 pub fn pace(app: &mut App) {
-    app.add_systems(Last, (keep_going, wait_for_the_screen).chain().after(KeepSystems));
+    app.insert_resource(waiting(REST)).add_systems(Last, keep_going.after(KeepSystems));
 }
 
 /// A screen that is to be covered.
@@ -184,33 +180,33 @@ fn cover_screen(
     commands.remove_resource::<Screen>();
 }
 
-/// While something runs or is held down, frames follow each other without a pause.
+/// While something runs or is held down, frames follow each other without a pause. One that draws nothing does not wait for the screen: then
+/// the next one comes as late as if it did, unless a tick is under way.
 fn keep_going(
     transport: Res<Transport>,
     (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<Channels>),
     jobs: Res<Jobs>,
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
+    panels: Query<&Camera, With<PrimaryEguiContext>>,
+    mut settings: ResMut<WinitSettings>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
     let rivers_lag = simulations.between_ticks() && !channels.are_of(&simulations, *revision);
     let runs = transport.playing || !simulations.rests() || jobs.count() > 0 || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
-    if runs || held {
+    let draws = panels.iter().any(|camera| camera.is_active) || !simulations.rests();
+    let wait = if (runs || held) && !draws { FRAME } else { REST };
+    if settings.focused_mode != UpdateMode::reactive(wait) {
+        *settings = waiting(wait);
+    }
+    if (runs || held) && draws {
         again.write(RequestRedraw);
     }
 }
 
-/// A frame that draws nothing does not wait for the screen: it waits here as long, unless a tick is under way.
-fn wait_for_the_screen(
-    panels: Query<&Camera, With<PrimaryEguiContext>>,
-    simulations: Res<Simulations>,
-    mut last: Local<Option<Instant>>,
-) {
-    if panels.iter().all(|camera| !camera.is_active) && simulations.rests() {
-        let passed = last.map_or(FRAME, |last| last.elapsed());
-        std::thread::sleep(FRAME.saturating_sub(passed));
-    }
-    *last = Some(Instant::now());
+/// A frame follows what the person does, and comes after this time at the latest.
+fn waiting(wait: Duration) -> WinitSettings {
+    WinitSettings { focused_mode: UpdateMode::reactive(wait), unfocused_mode: UpdateMode::reactive_low_power(wait) }
 }
 
 /// Makes the first scene larger, if the machine can draw it.

@@ -19,7 +19,7 @@ use thalweg_scene::settings::{log_folder, picture_folder, settings_file};
 const PANE: Pane = Pane { key: "about", kind: PaneKind::Reading };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+    app.add_pane(PANE, pane_ui).add_commands("Help", 50, commands);
 }
 
 fn commands(table: &mut MenuPart) {

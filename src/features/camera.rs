@@ -3,12 +3,12 @@
 use egui_phosphor::regular as icon;
 
 use crate::shell::commands::{ALT, AddCommands, CTRL, MenuPart, NONE, NUMBERS, SHIFT, SHIFT_ALT};
-use crate::world::{CameraCommand, CameraStep, Gait, KeepView, KeyframeCommand};
+use crate::world::{CameraCommand, CameraMode, CameraStep, KeepView, KeyframeCommand};
 use bevy::prelude::App;
 use bevy_egui::egui::Key;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_commands("View", commands);
+    app.add_commands("View", 10, commands);
 }
 
 fn commands(table: &mut MenuPart) {
@@ -23,11 +23,11 @@ fn commands(table: &mut MenuPart) {
     let walk = "You walk on the ground, at the height of your eyes. W, A, S, D or the arrows move you, a drag looks around, the wheel \
                 changes your speed, Shift makes you faster. Esc ends it.";
     table
-        .add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], CameraCommand::Go(Gait::Walk))
+        .add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], CameraCommand::Go(CameraMode::Walk))
         .known_as("ground first person eye height stroll");
     let fly = "You fly over the land. The keys are those of Walk; E and Q move you up and down. Esc ends it.";
     table
-        .add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], CameraCommand::Go(Gait::Fly))
+        .add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], CameraCommand::Go(CameraMode::Fly))
         .known_as("drone first person wasd");
     table.group = Some("Camera");
     let mut step = |icon, title: &str, about: &str, keys, step| {

@@ -14,7 +14,7 @@ use egui_phosphor::regular as icon;
 const PANE: Pane = Pane { key: "help", kind: PaneKind::Reading };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", commands).add_commands("Help", reference_command);
+    app.add_pane(PANE, pane_ui).add_commands("Help", 10, commands).add_commands("Help", 30, reference_command);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -51,7 +51,8 @@ pub fn plugin(app: &mut App) {
         .add_plugins((section::plugin, probes::plugin, particle::plugin, rivers::plugin, look::plugin))
         .add_plugins((history::plugin, ledger::plugin, statistics::plugin, wind::plugin, readout::plugin))
         .add_plugins((menu::plugin, present::plugin, window::plugin, record::plugin, chart::plugin))
-        .add_plugins((settings::plugin, help::plugin, palette::plugin, checks::plugin, about::plugin, leave::plugin));
+        .add_plugins((settings::plugin, help::plugin, palette::plugin, checks::plugin, about::plugin, leave::plugin))
+        .add_plugins(brush::drag_plugin);
 }
 
 /// The commands of all features, for tests.

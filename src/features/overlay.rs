@@ -17,7 +17,7 @@ use thalweg_sim::core::quantity::Quantity;
 const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[] };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("View", commands);
+    app.add_panel(PANEL, panel_ui).add_commands("View", 30, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -1,9 +1,6 @@
 //! What lies over the view: the names of runs side by side, the divider between start and present.
 
-use bevy::{
-    ecs::system::SystemParam,
-    prelude::{App, *},
-};
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Key, Rect, Sense, Stroke, Ui};
 
 use crate::shell::{
@@ -45,7 +42,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Always, view_ui)
         .add_view_layer(LayerVisibility::Interface, heights_ui)
         .add_view_layer(LayerVisibility::Interface, signs_ui)
-        .add_commands("View", commands);
+        .add_commands("View", 20, commands);
 }
 
 fn commands(table: &mut MenuPart) {

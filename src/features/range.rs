@@ -17,7 +17,7 @@ use thalweg_sim::simulation::grow::{RangeParams, rising_extent, typical_relief};
 const PANEL: Panel = Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[] };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Run", commands);
+    app.add_panel(PANEL, panel_ui).add_commands("Run", 40, commands);
 }
 
 fn commands(table: &mut MenuPart) {

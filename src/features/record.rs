@@ -8,7 +8,7 @@ use bevy::prelude::App;
 use bevy_egui::egui::Key;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_commands("View", commands);
+    app.add_commands("View", 120, commands);
 }
 
 fn commands(table: &mut MenuPart) {

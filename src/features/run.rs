@@ -13,7 +13,7 @@ use egui_phosphor::regular as icon;
 const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[] };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Run", commands);
+    app.add_panel(PANEL, panel_ui).add_commands("Run", 10, commands).add_commands("Run", 30, start_commands);
 }
 
 fn commands(table: &mut MenuPart) {
@@ -31,6 +31,9 @@ fn commands(table: &mut MenuPart) {
         .known_as("step substep slow motion");
     let ten = [(SHIFT, Key::ArrowRight)];
     table.add(icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, RunCommand::Step(10));
+}
+
+fn start_commands(table: &mut MenuPart) {
     let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
     table
         .add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart)

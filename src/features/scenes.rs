@@ -27,7 +27,7 @@ pub struct Scenes {
 const PANE: Pane = Pane { key: "scenes", kind: PaneKind::Search };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Scene", commands);
+    app.add_pane(PANE, pane_ui).add_commands("Scene", 10, commands).add_commands("Scene", 30, scene_commands);
 }
 
 fn commands(table: &mut MenuPart) {
@@ -36,6 +36,9 @@ fn commands(table: &mut MenuPart) {
     table
         .add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes)
         .known_as("examples presets gallery thumbnails new");
+}
+
+fn scene_commands(table: &mut MenuPart) {
     let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
     let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
     for group in GROUPS {

@@ -20,7 +20,7 @@ use thalweg_scene::{
 const PANE: Pane = Pane { key: "settings", kind: PaneKind::Reading };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("File", commands);
+    app.add_pane(PANE, pane_ui).add_commands("File", 30, commands);
 }
 
 fn commands(table: &mut MenuPart) {

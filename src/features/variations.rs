@@ -81,7 +81,7 @@ fn commands(table: &mut MenuPart) {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Run", commands);
+    app.add_pane(PANE, pane_ui).add_commands("Run", 20, commands);
     app.init_resource::<VaryDialog>().add_observer(
         |command: On<VaryParameter>,
          simulations: Res<Simulations>,

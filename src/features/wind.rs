@@ -37,7 +37,7 @@ pub struct WindMap {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_view_layer(LayerVisibility::Panels, dial_ui).add_pane(PANE, map_ui).add_commands("View", commands);
+    app.add_view_layer(LayerVisibility::Panels, dial_ui).add_pane(PANE, map_ui).add_commands("View", 80, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -8,7 +8,7 @@ use bevy::prelude::App;
 use bevy_egui::egui::Key;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_commands("Brush", leave_command).add_commands("View", commands);
+    app.add_commands("Brush", 20, leave_command).add_commands("View", 110, commands);
 }
 
 fn leave_command(table: &mut MenuPart) {

@@ -18,12 +18,11 @@ use bevy_panorbit_camera::{
 use super::{
     SIDE,
     framing::{Frame, Going, Whole, field},
-    pass,
-    walk::{self, Walker},
+    pass, walk,
 };
 use crate::world::{
-    Brushes, CameraCommand, CameraStep, Eye, FollowsKeys, FreeView, Gait, KeyframeCommand, Level, OtherWindows,
-    PointerOverView, Preferences, Presentation, Simulations,
+    Brushes, CameraCommand, CameraMode, CameraStep, Eye, FollowsKeys, FreeView, KeyframeCommand, Level, Notices,
+    OtherWindows, PointerOverView, Preferences, Presentation, Simulations,
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
@@ -88,11 +87,14 @@ impl Default for Viewpoint {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
+        .add_observer(choose_mode)
         .add_observer(obey)
         .add_systems(Startup, spawn_camera)
         .add_systems(
             PostUpdate,
-            (leave_panels_alone, walk::stay_outside, end_pan).chain().before(PanOrbitCameraSystemSet),
+            (leave_panels_alone, walk::stay_outside.run_if(in_state(CameraMode::Orbit)), end_pan)
+                .chain()
+                .before(PanOrbitCameraSystemSet),
         );
 }
 
@@ -265,7 +267,7 @@ pub(super) struct KeyedWay {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keys(
     (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeys>),
-    (whole, gait, over_view): (Option<Res<Whole>>, Res<Gait>, Res<PointerOverView>),
+    (whole, mode, over_view): (Option<Res<Whole>>, Res<State<CameraMode>>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
@@ -283,7 +285,7 @@ pub(super) fn follow_keys(
         Some(item) => item.script().or(own),
         None => own.filter(|_| follows.0),
     };
-    let script = script.filter(|_| *gait == Gait::Orbit);
+    let script = script.filter(|_| *mode == CameraMode::Orbit);
     let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&simulations))) else {
         way.work = None;
         return;
@@ -316,18 +318,39 @@ pub(super) fn follow_keys(
     }
 }
 
-/// Moves the camera.
-pub(super) fn obey(
+/// Moves the camera, which goes round the land if the command shows it from elsewhere.
+#[derive(Event)]
+pub(super) struct MoveCamera(CameraCommand);
+
+/// Begins to walk or to fly, or ends it, and then moves the camera.
+pub(super) fn choose_mode(
     command: On<CameraCommand>,
-    mut walker: Walker,
-    mut viewpoint: ResMut<Viewpoint>,
-    whole: Option<Res<Whole>>,
+    mode: Res<State<CameraMode>>,
+    simulations: Res<Simulations>,
+    mut next: ResMut<NextState<CameraMode>>,
+    mut commands: Commands,
 ) {
-    let command = command.event();
-    walker.change_gait(command);
-    let Walker { ground, camera, notices, .. } = &mut walker;
-    let (simulations, camera) = (&ground.simulations, &mut camera.0);
-    viewpoint.moved |= !matches!(command, CameraCommand::GoToView(number) if simulations.views.view(*number).is_none());
+    let wanted = match command.event() {
+        CameraCommand::Go(wanted) if mode.get() != wanted => *wanted,
+        CameraCommand::GoToView(number) if simulations.views.view(*number).is_none() => *mode.get(),
+        _ => CameraMode::Orbit,
+    };
+    if *mode != wanted {
+        // Now, and not before the next frame, so that the camera has the limits of its mode. Other states that are pending change too.
+        next.set(wanted);
+        commands.run_schedule(StateTransition);
+    }
+    commands.trigger(MoveCamera(command.event().clone()));
+}
+
+pub(super) fn obey(
+    moves: On<MoveCamera>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    mut viewpoint: ResMut<Viewpoint>,
+    (simulations, whole): (Res<Simulations>, Option<Res<Whole>>),
+    mut notices: ResMut<Notices>,
+) {
+    let (MoveCamera(command), camera) = (moves.event(), &mut *camera);
     match command {
         CameraCommand::FrameAll => {
             let fresh = Viewpoint::default();
@@ -367,11 +390,13 @@ pub(super) fn obey(
             go(camera, *step);
         }
         CameraCommand::ToggleTurntable => {
-            viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
+            viewpoint.turn = if viewpoint.turn == Turning::Table { Turning::Still } else { Turning::Table };
             viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
         }
         CameraCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
     }
+    // After what may have begun anew.
+    viewpoint.moved |= !matches!(command, CameraCommand::GoToView(number) if simulations.views.view(*number).is_none());
 }
 
 /// An angle in radians, with whole turns added so that it is near where the camera comes from.
@@ -414,15 +439,7 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
 }
 
 /// Says where the eye is; while it walks or flies, where it was before.
-pub(super) fn tell_place(
-    camera: Single<&PanOrbitCamera>,
-    gait: Res<Gait>,
-    whole: Option<Res<Whole>>,
-    mut eye: ResMut<Eye>,
-) {
-    if *gait != Gait::Orbit {
-        return;
-    }
+pub(super) fn tell_place(camera: Single<&PanOrbitCamera>, whole: Option<Res<Whole>>, mut eye: ResMut<Eye>) {
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
     let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
     let place = Eye { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };

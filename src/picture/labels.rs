@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{SIDE, camera::FAR, ground::Blocks, numbers::SceneNumbers};
-use crate::world::{FreeView, Gait, Preferences, Presentation, Shown, Simulations, Workspace, amount};
+use crate::world::{CameraMode, FreeView, Preferences, Presentation, Shown, Simulations, Workspace, amount};
 use thalweg_scene::{model::session::Session, settings::Units};
 
 /// What stands at the foot of a block that is presented: its name, unless that stands over the picture, and its sides.
@@ -19,7 +19,7 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
 /// if another block is in front of it. And how far the camera is turned.
 pub(super) fn place_labels(
     simulations: Res<Simulations>,
-    (blocks, gait, shown): (Res<Blocks>, Res<Gait>, Res<Shown>),
+    (blocks, mode, shown): (Res<Blocks>, Res<State<CameraMode>>, Res<Shown>),
     (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
@@ -65,7 +65,8 @@ pub(super) fn place_labels(
     let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
     let seen = 2.0 * (0.5 * lens.fov).tan() * orbit.radius.unwrap_or(FAR);
     // An eye on the ground looks at no one place.
-    let metres = blocks.numbers.first().filter(|_| *gait == Gait::Orbit).map_or(0.0, |numbers| seen / numbers.scale());
+    let metres =
+        blocks.numbers.first().filter(|_| *mode == CameraMode::Orbit).map_or(0.0, |numbers| seen / numbers.scale());
     if (view.turned, view.metres) != (turned, metres) {
         (view.turned, view.metres) = (turned, metres);
     }

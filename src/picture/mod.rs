@@ -34,7 +34,7 @@ pub use redraw::FixedStep;
 
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 
-use crate::world::FrameSystems;
+use crate::world::{CameraMode, FrameSystems};
 
 /// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
 pub const SIDE: f32 = 256.0;
@@ -82,7 +82,7 @@ pub(super) fn plugin(app: &mut App) {
         pick::plugin,
         tracks::plugin,
         water::plugin,
-        camera::plugin,
+        (camera::plugin, walk::plugin),
         redraw::plugin,
         upload::plugin,
     ));
@@ -96,7 +96,7 @@ pub(super) fn plugin(app: &mut App) {
                 framing::measure_whole,
                 framing::frame_blocks,
                 camera::follow_keys,
-                camera::tell_place,
+                camera::tell_place.run_if(in_state(CameraMode::Orbit)),
                 contours::write,
                 labels::place_labels,
                 capture::film_window,

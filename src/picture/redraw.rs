@@ -238,17 +238,23 @@ struct Seen<'w> {
     shown: Res<'w, Shown>,
     view: ResMut<'w, FreeView>,
     preferences: ResMut<'w, Preferences>,
-    overlay: Res<'w, Overlay>,
-    channels: Res<'w, Channels>,
-    cut: Res<'w, CutLine>,
+    on_land: OnLand<'w>,
     revision: Res<'w, Revision>,
-    cursor: Res<'w, BrushCursor>,
     brushes: Res<'w, Brushes>,
     waiting: Res<'w, Waiting>,
     blocks: Res<'w, Blocks>,
 }
 
-impl Seen<'_> {
+/// What lies on the land.
+#[derive(SystemParam)]
+struct OnLand<'w> {
+    overlay: Res<'w, Overlay>,
+    channels: Res<'w, Channels>,
+    cut: Res<'w, CutLine>,
+    cursor: Res<'w, BrushCursor>,
+}
+
+impl OnLand<'_> {
     /// What is drawn.
     fn kinds(&self) -> Kinds {
         Kinds {
@@ -259,13 +265,15 @@ impl Seen<'_> {
             cut: self.cut.0,
         }
     }
+}
 
+impl Seen<'_> {
     /// Whether the land and what lies over it may look different.
     fn another_land(&self) -> bool {
         self.simulations.is_changed()
             || self.shown.is_changed()
-            || self.overlay.is_changed()
-            || self.channels.is_changed()
+            || self.on_land.overlay.is_changed()
+            || self.on_land.channels.is_changed()
     }
 }
 
@@ -345,11 +353,11 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
-    let kinds = seen.kinds();
+    let kinds = seen.on_land.kinds();
     // Whether something has changed that may need another shader.
     let other = seen.shown.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
-    let ring = seen.cursor.is_changed() || seen.brushes.is_changed();
+    let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
     if runs || other || ring || seen.another_land() || seen.view.is_changed() || last.place != place {
@@ -380,7 +388,7 @@ fn draw_when_changed(
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
     let tone = seen.simulations.selected().look.tone_curve;
     let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
-    let complete = seen.blocks.show(*seen.revision) && seen.channels.are_of(&seen.simulations, *seen.revision);
+    let complete = seen.blocks.show(*seen.revision) && seen.on_land.channels.are_of(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to rest: the picture keeps the place from which it was asked for.
     taking.ready = complete && !(moves && settings.steady) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();

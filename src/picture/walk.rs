@@ -17,7 +17,7 @@ use super::{
     numbers::SceneNumbers,
 };
 use crate::world::{
-    Brushes, CameraCommand, Comparison, Gait, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
+    Brushes, CameraMode, Comparison, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -43,77 +43,68 @@ const LOOKS: f32 = 0.004;
 /// How far up and down the eye looks.
 const STEEPEST: f32 = 1.5;
 
-/// The eye that walks or flies.
-#[derive(SystemParam)]
-pub(super) struct Walker<'w, 's> {
-    gait: ResMut<'w, Gait>,
-    pub ground: Ground<'w>,
-    pub camera: Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>,
-    pub notices: ResMut<'w, Notices>,
+/// What a walking or flying eye does with the camera.
+type Lens<'w, 's> = Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>;
+
+pub(super) fn plugin(app: &mut App) {
+    use CameraMode::{Fly, Orbit, Walk};
+    app.add_systems(OnTransition { exited: Walk, entered: Orbit }, step_back)
+        .add_systems(OnTransition { exited: Fly, entered: Orbit }, step_back)
+        .add_systems(OnTransition { exited: Orbit, entered: Walk }, glide_down)
+        .add_systems(OnTransition { exited: Orbit, entered: Fly }, look_from_here)
+        .add_systems(OnEnter(Walk), |camera: Lens, notices: ResMut<Notices>| begin(camera, notices, ""))
+        .add_systems(OnEnter(Fly), |camera: Lens, notices: ResMut<Notices>| {
+            begin(camera, notices, ", E and Q up and down");
+        });
 }
 
-impl Walker<'_, '_> {
-    /// Begins to walk or to fly, and ends it. Commands that show the land from elsewhere then find the camera in orbit.
-    pub(super) fn change_gait(&mut self, command: &CameraCommand) {
-        let Self { gait, ground, camera, notices } = self;
-        let (orbit, projection) = &mut **camera;
-        let wanted = match command {
-            CameraCommand::Go(wanted) if *wanted == **gait => Gait::Orbit,
-            CameraCommand::Go(wanted) => *wanted,
-            CameraCommand::GoToView(number) if ground.simulations.views.view(*number).is_none() => return,
-            // What shows the land from elsewhere.
-            CameraCommand::FrameAll
-            | CameraCommand::FrameAgain
-            | CameraCommand::Place(_)
-            | CameraCommand::GoToView(_)
-            | CameraCommand::GoToKey(_)
-            | CameraCommand::ToggleTurntable
-            | CameraCommand::Move(_) => Gait::Orbit,
-        };
-        if wanted == **gait {
-            return;
-        }
-        let before = std::mem::replace(&mut **gait, wanted);
-        let near = if wanted == Gait::Orbit { camera::NEAR_PLANE } else { NEAR_PLANE };
-        if let Projection::Perspective(lens) = &mut **projection {
-            lens.near = near;
-        }
-        if wanted == Gait::Orbit {
-            camera::set_limits(orbit);
-            // Back from where it stood, a little from above.
-            orbit.target_radius = 0.3 * SIDE;
-            orbit.target_pitch = orbit.target_pitch.max(0.35);
-            return;
-        }
-        let also = if wanted == Gait::Fly { ", E and Q up and down" } else { "" };
-        let text =
-            format!("W, A, S, D move you{also}, a drag looks around, the wheel changes your speed. Esc ends it.");
-        notices.tell(Level::Info, text);
-        (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (CLOSE, Some(CLOSE));
-        (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(-STEEPEST), Some(STEEPEST));
-        orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(FARTHEST)));
-        if before == Gait::Orbit {
-            if wanted == Gait::Walk {
-                // It glides down to the place that it looks at, and looks ahead.
-                let place = orbit.target_focus.xz();
-                orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
-                orbit.target_pitch = 0.04;
-            } else {
-                let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0);
-                let eye = orbit.target_focus + turn * Vec3::Z * orbit.target_radius;
-                (orbit.focus, orbit.target_focus) = (eye, eye);
-                orbit.radius = Some(CLOSE);
-            }
-        }
-        orbit.target_radius = CLOSE;
-        orbit.force_update = true;
+/// Goes back from where the eye stood, a little from above.
+fn step_back(mut camera: Lens) {
+    let (orbit, projection) = &mut *camera;
+    set_near(projection, camera::NEAR_PLANE);
+    camera::set_limits(orbit);
+    orbit.target_radius = 0.3 * SIDE;
+    orbit.target_pitch = orbit.target_pitch.max(0.35);
+}
+
+/// Glides down to the place that the camera looks at, and looks ahead.
+fn glide_down(mut orbit: Single<&mut PanOrbitCamera>, ground: Ground) {
+    let place = orbit.target_focus.xz();
+    orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
+    orbit.target_pitch = 0.04;
+}
+
+/// Puts the eye where the camera is.
+fn look_from_here(mut orbit: Single<&mut PanOrbitCamera>) {
+    let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0);
+    let eye = orbit.target_focus + turn * Vec3::Z * orbit.target_radius;
+    (orbit.focus, orbit.target_focus) = (eye, eye);
+    orbit.radius = Some(CLOSE);
+}
+
+/// Lets the camera go round a place so close that it only looks around.
+fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
+    let (orbit, projection) = &mut *camera;
+    set_near(projection, NEAR_PLANE);
+    (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (CLOSE, Some(CLOSE));
+    (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(-STEEPEST), Some(STEEPEST));
+    orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(FARTHEST)));
+    orbit.target_radius = CLOSE;
+    orbit.force_update = true;
+    let text = format!("W, A, S, D move you{also}, a drag looks around, the wheel changes your speed. Esc ends it.");
+    notices.tell(Level::Info, text);
+}
+
+fn set_near(projection: &mut Projection, near: f32) {
+    if let Projection::Perspective(lens) = projection {
+        lens.near = near;
     }
 }
 
 /// Moves the eye as long as keys are held, looks around while the pointer is dragged, and keeps the eye above the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn go(
-    (gait, steps): (Res<Gait>, Res<Steps>),
+    (mode, steps): (Res<State<CameraMode>>, Res<Steps>),
     (ground, brushes): (Ground, Res<Brushes>),
     over_view: Res<PointerOverView>,
     buttons: Res<ButtonInput<MouseButton>>,
@@ -130,7 +121,7 @@ pub(super) fn go(
     };
     let turned: f32 = wheel.read().filter(|wheel| !others.has(wheel.window)).map(notches).sum();
     let dragged: Vec2 = motion.read().map(|motion| motion.delta).sum();
-    if *gait == Gait::Orbit {
+    if *mode == CameraMode::Orbit {
         *pace = None;
         return;
     }
@@ -143,7 +134,7 @@ pub(super) fn go(
             orbit.target_pitch += LOOKS * dragged.y;
         }
     }
-    let flies = *gait == Gait::Fly;
+    let flies = *mode == CameraMode::Fly;
     let turn = if flies { -orbit.target_pitch } else { 0.0 };
     let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, turn, 0.0);
     let [right, up, ahead] = steps.way;
@@ -164,14 +155,13 @@ pub(super) fn go(
 /// While the camera goes round the land, the eye rises where it would come into the ground, and so glides over a slope or over the edge of a
 /// block.
 pub(super) fn stay_outside(
-    gait: Res<Gait>,
     ground: Ground,
     (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
     mut orbit: Single<&mut PanOrbitCamera>,
 ) {
     // Where it sees all of the land, it is outside.
     let sees_all = windows.is_empty() && (viewpoint.wanted.is_some() || viewpoint.framed.is_some());
-    if *gait != Gait::Orbit || sees_all {
+    if sees_all {
         return;
     }
     let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
@@ -203,7 +193,7 @@ const STEEP: f32 = 0.2;
 /// What there is to stand on.
 #[derive(SystemParam)]
 pub(super) struct Ground<'w> {
-    pub simulations: Res<'w, Simulations>,
+    simulations: Res<'w, Simulations>,
     blocks: Res<'w, Blocks>,
     shown: Res<'w, Shown>,
 }
@@ -275,7 +265,11 @@ mod tests {
     use bevy::ecs::system::SystemState;
 
     use super::*;
-    use crate::{picture::numbers, world::CameraStep};
+    use crate::{
+        picture::numbers,
+        world::{CameraCommand, CameraStep},
+    };
+    use bevy::state::app::StatesPlugin;
     use thalweg_scene::{
         io::{project, scene::open_first},
         model::origin::Options,
@@ -286,9 +280,9 @@ mod tests {
         let session = open_first("round-hill", &options).expect("built in");
         let numbers = numbers::alone(&session);
         let mut app = App::new();
-        app.insert_resource(Simulations::new(vec![session]))
+        app.add_plugins(StatesPlugin)
+            .insert_resource(Simulations::new(vec![session]))
             .init_resource::<Blocks>()
-            .init_resource::<Gait>()
             .init_resource::<Steps>()
             .init_resource::<Shown>()
             .init_resource::<Viewpoint>()
@@ -300,6 +294,9 @@ mod tests {
             .add_message::<MouseWheel>()
             .add_message::<MouseMotion>()
             .add_message::<RequestRedraw>()
+            .init_state::<CameraMode>()
+            .add_plugins(plugin)
+            .add_observer(camera::choose_mode)
             .add_observer(camera::obey)
             .add_systems(Update, go);
         app.world_mut().resource_mut::<Blocks>().numbers = vec![numbers];
@@ -335,8 +332,8 @@ mod tests {
     #[test]
     fn an_eye_that_walks_stays_as_high_above_the_ground_and_one_that_flies_does_not_sink_into_it() {
         let mut app = app();
-        ask(&mut app, CameraCommand::Go(Gait::Walk));
-        assert_eq!(*app.world().resource::<Gait>(), Gait::Walk);
+        ask(&mut app, CameraCommand::Go(CameraMode::Walk));
+        assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Walk);
         let (begins, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "{above} too high");
         hold(&mut app, [0.0, 0.0, 1.0], 40);
@@ -345,7 +342,7 @@ mod tests {
         let way = (ends - begins).xz().length();
         assert!((way - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4, "{way}, {above}");
         assert!((ends.y - begins.y).abs() > 1e-3, "the hill is level");
-        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::Go(CameraMode::Fly));
         hold(&mut app, [0.0, 1.0, 0.0], 20);
         let (_, above) = eye(&mut app);
         assert!(above > 0.9 * FLIES * SIDE, "it rises only {above}");
@@ -353,7 +350,7 @@ mod tests {
         let (_, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "it sinks to {above}");
         // On foot, nobody leaves the table.
-        ask(&mut app, CameraCommand::Go(Gait::Walk));
+        ask(&mut app, CameraCommand::Go(CameraMode::Walk));
         hold(&mut app, [1.0, 0.0, 0.0], 800);
         let (place, _) = eye(&mut app);
         assert!(place.length() < 0.9 * SIDE, "{place}");
@@ -362,10 +359,10 @@ mod tests {
     #[test]
     fn asked_again_or_to_show_the_land_from_elsewhere_the_camera_goes_round_it_as_before() {
         let mut app = app();
-        for ends in [CameraCommand::Go(Gait::Walk), CameraCommand::FrameAll] {
-            ask(&mut app, CameraCommand::Go(Gait::Walk));
+        for ends in [CameraCommand::Go(CameraMode::Walk), CameraCommand::FrameAll] {
+            ask(&mut app, CameraCommand::Go(CameraMode::Walk));
             ask(&mut app, ends);
-            assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
+            assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Orbit);
             let mut cameras = app.world_mut().query::<(&PanOrbitCamera, &Projection)>();
             let (orbit, projection) = cameras.single(app.world()).expect("there is one");
             let mut before = PanOrbitCamera::default();
@@ -377,7 +374,7 @@ mod tests {
         }
         // A project that is opened is seen as it was saved.
         let place = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 1.0, pitch: 0.7, distance: 99.0 };
-        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::Go(CameraMode::Fly));
         ask(&mut app, CameraCommand::Place(place));
         let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
         let orbit = cameras.single(app.world()).expect("there is one");
@@ -450,9 +447,9 @@ mod tests {
         }
         let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
         assert!(told.iter().any(|text| text.contains("no view 1 yet: Ctrl+1")), "{told:?}");
-        ask(&mut app, CameraCommand::Go(Gait::Fly));
+        ask(&mut app, CameraCommand::Go(CameraMode::Fly));
         ask(&mut app, CameraCommand::GoToView(2));
-        assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
+        assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Orbit);
         let (focus, yaw, pitch, radius) = orbit(&mut app);
         assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
         assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");

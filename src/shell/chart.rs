@@ -1,6 +1,6 @@
 //! A chart in a panel: its title, what can be done with it, and its curves.
 
-use crate::world::{Command, CommandEvent, Notices};
+use crate::world::{Command, CommandEvent, Job, JobKind, Jobs, Notices, jobs::tell_written};
 use bevy::prelude::{App, Event, On, ResMut};
 use bevy_egui::egui::{self, Color32, Ui};
 use egui_phosphor::regular as icon;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use super::{access, file_request::FileRequest, style};
 use thalweg_scene::{
-    io,
     io::chart::said,
+    io::{self, JobProgress},
     model::chart::{Chart, Mark, Range, ticks, told},
 };
 
@@ -71,9 +71,10 @@ pub struct SaveChart(pub Box<Chart>, pub PathBuf);
 impl CommandEvent for SaveChart {}
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_observer(|command: On<SaveChart>, mut notices: ResMut<Notices>| {
-        let SaveChart(chart, path) = command.event();
-        notices.tell_result(io::chart::save(chart, path), format!("Saved {}.", path.display()));
+    app.add_observer(|command: On<SaveChart>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
+        let SaveChart(chart, path) = command.event().clone();
+        let save = move |_: &JobProgress| io::chart::save(&chart, &path).map(|()| path);
+        jobs.start(&mut notices, Job::new(JobKind::Beside, "Saving the chart …"), save, tell_written);
     });
 }
 

@@ -10,6 +10,8 @@ pub const MENUS: [&str; 8] = ["File", "Edit", "Brush", "Scene", "Run", "View", "
 /// A command with everything that is said of it.
 pub struct Entry {
     pub menu: &'static str,
+    /// Entries with a higher one stand below.
+    order: u8,
     pub icon: &'static str,
     pub title: String,
     /// What it does, in a sentence.
@@ -74,15 +76,17 @@ impl CommandTable {
 
 /// Adds commands to the window.
 pub trait AddCommands {
-    /// Adds commands to a menu, below those that are there.
-    fn add_commands(&mut self, menu: &'static str, add: impl FnOnce(&mut MenuPart)) -> &mut Self;
+    /// Adds commands to a menu, below those with a lower or the same `order`.
+    fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuPart)) -> &mut Self;
 }
 
 impl AddCommands for App {
-    fn add_commands(&mut self, menu: &'static str, add: impl FnOnce(&mut MenuPart)) -> &mut Self {
-        let mut part = MenuPart { menu, group: None, entries: Vec::new() };
+    fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuPart)) -> &mut Self {
+        let mut part = MenuPart { menu, order, group: None, entries: Vec::new() };
         add(&mut part);
-        self.world_mut().get_resource_or_init::<CommandTable>().0.extend(part.entries);
+        let mut table = self.world_mut().get_resource_or_init::<CommandTable>();
+        table.0.extend(part.entries);
+        table.0.sort_by_key(|entry| entry.order);
         self
     }
 }
@@ -90,6 +94,7 @@ impl AddCommands for App {
 /// A part of a menu while it is made.
 pub struct MenuPart {
     menu: &'static str,
+    order: u8,
     /// The menu in the menu in which the entries stand that come next.
     pub group: Option<&'static str>,
     entries: Vec<Entry>,
@@ -108,9 +113,9 @@ impl MenuPart {
         let divided = title.starts_with('-');
         let (title, about) = (title.trim_start_matches('-').to_owned(), about.to_owned());
         let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
-        let (menu, group) = (self.menu, self.group);
+        let (menu, order, group) = (self.menu, self.order, self.group);
         let command = command.into();
-        self.entries.push(Entry { menu, icon, title, about, other_names: "", keys, command, divided, group });
+        self.entries.push(Entry { menu, order, icon, title, about, other_names: "", keys, command, divided, group });
         self.entries.last_mut().expect("it was added")
     }
 }

@@ -4,7 +4,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bevy::{
@@ -32,6 +32,13 @@ pub struct FileRequest {
     wanted: Wanted,
     then: Arc<dyn Fn(PathBuf) -> Command + Send + Sync>,
     otherwise: Option<Command>,
+}
+
+/// What the system's dialog answered, and after how long.
+#[derive(Debug, Default)]
+struct Answer {
+    path: Option<PathBuf>,
+    waited: Duration,
 }
 
 /// What is asked for.
@@ -82,12 +89,7 @@ impl FileRequest {
     }
 
     /// Opens the system's dialog, and waits for it beside the frames.
-    fn ask(
-        &self,
-        folder: &Path,
-        session: &Session,
-        window: Option<&RawHandleWrapper>,
-    ) -> Background<(), Option<PathBuf>> {
+    fn ask(&self, folder: &Path, session: &Session, window: Option<&RawHandleWrapper>) -> Background<(), Answer> {
         let dialog = AsyncFileDialog::new().set_title(&self.title).set_directory(folder);
         // SAFETY: dialogs are asked for on the main thread.
         let window = window.map(|window| unsafe { window.get_handle() });
@@ -98,7 +100,11 @@ impl FileRequest {
         macro_rules! wait_for {
             ($picked:expr) => {{
                 let picked = $picked;
-                Background::start((), move || block_on(picked).map(|file| file.path().to_owned()))
+                let begun = Instant::now();
+                Background::start((), move || {
+                    let path = block_on(picked).map(|file| file.path().to_owned());
+                    Answer { path, waited: begun.elapsed() }
+                })
             }};
         }
         match &self.wanted {
@@ -141,7 +147,7 @@ impl CommandEvent for FileRequest {}
 
 /// The dialog that is open, if one is.
 #[derive(Resource, Default)]
-pub struct FileDialog(Option<(FileRequest, Background<(), Option<PathBuf>>)>);
+pub struct FileDialog(Option<(FileRequest, Background<(), Answer>)>);
 
 impl FileDialog {
     /// Whether a file or a folder is asked for.
@@ -180,8 +186,8 @@ pub(crate) fn take_answer(
     let Some((request, answer)) = dialog.bypass_change_detection().0.take_if(|(_, answer)| answer.is_finished()) else {
         return;
     };
-    let waited = answer.elapsed();
-    let chosen = answer.join().flatten().map(|path| {
+    let Answer { path, waited } = answer.join().unwrap_or_default();
+    let chosen = path.map(|path| {
         preferences.remember_folder(&path);
         request.whole(path)
     });
@@ -294,7 +300,7 @@ mod tests {
         let mut app = App::new();
         let answered = |app: &mut App, chosen: Option<PathBuf>| {
             let request = request(&["thalweg"]).otherwise(FileCommand::Stay);
-            let answer = Background::start((), move || chosen);
+            let answer = Background::start((), move || Answer { path: chosen, waited: Duration::ZERO });
             while !answer.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -167,7 +167,7 @@ impl CommandEvent for AskWhat {}
 impl CommandEvent for ExportInto {}
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_commands("File", commands).add_commands("Edit", step_commands);
+    app.add_commands("File", 20, commands).add_commands("Edit", 10, step_commands);
     app.init_resource::<Files>().add_observer(ask_how).add_observer(ask_what).add_observer(export_into);
 }
 

@@ -12,7 +12,7 @@ use crate::world::{Command, Document, FileCommand, Simulations, WindowCommand};
 use egui_phosphor::regular as icon;
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_commands("File", commands);
+    app.add_commands("File", 40, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use bevy::{
-    ecs::system::SystemParam,
-    prelude::{App, *},
-};
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Ui};
 use egui_phosphor::regular as icon;
 
@@ -28,7 +25,7 @@ pub struct MenuBar<'w> {
 }
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_commands("View", commands);
+    app.add_commands("View", 90, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -40,7 +40,7 @@ use bevy_egui::{
 };
 
 use crate::world::{
-    BrushCommand, Brushes, CameraCommand, Command, Course, Document, FileCommand, FrameSystems, FreeView, Gait,
+    BrushCommand, Brushes, CameraCommand, CameraMode, Command, Course, Document, FileCommand, FrameSystems, FreeView,
     History, KeyPointer, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
     Presentation, Simulations, WindowCommand, Workspace,
 };
@@ -65,6 +65,9 @@ pub struct ViewModal(pub bool);
 /// Where panels are drawn, if not in the window.
 #[derive(Resource, Clone)]
 pub struct Canvas(pub RenderTarget);
+
+/// Where the context says that a picture is drawn once, and must not wait for what is searched beside the frames.
+pub(crate) const DRAWN_ONCE: &str = "drawn once";
 
 /// Seconds after which a pointer that rests in Present is not seen.
 const POINTER_RESTS: f32 = 2.0;
@@ -131,10 +134,15 @@ fn draw(
     let Ok((mut context, _)) = windows.single_mut(world) else { return };
     let context = context.get_mut().clone();
     follow_settings(&context, &world.resource::<Preferences>().settings, &mut styled);
+    // A picture that is drawn once must be whole.
+    let once = world.contains_resource::<Canvas>();
+    context.data_mut(|data| data.insert_temp(egui::Id::new(DRAWN_ONCE), once));
     if world.resource::<Presentation>().is_kiosk() {
         context.options_mut(|options| options.zoom_with_keyboard = false);
     }
     access::begin(&context, *before);
+    // Layers raise it anew.
+    world.resource_mut::<ViewModal>().0 = false;
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
@@ -198,7 +206,7 @@ fn decide_keyboard(
     (panes, files, dialog, document): (Res<Panes>, Res<Files>, Res<FileDialog>, Res<Document>),
     modal: Res<ViewModal>,
     keys: Res<KeyPointer>,
-    gait: Res<Gait>,
+    mode: Res<State<CameraMode>>,
     mut keyboard: ResMut<Keyboard>,
 ) -> Result {
     let context = contexts.ctx_mut()?;
@@ -220,7 +228,7 @@ fn decide_keyboard(
         Keyboard::Window
     } else if context.egui_wants_keyboard_input() {
         Keyboard::Widget
-    } else if *gait != Gait::Orbit {
+    } else if *mode != CameraMode::Orbit {
         Keyboard::Walking
     } else {
         Keyboard::Commands
@@ -233,7 +241,7 @@ fn decide_keyboard(
 fn follow_pointer(
     mut contexts: EguiContexts,
     (free, sidebar): (Res<FreeView>, Res<Sidebar>),
-    (workspace, course, gait): (Res<State<Workspace>>, Res<Course>, Res<Gait>),
+    (workspace, course, mode): (Res<State<Workspace>>, Res<Course>, Res<State<CameraMode>>),
     (brushes, placing): (Res<Brushes>, Res<Placing>),
     others: OtherWindows,
     mut pointer: ResMut<PointerOverView>,
@@ -261,7 +269,7 @@ fn follow_pointer(
         Workspace::Learn => course.attempt.is_none() && !sidebar.shows("rivers"),
         Workspace::Present => true,
     };
-    let empty = brushes.held.is_none() && placing.0.is_none() && *gait == Gait::Orbit;
+    let empty = brushes.held.is_none() && placing.placed.is_none() && *mode == CameraMode::Orbit;
     *pointer = PointerOverView { view: over, land: over && !on_widget(&context), rains: stage && empty };
     Ok(())
 }
@@ -299,13 +307,16 @@ fn ask_to_leave(
     mut closing: MessageReader<WindowCloseRequested>,
     main: Query<(), With<PrimaryWindow>>,
     presentation: Res<Presentation>,
+    mut asked: MessageWriter<Command>,
     mut commands: Commands,
 ) {
     if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
-        // In a kiosk there is nothing to be saved.
-        let leaves = if presentation.is_kiosk() { FileCommand::QuitUnsaved } else { FileCommand::Quit };
-        // A kiosk takes no such command.
-        commands.trigger(leaves);
+        if presentation.is_kiosk() {
+            // There is nothing to be saved, and a kiosk takes no such command.
+            commands.trigger(FileCommand::QuitUnsaved);
+        } else {
+            asked.write(FileCommand::Quit.into());
+        }
     }
 }
 
@@ -342,7 +353,7 @@ fn obey(
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
     mut notices: ResMut<Notices>,
-    (brushes, workspace, gait): (Res<Brushes>, Res<State<Workspace>>, Res<Gait>),
+    (brushes, workspace, mode): (Res<Brushes>, Res<State<Workspace>>, Res<State<CameraMode>>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     (mut commands, mut asked): (Commands, MessageWriter<Command>),
@@ -377,13 +388,13 @@ fn obey(
             let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
             let left: Command = if brushes.held.is_some() {
                 BrushCommand::Cancel.into()
-            } else if *gait != Gait::Orbit {
-                CameraCommand::Go(*gait).into()
+            } else if *mode != CameraMode::Orbit {
+                CameraCommand::Go(**mode).into()
             } else if !visible.0 {
                 WindowCommand::ToggleUi.into()
             } else if *workspace == Workspace::Present {
                 OpenWorkspace(Workspace::Sculpt).into()
-            } else if full && placing.0.is_none() {
+            } else if full && placing.placed.is_none() {
                 WindowCommand::ToggleFullScreen.into()
             } else {
                 return;

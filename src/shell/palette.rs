@@ -54,7 +54,7 @@ struct Row {
 }
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+    app.add_pane(PANE, pane_ui).add_commands("Help", 20, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -3,7 +3,7 @@
 use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::{self, Key};
 
-use super::{access, style};
+use super::{access, file_request::FileDialog, style};
 use crate::world::{Command, Document};
 
 /// What a pane does with the keyboard, and how it is closed.
@@ -130,7 +130,10 @@ pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
             PaneKind::Search => context.input(|input| input.key_pressed(Key::Escape)),
             _ => access::escapes(context),
         };
-        let escapes = escapes && last == Some(pane.key) && !world.resource::<Document>().asks;
+        let escapes = escapes
+            && last == Some(pane.key)
+            && !world.resource::<Document>().asks
+            && !world.resource::<FileDialog>().is_open();
         let mut panes = world.resource_mut::<Panes>();
         if shown.is_open && !escapes {
             let open = panes.bypass_change_detection().open.iter_mut().find(|(open, _)| *open == pane.key);

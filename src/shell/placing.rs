@@ -11,7 +11,7 @@ use super::{
     panel::{AddPanel, LayerVisibility},
     seek, style,
 };
-use crate::world::{BrushCommand, Command, CommandEvent, Pointed};
+use crate::world::{BrushCommand, Brushes, Command, CommandEvent, FrameSystems, Pointed};
 
 /// What a click on the land places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Placed {
     Spring,
     /// A drain, which takes water away.
     Drain,
-    /// The line of the with a drag or two clicks.
+    /// The line of the section, with a drag or two clicks.
     Section,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Panels, click_ui)
         .init_resource::<Placing>()
         .add_observer(place)
-        .add_observer(empty_the_hand);
+        .add_systems(Update, empty_the_hand.run_if(resource_changed::<Brushes>).in_set(FrameSystems::Follow));
 }
 
 fn place(
@@ -61,7 +61,7 @@ fn place(
     mut commands: Commands,
 ) {
     visible.0 = true;
-    placing.0 = Some(command.0);
+    placing.begin(Some(command.0));
     if let Ok(context) = contexts.ctx_mut() {
         seek::unfold(context, command.0.panel());
     }
@@ -69,24 +69,46 @@ fn place(
 }
 
 /// With a brush in the hand, a click places nothing.
-fn empty_the_hand(command: On<BrushCommand>, mut placing: ResMut<Placing>) {
-    if matches!(command.event(), BrushCommand::Hold(Some(_))) {
-        placing.set_if_neq(Placing(None));
+fn empty_the_hand(brushes: Res<Brushes>, mut placing: ResMut<Placing>) {
+    if brushes.held.is_some() && placing.placed.is_some() {
+        placing.begin(None);
     }
 }
 
 /// What the next click on the land places, or the next drag over it draws.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Placing(pub Option<Placed>);
+pub struct Placing {
+    /// What it is, if the click is waited for.
+    pub placed: Option<Placed>,
+    /// How often something was to be placed.
+    pub begun: u64,
+    /// The frame of the window in which the last one was placed: its click does nothing else.
+    ended: u64,
+}
 
 impl Placing {
+    /// The next click places this, or nothing.
+    pub(crate) fn begin(&mut self, placed: Option<Placed>) {
+        (self.placed, self.begun) = (placed, self.begun + 1);
+    }
+
+    /// It was placed by a click of this frame.
+    pub(crate) fn end(&mut self, context: &egui::Context) {
+        (self.placed, self.ended) = (None, context.cumulative_frame_nr());
+    }
+
+    /// Whether a click of this frame places something.
+    pub(crate) fn takes_clicks(&self, context: &egui::Context) -> bool {
+        self.placed.is_some() || self.ended == context.cumulative_frame_nr()
+    }
+
     /// Returns the place that was clicked, if the click was to place this. Then the next one places nothing.
     pub(crate) fn clicked(&mut self, view: &Ui, placed: Placed, pointed: &Pointed) -> Option<[f32; 2]> {
-        if self.0 != Some(placed) {
+        if self.placed != Some(placed) {
             return None;
         }
         let place = pointed.0.filter(|_| access::clicks_land(view, view.max_rect()))?;
-        self.0 = None;
+        self.end(view.ctx());
         Some(place)
     }
 }
@@ -98,9 +120,9 @@ pub(crate) fn choice_ui(
     placed: Placed,
     (text, help): (&str, &str),
 ) -> Option<Command> {
-    let on = placing.0 == Some(placed);
+    let on = placing.placed == Some(placed);
     access::choice(ui, on, text).on_hover_text(help).clicked().then(|| {
-        placing.0 = (!on).then_some(placed);
+        placing.begin((!on).then_some(placed));
         BrushCommand::Hold(None).into()
     })
 }
@@ -116,10 +138,10 @@ pub(crate) fn hint_ui(root: &Ui, view: egui::Rect, text: &str) {
 
 /// Says that a click is waited for. Escape ends that. A drag has its own hint.
 pub(crate) fn click_ui(InMut(root): InMut<Ui>, mut placing: ResMut<Placing>) -> Vec<Command> {
-    if placing.0.is_some_and(|placed| placed != Placed::Section) {
+    if placing.placed.is_some_and(|placed| placed != Placed::Section) {
         hint_ui(root, root.max_rect(), "Click on the land. Esc cancels.");
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
-            placing.0 = None;
+            placing.begin(None);
         }
     }
     Vec::new()

@@ -54,9 +54,9 @@ pub fn tool_bar_ui(
     egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
-        let looks = held.is_none() && placing.0.is_none();
+        let looks = held.is_none() && placing.placed.is_none();
         if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)", looks) {
-            placing.0 = None;
+            placing.begin(None);
             asked.push(BrushCommand::Hold(None).into());
         }
         ui.separator();
@@ -64,16 +64,16 @@ pub fn tool_bar_ui(
             let help = table.help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
             let on = held == Some(tool);
             if button(ui, tool_icon(tool), tool.title(), &help, on) {
-                placing.0 = None;
+                placing.begin(None);
                 asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
             }
         }
         ui.separator();
         let sources = [(Placed::Spring, icon::DROP, "Spring"), (Placed::Drain, icon::DROP_SLASH, "Drain")];
         for (placed, icon, name) in sources {
-            let on = placing.0 == Some(placed);
+            let on = placing.placed == Some(placed);
             if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
-                placing.0 = (!on).then_some(placed);
+                placing.begin((!on).then_some(placed));
                 asked.push(BrushCommand::Hold(None).into());
             }
         }

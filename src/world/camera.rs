@@ -6,8 +6,8 @@ use super::{CommandEvent, Simulations};
 use thalweg_scene::io::project::Camera;
 
 /// How the camera moves.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gait {
+#[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CameraMode {
     /// Round the land.
     #[default]
     Orbit,
@@ -44,7 +44,7 @@ pub enum CameraCommand {
     /// Puts the eye where the key at this tick has it.
     GoToKey(u64),
     /// The camera walks or flies; asked again, it goes round the land as before.
-    Go(Gait),
+    Go(CameraMode),
 }
 
 /// A step of the camera, as a key asks for it.

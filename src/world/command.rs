@@ -16,7 +16,7 @@ pub trait CommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt
         false
     }
 
-    /// Returns `true` if the strokes that were made before it must be finished first.
+    /// Returns `true` if the strokes that were made before it must be finished first, also for what it asks for in turn.
     fn follows_strokes(&self) -> bool {
         self.needs_the_work()
     }

@@ -162,14 +162,15 @@ impl Jobs {
 }
 
 /// Tells that a file was written, and offers to open its folder.
-pub(super) fn tell_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
+pub(crate) fn tell_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
     let folder = path.parent().unwrap_or(Path::new(""));
     notices.offer_folder(format!("Saved {}.", path.display()), folder);
 }
 
 /// Takes over what finished jobs bring. What was changed meanwhile stays.
 pub(super) fn take_over(world: &mut World) {
-    loop {
+    // What these begin is taken in another frame.
+    for _ in 0..world.resource::<Jobs>().count() {
         // Looked at every frame, changed rarely.
         let mut jobs = world.resource_mut::<Jobs>();
         let running = &mut jobs.bypass_change_detection().running;

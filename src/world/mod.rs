@@ -16,7 +16,7 @@ mod edit;
 mod fault;
 mod file;
 mod history;
-mod jobs;
+pub(crate) mod jobs;
 mod label;
 mod notice;
 pub(crate) mod opening;
@@ -44,7 +44,7 @@ use self::command::obey;
 pub use self::{
     ahead::Ahead,
     brush::{BrushCommand, BrushCursor, BrushRing, Brushes, Held, LoadStamp, Touch},
-    camera::{CameraCommand, CameraStep, Gait, PictureCommand, Steps},
+    camera::{CameraCommand, CameraMode, CameraStep, PictureCommand, Steps},
     channels::Channels,
     command::{Command, CommandEvent},
     compare::{CompareCommand, Comparison, Shown},
@@ -277,7 +277,7 @@ pub fn plugin(app: &mut App) {
         .insert_resource(PointerOverView { view: true, land: true, rains: false })
         .init_resource::<KeyPointer>()
         .init_resource::<FreeView>()
-        .init_resource::<Gait>()
+        .init_state::<CameraMode>()
         .init_resource::<Steps>()
         .init_resource::<Pointed>()
         .init_resource::<CutLine>()

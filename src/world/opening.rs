@@ -55,6 +55,7 @@ enum Opened {
 /// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
 pub(crate) fn open(work: &mut Work, document: &mut Document, input: &Path, options: &Options) {
     document.keep_now();
+    work.preferences.remember_folder(input);
     let job = Job::new(JobKind::Opens, format!("Opening {} …", title(input)));
     let (input, options) = (input.to_owned(), options.clone());
     work.jobs.start(&mut work.notices, job, move |_| read(input, &options), take_opened);
@@ -138,6 +139,7 @@ fn take_opened(
 /// Loads heights or another map into the present sessions.
 pub(super) fn load(work: &mut Work, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
     document.keep_now();
+    work.preferences.remember_folder(&path);
     let text = format!("Loading {} as {} …", name(&path), layer.import_title().to_lowercase());
     let job = Job::new(JobKind::Beside, text);
     if layer == Layer::Bedrock {

@@ -233,7 +233,7 @@ pub(super) fn plugin(app: &mut App) {
         follow
             .after(super::ahead::follow)
             .before(super::fault::stop_broken)
-            .run_if(works_in_place)
+            .run_if(works_in_place.and_then(in_state(Workspace::Present)))
             .in_set(FrameSystems::Tick),
     );
 }
@@ -344,12 +344,11 @@ fn end(replaced: On<WorkReplaced>, mut presentation: ResMut<Presentation>) {
 fn follow(
     mut presentation: ResMut<Presentation>,
     simulations: Res<Simulations>,
-    workspace: Res<State<Workspace>>,
     time: Res<Time<Real>>,
     mut transport: ResMut<Transport>,
     mut commands: Commands,
 ) {
-    if !presentation.is_on() || *workspace != Workspace::Present {
+    if !presentation.is_on() {
         return;
     }
     // Time passes in every frame, and nothing else looks at it.

@@ -147,7 +147,7 @@ impl Simulations {
 /// The order of a frame. All systems of [`Update`] are in one of these sets, so that none of them depends on chance.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameSystems {
-    /// Keys and dropped files become commands; panes and dialogs open.
+    /// Keys, dropped files and answers of file dialogs become commands.
     Input,
     /// The place under the pointer is found, and touches on the land.
     Point,

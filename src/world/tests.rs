@@ -351,6 +351,8 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     app.update();
     until_done(&mut app);
     assert_eq!(app.world().resource::<Simulations>().all().len(), 20);
+    // What was opened plays.
+    app.insert_resource(Transport::paused());
     for _ in 0..2 {
         send(&mut app, EditCommand::Undo);
         app.update();

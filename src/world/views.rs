@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, Eye, Gait, Label, Level, Presentation, Simulations, Work, WorkReplaced};
+use super::{CameraMode, CommandEvent, Eye, Label, Level, Presentation, Simulations, Work, WorkReplaced};
 use thalweg_scene::model::film::{Ease, Key, Keys};
 
 /// Keeps where the eye is under this number, from 1 to 9.
@@ -54,9 +54,9 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<FollowsKeys>().add_observer(keep_view).add_observer(change_keyframes).add_observer(rest);
 }
 
-fn keep_view(kept: On<KeepView>, mut work: Work, (eye, gait): (Res<Eye>, Res<Gait>)) {
+fn keep_view(kept: On<KeepView>, mut work: Work, (eye, mode): (Res<Eye>, Res<State<CameraMode>>)) {
     let number = kept.0;
-    if *gait != Gait::Orbit {
+    if *mode != CameraMode::Orbit {
         let text = "A view is kept while the camera goes round the land: end walking or flying with Esc first.";
         work.notices.tell(Level::Info, text);
         return;
@@ -77,11 +77,11 @@ fn keep_view(kept: On<KeepView>, mut work: Work, (eye, gait): (Res<Eye>, Res<Gai
 fn change_keyframes(
     command: On<KeyframeCommand>,
     mut work: Work,
-    (eye, gait, presentation): (Res<Eye>, Res<Gait>, Res<Presentation>),
+    (eye, mode, presentation): (Res<Eye>, Res<State<CameraMode>>, Res<Presentation>),
     mut follows_keys: ResMut<FollowsKeys>,
 ) {
     const ROUND: &str = "Keys are used while the camera goes round the land. Press Esc to stop walking or flying.";
-    let (tick, orbits) = (work.simulations.ticks(), *gait == Gait::Orbit);
+    let (tick, orbits) = (work.simulations.ticks(), *mode == CameraMode::Orbit);
     let mut keys = work.simulations.views.keys.clone();
     let label = match *command.event() {
         KeyframeCommand::Set => {

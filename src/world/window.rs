@@ -24,4 +24,9 @@ pub enum WindowCommand {
     CopyCommandLine,
 }
 
-impl CommandEvent for WindowCommand {}
+impl CommandEvent for WindowCommand {
+    fn follows_strokes(&self) -> bool {
+        // It asks to save the work.
+        matches!(self, Self::Save)
+    }
+}

@@ -51,11 +51,11 @@ use thalweg::{
         toasts::toasts_ui,
     },
     world::{
-        BrushCommand, Brushes, CameraCommand, CameraStep, Command, CompareCommand, Comparison, Course, Document, Draft,
-        EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyframeCommand, Notices,
-        OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences, PresentCommand, Presentation,
-        Quiz, Record, Recording, Revision, RunCommand, Shown, Simulations, Timing, Touch, Transport, ViewPlaces,
-        WindowCommand, Workspace,
+        BrushCommand, Brushes, CameraCommand, CameraMode, CameraStep, Command, CompareCommand, Comparison, Course,
+        Document, Draft, EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Held, History, Jobs, KeyframeCommand,
+        Notices, OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences, PresentCommand,
+        Presentation, Quiz, Record, Recording, Revision, RunCommand, Shown, Simulations, Timing, Touch, Transport,
+        ViewPlaces, WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -112,7 +112,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed );
-        init!(State<Workspace> Shown Notices Course Presentation Quiz Jobs Gait FollowsKeys Draft FreeView);
+        init!(State<Workspace> Shown Notices Course Presentation Quiz Jobs State<CameraMode> FollowsKeys Draft FreeView);
         Self(RefCell::new(app))
     }
 

@@ -7,6 +7,8 @@ use bevy::prelude::*;
 
 use crate::world::{FrameSystems, works_in_place};
 
+pub use panel::drag_plugin;
+
 /// Adds strokes, the panel and the commands.
 pub fn plugin(app: &mut App) {
     app.init_resource::<strokes::Strokes>()

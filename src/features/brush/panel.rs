@@ -1,11 +1,11 @@
 //! The panel of the chosen brush, and setting one of its numbers by moving the pointer.
 
-use crate::shell::ViewModal;
-use bevy::prelude::{App, DetectChangesMut, Event, InMut, On, Res, ResMut, Resource};
+use bevy::prelude::{App, Event, InMut, On, Res, ResMut, Resource, State};
 use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, RichText, Sense, Stroke, Ui};
 use egui_phosphor::regular as icon;
 
 use crate::shell::{
+    UiVisible, ViewModal,
     commands::{AddCommands, MenuPart, NONE, NUMBERS, SHIFT},
     files::stamp_request,
     group::{set, some_of_group_ui},
@@ -15,7 +15,7 @@ use crate::shell::{
     tool_bar::tool_icon,
 };
 use crate::world::{
-    BrushCommand, Brushes, Command, CommandEvent, Simulations,
+    BrushCommand, Brushes, Command, CommandEvent, Simulations, Workspace,
     amount::{length, told_in},
 };
 use thalweg_sim::{
@@ -93,9 +93,25 @@ pub struct DragBrush(pub &'static str);
 impl CommandEvent for DragBrush {}
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, drag_ui).add_commands("Brush", commands);
-    app.init_resource::<BrushDrag>()
-        .add_observer(|command: On<DragBrush>, mut drag: ResMut<BrushDrag>| drag.wanted = Some(command.0));
+    app.add_panel(PANEL, panel_ui).add_commands("Brush", 10, commands);
+    app.init_resource::<BrushDrag>().add_observer(drag_brush);
+}
+
+/// What is asked for while the panels are hidden is forgotten.
+fn drag_brush(
+    command: On<DragBrush>,
+    visible: Res<UiVisible>,
+    workspace: Res<State<Workspace>>,
+    mut drag: ResMut<BrushDrag>,
+) {
+    if visible.0 && *workspace != Workspace::Present {
+        drag.wanted = Some(command.0);
+    }
+}
+
+/// Adds the layer that takes the clicks of a drag; it lies above all others.
+pub fn drag_plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Panels, drag_ui);
 }
 
 /// The number of the brush that follows the pointer, if one does.
@@ -140,10 +156,9 @@ pub(super) fn drag_ui(
     }
     let (Some(now), Some(tool)) = (*drag, brushes.held) else {
         *drag = None;
-        modal.set_if_neq(ViewModal(false));
         return Vec::new();
     };
-    modal.set_if_neq(ViewModal(true));
+    modal.0 = true;
     let parameters = walk(("brush", brushes.of(tool)));
     let Some(parameter) = parameters.into_iter().find(|parameter| parameter.name == now.name) else {
         return Vec::new();

@@ -19,7 +19,7 @@ use thalweg_sim::simulation::check::CHECKS;
 const PANE: Pane = Pane { key: "checks", kind: PaneKind::Reading };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", commands);
+    app.add_pane(PANE, pane_ui).add_commands("Help", 40, commands);
 }
 
 fn commands(table: &mut MenuPart) {

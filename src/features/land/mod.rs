@@ -30,7 +30,7 @@ use thalweg_sim::{
 };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("File", commands);
+    app.add_pane(PANE, pane_ui).add_commands("File", 10, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -4,8 +4,8 @@ mod panel;
 mod step;
 
 use crate::world::{
-    CommandEvent, Course, Document, EditCommand, Label, LessonOpened, Level, Overlay, Record, SPEEDS, Work,
-    WorkReplaced, Workspace, charts, opening,
+    CommandEvent, Course, Document, EditCommand, Job, JobKind, Label, LessonOpened, Level, Overlay, Record, SPEEDS,
+    Work, WorkReplaced, Workspace, charts, jobs::tell_written, opening,
 };
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,10 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 use crate::features::probes::{self, Probes, chart::Series};
 use crate::features::section::{self, KeepDrawing, Section};
 use thalweg_scene::{
-    io::lesson::{self, report},
+    io::{
+        JobProgress,
+        lesson::{self, report},
+    },
     model::{
         chart::Chart,
         lesson::{Answer, Lesson, Task},
@@ -25,7 +28,7 @@ use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
 
 const NO_LESSON: &str = "No lesson is open: the workspace Learn lists them.";
 
-/// The lesson, the checks, and what was measured.
+/// What a student does in a lesson.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum LessonCommand {
     /// Answers the question or the prediction with this key.
@@ -279,8 +282,11 @@ impl Class<'_> {
             self.work.notices.tell(Level::Info, NO_LESSON);
             return;
         };
-        let saved = report::save(attempt, &self.course.progress.name, &self.charts(), path);
-        self.work.tell(saved, format!("Saved {}.", path.display()));
+        let (attempt, name, charts) = (attempt.clone(), self.course.progress.name.clone(), self.charts());
+        let path = path.to_owned();
+        let save = move |_: &JobProgress| report::save(&attempt, &name, &charts, &path).map(|()| path);
+        let job = Job::new(JobKind::Beside, "Saving the report …");
+        self.work.jobs.start(&mut self.work.notices, job, save, tell_written);
     }
 
     /// The run as it is now.

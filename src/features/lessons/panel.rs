@@ -5,10 +5,7 @@ use super::{
     step::{copy_request, lesson_ui, report_request},
 };
 use crate::shell::style::grouped;
-use bevy::{
-    ecs::system::SystemParam,
-    prelude::{App, *},
-};
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
@@ -42,7 +39,7 @@ const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[] };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Learn", commands);
+    app.add_panel(PANEL, panel_ui).add_commands("Learn", 10, commands);
 }
 
 fn commands(table: &mut MenuPart) {

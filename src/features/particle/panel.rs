@@ -67,7 +67,7 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Following>()
         .add_panel(PANEL, panel_ui)
         .add_view_layer(LayerVisibility::Panels, way_ui)
-        .add_commands("View", commands);
+        .add_commands("View", 50, commands);
 }
 
 fn commands(table: &mut MenuPart) {

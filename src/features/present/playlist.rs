@@ -142,7 +142,7 @@ pub(super) fn title(item: &Item, cards: &[Card]) -> String {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Scene", commands);
+    app.add_pane(PANE, pane_ui).add_commands("Scene", 20, commands);
     app.init_resource::<ListDialog>().add_observer(
         |command: On<AddToPlaylist>, mut dialog: ResMut<ListDialog>, mut notices: ResMut<Notices>| {
             match unfit_for_a_playlist(&command.0) {

@@ -1,27 +1,30 @@
 //! What stands over the picture before a room: title, caption, and the sliders that the scene names.
 
 use super::presenter::TogglePresenter;
-use std::collections::BTreeSet;
-
-use bevy::{
-    ecs::system::SystemParam,
-    input::mouse::MouseWheel,
-    prelude::{App, *},
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
+
+use bevy::{ecs::system::SystemParam, input::mouse::MouseWheel, prelude::*};
 use bevy_egui::egui::{
     self, Align2, Color32, FontId, RichText, Ui,
     epaint::text::{FontInsert, FontPriority, InsertFontFamily},
 };
 
 use crate::shell::{
-    access,
+    DRAWN_ONCE, access,
     commands::{AddCommands, MenuPart},
     group::{set, value_ui},
     number::{Number, units},
     panel::{AddPanel, LayerVisibility},
     style,
 };
-use crate::world::{Command, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::told_in};
+use crate::world::{
+    Command, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::told_in,
+    background::Background,
+};
 use egui_phosphor::regular as icon;
 use thalweg_scene::{io::page, model::chart::told};
 use thalweg_sim::params::{Knob, Parameter, Value, walk};
@@ -44,12 +47,14 @@ const WIDTH: f32 = 260.0;
 const FIELD: f32 = 100.0;
 /// Most of the picture's width that a caption takes.
 const WIDEST: f32 = 0.72;
+/// How often is looked whether a font was found.
+const SEARCH: Duration = Duration::from_millis(50);
 /// Least width of a caption, and one that is wide enough, in points.
 const LEAST: f32 = 240.0;
 const COMFORTABLE: f32 = 420.0;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_view_layer(LayerVisibility::Interface, presentation_ui).add_commands("View", commands);
+    app.add_view_layer(LayerVisibility::Interface, presentation_ui).add_commands("View", 100, commands);
 }
 
 fn commands(table: &mut MenuPart) {
@@ -92,6 +97,9 @@ pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
     sliders_ui(root, view, state)
 }
 
+/// The search for a font: its name, its file, and its number in the file. Nothing once it has ended.
+type FontSearch = Arc<Mutex<Option<Background<(), Option<(String, Vec<u8>, u32)>>>>>;
+
 /// Takes a font of the system to help, where a text has letters that the own fonts do not know. The same letters are looked for once: a text
 /// that is typed is another one with each key.
 pub(super) fn learn_letters(context: &egui::Context, text: &str) {
@@ -99,12 +107,22 @@ pub(super) fn learn_letters(context: &egui::Context, text: &str) {
         return;
     }
     let letters: BTreeSet<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
-    let text = &String::from_iter(letters);
-    let seen = egui::Id::new(("letters", text));
-    if context.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(seen), true)) {
+    let text = String::from_iter(letters);
+    // The fonts of a system are many: they are looked through beside the frames.
+    let id = egui::Id::new(("letters", &text));
+    let search: FontSearch = context.data_mut(|data| {
+        let search = || Arc::new(Mutex::new(Some(Background::start((), move || page::font_for(&text)))));
+        data.get_temp_mut_or_insert_with(id, search).clone()
+    });
+    let mut search = search.lock().unwrap_or_else(PoisonError::into_inner);
+    let once = context.data(|data| data.get_temp(egui::Id::new(DRAWN_ONCE))).unwrap_or(false);
+    let Some(found) = search.take_if(|search| once || search.is_finished()) else {
+        if search.is_some() {
+            context.request_repaint_after(SEARCH);
+        }
         return;
-    }
-    let Some((name, bytes, index)) = page::font_for(text) else { return };
+    };
+    let Some((name, bytes, index)) = found.join().flatten() else { return };
     let family = InsertFontFamily { family: egui::FontFamily::Proportional, priority: FontPriority::Lowest };
     let font = egui::FontData { index, ..egui::FontData::from_owned(bytes) };
     context.add_font(FontInsert::new(&name, font, vec![family]));

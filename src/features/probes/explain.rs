@@ -15,10 +15,10 @@ use thalweg_sim::{process::explain::Explanation, simulation::Slot};
 
 const PANEL: Panel = Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[] };
 
-/// The places of the newest probe and of the one that was chosen instead of it.
+/// How many probes had been pinned, and the place of the one that was chosen instead of the newest.
 #[derive(Default)]
 pub(super) struct Explained {
-    newest: Option<[f32; 2]>,
+    pins: u64,
     chosen: Option<[f32; 2]>,
 }
 
@@ -34,15 +34,14 @@ pub(super) fn plugin(app: &mut App) {
 
 pub(super) fn panel_ui(
     InMut(ui): InMut<Ui>,
-    probes: Res<Probes>,
+    all: Res<Probes>,
     simulations: Res<Simulations>,
     mut explained: Local<Explained>,
 ) -> Vec<Command> {
-    let probes = &probes.pinned;
+    let probes = &all.pinned;
     // When another one is pinned, it is explained.
-    let newest = probes.last().map(|probe| probe.place);
-    if explained.newest != newest {
-        *explained = Explained { newest, chosen: None };
+    if explained.pins != all.pins {
+        *explained = Explained { pins: all.pins, chosen: None };
     }
     let Some(last) = probes.last() else {
         let text = "Pin a probe (P) on the land: here stands why something happens there, or why nothing does.";

@@ -50,6 +50,8 @@ pub struct Probe {
 pub struct Probes {
     /// In the order in which they were pinned.
     pub pinned: Vec<Probe>,
+    /// How many were pinned so far.
+    pub(super) pins: u64,
     seen: Option<(Revision, usize)>,
 }
 
@@ -113,6 +115,7 @@ impl Probes {
             self.pinned.remove(0);
         }
         self.pinned.push(Probe { place, series: Vec::new() });
+        self.pins += 1;
         self.seen = None;
     }
 

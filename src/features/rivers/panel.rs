@@ -102,7 +102,7 @@ pub(super) fn choose_ui(
     }
     painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
     painter.line(places, egui::Stroke::new(2.0, style::SPRING));
-    if brushes.held.is_some() || placing.0.is_some() {
+    if brushes.held.is_some() || placing.takes_clicks(root.ctx()) {
         return Vec::new();
     }
     let place = pointed.0.filter(|_| access::clicks_land(root, view));

@@ -1,10 +1,7 @@
 //! The section: a line that is dragged over the land, and the layers along it.
 
 use super::{DRAWN, KeepDrawing, Section, SectionCommand, SectionTrace, chart};
-use bevy::{
-    ecs::system::SystemParam,
-    prelude::{App, *},
-};
+use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Key, RichText, Ui};
 use egui_phosphor::regular as icon;
 use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
@@ -42,12 +39,14 @@ pub struct Drawing {
     from: Option<[f32; 2]>,
     /// Whether the button was let go at the first end: then a click sets the other one.
     clicked: bool,
+    /// Which of the lines that were to be drawn it is.
+    begun: u64,
     /// The line that was there before.
     before: Option<[[f32; 2]; 2]>,
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, line_ui).add_commands("View", commands);
+    app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, line_ui).add_commands("View", 70, commands);
 }
 
 fn commands(table: &mut MenuPart) {
@@ -66,9 +65,9 @@ pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: R
     let (section, mut asked) = (&state.section, Vec::new());
     ui.horizontal_wrapped(|ui| {
         let help = "Then drag over the land, from one end of the line to the other, or click on both ends (X).";
-        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), placing.0 == Some(Placed::Section));
+        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), placing.placed == Some(Placed::Section));
         if access::choice(ui, on, text).on_hover_text(help).clicked() {
-            placing.0 = (!on).then_some(Placed::Section);
+            placing.begin((!on).then_some(Placed::Section));
             asked.push(BrushCommand::Hold(None).into());
         }
         if section.ends.is_some() {
@@ -364,11 +363,13 @@ fn drawn_line(
     drawing: &mut Option<Drawing>,
 ) -> Option<Command> {
     let view = root.max_rect();
-    if placing.0 != Some(Placed::Section) {
+    if placing.placed != Some(Placed::Section) {
         *drawing = None;
         return None;
     }
-    let now = drawing.get_or_insert(Drawing { before: section.ends, ..Drawing::default() });
+    let fresh = Drawing { begun: placing.begun, before: section.ends, ..Drawing::default() };
+    let now = drawing.take_if(|drawing| drawing.begun == placing.begun).unwrap_or(fresh);
+    let now = drawing.insert(now);
     hint_ui(root, view, "Drag over the land, or click on both ends. Esc cancels.");
     let (pressed, down, cancelled) = root.input(|input| {
         let pointer = &input.pointer;
@@ -376,15 +377,15 @@ fn drawn_line(
         (pointer.primary_pressed() && over, pointer.primary_down(), input.key_pressed(Key::Escape))
     });
     if cancelled {
-        placing.0 = None;
         let before = now.before;
+        placing.begin(None);
         return (section.ends != before).then(|| SectionCommand::Draw(before).into());
     }
     let pointed = pointed.0?;
     match now.from {
         // The other end of two clicks.
         Some(from) if now.clicked && access::clicks_land(root, view) => {
-            placing.0 = None;
+            placing.end(root.ctx());
             return line(section, from, pointed);
         }
         None if pressed => now.from = Some(pointed),
@@ -399,7 +400,7 @@ fn drawn_line(
             now.clicked = true;
             return None;
         }
-        placing.0 = None;
+        placing.end(root.ctx());
     }
     line(section, from, pointed)
 }

@@ -33,7 +33,7 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Springs>()
         .add_panel(PANEL, panel_ui)
         .add_view_layer(LayerVisibility::Panels, marks_ui)
-        .add_commands("View", commands);
+        .add_commands("View", 60, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -24,7 +24,7 @@ const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[] };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Edit", commands);
+    app.add_panel(PANEL, panel_ui).add_commands("Edit", 20, commands);
 }
 
 fn commands(table: &mut MenuPart) {

@@ -72,6 +72,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     send(&mut app, LessonCommand::Name("Ada".to_owned()));
     send(&mut app, LessonCommand::SaveReport(path.clone()));
     app.update();
+    until_done(&mut app);
     let page = std::fs::read_to_string(path).expect("it was written");
     assert!(page.contains("Ada · Thalweg") && page.contains("Measured by the program") && page.contains("<svg"));
     // Another land has no lesson; what was answered stays.
