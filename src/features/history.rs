@@ -12,7 +12,8 @@ use crate::world::{Command, History, HistoryCommand, HistoryRow, Preferences};
 use thalweg_sim::params::capital;
 
 /// All steps, and the states where branches begin and end, to go to any of them.
-const PANEL: Panel = Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);

@@ -11,7 +11,8 @@ use crate::shell::{
 use crate::world::{Command, Record, Simulations, Workspace, amount::volume};
 use thalweg_sim::core::ledger::{Account, Row};
 
-const PANEL: Panel = Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+const PANEL: Panel =
+    Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);

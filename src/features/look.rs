@@ -10,10 +10,16 @@ use crate::shell::{
 use crate::world::{Command, Simulations, Workspace};
 use thalweg_scene::look::{Look, WaterLook};
 
-const LIGHT: Panel =
-    Panel { key: "look", title: "Light and colour", workspaces: EVERYWHERE, unfolded: &[Workspace::Sculpt] };
+const LIGHT: Panel = Panel {
+    key: "look",
+    title: "Light and colour",
+    workspaces: EVERYWHERE,
+    unfolded: &[Workspace::Sculpt],
+    in_lessons: false,
+};
 
-const WATER: Panel = Panel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[] };
+const WATER: Panel =
+    Panel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(LIGHT, light_ui).add_panel(WATER, water_ui);

@@ -13,7 +13,7 @@ use thalweg_sim::{
     edit::{Combine, Selection, Tool},
 };
 
-const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);

@@ -14,7 +14,8 @@ use crate::world::{Command, EditCommand, Overlay, OverlayCommand, Simulations, a
 use egui_phosphor::regular as icon;
 use thalweg_sim::core::quantity::Quantity;
 
-const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("View", 30, commands);

@@ -19,7 +19,7 @@ use thalweg_sim::{
 };
 
 /// One after the other in catalogue order. Each draws a heading of its own, with its switch.
-const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);

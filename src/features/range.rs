@@ -14,7 +14,8 @@ use crate::world::{Command, Jobs, RunCommand, Simulations, amount::length};
 use egui_phosphor::regular as icon;
 use thalweg_sim::simulation::grow::{RangeParams, rising_extent, typical_relief};
 
-const PANEL: Panel = Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Run", 40, commands);

@@ -10,7 +10,7 @@ use crate::shell::{
 use crate::world::{Command, RunCommand, Simulations};
 use egui_phosphor::regular as icon;
 
-const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Run", 10, commands).add_commands("Run", 30, start_commands);

@@ -16,8 +16,13 @@ use crate::shell::{
     style,
 };
 
-const PANEL: Panel =
-    Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+const PANEL: Panel = Panel {
+    key: "statistics",
+    title: "Statistics",
+    workspaces: EVERYWHERE,
+    unfolded: &[Workspace::Learn],
+    in_lessons: true,
+};
 
 /// Numbers are recorded as long as a panel shows some.
 fn want(sidebar: Res<Sidebar>, mut record: ResMut<Record>) {

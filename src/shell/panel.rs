@@ -16,6 +16,8 @@ pub struct Panel {
     pub workspaces: &'static [Workspace],
     /// Where it is unfolded at first.
     pub unfolded: &'static [Workspace],
+    /// Whether it is seen during a lesson, which has the sliders that it leaves to the student.
+    pub in_lessons: bool,
 }
 
 /// The workspaces that have panels.

@@ -14,17 +14,13 @@ use super::{
 };
 use crate::world::{Command, Course, History, Simulations, Workspace};
 
-/// Panels that a lesson puts away: it has the sliders that it leaves to the student.
-const NOT_IN_LESSONS: [&str; 8] = ["brush", "terrain", "range", "processes", "springs", "mask", "look", "water-look"];
-
 fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
     let mut asked = Vec::new();
     let workspace = *world.resource::<State<Workspace>>().get();
     // Each workspace and each lesson remembers what is folded in it.
     let attempt = world.resource::<Course>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
     let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
-    let put_away = |panel: &Panel| lesson.is_some() && NOT_IN_LESSONS.contains(&panel.key);
-    let is_seen = |panel: &Panel| panel.workspaces.contains(&workspace) && !put_away(panel);
+    let is_seen = |panel: &Panel| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none());
     let panels: Vec<(Panel, UiSystem)> = world.resource::<Sidebar>().systems();
     let mut drawn = Vec::new();
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {

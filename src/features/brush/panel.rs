@@ -26,7 +26,7 @@ use thalweg_sim::{
 /// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
 const REACH: f32 = 160.0;
 
-const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 fn commands(table: &mut MenuPart) {
     for (index, tool) in Tool::ALL.into_iter().enumerate() {

@@ -36,7 +36,8 @@ pub struct LearnCard<'w> {
 /// Stages in a second in slow motion.
 const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 
-const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Learn", 10, commands);

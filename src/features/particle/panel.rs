@@ -20,7 +20,8 @@ use crate::world::{
 };
 use thalweg_scene::{model::chart::told, settings::Units};
 
-const PANEL: Panel = Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 /// Slowest and fastest pace, in steps per second.
 const PACES: std::ops::RangeInclusive<f32> = 1.0..=60.0;

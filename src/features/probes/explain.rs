@@ -13,7 +13,8 @@ use crate::world::{Command, Simulations};
 use thalweg_scene::model::chart::told;
 use thalweg_sim::{process::explain::Explanation, simulation::Slot};
 
-const PANEL: Panel = Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 /// How many probes had been pinned, and the place of the one that was chosen instead of the newest.
 #[derive(Default)]

@@ -20,7 +20,7 @@ use crate::shell::{
 };
 use crate::world::{Command, Overlay, Pointed, ViewPlaces, amount::length};
 
-const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, pins_ui).add_commands("View", 40, commands);

@@ -25,7 +25,7 @@ use thalweg_sim::{
     process::fluvial,
 };
 
-const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 /// Rivers are studied as long as the panel is seen.
 fn want(sidebar: Res<Sidebar>, mut rivers: ResMut<Rivers>) {

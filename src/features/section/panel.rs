@@ -30,7 +30,8 @@ pub struct SectionPanel<'w> {
     course: Res<'w, Course>,
 }
 
-const PANEL: Panel = Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn] };
+const PANEL: Panel =
+    Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], in_lessons: true };
 
 /// A line that is being drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -381,7 +382,13 @@ fn drawn_line(
         placing.begin(None);
         return (section.ends != before).then(|| SectionCommand::Draw(before).into());
     }
-    let pointed = pointed.0?;
+    let Some(pointed) = pointed.0 else {
+        // A drag that is let go beside the land ends at its last place on it.
+        if !down && !now.clicked && now.from.take().is_some() && section.ends != now.before {
+            placing.end(root.ctx());
+        }
+        return None;
+    };
     match now.from {
         // The other end of two clicks.
         Some(from) if now.clicked && access::clicks_land(root, view) => {
@@ -422,6 +429,41 @@ mod tests {
         assert_eq!(heights, [0.0, 0.0, 10.0, 15.0, 20.0, 25.0, 30.0, 0.0, 0.0, 0.0, 0.0]);
         pull(&mut heights, PlotPoint::new(99.0, 7.0), PlotPoint::new(99.0, 8.0), (10.0, 2.0));
         assert_eq!(heights[10], 4.0);
+    }
+
+    /// The section after the left button did this at each of these places of the land, and whether it is still to be drawn.
+    fn drawn(steps: &[(Option<bool>, Option<[f32; 2]>)]) -> (Option<[[f32; 2]; 2]>, bool) {
+        let context = egui::Context::default();
+        let (mut section, mut drawing, mut placing) = (Section::default(), None, Placing::default());
+        placing.begin(Some(Placed::Section));
+        for (number, (button, place)) in steps.iter().enumerate() {
+            let pos = egui::pos2(10.0 + 20.0 * number as f32, 10.0);
+            let button = button.map(|pressed| egui::Event::PointerButton {
+                pos,
+                button: egui::PointerButton::Primary,
+                pressed,
+                modifiers: egui::Modifiers::NONE,
+            });
+            let events = [egui::Event::PointerMoved(pos)].into_iter().chain(button).collect();
+            let input = egui::RawInput { time: Some(number as f64), events, ..egui::RawInput::default() };
+            let _ = context.run_ui(input, |root| {
+                let asked = drawn_line(root, &section, &Pointed(*place), &mut placing, &mut drawing);
+                if let Some(SectionCommand::Draw(ends)) = asked.as_ref().and_then(Command::get) {
+                    section.ends = *ends;
+                }
+            });
+        }
+        (section.ends, placing.placed.is_some())
+    }
+
+    #[test]
+    fn a_drag_draws_the_line_and_ends_where_it_left_the_land() {
+        let ([a, b, c], press, release) = ([[0.1, 0.1], [0.5, 0.2], [0.9, 0.3]], Some(true), Some(false));
+        assert_eq!(drawn(&[(press, Some(a)), (None, Some(b)), (release, Some(c))]), (Some([a, c]), false));
+        assert_eq!(drawn(&[(press, Some(a)), (None, Some(b)), (release, None)]), (Some([a, b]), false));
+        // It has only been on the land at one place, or never.
+        assert_eq!(drawn(&[(press, Some(a)), (release, None), (None, Some(b))]), (None, true));
+        assert_eq!(drawn(&[(press, None), (None, Some(b)), (release, Some(c))]), (None, true));
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub struct Springs {
 }
 
 /// Buttons that place one, and the list.
-const PANEL: Panel = Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Springs>()

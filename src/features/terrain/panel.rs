@@ -21,7 +21,8 @@ use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::brea
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[] };
+const PANEL: Panel =
+    Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Edit", 20, commands);
