@@ -68,7 +68,7 @@ impl ExportDialog {
                                 let mut on = self.chosen.contains(&file);
                                 let field = ui.checkbox(&mut on, *format);
                                 access::name(&field, &format!("{} as {format}", map_title(map)));
-                                if field.on_hover_text(about_format(map, format)).changed() {
+                                if field.on_hover_text(export::about_format(map, format)).changed() {
                                     self.chosen.retain(|other| *other != file);
                                     if on {
                                         self.chosen.push(file);
@@ -212,26 +212,6 @@ fn square_text(map: (usize, usize), size: (usize, usize)) -> String {
         text(map.0 - size.0, "columns are left out,", "half of them at each side.")
     } else {
         text(map.1 - size.1, "rows are left out,", "half of them at the top and half at the bottom.")
-    }
-}
-
-fn about_format(map: &str, format: &str) -> &'static str {
-    match (map, format) {
-        ("normal" | "color" | "hillshade", "png" | "png8") => "8 bits for each of red, green and blue.",
-        ("normal", "png16") => "16 bits for each of red, green and blue.",
-        (_, "png" | "png16") => {
-            "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are."
-        }
-        (_, "png8") => "Grey of 8 bits, from the lowest to the highest value, for masks.",
-        (_, "exr") => "OpenEXR with floats of 32 bits, in metres.",
-        (_, "r16") => "Raw whole numbers of 16 bits, little-endian.",
-        (_, "r32") => "Raw floats of 32 bits, little-endian, in metres.",
-        (_, "tif") => "GeoTIFF with floats of 32 bits and the size of a cell; NODATA where there are no data.",
-        (_, "asc") => "ESRI ASCII grid; NODATA where there are no data.",
-        (_, "glb") => "glTF with normals and the colour map.",
-        (_, "obj") => "Wavefront OBJ with its material and the colour map.",
-        (_, "stl") => "Closed all round, in millimetres.",
-        _ => "",
     }
 }
 

@@ -21,7 +21,7 @@ use crate::world::{
 use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::{
-        export,
+        export, heightmap,
         lesson::{self, is_lesson},
         playlist,
         preset::{self, Preset},
@@ -30,9 +30,6 @@ use thalweg_scene::{
     model::{origin::Options, session::Session},
 };
 use thalweg_sim::core::terrain::Layer;
-
-/// Endings of files that hold heights or another map.
-pub(crate) const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
 
 fn commands(table: &mut MenuPart) {
     let open = "Opens a project, a scene file, a playlist, a lesson or a heightmap.";
@@ -58,7 +55,7 @@ fn commands(table: &mut MenuPart) {
     table
         .add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], AskWhat)
         .known_as("save as image mesh unity unreal godot blender gis stl obj glb texture");
-    let endings = export::formats("height").join(", .");
+    let endings = export::endings("height").map(|(_, ending)| ending).collect::<Vec<_>>().join(", .");
     let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
     table
         .add(icon::EXPORT, "Save heights as…", &heights, &[], save_map_request("height"))
@@ -187,7 +184,7 @@ fn export_into(folder: On<ExportInto>, mut files: ResMut<Files>) {
 
 /// Asks for a project, a scene, a lesson or a heightmap to open.
 pub fn open_request() -> FileRequest {
-    let endings = [&MAP_ENDINGS[..], &["thalweg", "ron", lesson::ENDING]].concat();
+    let endings = [&heightmap::ENDINGS[..], &["thalweg", "ron", lesson::ENDING]].concat();
     FileRequest::open(
         "Open a project, a scene, a lesson or a heightmap",
         ("Projects, scenes, lessons and heightmaps", &endings),
@@ -198,12 +195,12 @@ pub fn open_request() -> FileRequest {
 /// Asks for a heightmap or another map to import.
 pub fn import_request(layer: Layer) -> FileRequest {
     let title = format!("Import: {}", layer.import_title().to_lowercase());
-    FileRequest::open(&title, ("Maps", &MAP_ENDINGS), move |path| AskHow(layer, path))
+    FileRequest::open(&title, ("Maps", &heightmap::ENDINGS), move |path| AskHow(layer, path))
 }
 
 /// Asks for a heightmap to stamp with.
 pub fn stamp_request() -> FileRequest {
-    FileRequest::open("A heightmap to stamp with", ("Maps", &MAP_ENDINGS), LoadStamp)
+    FileRequest::open("A heightmap to stamp with", ("Maps", &heightmap::ENDINGS), LoadStamp)
 }
 
 /// Asks for parameters to load.
@@ -220,7 +217,7 @@ pub fn save_preset_request(group: Option<&'static str>) -> FileRequest {
 
 /// Asks where to save a map.
 pub fn save_map_request(map: &'static str) -> FileRequest {
-    let kinds = export::formats(map).iter().map(|&ending| (format_title(ending), ending));
+    let kinds = export::endings(map).map(|(title, ending)| (title.to_owned(), ending));
     let save = move |path| FileCommand::SaveMap(map, path);
     FileRequest::save(&format!("Save {map}"), &format!("{{name}}-{map}"), kinds, save)
 }
@@ -329,19 +326,10 @@ access::begin_list(ui);
     answer
 }
 
-fn format_title(ending: &str) -> String {
-    match ending {
-        "png" => "PNG".to_owned(),
-        "exr" => "OpenEXR, 32 bit".to_owned(),
-        "r32" => "Raw, 32 bit".to_owned(),
-        other => other.to_uppercase(),
-    }
-}
-
 /// Why a file cannot be a scene of a playlist, in a sentence.
 pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let known = MAP_ENDINGS.iter().chain(&["thalweg", "ron"]).any(|known| *known == ending);
+    let known = heightmap::ENDINGS.iter().chain(&["thalweg", "ron"]).any(|known| *known == ending);
     let what = match () {
         () if path.to_str().is_none() => "its name is not Unicode, and a playlist is text",
         () if path.is_dir() => "it is a folder",

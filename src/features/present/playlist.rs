@@ -19,7 +19,7 @@ use crate::shell::{
     access,
     commands::{AddCommands, MenuPart},
     file_request::{FileDialog, FileRequest, file_name},
-    files::{MAP_ENDINGS, unfit_for_a_playlist},
+    files::unfit_for_a_playlist,
     gallery::{Card, cards},
     number::Number,
     panes::{AddPane, Pane, PaneKind, PaneUi},
@@ -29,7 +29,7 @@ use crate::world::{
     Command, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations, WindowCommand,
 };
 use thalweg_scene::{
-    io::{playlist, scene::GROUPS},
+    io::{heightmap, playlist, scene::GROUPS},
     model::{
         playlist::{Item, LONGEST, Playlist},
         session::LATEST_SHOWN,
@@ -475,7 +475,7 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
 
 /// Asks for a file to add to the list.
 fn add_request() -> FileRequest {
-    let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
+    let endings = [&heightmap::ENDINGS[..], &["thalweg", "ron"]].concat();
     FileRequest::open("Add to the playlist", ("Projects, scenes and heightmaps", &endings), AddToPlaylist)
 }
 

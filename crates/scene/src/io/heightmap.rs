@@ -23,6 +23,8 @@ use thalweg_sim::core::{
     terrain::Layer,
 };
 
+/// Endings of the files that it reads.
+pub const ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
 /// Side of a cell where it is not stated, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Relief of an integer format where it is not stated, as a share of the shorter side: that of the published terrain.

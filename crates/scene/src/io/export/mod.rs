@@ -199,6 +199,55 @@ pub fn formats(map: &str) -> &'static [&'static str] {
     }
 }
 
+/// Endings of the files that hold the map, each with the name of its format.
+pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    formats(map).iter().filter_map(|&format| {
+        let title = match format {
+            "png" => "PNG",
+            "exr" => "OpenEXR, 32 bit",
+            "r16" => "Raw, 16 bit",
+            "r32" => "Raw, 32 bit",
+            "tif" => "GeoTIFF",
+            "asc" => "ESRI ASCII grid",
+            "glb" => "glTF",
+            "obj" => "Wavefront OBJ",
+            "stl" => "STL",
+            "geojson" => "GeoJSON",
+            "csv" => "CSV",
+            // They are files that end in .png.
+            "png8" | "png16" => return None,
+            other => unreachable!("`formats` names .{other}, which has no name"),
+        };
+        Some((title, format))
+    })
+}
+
+/// What a map is in this format, in a sentence.
+pub fn about_format(map: &str, format: &str) -> &'static str {
+    let content = found(map).map(|(_, content)| content);
+    match (content, format) {
+        (Some(Content::Normals | Content::FlowMap), "png16") => "16 bits for each of red, green and blue.",
+        (Some(Content::Colors(_) | Content::Normals | Content::FlowMap), _) => {
+            "8 bits for each of red, green and blue."
+        }
+        (_, "png" | "png16") => {
+            "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are."
+        }
+        (_, "png8") => "Grey of 8 bits, from the lowest to the highest value, for masks.",
+        (_, "exr") => "OpenEXR with floats of 32 bits, unscaled.",
+        (_, "r16") => "Raw whole numbers of 16 bits, little-endian.",
+        (_, "r32") => "Raw floats of 32 bits, little-endian, unscaled.",
+        (_, "tif") => "GeoTIFF with floats of 32 bits and the size of a cell; NODATA where there are no data.",
+        (_, "asc") => "ESRI ASCII grid; NODATA where there are no data.",
+        (_, "glb") => "glTF with normals and the colour map.",
+        (_, "obj") => "Wavefront OBJ with its material and the colour map.",
+        (_, "stl") => "Closed all round, in millimetres.",
+        (_, "geojson") => "Lines for GIS programs, one for each reach, with width, depth and discharge.",
+        (_, "csv") => "A table with a row for each place of each reach.",
+        _ => "",
+    }
+}
+
 /// What to write: a map and its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Export {

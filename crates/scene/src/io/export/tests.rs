@@ -43,6 +43,18 @@ fn written(file: (&str, &str), subject: &Subject) -> (tempfile::TempDir, PathBuf
 }
 
 #[test]
+fn every_format_is_told_in_a_sentence_and_every_ending_has_a_name() {
+    for map in maps() {
+        let told = |format: &&'static str| !about_format(map, format).is_empty();
+        assert_eq!(formats(map).iter().find(|format| !told(format)), None, "{map}");
+        for (title, ending) in endings(map) {
+            let name = Export::new(map, ending).expect("it is one of its formats").file_name();
+            assert!(!title.is_empty() && name.ends_with(ending), "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Values of many digits.
