@@ -142,7 +142,7 @@ fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f
 
 // How much there is of a quantity on a ramp of colours, from 0 to 1. `sunny` is 1 where the ground is turned to the sun.
 fn on_ramp(kind: f32, place: vec3<f32>, here: Here, sunny: f32) -> f32 {
-    // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.
+    // All are computed and one is chosen: `src/picture/material.rs` says why there is no branch.
     var amounts = array(
         0.0,
         place.y * scene.ramp_by.w,

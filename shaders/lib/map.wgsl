@@ -67,7 +67,7 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
     return mix(above, below, part.y);
 }
 
-// A vertex of a square of the ground's mesh; `src/view/levels.rs` says what squares are. Its y says its kind: 0 surface, 1 upper and 2
+// A vertex of a square of the ground's mesh; `src/picture/levels.rs` says what squares are. Its y says its kind: 0 surface, 1 upper and 2
 // lower rim of a wall along x, 3 and 4 of one along z.
 struct Corner {
     @location(0) position: vec3<f32>,
@@ -114,7 +114,7 @@ fn on_ground(cell: vec2<f32>) -> vec3<f32> {
 // Effect of the brush at a distance counted in radii; the twin of `Falloff` in `crates/sim/src/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
-    // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.
+    // All are computed and one is chosen: `src/picture/material.rs` says why there is no branch.
     let kind = u32(scene.brush.w);
     var weight = select(0.0, 1.0, distance < 1.0);
     weight = select(weight, near * near, kind == 3u);
@@ -142,7 +142,7 @@ fn with_line(color: vec3<f32>, line: vec3<f32>, away: f32) -> vec3<f32> {
 fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
     let radius = scene.brush.z;
     let mirrored = scene.grid.xy - 1.0 - cell;
-    // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.
+    // All are computed and one is chosen: `src/picture/material.rs` says why there is no branch.
     var cells = array(
         cell,
         select(cell, vec2(mirrored.x, cell.y), scene.marks.x > 0.0),

@@ -28,7 +28,7 @@ fn commands(table: &mut MenuPart) {
     table.add(icon::INFO, "About Thalweg", about, &[], pane(PANE.key));
 }
 
-pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<Command> {
     let mut commands = Vec::new();
     centred(&pane.context, "About Thalweg").open(&mut pane.is_open).show(&pane.context, |ui| {
         access::take_keys(ui);

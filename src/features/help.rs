@@ -31,7 +31,7 @@ fn reference_command(table: &mut MenuPart) {
         .known_as("manual documentation equations glossary parameters");
 }
 
-pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, table: Res<CommandTable>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, table: Res<CommandTable>) -> Vec<Command> {
     centred(&pane.context, "Keys and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
         access::take_keys(ui);
         help_ui(ui, &table);

@@ -1,14 +1,16 @@
 //! The history as a list.
 
 use bevy::prelude::*;
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy_egui::egui::{self, Key, RichText, Ui};
+use egui_phosphor::regular as icon;
 
 use crate::shell::{
     access,
+    commands::{AddCommands, CTRL, MenuPart, SHIFT_CTRL},
     panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
-use crate::world::{Command, History, HistoryCommand, HistoryRow, Preferences};
+use crate::world::{Command, EditCommand, History, HistoryCommand, HistoryRow, Preferences};
 use thalweg_sim::params::capital;
 
 /// All steps, and the states where branches begin and end, to go to any of them.
@@ -16,10 +18,20 @@ const PANEL: Panel =
     Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui);
+    app.add_panel(PANEL, panel_ui).add_commands("Edit", 10, commands);
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<Command> {
+fn commands(table: &mut MenuPart) {
+    table
+        .add(icon::ARROW_U_UP_LEFT, "Undo", "Undo the last step.", &[(CTRL, Key::Z)], EditCommand::Undo)
+        .known_as("back revert");
+    let redo = [(SHIFT_CTRL, Key::Z), (CTRL, Key::Y)];
+    table
+        .add(icon::ARROW_U_UP_RIGHT, "Redo", "Redo the last undone step.", &redo, EditCommand::Redo)
+        .known_as("again forward");
+}
+
+fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<Command> {
     let mut asked = Vec::new();
     let list = egui::ScrollArea::vertical()
         .id_salt("history")

@@ -18,7 +18,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>, simulations: Res<Simulations>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>, simulations: Res<Simulations>) -> Vec<Command> {
     let (ledger, [solid, water]) = (&record.ledger, record.volumes);
     let slots = simulations.selected().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();

@@ -25,11 +25,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(LIGHT, light_ui).add_panel(WATER, water_ui);
 }
 
-pub(super) fn light_ui(
-    InMut(ui): InMut<Ui>,
-    simulations: Res<Simulations>,
-    workspace: Res<State<Workspace>>,
-) -> Vec<Command> {
+fn light_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
     let mut asked = presets_ui(ui, "look", ("Palettes", "Colours that go together"));
     let now = &simulations.selected().look;
     // The workspace Learn shows the main parameters alone.
@@ -38,11 +34,7 @@ pub(super) fn light_ui(
     asked
 }
 
-pub(super) fn water_ui(
-    InMut(ui): InMut<Ui>,
-    simulations: Res<Simulations>,
-    workspace: Res<State<Workspace>>,
-) -> Vec<Command> {
+fn water_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
     let now = &simulations.selected().water_look;
     let main_only = *workspace == Workspace::Learn;
     set("water-look", group_ui(ui, ("water-look", now), ("water-look", &WaterLook::default()), main_only))

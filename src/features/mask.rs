@@ -19,7 +19,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut asked = Vec::new();
     let about =
         "Brushes leave masked ground alone, and so do processes if you tell them to. Select ground, or paint the mask.";

@@ -34,7 +34,7 @@ pub mod window;
 
 use bevy::prelude::*;
 
-use crate::shell::{chart, files, leave, menu, palette, registries};
+use crate::shell::{chart, files, land_plugin, leave, menu, palette, placing, registries};
 
 /// Adds all features, in the order in which panels stand below each other, layers above each other, and commands in their menus.
 pub fn plugin(app: &mut App) {
@@ -44,11 +44,12 @@ pub fn plugin(app: &mut App) {
             process::plugin,
             camera::plugin,
             overview::plugin,
+            land_plugin,
             springs::plugin,
             mask::plugin,
             overlay::plugin,
         ))
-        .add_plugins((section::plugin, probes::plugin, particle::plugin, rivers::plugin, look::plugin))
+        .add_plugins((section::plugin, probes::plugin, particle::plugin, placing::plugin, rivers::plugin, look::plugin))
         .add_plugins((history::plugin, ledger::plugin, statistics::plugin, wind::plugin, readout::plugin))
         .add_plugins((menu::plugin, present::plugin, window::plugin, record::plugin, chart::plugin))
         .add_plugins((settings::plugin, help::plugin, palette::plugin, checks::plugin, about::plugin, leave::plugin))

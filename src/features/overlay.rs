@@ -40,7 +40,7 @@ fn commands(table: &mut MenuPart) {
     table.group = None;
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut commands = Vec::new();
     let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
     let list = egui::ComboBox::from_id_salt("overlay")

@@ -128,7 +128,7 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
 }
 
 /// Writes heights on the contour lines: where, as shares of the view, along which direction, and how many metres.
-pub(super) fn heights_ui(
+fn heights_ui(
     InMut(root): InMut<Ui>,
     free: Res<FreeView>,
     preferences: Res<Preferences>,
@@ -162,7 +162,7 @@ const NORTH: f32 = 15.0;
 const LONGEST_BAR: f32 = 130.0;
 
 /// An arrow to the north and a scale bar, where the settings want them.
-pub(super) fn signs_ui(
+fn signs_ui(
     InMut(root): InMut<Ui>,
     free: Res<FreeView>,
     preferences: Res<Preferences>,

@@ -25,11 +25,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-pub(super) fn panel_ui(
-    InMut(ui): InMut<Ui>,
-    simulations: Res<Simulations>,
-    workspace: Res<State<Workspace>>,
-) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
     let session = simulations.selected();
     let (learn, terrain) = (*workspace == Workspace::Learn, &session.simulation.terrain);
     let mut asked = Vec::new();

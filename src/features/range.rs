@@ -29,7 +29,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("mountains uplift landscape evolution");
 }
 
-pub(super) fn panel_ui(
+fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
     jobs: Res<Jobs>,

@@ -23,7 +23,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// Writes the numbers of the cell under the pointer into the lower right corner of the view.
-pub(super) fn readout_ui(
+fn readout_ui(
     InMut(root): InMut<Ui>,
     pointed: Res<Pointed>,
     simulations: Res<Simulations>,

@@ -1,4 +1,4 @@
-//! What the chosen run is called, and what it is about.
+//! The run: its heading in the column, and the commands that play, step and restart it.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{Key, RichText, Ui};
@@ -46,7 +46,7 @@ fn start_commands(table: &mut MenuPart) {
         .known_as("random shuffle another");
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>) -> Vec<Command> {
     let session = simulations.selected();
     ui.heading(match session.tile_title() {
         Some(tile) => format!("{} · {tile}", session.title),

@@ -1,16 +1,16 @@
 //! The list of scenes: small pictures under headings, found by words.
 
-use bevy::prelude::{App, InMut, Local};
+use bevy::prelude::*;
 use bevy_egui::egui::{self, Key, RichText, Sense};
 
 use crate::shell::{
     access,
     commands::{AddCommands, MenuPart, SHIFT_CTRL},
     gallery::{Card, cards},
-    panes::{AddPane, Pane, PaneKind, PaneUi},
+    panes::{AddPane, Pane, PaneKind, PaneUi, Panes},
     style,
 };
-use crate::world::{Command, FileCommand, WindowCommand};
+use crate::world::{Command, FileCommand, FrameSystems, WindowCommand};
 use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::scene::{BUILT_IN, GROUPS, Scene},
@@ -18,7 +18,7 @@ use thalweg_scene::{
 };
 
 /// What was typed, and the scenes once they have been drawn.
-#[derive(Default)]
+#[derive(Resource, Default)]
 pub struct Scenes {
     typed: String,
     cards: Vec<Card>,
@@ -28,6 +28,15 @@ const PANE: Pane = Pane { key: "scenes", kind: PaneKind::Search };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_pane(PANE, pane_ui).add_commands("Scene", 10, commands).add_commands("Scene", 30, scene_commands);
+    app.init_resource::<Scenes>()
+        .add_systems(Update, forget.run_if(resource_changed::<Panes>).in_set(FrameSystems::Follow));
+}
+
+/// Frees the pictures once the pane is closed.
+fn forget(panes: Res<Panes>, mut scenes: ResMut<Scenes>) {
+    if !panes.has(PANE.key) && !scenes.cards.is_empty() {
+        *scenes = Scenes::default();
+    }
 }
 
 fn commands(table: &mut MenuPart) {
@@ -51,7 +60,7 @@ fn scene_commands(table: &mut MenuPart) {
     table.group = None;
 }
 
-pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: Local<Scenes>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: ResMut<Scenes>) -> Vec<Command> {
     if pane.begins {
         *scenes = Scenes::default();
     }

@@ -30,11 +30,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("preferences options theme dark light quality memory autosave scale zoom");
 }
 
-pub(super) fn pane_ui(
-    InMut(pane): InMut<PaneUi>,
-    preferences: Res<Preferences>,
-    history: Res<History>,
-) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, preferences: Res<Preferences>, history: Res<History>) -> Vec<Command> {
     let mut asked = Vec::new();
     centred(&pane.context, "Settings").open(&mut pane.is_open).show(&pane.context, |ui| {
         access::take_keys(ui);

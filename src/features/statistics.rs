@@ -36,7 +36,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_systems(Update, want.in_set(FrameSystems::Input));
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
     let (found, units) = (&record.statistics, units(ui));
     let (unit, times) = told_in(units, "m");
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {

@@ -117,11 +117,7 @@ fn name(parameter: &Parameter) -> String {
 
 const PANE: Pane = Pane { key: "vary", kind: PaneKind::Dialog };
 
-pub(super) fn pane_ui(
-    InMut(pane): InMut<PaneUi>,
-    simulations: Res<Simulations>,
-    mut dialog: ResMut<VaryDialog>,
-) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut dialog: ResMut<VaryDialog>) -> Vec<Command> {
     let dialog = &mut *dialog;
     let chosen = vary_ui(&pane.context, &simulations, dialog, &mut pane.is_open);
     pane.is_open &= chosen.is_none();

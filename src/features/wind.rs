@@ -144,11 +144,7 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
 }
 
 /// The window with the wind's ways and the sand side by side.
-pub(super) fn map_ui(
-    InMut(pane): InMut<PaneUi>,
-    simulations: Res<Simulations>,
-    mut map: Local<WindMap>,
-) -> Vec<Command> {
+fn map_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut map: Local<WindMap>) -> Vec<Command> {
     if pane.begins {
         *map = WindMap::default();
     }

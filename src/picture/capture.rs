@@ -251,7 +251,7 @@ pub(super) fn take(
             return;
         }
         let progress = JobProgress::default();
-        let notice = notices.work(format!("Taking a picture of {} × {} pixels …", whole.x, whole.y), progress.clone());
+        let notice = notices.work(format!("Taking a picture of {} × {} pixels…", whole.x, whole.y), progress.clone());
         notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         taking.picture = Some(Picture {
             of,

@@ -43,7 +43,7 @@ const LOOKS: f32 = 0.004;
 /// How far up and down the eye looks.
 const STEEPEST: f32 = 1.5;
 
-/// What a walking or flying eye does with the camera.
+/// The camera and its projection, which walking and flying change.
 type Lens<'w, 's> = Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>;
 
 pub(super) fn plugin(app: &mut App) {

@@ -74,7 +74,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.add_observer(|command: On<SaveChart>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
         let SaveChart(chart, path) = command.event().clone();
         let save = move |_: &JobProgress| io::chart::save(&chart, &path).map(|()| path);
-        jobs.start(&mut notices, Job::new(JobKind::Beside, "Saving the chart …"), save, tell_written);
+        jobs.start(&mut notices, Job::new(JobKind::Beside, "Saving chart…"), save, tell_written);
     });
 }
 

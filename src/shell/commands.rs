@@ -86,7 +86,7 @@ impl AddCommands for App {
         add(&mut part);
         let mut table = self.world_mut().get_resource_or_init::<CommandTable>();
         table.0.extend(part.entries);
-        table.0.sort_by_key(|entry| entry.order);
+        table.0.sort_by_key(|entry| (MENUS.iter().position(|menu| *menu == entry.menu), entry.order));
         self
     }
 }

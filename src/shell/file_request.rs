@@ -188,7 +188,10 @@ pub(crate) fn take_answer(
     };
     let Answer { path, waited } = answer.join().unwrap_or_default();
     let chosen = path.map(|path| {
-        preferences.remember_folder(&path);
+        match request.wanted {
+            Wanted::Folder => preferences.remembered.last_folder = Some(path.clone()),
+            _ => preferences.remember_folder(&path),
+        }
         request.whole(path)
     });
     match chosen {
@@ -198,11 +201,14 @@ pub(crate) fn take_answer(
         }
         // The system has asked for another name.
         Some(Err(there)) => {
-            let text = format!("{} exists. Nothing was saved; choose it by its whole name.", there.display());
+            let text = format!(
+                "{} already exists. Nothing was saved. To overwrite it, enter its name with the extension.",
+                there.display()
+            );
             notices.tell(Level::Warning, text);
         }
         None if waited < NEVER_CAME => {
-            let text = "The system has no file dialog. Install a desktop portal (xdg-desktop-portal) or zenity, drop files on the window, \
+            let text = "No file dialog is available. Install a desktop portal (xdg-desktop-portal) or zenity, drop files on the window, \
                         or name them on the command line.";
             notices.tell(Level::Error, text);
         }
@@ -219,9 +225,9 @@ pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<F
     }
     let window = style::dialog("Choose a file").show(context, |ui| {
         access::hold_keys(ui);
-        ui.label("The system's file dialog is open beside this window. It may be behind it.");
+        ui.label("A file dialog is open. It may be behind this window.");
         ui.add_space(4.0);
-        ui.button("Do not wait for it").clicked() || access::escapes_from(ui)
+        ui.button("Stop waiting").clicked() || access::escapes_from(ui)
     });
     if window.and_then(|window| window.inner).unwrap_or_default() {
         return dialog.0.take().and_then(|(request, _)| request.otherwise).into_iter().collect();
@@ -298,8 +304,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills");
         let mut app = App::new();
-        let answered = |app: &mut App, chosen: Option<PathBuf>| {
-            let request = request(&["thalweg"]).otherwise(FileCommand::Stay);
+        let answered = |app: &mut App, request: FileRequest, chosen: Option<PathBuf>| {
             let answer = Background::start((), move || Answer { path: chosen, waited: Duration::ZERO });
             while !answer.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -313,10 +318,17 @@ mod tests {
             .init_resource::<Notices>()
             .add_systems(Update, take_answer);
         let saved = FileCommand::SaveProject(path.with_extension("thalweg"));
-        assert_eq!(answered(&mut app, Some(path)), [Command::from(saved)]);
+        let save = || request(&["thalweg"]).otherwise(FileCommand::Stay);
+        assert_eq!(answered(&mut app, save(), Some(path)), [Command::from(saved)]);
         assert_eq!(app.world().resource::<Preferences>().remembered.last_folder.as_deref(), Some(folder.path()));
-        assert_eq!(answered(&mut app, None), [Command::from(FileCommand::Stay)]);
+        // A folder is remembered itself.
+        let inner = folder.path().join("maps");
+        let choose = FileRequest::folder("A folder", FileCommand::OpenFolder);
+        let opened = FileCommand::OpenFolder(inner.clone());
+        assert_eq!(answered(&mut app, choose, Some(inner.clone())), [Command::from(opened)]);
+        assert_eq!(app.world().resource::<Preferences>().remembered.last_folder, Some(inner));
+        assert_eq!(answered(&mut app, save(), None), [Command::from(FileCommand::Stay)]);
         let told = app.world().resource::<Notices>().shown().last().map(|notice| notice.text.clone());
-        assert!(told.is_some_and(|text| text.contains("no file dialog")), "it was answered at once");
+        assert!(told.is_some_and(|text| text.contains("No file dialog")), "it was answered at once");
     }
 }

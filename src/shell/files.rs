@@ -15,7 +15,7 @@ use super::{
     style,
 };
 use crate::world::{
-    Command, CommandEvent, EditCommand, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
+    Command, CommandEvent, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
     WindowCommand,
 };
 use egui_phosphor::regular as icon;
@@ -69,16 +69,6 @@ fn commands(table: &mut MenuPart) {
     table
         .add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine)
         .known_as("script terminal batch headless");
-}
-
-fn step_commands(table: &mut MenuPart) {
-    table
-        .add(icon::ARROW_U_UP_LEFT, "Undo", "Takes the last step back.", &[(CTRL, Key::Z)], EditCommand::Undo)
-        .known_as("back revert");
-    let redo = [(SHIFT_CTRL, Key::Z), (CTRL, Key::Y)];
-    table
-        .add(icon::ARROW_U_UP_RIGHT, "Redo", "Does again what was taken back.", &redo, EditCommand::Redo)
-        .known_as("again forward");
 }
 
 /// Draws the dialogs for files.
@@ -164,7 +154,7 @@ impl CommandEvent for AskWhat {}
 impl CommandEvent for ExportInto {}
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_commands("File", 20, commands).add_commands("Edit", 10, step_commands);
+    app.add_commands("File", 20, commands);
     app.init_resource::<Files>().add_observer(ask_how).add_observer(ask_what).add_observer(export_into);
 }
 
@@ -182,9 +172,14 @@ fn export_into(folder: On<ExportInto>, mut files: ResMut<Files>) {
     }
 }
 
+/// Endings of files that hold land: heightmaps, projects and scenes.
+pub(crate) fn land_endings() -> Vec<&'static str> {
+    [&heightmap::ENDINGS[..], &[ENDING, "ron"]].concat()
+}
+
 /// Asks for a project, a scene, a lesson or a heightmap to open.
 pub fn open_request() -> FileRequest {
-    let endings = [&heightmap::ENDINGS[..], &["thalweg", "ron", lesson::ENDING]].concat();
+    let endings = [land_endings(), vec![lesson::ENDING]].concat();
     FileRequest::open(
         "Open a project, a scene, a lesson or a heightmap",
         ("Projects, scenes, lessons and heightmaps", &endings),
@@ -329,7 +324,7 @@ access::begin_list(ui);
 /// Why a file cannot be a scene of a playlist, in a sentence.
 pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let known = heightmap::ENDINGS.iter().chain(&["thalweg", "ron"]).any(|known| *known == ending);
+    let known = land_endings().contains(&&*ending);
     let what = match () {
         () if path.to_str().is_none() => "its name is not Unicode, and a playlist is text",
         () if path.is_dir() => "it is a folder",

@@ -102,6 +102,7 @@ fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 }
 
 fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &mut Vec<Command>) {
+    let open = open_request();
     for entry in entries {
         if entry.divided {
             ui.separator();
@@ -122,7 +123,7 @@ fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &m
             commands.push(entry.command.clone());
             ui.close();
         }
-        if entry.command == open_request() {
+        if entry.command == open {
             commands.extend(recent_ui(ui, &state.preferences.remembered.recent));
         }
     }

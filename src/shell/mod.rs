@@ -48,7 +48,7 @@ use file_request::FileDialog;
 use files::Files;
 use keys::Keyboard;
 use paint::Painting;
-use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_with};
+use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_part, draw_with};
 use panes::{PaneKind, Panes};
 use placing::Placing;
 use repaint::Panels;
@@ -99,8 +99,12 @@ pub fn registries(app: &mut App) {
         .init_resource::<CommandTable>()
         .init_resource::<Sidebar>()
         .init_resource::<Panes>()
-        .add_view_layer(LayerVisibility::Always, land_ui)
-        .add_plugins((file_request::plugin, placing::plugin));
+        .add_plugins(file_request::plugin);
+}
+
+/// Lets the keyboard point on the land, after the names and the divider over the view.
+pub fn land_plugin(app: &mut App) {
+    app.add_view_layer(LayerVisibility::Always, land_ui);
 }
 
 /// The camera of the panels and of the window, on which it puts the view's picture too.
@@ -180,12 +184,12 @@ fn draw(
     }
     asked.extend(panes::panes_ui(&context, world));
     let mut context_of_dialogs = context.clone();
-    asked.extend(world.run_system_cached_with(leave::leave_ui, &mut context_of_dialogs).unwrap_or_default());
-    asked.extend(world.run_system_cached_with(files::files_ui, &mut context_of_dialogs).unwrap_or_default());
-    asked.extend(world.run_system_cached_with(file_request::hint_ui, &mut context_of_dialogs).unwrap_or_default());
+    asked.extend(draw_part(world, leave::leave_ui, &mut context_of_dialogs));
+    asked.extend(draw_part(world, files::files_ui, &mut context_of_dialogs));
+    asked.extend(draw_part(world, file_request::hint_ui, &mut context_of_dialogs));
     asked.extend(number::said(&context));
     let mut over = root.new_child(egui::UiBuilder::new().max_rect(view).id_salt("messages"));
-    asked.extend(world.run_system_cached_with(toasts::layer_ui, &mut over).unwrap_or_default());
+    asked.extend(draw_part(world, toasts::layer_ui, &mut over));
     access::end(&context, &mut before);
     asked.extend(access::take_asked(&context));
     world.write_message_batch(asked);

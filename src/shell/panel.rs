@@ -105,10 +105,25 @@ impl AddPanel for App {
     }
 }
 
-/// Lets a system draw. Returns what is asked for.
+/// Lets the system of a panel or a layer draw. Returns what is asked for.
 pub(crate) fn draw_with(world: &mut World, system: UiSystem, ui: &mut Ui) -> Vec<Command> {
-    world.run_system_with(system, ui).unwrap_or_else(|error| {
-        error!("a part of the window could not be drawn: {error}");
-        Vec::new()
+    or_log(world.run_system_with(system, ui))
+}
+
+/// Lets a system of the shell draw. Returns what is asked for.
+pub(crate) fn draw_part<I, T, M, S>(world: &mut World, system: S, input: I::Inner<'_>) -> T
+where
+    I: SystemInput + 'static,
+    T: Default + 'static,
+    S: IntoSystem<I, T, M> + 'static,
+{
+    or_log(world.run_system_cached_with(system, input))
+}
+
+/// What a system returned, or nothing and a line in the log if it failed.
+fn or_log<T: Default>(drawn: Result<T, impl core::fmt::Display>) -> T {
+    drawn.unwrap_or_else(|error| {
+        error!("failed to draw a panel or a layer: {error}");
+        T::default()
     })
 }

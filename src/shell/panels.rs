@@ -6,7 +6,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use super::{
     access,
     menu::menu_ui,
-    panel::{Panel, Sidebar, UiSystem, draw_with},
+    panel::{Panel, Sidebar, UiSystem, draw_part, draw_with},
     seek, style,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
@@ -59,25 +59,25 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect)
     let mut asked = Vec::new();
     egui::Panel::top("menu").show_inside(root, |ui| {
         access::begin_part(ui, "Menus");
-        asked.extend(world.run_system_cached_with(menu_ui, ui).unwrap_or_default());
+        asked.extend(draw_part(world, menu_ui, ui));
     });
     let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
     bar("status", style::STATUS_HEIGHT).show_inside(root, |ui| {
-        world.run_system_cached_with(status_ui, ui).unwrap_or_default();
+        draw_part(world, status_ui, ui);
     });
     bar("transport", style::TRANSPORT_HEIGHT).show_inside(root, |ui| {
         access::begin_part(ui, "Transport");
-        asked.extend(world.run_system_cached_with(transport_ui, ui).unwrap_or_default());
+        asked.extend(draw_part(world, transport_ui, ui));
     });
     let height = timeline_height(world.resource::<Simulations>(), world.resource::<History>());
     bar("timeline", height).show_inside(root, |ui| {
         access::begin_part(ui, "Timeline");
-        asked.extend(world.run_system_cached_with(timeline_ui, ui).unwrap_or_default());
+        asked.extend(draw_part(world, timeline_ui, ui));
     });
     if *world.resource::<State<Workspace>>() == Workspace::Sculpt {
         egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
             access::begin_part(ui, "Tools");
-            asked.extend(world.run_system_cached_with(tool_bar_ui, ui).unwrap_or_default());
+            asked.extend(draw_part(world, tool_bar_ui, ui));
         });
     }
     // Never wider than leaves room for the view.

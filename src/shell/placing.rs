@@ -80,7 +80,7 @@ fn empty_the_hand(brushes: Res<Brushes>, mut placing: ResMut<Placing>) {
 pub struct Placing {
     /// What it is, if the click is waited for.
     pub placed: Option<Placed>,
-    /// How often something was to be placed.
+    /// Number of times that [`Self::begin`] was called.
     pub begun: u64,
     /// The frame of the window in which the last one was placed: its click does nothing else.
     ended: u64,
@@ -90,6 +90,12 @@ impl Placing {
     /// The next click places this, or nothing.
     pub(crate) fn begin(&mut self, placed: Option<Placed>) {
         (self.placed, self.begun) = (placed, self.begun + 1);
+    }
+
+    /// The next click places this, or nothing if it was to do so already. Returns the command that empties the hand.
+    pub(crate) fn toggle(&mut self, placed: Placed) -> Command {
+        self.begin((self.placed != Some(placed)).then_some(placed));
+        BrushCommand::Hold(None).into()
     }
 
     /// It was placed by a click of this frame.
@@ -121,10 +127,7 @@ pub(crate) fn choice_ui(
     (text, help): (&str, &str),
 ) -> Option<Command> {
     let on = placing.placed == Some(placed);
-    access::choice(ui, on, text).on_hover_text(help).clicked().then(|| {
-        placing.begin((!on).then_some(placed));
-        BrushCommand::Hold(None).into()
-    })
+    access::choice(ui, on, text).on_hover_text(help).clicked().then(|| placing.toggle(placed))
 }
 
 /// What is to be done over the view, and how it is cancelled.

@@ -73,8 +73,7 @@ pub fn tool_bar_ui(
         for (placed, icon, name) in sources {
             let on = placing.placed == Some(placed);
             if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
-                placing.begin((!on).then_some(placed));
-                asked.push(BrushCommand::Hold(None).into());
+                asked.push(placing.toggle(placed));
             }
         }
         access::follow_focus(ui);

@@ -69,7 +69,7 @@ pub(super) fn follow(
     }
     if way.told.is_none() && way.began.elapsed() > SHORT {
         let progress = JobProgress::default();
-        let notice = notices.work(format!("Running ahead to tick {} …", way.to), progress.clone());
+        let notice = notices.work(format!("Running ahead to tick {}…", way.to), progress.clone());
         notices.let_act(notice, "Stop here", RunCommand::TogglePlay);
         way.told = Some((notice, progress));
     }

@@ -48,7 +48,11 @@ pub struct LoadStamp(pub PathBuf);
 
 impl CommandEvent for BrushCommand {}
 
-impl CommandEvent for LoadStamp {}
+impl CommandEvent for LoadStamp {
+    fn follows_strokes(&self) -> bool {
+        true
+    }
+}
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Brushes>()
@@ -60,7 +64,7 @@ pub(super) fn plugin(app: &mut App) {
 
 fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     let path = command.0.clone();
-    let job = Job::new(JobKind::Beside, format!("Loading {} for the stamp …", name(&path)));
+    let job = Job::new(JobKind::Beside, format!("Loading {} for the stamp…", name(&path)));
     let load = move |_: &_| {
         let map = heightmap::read(&path, &Options::default())?;
         let (low, high) = map.heights.min_max();

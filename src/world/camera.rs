@@ -1,4 +1,4 @@
-//! What the camera can be asked for; the view does it.
+//! Commands of the camera, which [`picture`](crate::picture) carries out.
 
 use bevy::prelude::*;
 

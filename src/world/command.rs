@@ -9,7 +9,8 @@ use bevy::{
 
 use super::{Jobs, Level, Notices, Presentation, Simulations};
 
-/// A command of a feature.
+/// A command of a feature. What sends it as a [`Command`] has it refused where it cannot be carried out; a system that triggers it
+/// itself skips that and must not need it.
 pub trait CommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt::Debug + PartialEq {
     /// Returns `true` if it changes, replaces or writes the work. It is refused while a job holds the work.
     fn needs_the_work(&self) -> bool {
@@ -154,7 +155,7 @@ fn carry_out(command: &Command, world: &mut World) {
         return;
     }
     if let Some(held) = world.resource::<Jobs>().held.as_ref().filter(|_| command.0.needs_the_work()) {
-        let text = format!("{}: let it end, or cancel it.", held.doing);
+        let text = format!("{}. Wait for it to finish, or cancel it.", held.doing);
         world.resource_mut::<Notices>().tell(Level::Info, text);
         return;
     }

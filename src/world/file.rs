@@ -27,7 +27,7 @@ use thalweg_sim::core::terrain::Layer;
 /// Files, messages and the end of the program.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum FileCommand {
-    /// Opens a scene by name, a scene file, a project or a heightmap.
+    /// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
     Open(PathBuf, Options),
     /// Begins on new land.
     New(Box<NewLand>),
@@ -114,6 +114,7 @@ fn obey(
             work.tell(saved, format!("Saved {}.", path.display()));
         }
         FileCommand::LoadPreset(path) => {
+            work.preferences.remember_folder(path);
             let loaded = Preset::load(path).and_then(|preset| set_preset(&mut work, preset, path));
             work.tell(loaded, format!("Set the parameters from {}.", path.display()));
         }
@@ -154,7 +155,7 @@ fn obey(
         // Then there is something to be saved again.
         FileCommand::Quit if work.jobs.hold() => {
             work.jobs.cancel_changes();
-            work.notices.tell(Level::Info, "That work is given up; quit again.");
+            work.notices.tell(Level::Info, "Cancelled. Quit again to exit.");
         }
         FileCommand::Quit if document.unsaved(&work.history) => document.asks = true,
         FileCommand::Quit | FileCommand::QuitUnsaved => drop(leave.write(AppExit::Success)),
@@ -165,7 +166,7 @@ fn obey(
 
 fn save_map(work: &mut Work, map: &'static str, path: PathBuf) {
     let mut session = work.simulations.selected().clone();
-    let job = Job::new(JobKind::Beside, format!("Saving {map} as {} …", name(&path)));
+    let job = Job::new(JobKind::Beside, format!("Saving {map} as {}…", name(&path)));
     let save = move |progress: &JobProgress| {
         document::finish_tick(&mut session, &path)?;
         let ending = path.extension().unwrap_or_default().to_string_lossy();
@@ -179,7 +180,7 @@ fn save_map(work: &mut Work, map: &'static str, path: PathBuf) {
 
 fn save_scene(work: &mut Work, path: PathBuf) {
     let mut session = work.simulations.selected().clone();
-    let job = Job::new(JobKind::Beside, format!("Saving {} …", name(&path)));
+    let job = Job::new(JobKind::Beside, format!("Saving {}…", name(&path)));
     let save = move |progress: &JobProgress| {
         document::finish_tick(&mut session, &path)?;
         scene::save(&session, &path, progress)?;
@@ -191,7 +192,7 @@ fn save_scene(work: &mut Work, path: PathBuf) {
 /// Writes several results into a folder, with a word before each name.
 fn export(work: &mut Work, folder: PathBuf, before: String, exports: Vec<Export>, dimensions: Dimensions) {
     let mut session = work.simulations.selected().clone();
-    let mut job = Job::new(JobKind::Beside, format!("Writing into {} …", folder.display()));
+    let mut job = Job::new(JobKind::Beside, format!("Writing into {}…", folder.display()));
     job.cancels = true;
     let save = move |progress: &JobProgress| {
         document::finish_tick(&mut session, &folder)?;
@@ -216,6 +217,7 @@ struct Saved {
 }
 
 fn save_project(work: &mut Work, path: PathBuf, eye: Eye) {
+    work.preferences.remember_folder(&path);
     work.history.end_stroke();
     let mut project = project(&work.simulations, eye);
     if work.preferences.settings.save_timeline {
@@ -231,7 +233,7 @@ fn save_project(work: &mut Work, path: PathBuf, eye: Eye) {
     }
     let now = (work.history.changes(), work.simulations.ticks());
     let of = work.simulations.work();
-    let mut job = Job::new(JobKind::Saves, format!("Saving {} …", name(&path)));
+    let mut job = Job::new(JobKind::Saves, format!("Saving {}…", name(&path)));
     job.fails = |world| {
         world.resource_mut::<Document>().leaves();
     };

@@ -140,7 +140,7 @@ impl Jobs {
                 let output = work(&progress)?;
                 let delivery: Delivery = Box::new(move |world| {
                     if let Err(error) = world.run_system_cached_with(then, output) {
-                        error!("what a job has brought was not taken over: {error}");
+                        error!("failed to apply the output of a job: {error}");
                     }
                 });
                 Ok(delivery)
@@ -157,7 +157,7 @@ impl Jobs {
             output::replace(&path, |file| pixels.write(file, size, progress))?;
             Ok(path)
         };
-        self.start(notices, Job::new(JobKind::Beside, "Saving a picture …"), write, tell_written);
+        self.start(notices, Job::new(JobKind::Beside, "Saving picture…"), write, tell_written);
     }
 }
 
@@ -169,19 +169,17 @@ pub(crate) fn tell_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) 
 
 /// Takes over what finished jobs bring. What was changed meanwhile stays.
 pub(super) fn take_over(world: &mut World) {
-    // What these begin is taken in another frame.
-    for _ in 0..world.resource::<Jobs>().count() {
-        // Looked at every frame, changed rarely.
-        let mut jobs = world.resource_mut::<Jobs>();
-        let running = &mut jobs.bypass_change_detection().running;
-        let Some(index) = running.iter().position(|job| job.work.is_finished()) else { return };
-        let RunningJob { notice, work, progress, kind, fails } = running.swap_remove(index);
+    // Looked at every frame, changed rarely. What these begin is taken in another frame.
+    let mut jobs = world.resource_mut::<Jobs>();
+    let running = &mut jobs.bypass_change_detection().running;
+    let finished: Vec<RunningJob> = running.extract_if(.., |job| job.work.is_finished()).collect();
+    for RunningJob { notice, work, progress, kind, fails } in finished {
         notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
         if kind == JobKind::Holds {
             put_back(world);
         }
         let replaces = matches!(kind, JobKind::Holds | JobKind::Opens);
-        const CANCELLED: &str = "Cancelled; all is as it was.";
+        const CANCELLED: &str = "Cancelled. Nothing changed.";
         let failed = match work.join() {
             // Another work was chosen meanwhile, or none, or the work is to stay as it was.
             Some(_) if replaces && progress.is_cancelled() => {
@@ -199,7 +197,7 @@ pub(super) fn take_over(world: &mut World) {
                 continue;
             }
             Some(Err(error)) => format!("{error}."),
-            None => "The work stopped because of a fault in the program. A report is in the log folder.".to_owned(),
+            None => "The job failed because of a bug in Thalweg. A report is in the log folder.".to_owned(),
         };
         world.resource_mut::<Notices>().tell(Level::Error, failed);
         fails(world);

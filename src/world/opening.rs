@@ -56,7 +56,7 @@ enum Opened {
 pub(crate) fn open(work: &mut Work, document: &mut Document, input: &Path, options: &Options) {
     document.keep_now();
     work.preferences.remember_folder(input);
-    let job = Job::new(JobKind::Opens, format!("Opening {} …", title(input)));
+    let job = Job::new(JobKind::Opens, format!("Opening {}…", title(input)));
     let (input, options) = (input.to_owned(), options.clone());
     work.jobs.start(&mut work.notices, job, move |_| read(input, &options), take_opened);
 }
@@ -65,7 +65,7 @@ pub(crate) fn open(work: &mut Work, document: &mut Document, input: &Path, optio
 pub(super) fn make(work: &mut Work, document: &mut Document, land: Box<NewLand>) {
     document.keep_now();
     let make = move |_: &_| Ok(Opened::Sessions(Label::NewLand, vec![land.open()?]));
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Opens, "Making new land …"), make, take_opened);
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Opens, "Making new land…"), make, take_opened);
 }
 
 fn read(path: PathBuf, options: &Options) -> Result<Opened, Error> {
@@ -102,7 +102,7 @@ fn take_opened(
             ahead.begin(&work.simulations, &mut work.notices);
             stand_still_on_own_land(&mut work, new);
         }
-        Opened::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list), false)),
+        Opened::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list))),
         Opened::Lesson(lesson, session) => {
             let label = Label::Opened(lesson.head.title.clone());
             work.replace_and_tell(label, Simulations::new(vec![*session]), &Keyframes::default());
@@ -140,7 +140,7 @@ fn take_opened(
 pub(super) fn load(work: &mut Work, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
     document.keep_now();
     work.preferences.remember_folder(&path);
-    let text = format!("Loading {} as {} …", name(&path), layer.import_title().to_lowercase());
+    let text = format!("Loading {} as {}…", name(&path), layer.import_title().to_lowercase());
     let job = Job::new(JobKind::Beside, text);
     if layer == Layer::Bedrock {
         let read = move |_: &_| Ok((heightmap::read(&path, &options)?, path, options));

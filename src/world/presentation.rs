@@ -29,8 +29,8 @@ const SOON: Duration = Duration::from_secs(2);
 /// The scenes of a playlist.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum PresentCommand {
-    /// Shows a playlist from its first scene on; if the flag is set, as a kiosk, in which files and panels cannot be opened.
-    Begin(Arc<Playlist>, bool),
+    /// Shows a playlist from its first scene on.
+    Begin(Arc<Playlist>),
     /// Goes so many scenes on, or back.
     Go(isize),
     /// Begins with the first scene again.
@@ -248,8 +248,8 @@ fn obey(
     mut commands: Commands,
 ) {
     let next = match command.event() {
-        PresentCommand::Begin(list, kiosk) => {
-            presentation.begin(Arc::clone(list), *kiosk);
+        PresentCommand::Begin(list) => {
+            presentation.begin(Arc::clone(list), false);
             commands.trigger(OpenWorkspace(Workspace::Present));
             presentation.go(0)
         }

@@ -85,7 +85,7 @@ fn look_for_question(work: &mut Work) {
     let session = work.simulations.selected().clone();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let of = work.simulations.work();
-    let job = Job::new(JobKind::Opens, "Looking for a parameter that shows …");
+    let job = Job::new(JobKind::Opens, "Looking for a parameter that shows…");
     let generate = move |progress: &JobProgress| Ok((QuizQuestion::generate(session, seed, progress), of));
     work.jobs.start(&mut work.notices, job, generate, ask_question);
 }

@@ -204,7 +204,7 @@ fn grow(work: &mut Work) {
     let wanted: u64 = work.simulations.all().iter().map(Session::bytes_to_grow).sum();
     let Some((before, sheets)) = work.hold("A range is growing", work.bytes_of_copy() + wanted) else { return };
     let grow = move |progress: &JobProgress| grown(before, &sheets, progress);
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "A range grows …"), grow, take_grown);
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "A range grows…"), grow, take_grown);
     // What grows is shown without the tracks and numbers of what was.
     for session in work.simulations.all_mut() {
         let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());

@@ -49,7 +49,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("size");
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<Command> {
     let Some(tool) = brushes.held else { return Vec::new() };
     let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
     let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| brush_ui(ui, &brushes, &simulations, tool));

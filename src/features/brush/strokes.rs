@@ -189,7 +189,10 @@ pub(super) struct Sculpted<'w> {
 /// Does what the brush is asked for.
 pub(super) fn obey(command: On<BrushCommand>, mut sculpted: Sculpted, mut hand: ResMut<Strokes>) {
     match *command.event() {
-        BrushCommand::Hold(tool) => sculpted.brushes.held = tool,
+        BrushCommand::Hold(tool) => {
+            sculpted.brushes.held = tool;
+            hand.rest_if_empty(&mut sculpted);
+        }
         BrushCommand::Resize(steps) => sculpted.brushes.resize(steps),
         BrushCommand::Cancel => {
             hand.forget_ended(&sculpted.history);
@@ -219,15 +222,20 @@ pub(super) fn work(
             hand.go_on(StrokeStep::End);
         }
     }
-    if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
-        sculpted.cursor.0 = None;
-        hand.go_on(StrokeStep::End);
-    }
+    hand.rest_if_empty(&mut sculpted);
     hand.work(&mut sculpted, at_once);
     sculpted.transport.bypass_change_detection().brush_waits = !hand.waiting.is_empty();
 }
 
 impl Strokes {
+    /// An empty hand that brings no rain has no ring, and its stroke ends.
+    fn rest_if_empty(&mut self, sculpted: &mut Sculpted) {
+        if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
+            sculpted.cursor.0 = None;
+            self.go_on(StrokeStep::End);
+        }
+    }
+
     /// Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
     fn forget_ended(&mut self, history: &History) {
         if self.stroke.take_if(|stroke| history.strokes() != Some(stroke.number)).is_some() {

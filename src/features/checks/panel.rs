@@ -31,7 +31,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("self test verify validation benchmark");
 }
 
-pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
     let mut commands = Vec::new();
     centred(&pane.context, "Check this machine").open(&mut pane.is_open).show(&pane.context, |ui| {
         access::take_keys(ui);
@@ -83,7 +83,7 @@ fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
     }
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        let text = if checkup.runs() { "Checking …" } else { "Check now" };
+        let text = if checkup.runs() { "Checking…" } else { "Check now" };
         if ui.add_enabled(!checkup.runs(), egui::Button::new(text)).clicked() {
             commands.push(CheckCommand::Run.into());
         }

@@ -89,7 +89,7 @@ impl Default for LandDialog {
 const PANE: Pane = Pane { key: "new-land", kind: PaneKind::Dialog };
 
 /// What was set is there again the next time.
-pub(super) fn pane_ui(InMut(pane): InMut<PaneUi>, mut dialog: Local<LandDialog>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<PaneUi>, mut dialog: Local<LandDialog>) -> Vec<Command> {
     let chosen = land_ui(&pane.context, &mut dialog, &mut pane.is_open);
     pane.is_open &= chosen.is_none();
     chosen.into_iter().collect()

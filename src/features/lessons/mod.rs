@@ -285,7 +285,7 @@ impl Class<'_> {
         let (attempt, name, charts) = (attempt.clone(), self.course.progress.name.clone(), self.charts());
         let path = path.to_owned();
         let save = move |_: &JobProgress| report::save(&attempt, &name, &charts, &path).map(|()| path);
-        let job = Job::new(JobKind::Beside, "Saving the report …");
+        let job = Job::new(JobKind::Beside, "Saving report…");
         self.work.jobs.start(&mut self.work.notices, job, save, tell_written);
     }
 

@@ -61,7 +61,7 @@ fn commands(table: &mut MenuPart) {
     table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LessonCommand::Close);
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
     let state = &state;
     let simulations = &state.simulations;
     let mut asked = match &state.course.attempt {

@@ -79,7 +79,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("follow droplet grain track step single drop");
 }
 
-pub(super) fn panel_ui(
+fn panel_ui(
     InMut(ui): InMut<Ui>,
     followed: Res<Followed>,
     mut placing: ResMut<Placing>,
@@ -185,7 +185,7 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
 }
 
 /// The way over the picture up to the step that is shown.
-pub(super) fn way_ui(
+fn way_ui(
     InMut(ui): InMut<Ui>,
     followed: Res<Followed>,
     trace: Single<&ViewPlaces, With<FollowedTrace>>,

@@ -19,7 +19,7 @@ use crate::shell::{
     access,
     commands::{AddCommands, MenuPart},
     file_request::{FileDialog, FileRequest, file_name},
-    files::unfit_for_a_playlist,
+    files::{land_endings, unfit_for_a_playlist},
     gallery::{Card, cards},
     number::Number,
     panes::{AddPane, Pane, PaneKind, PaneUi},
@@ -29,7 +29,7 @@ use crate::world::{
     Command, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations, WindowCommand,
 };
 use thalweg_scene::{
-    io::{heightmap, playlist, scene::GROUPS},
+    io::{playlist, scene::GROUPS},
     model::{
         playlist::{Item, LONGEST, Playlist},
         session::LATEST_SHOWN,
@@ -156,7 +156,7 @@ pub(super) fn plugin(app: &mut App) {
 /// The list of scenes to be shown to a room.
 const PANE: Pane = Pane { key: "playlist", kind: PaneKind::Dialog };
 
-pub(super) fn pane_ui(
+fn pane_ui(
     InMut(pane): InMut<PaneUi>,
     state: ListShown,
     files: Res<FileDialog>,
@@ -458,7 +458,7 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
             };
             let show = egui::Button::new("Show").fill(style::ACCENT.gamma_multiply(0.55));
             if ui.add_enabled(fits, show).on_hover_text("Shows the scenes, beginning with the first.").clicked() {
-                asked = list().map(|list| PresentCommand::Begin(list, false).into());
+                asked = list().map(|list| PresentCommand::Begin(list).into());
             }
             let help = "Writes the list as a playlist, for \"thalweg present\" and for another time.";
             if ui.add_enabled(fits, egui::Button::new("Save…")).on_hover_text(help).clicked() {
@@ -475,8 +475,7 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
 
 /// Asks for a file to add to the list.
 fn add_request() -> FileRequest {
-    let endings = [&heightmap::ENDINGS[..], &["thalweg", "ron"]].concat();
-    FileRequest::open("Add to the playlist", ("Projects, scenes and heightmaps", &endings), AddToPlaylist)
+    FileRequest::open("Add to the playlist", ("Projects, scenes and heightmaps", &land_endings()), AddToPlaylist)
 }
 
 /// Asks where to save a list.

@@ -33,7 +33,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-pub(super) fn panel_ui(
+fn panel_ui(
     InMut(ui): InMut<Ui>,
     all: Res<Probes>,
     simulations: Res<Simulations>,

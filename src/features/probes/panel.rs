@@ -33,7 +33,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("measure inspect time series gauge");
 }
 
-pub(super) fn panel_ui(
+fn panel_ui(
     InMut(ui): InMut<Ui>,
     probes: Res<Probes>,
     overlay: Res<Overlay>,
@@ -111,7 +111,7 @@ fn save_request() -> FileRequest {
 }
 
 /// The probes over the picture.
-pub(super) fn pins_ui(
+fn pins_ui(
     InMut(ui): InMut<Ui>,
     marks: Single<&ViewPlaces, With<ProbeMarks>>,
     pointed: Res<Pointed>,

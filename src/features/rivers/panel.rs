@@ -41,7 +41,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, want.in_set(FrameSystems::Input));
 }
 
-pub(super) fn panel_ui(
+fn panel_ui(
     InMut(ui): InMut<Ui>,
     rivers: Res<Rivers>,
     simulations: Res<Simulations>,
@@ -63,7 +63,7 @@ pub(super) fn panel_ui(
         }
     });
     let Some(study) = &rivers.found else {
-        ui.label(RichText::new("Finding the rivers …").weak());
+        ui.label(RichText::new("Finding the rivers…").weak());
         return asked;
     };
     let units = units(ui);
@@ -82,7 +82,7 @@ pub(super) fn panel_ui(
 }
 
 /// The chosen river over the picture. A click on the land chooses another, where no brush and no spring is in the hand.
-pub(super) fn choose_ui(
+fn choose_ui(
     InMut(root): InMut<Ui>,
     sidebar: Res<Sidebar>,
     trace: Single<&ViewPlaces, With<RiverTrace>>,

@@ -12,12 +12,10 @@ use crate::shell::{
     commands::{AddCommands, MenuPart, NONE},
     number::units,
     panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
-    placing::{Place, Placed, Placing, hint_ui},
+    placing::{Place, Placed, Placing, choice_ui, hint_ui},
     style,
 };
-use crate::world::{
-    BrushCommand, Command, Course, Pointed, Preferences, Simulations, ViewPlaces, Workspace, amount::told_in,
-};
+use crate::world::{Command, Course, Pointed, Preferences, Simulations, ViewPlaces, Workspace, amount::told_in};
 use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
 use thalweg_sim::measure::Layers;
 
@@ -61,16 +59,13 @@ fn commands(table: &mut MenuPart) {
         .known_as("profile cross cut transect");
 }
 
-pub(super) fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placing>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placing>) -> Vec<Command> {
     let state = &state;
     let (section, mut asked) = (&state.section, Vec::new());
     ui.horizontal_wrapped(|ui| {
         let help = "Then drag over the land, from one end of the line to the other, or click on both ends (X).";
-        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), placing.placed == Some(Placed::Section));
-        if access::choice(ui, on, text).on_hover_text(help).clicked() {
-            placing.begin((!on).then_some(Placed::Section));
-            asked.push(BrushCommand::Hold(None).into());
-        }
+        let text = format!("{} Draw a line", icon::LINE_SEGMENT);
+        asked.extend(choice_ui(ui, &mut placing, Placed::Section, (&text, help)));
         if section.ends.is_some() {
             let mut opens = section.opens;
             let help = "Removes the part of the block between you and the section line, so that you see the section in the land.";
@@ -330,7 +325,7 @@ fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f6
 }
 
 /// The line over the picture, and the drag that draws it.
-pub(super) fn line_ui(
+fn line_ui(
     InMut(root): InMut<Ui>,
     (section, pointed): (Res<Section>, Res<Pointed>),
     trace: Single<&ViewPlaces, With<SectionTrace>>,

@@ -1,4 +1,4 @@
-//! Where the springs and drains of the selected map are marked.
+//! Springs and drains: their marks on the map, their panel and their commands.
 
 pub mod panel;
 

@@ -1,4 +1,4 @@
-//! Outlets, lakes and rivers: where water stands and how it gets away.
+//! The terrain: its panel, and the commands that cut outlets and fill lakes and rivers.
 
 mod panel;
 
@@ -54,7 +54,7 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, all))
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Outlets are being cut …"), carve, take_carved);
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Outlets are being cut…"), carve, take_carved);
         }
         DrainageCommand::FillLakes => {
             let bytes = work.bytes_of_copy();
@@ -65,7 +65,7 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, added))
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Lakes are being filled …"), fill, take_lakes);
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Lakes are being filled…"), fill, take_lakes);
         }
         DrainageCommand::FillRivers => {
             let bytes = work.simulations.all().iter().map(Session::bytes_to_fill).sum();
@@ -84,7 +84,7 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
             };
             work.jobs.start(
                 &mut work.notices,
-                Job::new(JobKind::Holds, "Rivers are being filled …"),
+                Job::new(JobKind::Holds, "Rivers are being filled…"),
                 balance,
                 take_rivers,
             );

@@ -48,7 +48,7 @@ fn commands(table: &mut MenuPart) {
         .known_as("streams water flow discharge");
 }
 
-pub(super) fn panel_ui(
+fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
     workspace: Res<State<Workspace>>,

@@ -40,7 +40,7 @@ fn frames_of(app: &mut App, seconds: f32) {
 fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     let mut app = app();
     frames_of(&mut app, 0.1);
-    send(&mut app, PresentCommand::Begin(list(), false));
+    send(&mut app, PresentCommand::Begin(list()));
     wait_for(&mut app, 1);
     assert_eq!(*app.world().resource::<State<Workspace>>().get(), Workspace::Present);
     assert!(app.world().resource::<Simulations>().selected().title.contains("hill"));
@@ -130,7 +130,7 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
     list.scenes[0] = Item { open: path.clone(), ..Item::default() };
     let mut app = app();
     frames_of(&mut app, 0.01);
-    send(&mut app, PresentCommand::Begin(Arc::new(list), false));
+    send(&mut app, PresentCommand::Begin(Arc::new(list)));
     let keys = |app: &App| {
         app.world()
             .resource::<Simulations>()
@@ -154,7 +154,10 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
 fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     let mut app = app();
     frames_of(&mut app, 0.1);
-    send(&mut app, PresentCommand::Begin(list(), true));
+    let kiosk = Presentation::of(list(), true, app.world().resource::<Simulations>());
+    app.insert_resource(kiosk);
+    app.world_mut().trigger(OpenWorkspace(Workspace::Present));
+    app.world_mut().trigger(PresentCommand::Again);
     wait_for(&mut app, 1);
     let simulations = app.world().resource::<Simulations>();
     assert!(shown(&app).is_kiosk());
@@ -170,10 +173,18 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
         OpenWorkspace(Workspace::Sculpt).into(),
         PictureCommand::Take.into(),
         ToggleRecording.into(),
-        PresentCommand::Begin(list(), false).into(),
+        PresentCommand::Begin(list()).into(),
     ] {
         assert!(!allows(refused));
     }
+    send(&mut app, OpenWorkspace(Workspace::Sculpt));
+    send(&mut app, FileCommand::Quit);
+    frames_of(&mut app, 0.01);
+    app.update();
+    app.update();
+    assert!(shown(&app).is_kiosk() && app.should_exit().is_none());
+    assert_eq!(*app.world().resource::<State<Workspace>>(), Workspace::Present);
+    frames_of(&mut app, 0.1);
     // Backwards from the first comes the last, which cannot be opened: after a minute the first follows.
     send(&mut app, PresentCommand::Go(-1));
     app.update();

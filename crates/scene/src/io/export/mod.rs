@@ -204,9 +204,9 @@ pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
     formats(map).iter().filter_map(|&format| {
         let title = match format {
             "png" => "PNG",
-            "exr" => "OpenEXR, 32 bit",
-            "r16" => "Raw, 16 bit",
-            "r32" => "Raw, 32 bit",
+            "exr" => "OpenEXR (32-bit float)",
+            "r16" => "Raw (16-bit)",
+            "r32" => "Raw (32-bit float)",
             "tif" => "GeoTIFF",
             "asc" => "ESRI ASCII grid",
             "glb" => "glTF",
@@ -226,24 +226,20 @@ pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
 pub fn about_format(map: &str, format: &str) -> &'static str {
     let content = found(map).map(|(_, content)| content);
     match (content, format) {
-        (Some(Content::Normals | Content::FlowMap), "png16") => "16 bits for each of red, green and blue.",
-        (Some(Content::Colors(_) | Content::Normals | Content::FlowMap), _) => {
-            "8 bits for each of red, green and blue."
-        }
-        (_, "png" | "png16") => {
-            "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are."
-        }
-        (_, "png8") => "Grey of 8 bits, from the lowest to the highest value, for masks.",
-        (_, "exr") => "OpenEXR with floats of 32 bits, unscaled.",
-        (_, "r16") => "Raw whole numbers of 16 bits, little-endian.",
-        (_, "r32") => "Raw floats of 32 bits, little-endian, unscaled.",
-        (_, "tif") => "GeoTIFF with floats of 32 bits and the size of a cell; NODATA where there are no data.",
+        (Some(Content::Normals | Content::FlowMap), "png16") => "RGB, 16 bits per channel.",
+        (Some(Content::Colors(_) | Content::Normals | Content::FlowMap), _) => "RGB, 8 bits per channel.",
+        (_, "png" | "png16") => "Greyscale, 16 bits, scaled from minimum to maximum; the sidecar holds both values.",
+        (_, "png8") => "Greyscale, 8 bits, scaled from minimum to maximum, for masks.",
+        (_, "exr") => "OpenEXR, 32-bit floats, unscaled.",
+        (_, "r16") => "Raw 16-bit integers, little-endian, scaled from minimum to maximum.",
+        (_, "r32") => "Raw 32-bit floats, little-endian, unscaled.",
+        (_, "tif") => "GeoTIFF, 32-bit floats, with the cell size; NODATA where there are no data.",
         (_, "asc") => "ESRI ASCII grid; NODATA where there are no data.",
         (_, "glb") => "glTF with normals and the colour map.",
         (_, "obj") => "Wavefront OBJ with its material and the colour map.",
-        (_, "stl") => "Closed all round, in millimetres.",
-        (_, "geojson") => "Lines for GIS programs, one for each reach, with width, depth and discharge.",
-        (_, "csv") => "A table with a row for each place of each reach.",
+        (_, "stl") => "Watertight mesh, in millimetres.",
+        (_, "geojson") => "Lines for GIS, one per reach, with width, depth and discharge.",
+        (_, "csv") => "Table with one row per point of each reach.",
         _ => "",
     }
 }
