@@ -1,7 +1,7 @@
-//! Where the time of a frame goes on this machine, in milliseconds.
+//! Breakdown of the frame time on this machine, in milliseconds.
 //!
-//! `cargo bench --bench frame` prints what `thalweg --bench-frames` prints and writes to a file: `docs/window.md` says what the columns
-//! are.
+//! `cargo bench --bench frame` prints the table that `thalweg --bench-frames` prints and saves; `docs/window.md` explains its
+//! columns.
 
 use thalweg::app::frames;
 

@@ -1,7 +1,7 @@
-//! What the hand waits for, in milliseconds on this machine: finding the ground under the pointer, a dab, a keyframe, saving
-//! and opening.
+//! Latency of interactive operations on this machine, in milliseconds: picking the ground under the pointer, dabs, keyframes,
+//! saving and opening.
 //!
-//! `cargo bench --bench hand` prints medians, and the longest frame while a brush is drawn over running ticks.
+//! `cargo bench --bench hand` prints medians, and the longest frame while a brush is drawn during playback.
 
 use std::{
     thread,
@@ -27,7 +27,7 @@ use thalweg_sim::{
     edit::{Brush, Dab, Patch, Tool},
 };
 
-/// Repetitions whose median is printed.
+/// Repetitions for each median.
 const REPETITIONS: usize = 9;
 
 fn median(mut work: impl FnMut()) -> f64 {
@@ -42,13 +42,13 @@ fn median(mut work: impl FnMut()) -> f64 {
     times[REPETITIONS / 2]
 }
 
-/// Seconds of a stroke that is measured.
+/// Duration of the measured stroke, in seconds.
 const STROKE: f32 = 8.0;
-/// A frame on a screen with 60 of them a second.
+/// Frame time at 60 Hz.
 const FRAME: Duration = Duration::from_micros(16_667);
 
-/// Draws a brush round the map while ticks run, as the window does it without the view. Prints the frames' work and the longest
-/// time from a touch to the ground that shows it.
+/// Draws a brush stroke around the map during playback, like the window but without rendering. Prints the frame times and the
+/// longest latency from a touch to the changed ground.
 fn sculpt(side: usize) {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut app = App::new();
@@ -80,7 +80,7 @@ fn sculpt(side: usize) {
     frames.sort_by(f64::total_cmp);
     let longest = waits.into_iter().fold(0.0, f64::max);
     println!(
-        "{side} × {side}, a stroke over {} ticks: work in a frame {:.1} ms in the middle, {:.1} at most; a touch shows after {longest:.0} ms at most",
+        "{side} × {side}, a stroke over {} ticks: frame time {:.1} ms (median), {:.1} ms (maximum); touch latency {longest:.0} ms (maximum)",
         ticks(&app) - first,
         frames[frames.len() / 2],
         frames[frames.len() - 1],
@@ -99,7 +99,7 @@ fn main() {
         session.simulation.tick();
         println!("{side} × {side}");
         let terrain = &session.simulation.terrain;
-        // From beside the map, just above its highest ground, to all parts of it.
+        // From outside the map, just above its highest ground, to all parts of it.
         let high = f64::from(terrain.ground().min_max().1) + 20.0;
         let last = side as f64 - 1.0;
         let rays: Vec<[f64; 3]> = (0..64)
@@ -114,7 +114,7 @@ fn main() {
                 })
             })
             .fold(0.0, f64::max);
-        println!("  finding the ground, slowest of 64 directions   {longest:8.3} ms");
+        println!("  picking the ground, slowest of 64 directions   {longest:8.3} ms");
         for tool in [Tool::Raise, Tool::Smooth, Tool::Noise, Tool::Terrace, Tool::Erode] {
             let brush = Brush { radius: 6400.0 / side as f32, ..Brush::of(tool) };
             let dab = Dab { place: [0.5 * last as f32; 2], inverted: false, level: 0.0, copies: None, number: 0 };
@@ -134,7 +134,7 @@ fn main() {
         let restored = median(|| packed.restore(session).expect("it is its own"));
         let megabytes = packed.bytes() as f64 / f64::from(1 << 20);
         println!(
-            "  keyframe: copy {copied:.1} ms, pack beside the frames {packing:.1} ms, go back {restored:.1} ms, {megabytes:.1} MiB"
+            "  keyframe: copy {copied:.1} ms, pack in the background {packing:.1} ms, restore {restored:.1} ms, {megabytes:.1} MiB"
         );
         let path = folder.path().join("work.thalweg");
         let mut project = Project::of(sessions);

@@ -1,4 +1,4 @@
-//! A run without a window: mountains under rain, written as a heightmap that an engine can read.
+//! A simulation without a window: mountains under rain, exported as a heightmap for game engines.
 //!
 //! `cargo run --release --example heightmap FOLDER`
 
@@ -15,7 +15,7 @@ use thalweg_scene::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    // A built-in scene, or the path of a scene or of a heightmap.
+    // A built-in scene, or the path of a scene or heightmap.
     let mut session = scene::open_first("alpine-valley", &Options { size: Some((128, 128)), ..Options::default() })?;
     session.set("droplets.friction", "0.1")?;
     session.enable(&["droplets", "thermal"]);
@@ -23,11 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         session.simulation.tick();
     }
     let moved = session.simulation.ledger.solid.sum(|row| row.moved);
-    println!("{moved:.0} m³ were moved, of which {:.0e} m³ are not accounted for", session.simulation.solid_residual());
+    println!("transported {moved:.0} m³; mass balance residual {:.0e} m³", session.simulation.solid_residual());
 
     let height = Export::new("height", "png").map_err(|(wrong, right)| format!("{wrong}; {right}"))?;
     let subject = Subject::new(&session, Dimensions::default(), &[height])?;
-    // Beside it lies height.json, which says how many metres a step of the picture is.
+    // Also writes height.json with the height range in metres.
     Export::save("height", &subject, &folder.join(height.file_name()), &JobProgress::default())?;
     Ok(())
 }

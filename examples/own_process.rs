@@ -1,4 +1,4 @@
-//! A process of one's own beside thermal erosion: the map rises above its surroundings, and its edges collapse.
+//! A custom process combined with thermal erosion: the map is uplifted, and its edges collapse.
 //!
 //! `cargo run --release --example own_process`
 
@@ -13,7 +13,7 @@ use thalweg_sim::{
 
 #[derive(Reflect, Clone, Default)]
 struct Params {
-    /// Height that the rock gains in a tick.
+    /// Uplift of the bedrock per tick.
     #[reflect(@knob(0.0..=1.0).unit("m").symbol("U").source("ours"))]
     uplift: f32,
 }
@@ -46,5 +46,5 @@ fn main() {
     simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
     (0..200).for_each(|_| simulation.tick());
     let moved = simulation.ledger.solid.sum(|row| row.inflow + row.moved);
-    println!("{} ticks: {moved:.1e} m³ rose and slid", simulation.ticks());
+    println!("{} ticks: {moved:.1e} m³ uplifted and transported", simulation.ticks());
 }

@@ -1,4 +1,4 @@
-//! Reads a project: its sessions, how far each is, and what has become of the mass. Without a file it saves a sample first.
+//! Reads a project and prints the progress and the volumes of its sessions. Without a file, it first saves a sample.
 //!
 //! `cargo run --release --example project WORK.thalweg`
 use std::{env, error::Error, path::Path};
@@ -22,12 +22,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let (low, high) = terrain.ground().min_max();
         println!("  ground from {low:.1} m to {high:.1} m, {:.0} m³ of water", terrain.water_volume());
-        println!("  goes on with: {}", session.command_line());
+        println!("  continue with: {}", session.command_line());
     }
     Ok(())
 }
 
-/// Saves a project of one session after ten ticks.
+/// Saves a project with one session after ten ticks.
 fn save(path: &Path) -> Result<(), Box<dyn Error>> {
     let options = Options { size: Some((64, 64)), ..Options::default() };
     let mut session = scene::open_first("wadi", &options)?;

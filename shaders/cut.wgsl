@@ -1,4 +1,4 @@
-// The face of a block that is cut open along a line: rock, sand and water as they lie there.
+// Face of a block that is cut open along a line: rock, sand and water.
 #import thalweg::view::view
 #import thalweg::scene::{sun_color, ambient_light}
 #import thalweg::map::{scene, place_of, cell_at, bilinear, world_height, cut_side}
@@ -8,9 +8,9 @@
 struct Cut {
     // Columns and rows of both ends of the line, at the borders of the map.
     line: vec4<f32>,
-    // Colour of the water; a: least depth of water that is drawn, in metres.
+    // Colour of the water; a: minimum depth of drawn water, in metres.
     water: vec4<f32>,
-    // Colour of water that is full of sediment.
+    // Colour of turbid water.
     silt: vec4<f32>,
 }
 
@@ -21,7 +21,7 @@ struct Pixel {
     @location(0) place: vec3<f32>,
 }
 
-// x: the way from one end of the line to the other, from 0 to 1. y: 0 at the foot, 1 at the surface.
+// x: position along the line, from 0 to 1. y: 0 at the foot, 1 at the surface.
 @vertex
 fn vertex(@location(0) corner: vec3<f32>) -> Pixel {
     let cell = mix(cut.line.xy, cut.line.zw, corner.x);
@@ -36,19 +36,19 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let place = in.place;
     let cell = cell_at(place.xz);
     let here = bilinear(cell);
-    // It looks to the side that was taken away.
+    // The face points to the removed side.
     let normal = vec3(scene.cut.x, 0.0, scene.cut.y) * cut_side();
     let above = (place.y - world_height(here.r)) / max(scene.extent.z, 1e-6);
     let border = fwidth(above) + 1e-4;
     let silty = clamp(here.a / max(here.b, 1e-3) * 20.0, 0.0, 1.0);
     let water = mix(mix(cut.water.rgb, vec3(0.16, 0.42, 0.62), 0.45), cut.silt.rgb, silty);
     var color = mix(wall_color(place, cell, normal), water, smoothstep(-border, border, above));
-    // A bright line where the saw has left the surface of the ground.
+    // A bright line along the ground surface.
     let line = 1.0 - smoothstep(0.5 * border, 1.5 * border, abs(above + border));
     color = mix(color, 1.35 * color + 0.03, line);
     let eye = view.eye.xyz - place;
     let distance = length(eye);
-    // A section is to be read: it is lit alike from wherever it is seen.
+    // For legibility, the lighting does not depend on the camera.
     let facing = 0.35 + 0.3 * max(dot(normal, scene.sun.xyz), 0.0);
     let light = color * (sun_color(scene) * facing + ambient_light(normal, scene));
     return on_screen(vec4(through_air(light, eye / distance, distance, scene), 1.0), in.position.xy);

@@ -1,4 +1,4 @@
-// The sky around everything: a sphere seen from inside.
+// Sky sphere, seen from inside.
 #import thalweg::view::view
 #import thalweg::scene::{Scene, far_country, studio_color}
 #import thalweg::screen::on_screen

@@ -1,25 +1,25 @@
-// The table on which the blocks stand: it takes their shadows and fades into what is behind it.
+// Ground plane under the blocks: receives their shadows and fades into the background.
 #import thalweg::view::view
 #import thalweg::scene::{Scene, sky_color, studio_color, sun_color, ambient_light, past_clouds, noise, noise_slope}
 #import thalweg::screen::on_screen
 
 @group(1) @binding(0) var<uniform> scene: Scene;
-// The first of them are the blocks that stand on it: centre x, z and half sides.
+// Blocks on the plane, followed by unused entries: centre (x, z) and half extents.
 @group(1) @binding(1) var<uniform> blocks: array<vec4<f32>, 32>;
 
-// Heights that cast shadows from the rims of the blocks: four rows for each, of the side towards lower x, higher x, lower z and
-// higher z, in world units above the foot. Those of the starts fill the second half.
+// Shadow-casting heights at the edges of the blocks, in world units above the foot. Four rows per block: sides towards lower x,
+// higher x, lower z and higher z. The second half holds those of the starts.
 @group(1) @binding(2) var rims: texture_2d<f32>;
 @group(1) @binding(3) var rims_sampler: sampler;
 
 #ifdef PLATE
-// How far the plate reaches beyond the block, and at its front, towards higher z.
+// Margins of the plinth at the sides, and at the front, towards higher z.
 @group(1) @binding(4) var<uniform> reach: vec4<f32>;
-// Its front, with smaller copies: where there are letters.
+// Coverage of the lettering on the front, with mipmaps.
 @group(1) @binding(5) var letters: texture_2d<f32>;
 @group(1) @binding(6) var letters_sampler: sampler;
 
-// The plate at a place: how much of the pixel it covers, how far beyond its edge the place is, its colour and its normal.
+// Plinth at a pixel: coverage, distance outside its edge, colour and normal.
 struct Plate {
     covers: f32,
     beyond: f32,
@@ -56,13 +56,12 @@ struct Pixel {
 
 @vertex
 fn vertex(@location(0) place: vec3<f32>) -> Pixel {
-    // At the foot of the blocks, which have no base: nothing shows between them and the table.
+    // At the foot of the blocks, so that there is no gap.
     let lying = vec3(place.x, scene.extent.w, place.z);
     return Pixel(view.clip_from_world * vec4(lying, 1.0), lying);
 }
 
-// Share of the sun's light that a block lets through to a place on the table. Towards the sun, the line from there meets a side of
-// the block; the rim of that side knows how high the shadow reaches which leaves the block there.
+// Fraction of sunlight that passes a block. The ray towards the sun enters the block at a side, whose shadow height is looked up.
 fn past_block(place: vec2<f32>, index: i32, start: bool) -> f32 {
     let block = blocks[index];
     let flat = max(length(scene.sun.xz), 1e-4);
@@ -80,8 +79,7 @@ fn past_block(place: vec2<f32>, index: i32, start: bool) -> f32 {
     let rows = vec2<f32>(textureDimensions(rims));
     let row = (4.0 * f32(index) + side + 0.5) / rows.y + select(0.0, 0.5, start);
     let slope = scene.sun.y / flat;
-    // The sun is a little wide: the edge is as soft as its height differs between both sides of the sun, and as its place along the
-    // side of the block does.
+    // Penumbra of the sun's disc, in height and along the side of the block.
     let blur = enters * min(scene.table_color.a * (1.0 + slope * slope), slope);
     let width = max(0.0012 * scene.air.w * slope + blur, 1e-4);
     let aside = (0.004 * scene.air.w + 1.6 * enters * scene.table_color.a) / (2.0 * half_side);
@@ -101,12 +99,12 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let size = scene.air.w;
     let far = length(place.xz) / size;
     let normal = vec3(0.0, 1.0, 0.0);
-    // Left of the divider stands the start.
+    // The start is left of the divider.
     let start = view.part.x + in.position.x < scene.place.w * view.part.z;
     var open = 1.0;
     var lit = 1.0;
     if far < 3.2 {
-        // Blocks hide a part of the sky from the table beside them.
+        // Ambient occlusion by the blocks.
         for (var index = 0; index < #{BLOCKS}; index++) {
             let block = blocks[index];
             let beyond = max(abs(place.xz - block.xy) - block.zw, vec2(0.0));
@@ -115,13 +113,13 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
             lit *= past_block(place.xz, index, start);
         }
     }
-    // In a studio there are no clouds.
+    // No clouds in a studio.
     if scene.country.x > 0.5 { lit *= past_clouds(place, scene); }
 #ifdef PLATE
     let plate = plate_at(place.xz);
     let sunny = sun_color(scene) * max(dot(plate.normal, scene.sun.xyz), 0.0) * lit * mix(open, 1.0, 0.4);
     let plate_light = plate.color * (sunny + ambient_light(plate.normal, scene) * open);
-    // It lies on the table, and darkens it beside itself.
+    // Contact shadow of the plinth.
     open *= 1.0 - 0.45 * exp(-plate.beyond / (0.006 * size));
 #endif
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
@@ -129,7 +127,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let towards = normalize(place - view.eye.xyz);
     var color = scene.table_color.rgb * light;
     if scene.country.x > 0.5 {
-        // A plain of fields, woods and low hills, which fades into the haze.
+        // A plain of fields, woods and low hills that fades into haze.
         let at = place.xz / size;
         let away = length(place - view.eye.xyz) / size * scene.country.w;
         let patches = noise(at * 5.0) * 0.5 + noise(at * 13.0 + 7.0) * 0.3 + noise(at * 41.0) * 0.2 * (1.0 - smoothstep(1.0, 4.0, far));
@@ -137,7 +135,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let wooded = smoothstep(0.50, 0.60, noise(at * 7.0 + 41.0) * 0.55 + noise(at * 23.0 + 3.0) * 0.27 + noise(at * 83.0) * 0.18);
         let dry = mix(soil, vec3(dot(soil, vec3(0.3, 0.5, 0.2))), 0.40);
         let plain = mix(dry, 0.45 * scene.flat_color.rgb, 0.6 * wooded);
-        // Beside the block the ground is level.
+        // Level next to the block.
         let hills = smoothstep(0.75, 1.8, far);
         let rise = 0.9 * noise_slope(at * 2.3 + 5.0).yz + 0.7 * noise_slope(at * 6.1).yz;
         let small = (1.0 - smoothstep(2.0, 6.0, away)) * noise_slope(at * 31.0).yz;

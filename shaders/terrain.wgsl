@@ -1,4 +1,4 @@
-// The ground: squares displaced by the height texture, with the side walls of the block.
+// Ground: chunks displaced by the height texture, and the side walls of the block.
 #import thalweg::view::view
 #import thalweg::scene::{sun_color, ambient_light, sky_color, past_clouds, hash, noise, noise_slope}
 #import thalweg::map::{scene, texel, moving, moving_between, cell_at, on_ground, bilinear, world_height}
@@ -14,32 +14,31 @@
 #endif
 
 struct Overlay {
-    // Least value, one over the difference to the largest. The other two choose the variant: a quantity is shown, arrows are.
+    // Minimum value, reciprocal of the value range. The other two select the variant: values, arrows.
     range: vec4<f32>,
-    // Cells from arrow to arrow, speed of the longest arrow in metres per second, least depth in metres that has an arrow. The
-    // last is the share of the range in which the ground shows through, from 0 on; negative for classes, between which is nothing.
+    // Arrow spacing in cells, speed of the longest arrow in metres per second, minimum depth for arrows in metres. Last: fraction
+    // of the range, from 0, in which the overlay fades to the ground; negative for classes, which are not interpolated.
     arrows: vec4<f32>,
-    // Evenly spaced colours from the least to the largest value.
+    // Evenly spaced colours from the minimum to the maximum value.
     colors: array<vec4<f32>, 9>,
 }
 
 @group(1) @binding(3) var<uniform> overlay: Overlay;
 
-// Red: share of the sky that a cell sees, green: how wet it is, blue and alpha: how it is bent, seen broadly and closely: 0 is a crest,
-// 1 a gully.
+// Red: sky visibility, green: wetness, blue and alpha: curvature at coarse and fine scale (0 is a crest, 1 a gully).
 @group(1) @binding(8) var cover: texture_2d<f32>;
-// How far the ground has risen since the start: 0 is worn deep, a half is as it was, 1 is laid down high.
+// Elevation change since the start: 0 is deep erosion, 0.5 unchanged, 1 high deposition.
 @group(1) @binding(9) var past: texture_2d<f32>;
 
-// How much land drains through a cell, on a logarithmic scale: 0 is one cell, 1 all of the map. Along streams it is a broad band.
+// Drainage area on a logarithmic scale: 0 is one cell, 1 the whole map. Broad bands along streams.
 @group(1) @binding(10) var flow: texture_2d<f32>;
 
 struct Pixel {
-    // What is drawn on the ground must not lie a hair below it: `rivers.wgsl`.
+    // Invariant for surfaces drawn on the ground: `rivers.wgsl`.
     @builtin(position) @invariant position: vec4<f32>,
     @location(0) place: vec3<f32>,
 #ifdef WALL
-    // Its outward normal.
+    // Outward normal.
     @location(1) wall: vec3<f32>,
 #endif
 }
@@ -56,9 +55,8 @@ fn vertex(corner: Corner) -> Pixel {
 #endif
 }
 
-// What a pixel needs to know of the cells around it: the normal, smooth from cell to cell, the sand, how wet it is, how much of the
-// sky it sees, its share of the sun's light, how the ground is bent, broadly and closely: -1 is a crest, 1 a gully, and how it has
-// changed since the start: -1 is worn deep, 1 laid down high. And the land whose water passes.
+// Ground properties at a pixel: smooth normal, sand, wetness, sky visibility, fraction of sunlight, curvature at coarse and fine
+// scale (-1 is a crest, 1 a gully), elevation change since the start (-1 is erosion, 1 deposition), and drainage area.
 struct Here {
     normal: vec3<f32>,
     sand: f32,
@@ -70,14 +68,14 @@ struct Here {
     flow: f32,
 }
 
-// Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
-// where a pixel is wider than they are. `cells` is a position on the block in cells, `width` the width of a pixel in cells.
+// Sand ripples across the wind, as slope along it: crests that waver, split and join. They fade where a pixel is wider than they
+// are. `cells` is the position on the block in cells, `width` the pixel width in cells.
 fn ripples(cells: vec2<f32>, width: f32, here: Here) -> f32 {
     let wind = scene.wind.xy;
     let along = dot(cells, wind);
     let across = dot(cells, vec2(-wind.y, wind.x));
     let lies = smoothstep(0.3, 1.0, here.sand / scene.sand_color.a) * smoothstep(0.80, 0.93, here.normal.y);
-    // Two sizes: one for the map as a whole, one for a look from near by.
+    // Two wavelengths, for overviews and close-ups.
     var slope = 0.0;
     for (var size = 0; size < 2; size++) {
         let length = array(2.6, 0.55)[size];
@@ -101,13 +99,13 @@ fn look_around(cell: vec2<f32>) -> Here {
     return Here(normal, here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0, before, water);
 }
 
-// What is smaller than a cell: how the ground slopes there, and how light or dark it is.
+// Detail below the cell size: slope and tone.
 struct Small {
     slope: vec2<f32>,
     tone: f32,
 }
 
-// Knolls and hollows from two cells on to the smallest that a pixel shows. Each size is turned against the last: no grid is seen.
+// Fractal bumps, from two cells down to the pixel size. Each octave is rotated to hide the grid.
 fn small_shapes(cell: vec2<f32>, pixel: f32) -> Small {
     var out: Small;
     var at = cell * 0.5;
@@ -116,7 +114,7 @@ fn small_shapes(cell: vec2<f32>, pixel: f32) -> Small {
         let seen = 1.0 - smoothstep(0.16, 0.42, width);
         if seen <= 0.0 { break; }
         let shape = noise_slope(at);
-        // The slope is turned back to the axes of the map.
+        // Rotate the slope back to the axes of the map.
         let turn = f32(size) * 0.6435;
         let axes = vec2(cos(turn), sin(turn));
         out.slope += seen * vec2(axes.x * shape.y + axes.y * shape.z, -axes.y * shape.y + axes.x * shape.z);
@@ -127,7 +125,7 @@ fn small_shapes(cell: vec2<f32>, pixel: f32) -> Small {
     return out;
 }
 
-// Rock comes in beds: benches and steps down the slope. How many times as steep as the mean the ground is here.
+// Benches of bedded rock: local slope relative to the mean slope.
 fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f32 {
     let level = place.y / scene.grid.z + 2.5 * noise(cell * 0.06);
     let rise = length(normal.xz) / max(normal.y, 0.05);
@@ -140,9 +138,9 @@ fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f
     return max(0.0, 1.0 + 1.5 * out);
 }
 
-// How much there is of a quantity on a ramp of colours, from 0 to 1. `sunny` is 1 where the ground is turned to the sun.
+// Normalised quantity of a colour ramp. `sunny` is 1 on ground that faces the sun.
 fn on_ramp(kind: f32, place: vec3<f32>, here: Here, sunny: f32) -> f32 {
-    // All are computed and one is chosen: `src/picture/material.rs` says why there is no branch.
+    // Selected without branches: see `src/picture/material.rs`.
     var amounts = array(
         0.0,
         place.y * scene.ramp_by.w,
@@ -157,7 +155,7 @@ fn on_ramp(kind: f32, place: vec3<f32>, here: Here, sunny: f32) -> f32 {
     return clamp(amounts[u32(kind)], 0.0, 1.0);
 }
 
-// The colour of a ramp: so far along it, and so far to its other side.
+// Colour of a ramp at a position along it and towards its other side.
 fn ramp_color(along: f32, across: f32) -> vec3<f32> {
     let at = along * 4.0;
     let first = min(u32(at), 3u);
@@ -167,7 +165,7 @@ fn ramp_color(along: f32, across: f32) -> vec3<f32> {
     return mix(near, far, across);
 }
 
-// Grains of sand that mirror the sun to the eye. Grains are so large that one covers a pixel or two, whatever the distance.
+// Sand grains that reflect the sun. A grain covers one or two pixels at any distance.
 fn glitter(place: vec3<f32>, normal: vec3<f32>, unit: f32) -> f32 {
     let size = exp2(ceil(log2(max(unit, 1e-6) * 0.5)));
     let grain = floor(place.xz / size);
@@ -178,12 +176,12 @@ fn glitter(place: vec3<f32>, normal: vec3<f32>, unit: f32) -> f32 {
 }
 
 #ifdef WOODS
-// How much speaks for woods at a place, a half on average: patches of every size.
+// Forest density noise with patches of every size, mean 0.5.
 fn clump(at: vec2<f32>) -> f32 {
     return 0.50 * noise(at * 0.035 + 57.0) + 0.30 * noise(at * 0.13 + 5.0) + 0.20 * noise(at * 0.53 + 9.0);
 }
 
-// Crowns of trees, seen from above: how high the highest is, from 0 between them to 1, and how it rises along x and y.
+// Tree crowns from above: relative height of the highest, from 0 to 1, and its gradient.
 fn crowns(at: vec2<f32>) -> vec3<f32> {
     var out = vec3(0.0);
     let corner = floor(at);
@@ -203,8 +201,7 @@ fn crowns(at: vec2<f32>) -> vec3<f32> {
 }
 #endif
 
-// A place on the ground: its colour, its normal with what is smaller than a cell, how much of it is snow, how it glitters, and how much of
-// it shines.
+// Shaded ground: colour, normal including detail, snow cover, glitter, and fraction with specular highlights.
 struct Ground {
     color: vec3<f32>,
     normal: vec3<f32>,
@@ -213,13 +210,13 @@ struct Ground {
     shine: f32,
 }
 
-// Two colours by steepness, varied a little from place to place, sand where it lies thick enough, and snow above its line.
+// Mixes two colours by slope, with small variations, sand where it is thick enough, and snow above the snow line.
 fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Ground {
     let grain = scene.air.z;
     let at = (place.xz - scene.place.xy) * 256.0 / scene.air.w;
     let coarse = noise(at * 0.09) - 0.5;
     let middle = noise(at * 0.43) - 0.5;
-    // What is smaller than a pixel would flicker.
+    // Detail below the pixel size fades to avoid flicker.
     let unit = pixel * scene.grid.z * 256.0 / scene.air.w;
     let fine = (noise(at * 1.9) - 0.5) * (1.0 - smoothstep(0.2, 0.6, unit * 1.9));
     var small: Small;
@@ -229,14 +226,13 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     small = small_shapes(cell, pixel);
 #endif
     let tone = strength * min(1.0, 2.0 * grain) * small.tone;
-    // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
+    // Variation also shifts the border between the colours, unless it is meant to be sharp.
     let softness = scene.ground.y;
-    // Even paint goes by steepness alone.
+    // Without grain, colours depend on slope alone.
     let traces = scene.country.z * min(1.0, 2.0 * grain);
     let worn = traces * max(-here.past, 0.0);
     let laid = traces * max(here.past, 0.0);
-    // Soil is blown and washed off crests and off worn ground, and stays in hollows.
-    // Along streams it is thick, but steep gullies are washed bare.
+    // Soil is lost on crests and eroded ground and accumulates in hollows. It is thick along streams, but steep gullies are bare.
     let lush = scene.life.x * min(1.0, 2.0 * grain) * smoothstep(0.30, 0.62, here.flow + 0.10 * (coarse + middle));
     let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn) + lush * mix(-0.10, 0.14, smoothstep(0.62, 0.82, here.normal.y));
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
@@ -251,19 +247,18 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine) + 0.35 * tone)
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse)) * mix(vec3(1.0), vec3(1.14, 1.08, 1.0), worn);
-    // Worn ground is brown and bare, and what was laid down is pale.
-    // Along streams it is green, and denser.
+    // Eroded ground is brown and bare, deposits are pale. Along streams, vegetation is greener and denser.
     let green = grass * mix(vec3(1.0), vec3(0.62, 0.90, 0.55), lush * (0.7 + 0.6 * middle));
     let bare = mix(green, dot(green, vec3(0.3, 0.6, 0.1)) * vec3(1.30, 1.02, 0.66), 0.7 * worn * (1.0 - 0.5 * lush));
     let meadow = mix(bare, mix(scene.sand_color.rgb, rock, 0.35) * (1.0 + 0.2 * grain * middle), 0.6 * laid);
-    // What lies thin on steep ground is scree from the rock above.
+    // Thin cover on steep ground is scree from the rock above.
     let scree = min(1.3 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y)), 0.7);
     let sand = mix(scene.sand_color.rgb, 1.1 * rock, scree) * (1.0 + grain * (0.10 * coarse + 0.10 * fine) + 0.14 * tone);
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, (0.84 + 0.20 * here.open) * (1.0 - 0.45 * here.bent.y), grain);
-    // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
+    // Wet sand is darker and more saturated. The first water darkens most.
     let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.3, here.wet) * mix(0.5, 1.0, sandy));
-    // Snow lies lower where the sun shines less, and slides off what is steep.
+    // Snow reaches lower on shaded slopes and slides off steep ones.
     let sunny = dot(here.normal.xz, scene.sun.xz) / max(length(scene.sun.xz), 1e-4);
     let above = (place.y - scene.surface.x) / scene.surface.y - 1.7 * sunny + 1.1 * coarse + 0.7 * middle + 0.3 * tone
         + 1.5 * here.bent.x;
@@ -272,22 +267,22 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     var ground = mix(mix(meadow, rock, steep), sand, sandy);
     var leaves = vec3(0.0);
     var leafy = 0.0;
-    // With the usual detail, leaves and crowns show in full.
+    // Full visibility of leaves and crowns at the default detail.
     let crisp = min(1.0, strength / 0.6);
 #ifdef WOODS
-    // How much of an edge of a wood lies in a pixel.
+    // Width of a forest edge at the pixel size.
     let edge = max(0.012, 0.10 * unit);
     let favour = 0.12 * here.bent.x + 0.16 * lush - 0.35 * worn - 0.8 * laid - (0.74 - 0.50 * scene.life.w);
     let dry = 1.0 - smoothstep(0.05, 0.3, bilinear(cell).b);
     let green_land = dry * (1.0 - steep) * (1.0 - sandy) * (1.0 - smoothstep(-2.4, -1.4, above));
     leafy = green_land * smoothstep(-edge, edge, clump(at) + favour);
-    // From one wood to the next, other kinds of trees.
+    // Tree species vary between woods.
     let kind = noise(at * 0.06 + 91.0);
     var foliage = scene.flat_color.rgb * mix(vec3(0.35, 0.46, 0.44), vec3(0.55, 0.58, 0.37), kind) * (1.0 + 0.5 * grain * (middle + 0.6 * fine));
 #ifdef FINE
-    // Crowns show as long as they are wider than a pixel, and a wood darkens the ground behind it.
+    // Crowns show while wider than a pixel, and woods shade the ground behind them.
     let seen = crisp * (1.0 - smoothstep(0.25, 0.60, unit));
-    // No crown is round.
+    // Irregular crown outlines.
     let bent = 0.26 * (vec2(noise(at * 4.3 + 13.0), noise(at * 4.3 + 47.0)) - 0.5);
     leaves = crowns(at * 1.5 + bent);
     foliage *= mix(1.0, 0.68 + 0.74 * leaves.x, seen) * (1.0 + 0.5 * crisp * small.tone);
@@ -298,7 +293,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     ground = mix(ground, foliage, leafy);
 #endif
 #ifdef RAMP
-    // The colours shift a little from place to place, so that they make no bands of equal height.
+    // Mottled, so that colours do not form bands of equal height.
     let mottled = 0.10 * grain * (0.6 * coarse + 0.5 * middle + 0.4 * fine);
     let along = on_ramp(scene.ramp_by.y, place, here, sunny) + mottled;
     let across = on_ramp(scene.ramp_by.z, place, here, sunny) + select(0.0, mottled, scene.ramp_by.z > 0.5);
@@ -316,7 +311,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     normal = normalize(normal - 0.17 * leafy * vec3(leaves.y, 0.0, leaves.z));
 #endif
     var sparks = 0.0;
-    // What lies thin in steep gullies is not clean enough to glitter.
+    // Thin sand in steep gullies is not clean enough to glitter.
     let clean = sandy * (1.0 - snow) * mix(1.0, smoothstep(0.80, 0.93, here.normal.y), thin);
 #ifdef FINE
 #ifdef GLITTER
@@ -326,38 +321,37 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     return Ground(color, normal, snow, sparks, 1.0 - leafy);
 }
 
-// How much of a pixel a contour covers: thin lines, and every fifth a broad one.
+// Coverage of contour lines: thin ones, and every fifth a broad index contour.
 fn contour(place: vec3<f32>) -> f32 {
     let level = (place.y / scene.extent.z + scene.grid.w) / scene.surface.z;
     let pixel = max(fwidth(level) * view.size.z, 1e-6);
     let nearest = round(level);
     let broad = select(0.7, 1.3, abs(nearest - 5.0 * round(nearest / 5.0)) < 0.5);
     let line = 1.0 - smoothstep(broad - 0.5, broad + 0.5, abs(level - nearest) / pixel);
-    // Where they lie too close, the broad ones stay.
+    // Dense lines fade, except for index contours.
     let apart = 1.0 - smoothstep(0.15, 0.35, pixel * select(1.0, 0.2, broad > 1.0));
-    // Level ground has no contour.
+    // No contours on level ground.
     return line * apart * smoothstep(1e-4, 3e-4, pixel);
 }
 
-// How much of a pixel the lines of the grid cover. They begin in the upper left corner of the map.
+// Coverage of grid lines, which start in the upper left corner of the map.
 fn grid_lines(place: vec3<f32>) -> f32 {
     let at = (place.xz - scene.place.xy + 0.5 * scene.extent.xy) / scene.country.y;
     let pixel = max(fwidth(at) * view.size.z, vec2(1e-6));
     let lines = 1.0 - smoothstep(vec2(0.2), vec2(1.2), abs(at - round(at)) / pixel);
-    // Where they lie too close, they fade.
+    // Dense lines fade.
     let apart = 1.0 - smoothstep(vec2(0.12), vec2(0.3), pixel);
     return max(lines.x * apart.x, lines.y * apart.y);
 }
 
-// The colour of a value of the quantity that is shown.
+// Colour of an overlay value.
 fn overlay_color(value: f32) -> vec3<f32> {
     let place = clamp((value - overlay.range.x) * overlay.range.y, 0.0, 1.0) * 8.0;
     let first = min(u32(place), 7u);
     return mix(overlay.colors[first].rgb, overlay.colors[first + 1u].rgb, place - f32(first));
 }
 
-// How much of a pixel an arrow covers, and how much its dark border: one arrow per square of cells, along the flow in its
-// middle.
+// Coverage of an arrow and of its dark border: one arrow per square of cells, along the flow in its centre.
 fn arrow(cell: vec2<f32>) -> vec2<f32> {
     let side = overlay.arrows.x;
     // Before any return: derivatives are undefined in non-uniform control flow.
@@ -375,7 +369,7 @@ fn arrow(cell: vec2<f32>) -> vec2<f32> {
     let y = abs(dot(offset, vec2(-along.y, along.x)));
     let reach = 0.18 + 0.30 * strength;
     let head = 0.24;
-    // Distances to the shaft and to the head, negative inside.
+    // Signed distances to shaft and head.
     let shaft = max(y - 0.028, max(-reach - x, x - (reach - head)));
     let point = max(y - 0.5 * (reach - x), (reach - head) - x);
     let away = min(shaft, point);
@@ -390,7 +384,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var color: vec3<f32>;
     var open = 1.0;
     var lit = 1.0;
-    // Light of the sun that comes from the snow around, and from grains that mirror it.
+    // Sunlight reflected by surrounding snow, and by glittering grains.
     var bounced = 0.0;
     var sparks = 0.0;
     var shine = 1.0;
@@ -401,8 +395,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     color = wall_color(place, cell, normal);
     let rim = world_height(bilinear(cell).r);
     open = mix(0.5, 1.0, smoothstep(scene.extent.w, scene.extent.w + 0.09 * scene.air.w, place.y));
-    // The edges are bevelled: the upper one leans up, those between two walls towards the other wall. What is smaller than a pixel
-    // is left out.
+    // Bevelled edges: the upper one is tilted up, those between two walls towards the other wall. They fade below the pixel size.
     let bevel = 0.008 * scene.air.w;
     let fades = smoothstep(0.3, 1.0, bevel / (pixel * scene.grid.z));
     let from_middle = (place.xz - scene.place.xy);
@@ -473,7 +466,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     light = with_ring(light, cell, pixel);
 #endif
 #endif
-    // Pixels are discarded last: derivatives are undefined after a discard.
+    // Discard last: derivatives are undefined after a discard.
 #ifdef SPLIT
     if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
 #endif

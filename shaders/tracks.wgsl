@@ -1,13 +1,13 @@
-// Ways of particles: ribbons of the same width in pixels wherever they lie. The mesh has each point twice, with the
-// direction of the way as normal; u is the side, v the strength.
+// Particle tracks: ribbons of constant width in pixels. The mesh has each point twice, with the direction of the track as normal; u
+// is the side, v the opacity.
 #import thalweg::view::view
 
 struct Ink {
-    // Alpha: half the width in pixels of a picture 800 pixels high.
+    // Alpha: half the width in pixels, for a view 800 pixels high.
     color: vec4<f32>,
-    // The same for what the wind carries: its points have a negative strength.
+    // The same for wind-blown sand, which has negative opacity.
     sand: vec4<f32>,
-    // Share of the picture's width left of which nothing is drawn: there the start is shown, which has no drops.
+    // Left border of the tracks as a fraction of the view width: left of it, the start is shown, which has no tracks.
     column: vec4<f32>,
 }
 
@@ -45,7 +45,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     if view.part.x + in.position.x < ink.column.x * view.part.z { discard; }
 #endif
     let edge = 1.0 - in.uv.x * in.uv.x;
-    // A picture of floats does not bound opacity.
+    // Floating-point targets do not clamp alpha.
     let covers = clamp(edge * abs(in.uv.y), 0.0, 1.0);
     return vec4(select(ink.color.rgb, ink.sand.rgb, in.uv.y < 0.0), covers);
 }

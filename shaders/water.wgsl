@@ -1,5 +1,4 @@
-// The water: the block's mesh again, lifted to the surface of the water. It shows the bed through what it does not absorb, mirrors the
-// sky and the sun, and is brown where it carries sediment.
+// Water: the block's mesh raised to the water surface, with absorption, reflection of sky and sun, and suspended sediment.
 #import thalweg::view::view
 #import thalweg::scene::{past_clouds, sky_color, sun_color, ambient_light, noise}
 #import thalweg::screen::{through_air, on_screen}
@@ -13,26 +12,26 @@
 #endif
 
 struct Water {
-    // Colour of deep water; a: metres of clear water that swallow most of the red light.
+    // Colour of deep water; a: visibility depth in metres, over which most red light is absorbed.
     color: vec4<f32>,
-    // Colour of water that is full of sediment; a: strength of the ripples.
+    // Colour of turbid water; a: strength of the ripples.
     silt: vec4<f32>,
-    // Depths in metres: below the first, water is never drawn, and beyond the second always. Factors of mirror and glint.
+    // Depths in metres up to which water is invisible, and from which it is fully visible. Factors of reflection and glint.
     film: vec4<f32>,
-    // Seconds of the waves, four times.
+    // Time of the waves in seconds, in all components.
     clock: vec4<f32>,
 }
 
 @group(1) @binding(3) var<uniform> water: Water;
 
-// Level and weight of a cell for a mean over wet cells: a dry one has no weight.
+// Water level and weight of a cell for averages over wet cells; 0 if dry.
 fn wet_level(cell: vec2<i32>) -> vec2<f32> {
     let here = texel(cell);
     return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.x);
 }
 
-// Height of the surface in metres: between wet cells alone, so that no bank lifts it. Beside water it goes on at the water's
-// level into the bank, where the ground hides it.
+// Height of the water surface in metres, interpolated between wet cells only, so that banks do not raise it. At the shore it
+// extends at water level into the bank, where the ground hides it.
 fn surface(cell: vec2<f32>) -> f32 {
     let first = vec2<i32>(floor(cell));
     let part = cell - floor(cell);
@@ -60,7 +59,7 @@ struct Pixel {
 fn vertex(corner: Corner) -> Pixel {
     let cell = corner_cell(corner);
 #ifdef WALL
-    // The wall of water stands on the ground; a dry one has no height.
+    // Walls of water stand on the ground; dry ones have no height.
     let here = bilinear(cell);
     let height = select(here.r + here.b, here.r, is_low(corner.position.y, cell));
     let normal = outward(corner);
@@ -72,7 +71,7 @@ fn vertex(corner: Corner) -> Pixel {
     return Pixel(view.clip_from_world * vec4(place, 1.0), place, normal);
 }
 
-// Slopes of small waves that move even where the water stands.
+// Slope of small waves that move even on still water.
 fn waves(at: vec2<f32>) -> vec2<f32> {
     let drift = water.clock.x * vec2(0.25, 0.1);
     let long = vec2(noise(at * 0.9 + drift), noise(at * 0.9 - drift + 7.0)) - 0.5;
@@ -80,7 +79,7 @@ fn waves(at: vec2<f32>) -> vec2<f32> {
     return long + 0.6 * short;
 }
 
-// How far a place lies above the ground, in world units; nothing is there beside the map.
+// Height above the ground in world units; large outside the map.
 fn above_land(place: vec3<f32>) -> f32 {
     let cell = cell_at(place.xz);
     var inside = all(cell >= vec2(0.0)) && all(cell <= scene.grid.xy - 1.0);
@@ -90,16 +89,16 @@ fn above_land(place: vec3<f32>) -> f32 {
     return select(1e9, place.y - world_height(bilinear(cell).r), inside);
 }
 
-// Beside a crest, the mirror fades from land to sky within this angle, in radians: else it would have stairs.
+// Angle over which reflections fade from land to sky at a crest, in radians, against aliasing.
 const CREST: f32 = 0.012;
 
-// The land that the water mirrors in a direction: its colour, and how much of the mirror it fills. It is looked for step by step, each
-// longer than the last, and then between the last two. What is missed by little is part of the edge.
+// Reflected land in a direction: colour and coverage. Ray marched with growing steps, then refined by bisection. Near misses are
+// part of the edge.
 fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
     var near = 0.0;
     var far = 0.008 * scene.air.w;
     var found = 0.0;
-    // The narrowest gap so far, as an angle, and where it is.
+    // Smallest angular gap so far, and its distance.
     var least = 1.0;
     var closest = far;
     for (var look = 0; look < 15; look++) {
@@ -148,15 +147,15 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let wall = false;
 #endif
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
-    // Water fades out where it gets shallow, over a pixel at least.
+    // Shallow water fades out over at least one pixel.
     let thin = min(depth, here.b + water.film.x);
     let wet = smoothstep(water.film.x, max(water.film.y, water.film.x + 1.5 * fwidth(thin)), thin);
 #ifdef WALL
-    // Depth below the surface, and its difference from pixel to pixel.
+    // Depth below the surface, and its difference between pixels.
     let under = max(here.b - (place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), 0.0);
     let under_width = fwidth(under);
 #endif
-    // Pixels are discarded after the last derivative: derivatives are undefined after a discard.
+    // Discard after the last derivative: derivatives are undefined after a discard.
 #ifdef SPLIT
     if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
 #endif
@@ -165,7 +164,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #endif
     if wet <= 0.0 { discard; }
     let eye = view.eye.xyz - place;
-    // The far walls are not seen through the water: their mirror of the sky would look like a hole.
+    // Hide the far walls: their reflection of the sky would look like a hole.
     if wall && dot(in.normal, eye) <= 0.0 { discard; }
     let distance = length(eye);
     let towards_eye = eye / distance;
@@ -173,7 +172,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var foam = 0.0;
     var streaks = 0.5;
     if !wall {
-        // The slope of the surface as it flows, and small waves that move.
+        // Slope of the flowing surface, plus small moving waves.
         let step = 1.0;
         let left = texel(vec2<i32>(round(cell)) - vec2(1, 0));
         let right = texel(vec2<i32>(round(cell)) + vec2(1, 0));
@@ -182,8 +181,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let slope = vec2(right.r + right.b - left.r - left.b, down.r + down.b - up.r - up.b) * 0.5 * scene.extent.z / scene.grid.z;
         let steep = slope / max(1.0, length(slope) * 2.5);
         let at = place.xz * 256.0 / scene.air.w;
-        // Waves move with the flow. Each of two patterns moves for a while and fades before the flow distorts it. The other one
-        // is then at its clearest.
+        // Waves move with the flow. Two patterns alternate: each fades out before the flow distorts it, while the other is at its
+        // clearest.
         let flow = moving_between(cell).yz;
         let pace = 1.2 * flow / (1.0 + 0.6 * length(flow));
         let phase = fract(vec2(water.clock.x, water.clock.x + 1.0) * 0.5);
@@ -195,7 +194,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let rough = 0.7 * smoothstep(water.film.y, 4.0 * water.film.y, depth) + 0.5 * min(length(flow), 2.0);
         let ripples = chop * rough * water.silt.a * fade;
         normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
-        // Water that rushes takes air in. Gusts and currents make large water lighter here and darker there.
+        // Fast water entrains air. Gusts and currents vary the brightness of large water surfaces.
         let near = 1.0 - smoothstep(0.3, 1.0, distance / scene.air.w * scene.country.w);
         foam = smoothstep(4.0, 10.0, length(flow)) * mix(0.25, smoothstep(0.0, 0.6, chop.x + chop.y), near);
         streaks = noise(at * vec2(0.035, 0.06) + 3.0) * 0.6 + noise(at * vec2(0.11, 0.19)) * 0.4;
@@ -204,7 +203,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let lit = sunlit(cell) * past_clouds(place, scene);
     let facing = max(dot(normal, towards_eye), 0.02);
     let path = max(depth, 0.0) / max(facing, 0.25);
-    // Red goes first; sediment swallows all colours alike.
+    // Red is absorbed first; sediment absorbs all colours equally.
     let thick = max(here.a, 0.0) / max(here.b, 1e-4);
     let silt = 1.0 - exp(-1.6 * thick);
     let per_metre = mix(vec3(1.0, 0.36, 0.26) * 1.6 / water.color.a, vec3(3.0) / water.color.a, silt);
@@ -212,12 +211,12 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let light = sun_color(scene) * (0.25 + 0.75 * lit) * max(sun.y, 0.08) + vec3(0.5, 0.6, 0.75) * scene.phong.x;
     var body = mix(water.color.rgb * (0.82 + 0.36 * streaks), water.silt.rgb, silt) * light;
 #ifdef WALL
-    // The light that comes down through the water is the less, and the bluer, the deeper it is.
+    // Light from above dims and turns blue with depth.
     body *= 0.65 + 0.95 * exp(-under * per_metre * vec3(0.4));
 #endif
     var mirrored = reflect(-towards_eye, normal);
     mirrored.y = abs(mirrored.y);
-    // The cut through the water is no surface: it mirrors nothing.
+    // The cut through the water does not reflect.
     let fresnel = select(min((0.02 + 0.98 * pow(1.0 - facing, 5.0)) * water.film.z, 1.0), 0.0, wall);
     let glint = select(pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w, 0.0, wall);
     let clear = sky_color(mirrored, scene);
@@ -226,7 +225,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var mirror = sky;
 #ifdef FINE
     if !wall {
-        // Waves break up what is mirrored, but less than they turn the light of the sky: else it would be specks.
+        // Waves distort reflections of land less than those of the sky, to avoid specks.
         let calm = reflect(-towards_eye, normalize(mix(normal, vec3(0.0, 1.0, 0.0), 0.7)));
         let land = mirrored_land(place, vec3(calm.x, abs(calm.y), calm.z));
         mirror = mix(sky, land.rgb, land.a);
@@ -234,20 +233,20 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #endif
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
     let alpha = clamp(max(max(covers, fresnel), 0.7 * foam) * wet, 0.0, 1.0);
-    // The bed is dimmed alike in all colours where water is mixed over it; what of it comes through in one colour more than in another
-    // is added, as that of pale sand.
+    // Alpha blending dims the bed equally in all colours; differences in transmission between colours are added, with the colour of
+    // pale sand.
     let bed = vec3(0.44, 0.42, 0.26) * light * (1.0 - silt);
     let seen = max(body * (1.0 - through) + bed * (through - vec3(1.0 - covers)), vec3(0.0));
     var color = (seen * (1.0 - fresnel) + mirror * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.55 * foam);
 #ifdef WALL
-    // Where the surface ends at the wall, it shines along its edge.
+    // Bright edge where the surface meets the wall.
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.2 * (1.0 - smoothstep(0.5, 1.5, under / max(under_width, 1e-6))));
 #endif
     color = through_air(color, towards_eye, distance, scene);
 #ifdef RING
     if !wall {
-        // The ring lies on the bed, where the line of sight ends; deep water would hide it.
+        // The ring is drawn on the bed, where the line of sight ends; deep water would hide it.
         let bed = place.xz - towards_eye.xz * depth * scene.extent.z / max(towards_eye.y, 0.12);
         color = with_ring(color, cell_at(bed), pixel);
     }

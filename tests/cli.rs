@@ -1,4 +1,4 @@
-//! The command line as a script sees it: exit codes, files, one sentence for what is wrong.
+//! The command line as used by scripts: exit codes, files, and one-sentence errors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,26 +36,26 @@ fn thalweg(arguments: &[&str], folder: &Path) -> Output {
     thalweg_with(&[], arguments, folder)
 }
 
-/// The program with variables of the environment.
+/// Runs the program with environment variables.
 fn thalweg_with(variables: &[(&str, &str)], arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     command.args(arguments).current_dir(folder).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     command.envs(variables.iter().copied()).output().expect("the program starts")
 }
 
-/// The program where it must succeed.
+/// Runs the program, which must succeed.
 fn succeeds(variables: &[(&str, &str)], arguments: &[&str], folder: &Path) -> Output {
     let output = thalweg_with(variables, arguments, folder);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
 }
 
-/// What it printed.
+/// Parses the printed report.
 fn report(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("the report is JSON")
 }
 
-/// Writes a file, and returns its path.
+/// Writes a file and returns its path.
 fn put(folder: &tempfile::TempDir, name: &str, bytes: impl AsRef<[u8]>) -> String {
     let path = folder.path().join(name);
     fs::write(&path, bytes).expect("writable");
@@ -79,7 +79,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Exit code 2 and one sentence that has these words; nothing is written.
+/// Checks for exit code 2, one sentence with these words, and no output files.
 fn refuses(arguments: &[&str], words: &[&str]) {
     let folder = folder();
     let out = folder.path().join("out");
@@ -119,14 +119,14 @@ fn a_real_map_is_eroded_and_its_results_come_back() {
     assert!(moved > 0.0 && residual.abs() <= 1e-5 * moved, "{residual} of {moved}");
     let guarded = &one["processes"]["droplets"]["guarded"];
     assert!(guarded["digging"].as_u64() > Some(0) && guarded["circling"] == 0, "guards are counted by name: {guarded}");
-    // What was written is input again.
+    // Outputs are valid inputs.
     let again = folder.path().join("one/height.r32").to_string_lossy().into_owned();
     succeeds(&[], &["build", &again, "--ticks", "0", "--out", "again", "--save", "height.r32"], folder.path());
     let bytes = |name: &str| fs::read(folder.path().join(name)).expect("it was written");
     assert!(bytes("one/height.r32") == bytes("again/height.r32"), "an untouched map did not come back bit by bit");
 }
 
-/// Every process in every mode and law that it has: what to enable, and what to set.
+/// Returns every process in all its modes and laws: what to enable, and what to set.
 fn variants() -> Vec<(&'static str, Vec<String>)> {
     let mut variants = Vec::new();
     for process in catalogue() {
@@ -157,7 +157,7 @@ fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
         skipped("this machine has no vector unit to compare", "THALWEG_REQUIRE_VECTORS");
     }
     for (enabled, settings) in variants() {
-        // Rows that are no multiple of any unit's width, on land so steep that its slopes fail.
+        // Row lengths that are no multiple of any vector width, on terrain too steep to be stable.
         let mut arguments = vec!["build", "alpine-valley", "--size", "75x51", "--ticks", "4", "--json", "--out", "out"];
         arguments.extend(["--save", "height.r32", "--set", "terrain.sand=2", "--set", "terrain.relief=3000"]);
         arguments.extend(["--enable", enabled]);
@@ -199,7 +199,7 @@ fn bad_arguments_are_refused_in_one_sentence() {
     refuses(&["build", "alpine-valley", "--save", "heigth"], &["heigth", "height"]);
     refuses(&["build", "alpine-valley", "--size", "5000"], &["32 to 4096"]);
     refuses(&["build", "alpine-vally"], &["alpine-vally", "alpine-valley"]);
-    refuses(&["build", "missing.png"], &["missing.png", "no such file"]);
+    refuses(&["build", "missing.png"], &["missing.png", "file not found"]);
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.png", "--camera", "nowhere"], &["nowhere", "default"]);
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.jpg"], &["x.jpg", ".png or .exr"]);
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.exr", "--ui"], &["x.exr", "--ui"]);
@@ -233,12 +233,12 @@ fn bad_maps_are_refused_in_one_sentence() {
     refuses(&["build", &folder.path().to_string_lossy()], &[]);
 }
 
-/// A scene that says little besides this.
+/// Returns a minimal scene with additional fields.
 fn scene(rest: &str) -> String {
     format!("(title: \"t\", about: \"\", seed: 1, ticks: 1, enabled: [], {rest})")
 }
 
-/// Small files that ask for much: each is refused before the memory is taken, or needs little of it.
+/// Small files with large demands: each is rejected before the memory is allocated, or needs little of it.
 #[test]
 fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
     let folder = folder();
@@ -249,15 +249,15 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
     let bomb = put("tiles.ron", &scene(large, &format!("tiles: [{tiles}]")));
     let one = put("one.ron", &scene(large, ""));
     let small = put("small.ron", &scene("{}", ""));
-    let budget = "of the 300 MB that may be used are free";
-    refuses(&["build", &bomb, "--memory", "300M"], &["tiles.ron: it needs ", budget]);
-    refuses(&["build", &one, "--memory", "300M"], &["one.ron: it needs ", budget]);
-    refuses(&["build", &small, "--size", "4096", "--memory", "300M"], &["small.ron: it needs ", budget]);
+    let budget = "of the 300 MB budget are free";
+    refuses(&["build", &bomb, "--memory", "300M"], &["tiles.ron: needs ", budget]);
+    refuses(&["build", &one, "--memory", "300M"], &["one.ron: needs ", budget]);
+    refuses(&["build", &small, "--size", "4096", "--memory", "300M"], &["small.ron: needs ", budget]);
     let wide = ["--set", "terrain.width=4096", "--set", "terrain.height=4096"];
     refuses(&[&["build", &small, "--memory", "300M"], &wide[..]].concat(), &[budget]);
     refuses(&["build", &small, "--memory", "300M", "--size", "512", "--resolution", "8x"], &[budget]);
     refuses(&["build", &small, "--memory", "3K"], &["--memory", "800M or 2G"]);
-    // A map of 2^28 zeros, which take no room on the disk.
+    // A sparse map of 2^28 zeros.
     let map = fs::File::create(folder.path().join("zeros.r32")).expect("writable");
     map.set_len(4 << 28).expect("writable");
     put("zeros.json", r#"{"width": 16384, "height": 16384, "cell_size_m": 1}"#);
@@ -269,7 +269,7 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
 #[test]
 fn a_system_without_memory_is_told_of_in_a_sentence() {
     let folder = folder();
-    // The shell forbids more than 800 MB of addresses, which the program is not told.
+    // The shell limits the address space to 800 MB, unknown to the program.
     let run = format!(
         "ulimit -v 800000; {} build round-hill --size 4096 --ticks 0 --threads 1 --memory 1T --out out",
         env!("CARGO_BIN_EXE_thalweg")
@@ -277,22 +277,22 @@ fn a_system_without_memory_is_told_of_in_a_sentence() {
     let output = Command::new("sh").args(["-c", &run]).current_dir(folder.path()).output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.lines().last().is_some_and(|line| line.contains("the system has no ")), "{said}");
+    assert!(said.lines().last().is_some_and(|line| line.contains("out of memory")), "{said}");
 }
 
 #[test]
 fn numbers_that_cannot_be_carried_are_refused_in_one_sentence() {
-    let words = ["--cell-size is 1e30", "lies between 0.001 and 1000000 m"];
+    let words = ["--cell-size is 1e30", "must be between 0.001 and 1000000 m"];
     refuses(&["build", "round-hill", "--cell-size", "1e30"], &words);
-    refuses(&["build", "round-hill", "--max-height", "1e30"], &["--max-height is 1e30", "a height lies between"]);
+    refuses(&["build", "round-hill", "--max-height", "1e30"], &["--max-height is 1e30", "a height must be between"]);
     refuses(&["build", "round-hill", "--sand", "3.4e38"], &["terrain.sand", "100"]);
     let folder = folder();
     let scene = |rest: &str| put(&folder, "springs.ron", scene(rest));
     let spring = |rate: &str| scene(&format!("springs: [(place: (0.5, 0.5), radius: 1.0, rate: {rate})]"));
-    refuses(&["build", &spring("1e30")], &["springs.ron: the rate of a spring is 1e30; a spring's rate lies between"]);
+    refuses(&["build", &spring("1e30")], &["springs.ron: the rate of a spring is 1e30; a spring rate must be between"]);
     refuses(&["build", &spring("NaN")], &["the rate of a spring is NaN"]);
     let pool = scene("pools: [(from: (0.0, 0.0), to: (1.0, 1.0), level: 3.4e38)]");
-    refuses(&["build", &pool], &["the level of a pool is 3.4e38; a height lies between"]);
+    refuses(&["build", &pool], &["the level of a pool is 3.4e38; a height must be between"]);
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn an_output_folder_that_is_a_file_is_refused_and_kept() {
     }
 }
 
-/// Presses Ctrl+C after so many seconds, at which the program must end and say so.
+/// Sends Ctrl+C after some seconds. The program must exit and report it.
 #[cfg(unix)]
 fn interrupted(arguments: &[&str], seconds: u64, folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
@@ -389,7 +389,7 @@ fn lists_are_complete_and_machine_readable() {
     {
         assert_eq!(listed[key]["kind"], kind, "{key}");
     }
-    // Besides there are the factors by which a mask scales parameters of a process.
+    // The rest are mask factors that scale parameters of a process.
     for key in listed.keys().filter(|key| own.iter().all(|parameter| parameter.path != **key)) {
         let (group, name) = key.split_once('.').expect("a group and a name");
         let scaled = format!("{}.{name}", group.strip_suffix("-masked").unwrap_or_else(|| panic!("{key} is unknown")));
@@ -400,7 +400,7 @@ fn lists_are_complete_and_machine_readable() {
 #[test]
 fn the_examples_do_what_they_say() {
     let folder = folder();
-    // Where `cargo test` builds them.
+    // Built by `cargo test`.
     let place = Path::new(env!("CARGO_BIN_EXE_thalweg")).with_file_name("examples");
     let run = |name: &str, arguments: &[&str]| -> Option<String> {
         let Ok(output) = Command::new(place.join(name)).args(arguments).current_dir(folder.path()).output() else {
@@ -420,16 +420,16 @@ fn the_examples_do_what_they_say() {
         assert!(said.contains("200 ticks: "), "{said}");
     }
     if let Some(said) = run("project", &[]) {
-        assert!(said.contains("after 10 ticks") && said.contains("goes on with: thalweg build"), "{said}");
+        assert!(said.contains("after 10 ticks") && said.contains("continue with: thalweg build"), "{said}");
     }
 }
 
-/// A file of the repository.
+/// Returns the path of a file of the repository.
 fn from_root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A document of the repository.
+/// Reads a document of the repository.
 fn document(name: &str) -> String {
     fs::read_to_string(from_root(name)).expect("it is text")
 }
@@ -463,7 +463,7 @@ fn what_the_documents_link_to_is_there() {
             assert!(there, "{name} links to {link}");
             seen += 1;
         }
-        // Files of the source that are named as places to look at.
+        // Source files that documents refer to.
         let words = document(name);
         let is_path = |word: &&str| word.starts_with("src/") || word.starts_with("crates/");
         for path in words.split('`').filter(|word| is_path(word) && !word.contains(['{', ' '])) {
@@ -486,7 +486,7 @@ fn a_playlist_is_written_checked_and_refused_in_one_sentence() {
         (list("camera.ron", "(open: \"wadi\", camera: [(tick: 0, round: 0, above: 95)])"), "95 degrees"),
         (list("empty.ron", ""), "`scenes` is empty"),
         (list("file.ron", "(open: \"../none.thalweg\")"), "none.thalweg"),
-        ("wadii".to_owned(), "the nearest is wadi"),
+        ("wadii".to_owned(), "closest match: wadi"),
         ("none.ron".to_owned(), "none.ron"),
     ] {
         refuses(&["present", &input, "--check"], &[said]);
@@ -502,7 +502,7 @@ fn runs_side_by_side_write_their_own_files_and_one_report() {
     let report: Value = serde_json::from_slice(&fs::read(out.join("report.json")).expect("written")).expect("JSON");
     let tiles = report["tiles"].as_array().expect("a list");
     let seeds: Vec<u64> = tiles.iter().filter_map(|tile| tile["seed"].as_u64()).collect();
-    // Five seeds as published, the same under the law of today, and again with the next five.
+    // Five seeds as published, the same with the corrected law, and again with the next five.
     let wanted = [5..10, 5..10, 10..15, 10..15].into_iter().flatten().collect::<Vec<_>>();
     assert_eq!(seeds, wanted);
     let mut files: Vec<Vec<u8>> =
@@ -515,7 +515,7 @@ fn runs_side_by_side_write_their_own_files_and_one_report() {
 #[test]
 fn a_soak_reports_ledger_memory_and_times_and_whether_it_drew() {
     let folder = folder();
-    // With the graphics driver that there is, if any, and with none.
+    // With the installed graphics driver, if any, and with none.
     let none = [("VK_DRIVER_FILES", "none.json"), ("VK_ICD_FILENAMES", "none.json")];
     for variables in [&[][..], &none] {
         let report = report(&succeeds(variables, &["soak", "round-hill", "--minutes", "0.03"], folder.path()));
@@ -552,7 +552,7 @@ fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
 fn a_grown_range_measures_as_real_land_and_noise_does_not() {
     let folder = folder();
     let run = |arguments: &[&str]| succeeds(&[], arguments, folder.path());
-    // As fine as the range of real mountains is stated for.
+    // At the resolution for which the ranges of real mountains are stated.
     let rivers = ["--set", "fluvial.erodibility=0.0002"];
     let grow = ["build", "young-range", "--grow", "--seed", "5", "--save", "height.r32", "--out", "grown"];
     run(&[&grow[..], &rivers].concat());
@@ -564,17 +564,18 @@ fn a_grown_range_measures_as_real_land_and_noise_does_not() {
     );
     let noise = report(&run(&["measure", "young-range", "--json"]));
     assert!(noise["real"].as_u64() < Some(7) && noise["measures"]["depressions"]["is_real"] == false, "{noise:#}");
-    // The same as text, and runs side by side.
+    // As text, and side by side.
     let text = String::from_utf8(run(&["measure", "grown/height.r32"]).stdout).expect("it is text");
-    assert!(text.starts_with("height: 10 of 10 measures lie where they do in real mountains\n"), "{text}");
+    assert!(text.starts_with("height: 10 of 10 measures are in the range of real mountains\n"), "{text}");
     assert!(report(&run(&["measure", "two-methods", "--json"]))["tiles"].as_array().is_some_and(|all| all.len() > 1));
-    refuses(&["measure", "nowhere.png"], &["nowhere.png", "there is no such file"]);
+    refuses(&["measure", "nowhere.png"], &["nowhere.png", "file not found"]);
     refuses(&["measure", "young-range", "--cell-size", "0"], &["--cell-size"]);
     let still = ["build", "young-range", "--grow", "--size", "32", "--set", "fluvial.uplift_rate=0"];
-    refuses(&still, &["no range can grow where nothing rises", "fluvial.uplift_rate above 0"]);
+    refuses(&still, &["a mountain range cannot grow without uplift", "fluvial.uplift_rate above 0"]);
 }
 
-/// Pillow, tifffile, OpenImageIO and rasterio read what is written, and find the same heights and rivers at the same place on Earth.
+/// Pillow, tifffile, OpenImageIO and rasterio read the results, with identical heights and rivers at the same georeferenced
+/// positions.
 #[test]
 fn programs_of_others_read_the_results() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers.py");
@@ -582,7 +583,7 @@ fn programs_of_others_read_the_results() {
         let found = Command::new(python).args(["-c", "import numpy, OpenImageIO, rasterio, tifffile, PIL"]).output();
         found.is_ok_and(|found| found.status.success())
     };
-    // The system's own comes second: another one may be found first.
+    // The system's Python comes second: another one may be first in the path.
     let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(has_readers) else {
         skipped("python3 has not all of numpy, OpenImageIO, rasterio, tifffile and PIL", "THALWEG_REQUIRE_READERS");
         return;
@@ -613,7 +614,7 @@ fn programs_of_others_read_the_results() {
     succeeds(&[], &[&arguments[..], &results].concat(), folder.path());
     let numbers = [west, north, cell].map(|number| number.to_string());
     let at = |name: &str| folder.path().join(name);
-    // A view as a screen shows it and as light, without a tone curve.
+    // A view in display colours and in linear light, without a tone curve.
     if graphics::find_adapter().is_ok() {
         for name in ["out/view.png", "out/view.exr"] {
             let view = [
@@ -650,7 +651,7 @@ fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives()
             ["sweep", &plan, "--out", "runs-of-it", "--json"].iter().chain(more).copied().collect();
         report(&succeeds(&[], &arguments, folder.path()))
     };
-    // As a task of a cluster does.
+    // Like a task of a cluster job.
     assert_eq!(
         (sweep(&["--only", "5"])["made"].as_u64(), sweep(&["--only", "2-3"])["made"].as_u64()),
         (Some(1), Some(2))
@@ -670,7 +671,7 @@ fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives()
     let build: Vec<&str> = ["build", "round-hill", "--out", "one", "--json"].iter().chain(&set).copied().collect();
     let built = report(&succeeds(&[], &build, folder.path()));
     assert_eq!(built["layers"], run["layers"], "the same land, bit by bit");
-    // A damaged run is made again.
+    // A damaged run is repeated.
     fs::write(out.join("runs/0001/report.json"), "{").expect("writable");
     assert_eq!(sweep(&[])["made"].as_u64(), Some(1));
     for kind in ["slurm", "snakemake"] {
@@ -711,7 +712,7 @@ fn a_film_of_a_project_follows_the_keys_that_are_saved_with_it() {
         frames.iter().map(|frame| fs::read(frame.path()).expect("it is readable")).collect::<Vec<_>>()
     };
     let own = film("own", &[]);
-    // Without other ticks it ends with the last key.
+    // By default it ends with the last keyframe.
     assert!(own.len() == 2 && own == film("file", &["--camera", &keys, "--ticks", "4"]));
     assert!(own != film("usual", &["--camera", "default", "--ticks", "4"]));
     (0..9).for_each(|_| project.sessions[0].simulation.tick());
@@ -725,15 +726,15 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
     let wrong = |name: &str, from: &str, to: &str| put(&folder, name, PLAN.replace(from, to));
     let out = folder.path().join("out").to_string_lossy().into_owned();
     let sweep = |plan: &str, words: &[&str]| refuses(&["sweep", plan, "--out", &out], words);
-    sweep(&wrong("a.ron", "droplets.per_tick", "droplets.per_tik"), &["droplets.per_tik", "nearest"]);
+    sweep(&wrong("a.ron", "droplets.per_tick", "droplets.per_tik"), &["droplets.per_tik", "closest match"]);
     sweep(&wrong("b.ron", "count: 3", "count: 0"), &["per_tick", "empty"]);
-    sweep(&wrong("c.ron", "to: 400", "to: 1e12"), &["per_tick", "ranges from"]);
+    sweep(&wrong("c.ron", "to: 400", "to: 1e12"), &["per_tick", "expected"]);
     sweep(&wrong("d.ron", "\"round-hill\"", "\"ten-seeds\""), &["d.ron", "side by side"]);
     sweep(&wrong("e.ron", "count: 3", "count: 1000000"), &["2000000 runs", "--yes"]);
     sweep(&wrong("f.ron", "vary", "varies"), &["f.ron", "varies"]);
     sweep(&wrong("g.ron", "\"round-hill\"", "\"round-hil\""), &["g.ron", "round-hil", "round-hill"]);
     sweep(&wrong("h.ron", "vary", "size: 5, vary"), &["h.ron", "size"]);
-    sweep(&wrong("i.ron", "vary", "set: {\"droplets.fricton\": \"1\"}, vary"), &["i.ron", "fricton", "nearest"]);
+    sweep(&wrong("i.ron", "vary", "set: {\"droplets.fricton\": \"1\"}, vary"), &["i.ron", "fricton", "closest match"]);
     sweep("none.ron", &["none.ron"]);
     assert!(!Path::new(&out).exists(), "a plan that is refused leaves a folder");
     let plan = put(&folder, "plan.ron", PLAN);
@@ -754,8 +755,8 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
     film(&["--out", &to, "--ticks", "18446744073709551615"], &["at most 324000", "--every"]);
     film(&["--out", &to, "--turn", "nan"], &["not finite"]);
     film(&["--out", &to, "--caption", "\u{7}"], &["control character"]);
-    film(&["--out", &to, "--frames", "exr"], &["a.mp4", "single pictures", "name a folder"]);
-    film(&["--out", "frames", "--frames", "exr", "--ui"], &["no panels", "--ui"]);
+    film(&["--out", &to, "--frames", "exr"], &["a.mp4", "image sequence", "a folder name"]);
+    film(&["--out", "frames", "--frames", "exr", "--ui"], &["cannot include panels", "--ui"]);
     let keys = put(&folder, "keys.ron", "(camera: [])");
     film(&["--out", &to, "--camera", &keys], &["keys.ron", "no key"]);
     refuses(&["build", "round-hill", "--ticks", "1..5"], &["--ticks A..B"]);
@@ -777,7 +778,7 @@ fn a_snakefile_makes_what_a_local_sweep_makes() {
     let made = Command::new("snakemake").args(["--cores", "2", "--quiet"]).current_dir(&there).output();
     let made = made.expect("it was there a moment ago");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    // The columns of the layers' hashes.
+    // Columns of the layer hashes.
     let hashes = |out: &str| -> Vec<String> {
         let table = fs::read_to_string(folder.path().join(out).join("table.csv")).expect("it was written");
         table.lines().map(|line| line.rsplit(',').take(3).collect()).collect()
@@ -786,7 +787,7 @@ fn a_snakefile_makes_what_a_local_sweep_makes() {
     assert_eq!(hashes("here"), hashes("there"));
 }
 
-/// Here and not beside the writer: programs that are started hold for a moment the locks that other tests of that process look at.
+/// Not in the tests of the writer: child processes briefly inherit the locks that other tests of that process check.
 #[test]
 fn where_there_is_ffmpeg_each_kind_of_film_is_written_whole() {
     if Command::new("ffmpeg").arg("-version").output().is_err() {

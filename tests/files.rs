@@ -1,4 +1,4 @@
-//! Files as a hostile world sees them: runs that are killed, disks that are full, pipes and devices where a file should be.
+//! Robustness of file access: killed processes, full disks, pipes and devices in place of files.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -27,14 +27,14 @@ fn program(arguments: &[&str], folder: &Path) -> Command {
     for name in ["DISPLAY", "WAYLAND_DISPLAY"] {
         command.env_remove(name);
     }
-    // The settings and the kept work of whoever runs the tests stay untouched, and the graphics driver writes no cache there.
+    // Protects settings and autosaves of the user who runs the tests, and keeps the driver's shader cache out of there.
     for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
         command.env(name, folder.join("home"));
     }
     command
 }
 
-/// Runs a command that must end soon.
+/// Runs a command that must exit soon.
 fn ends(command: &mut Command) -> Output {
     let mut child = command.stdin(Stdio::null()).spawn().expect("the program starts");
     let started = Instant::now();
@@ -48,7 +48,7 @@ fn ends(command: &mut Command) -> Output {
     child.wait_with_output().expect("it has ended")
 }
 
-/// Runs the program, which must end with this code and, unless that is 0, one sentence on standard error with these words.
+/// Runs the program, which must exit with this code and, unless it is 0, print one sentence with these words to standard error.
 fn says(arguments: &[&str], folder: &Path, code: i32, words: &[&str]) -> Output {
     let output = ends(program(arguments, folder).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -62,7 +62,7 @@ fn says(arguments: &[&str], folder: &Path, code: i32, words: &[&str]) -> Output 
     output
 }
 
-/// A library that stands between the program and the system's files: see its source.
+/// Builds a library that intercepts file operations: see its source.
 fn shim() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -75,13 +75,13 @@ fn shim() -> &'static Path {
     })
 }
 
-/// What lies in a folder, by name.
+/// Returns the names of the entries of a folder.
 fn names(folder: &Path) -> BTreeSet<String> {
     let names = fs::read_dir(folder).expect("it is a folder").map(|entry| entry.expect("it is readable").file_name());
     names.map(|name| name.to_string_lossy().into_owned()).collect()
 }
 
-/// The seed of the results in a folder; `None` if they are not whole.
+/// Returns the seed of the results in a folder, or `None` if they are incomplete.
 fn whole(folder: &Path) -> Option<u64> {
     let report: Value = serde_json::from_slice(&fs::read(folder.join("report.json")).ok()?).expect("it is never half");
     let files = report["files"].as_object().expect("it names its files");
@@ -94,12 +94,12 @@ fn whole(folder: &Path) -> Option<u64> {
     report["seed"].as_u64()
 }
 
-/// A map of 32 × 32 cells, raw.
+/// Returns a raw map of 32 × 32 cells.
 fn map() -> Vec<u8> {
     (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect()
 }
 
-/// A device that cannot be written.
+/// Opens a device that rejects writes.
 fn full() -> fs::File {
     fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it")
 }
@@ -204,7 +204,7 @@ fn a_full_disk_is_told_of_by_the_name_that_the_file_would_have() {
         let output = ends(command.args(["--save", save]).env("SHIM_DISK_FULL", "1").stderr(Stdio::piped()));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{save}: {said}");
-        let expected = format!("thalweg: out/{save}: it cannot be written (No space left on device");
+        let expected = format!("thalweg: out/{save}: writing failed (No space left on device");
         assert!(said.starts_with(&expected) && said.lines().count() == 1, "{save}: {said}");
         assert!(!folder.path().join("out").exists());
     }
@@ -238,13 +238,13 @@ fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
         inputs.push(format!("{stem}.r32"));
     }
     for input in &inputs {
-        says(&["build", input, "--ticks", "1", "--out", "out"], folder.path(), 2, &["it is a pipe or a device"]);
-        says(&[input], folder.path(), 2, &["it is a pipe or a device"]);
+        says(&["build", input, "--ticks", "1", "--out", "out"], folder.path(), 2, &["this is a pipe or a device"]);
+        says(&[input], folder.path(), 2, &["this is a pipe or a device"]);
     }
     for option in ["--sand-map", "--softness-map", "--rain-map", "--water-map"] {
         for map in ["pipe.r32", "piped.r32", "endless.r32", "endlessly.r32"] {
             let arguments = ["build", "round-hill", "--size", "32", option, map, "--out", "out"];
-            says(&arguments, folder.path(), 2, &["it is a pipe or a device"]);
+            says(&arguments, folder.path(), 2, &["this is a pipe or a device"]);
         }
     }
     assert!(!at("out").exists());
@@ -254,9 +254,9 @@ fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
 fn a_text_that_is_too_long_is_not_read_to_its_end() {
     let folder = folder();
     let long = fs::File::create(folder.path().join("long.ron")).expect("it is writable");
-    // Takes no room on the disk.
+    // A sparse file that takes no disk space.
     long.set_len(1 << 40).expect("it is ours");
-    says(&["build", "long.ron", "--out", "out"], folder.path(), 2, &["long.ron: it is longer than 4 MiB"]);
+    says(&["build", "long.ron", "--out", "out"], folder.path(), 2, &["long.ron: longer than 4 MiB"]);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn standard_error_that_cannot_be_written_changes_no_exit_code() {
     assert_eq!(run(&["params"]), Some(0));
 }
 
-/// Needs a graphics driver: without one there is no window, whatever the display.
+/// Needs a graphics driver: without one there is no window on any display.
 #[test]
 fn a_display_that_does_not_answer_is_told_of() {
     let folder = folder();
@@ -345,7 +345,7 @@ fn the_same_run_writes_the_same_bytes_on_any_number_of_threads() {
     let folder = folder();
     let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,flow-map,color,\
                  hillshade,occlusion,flow,mesh.glb,mesh.obj,mesh.stl";
-    // Small maps of every format, and large ones of that whose blocks are packed side by side.
+    // Small maps in every format, and large ones in the format whose blocks are compressed in parallel.
     for (size, save) in [("96", every), ("1024", "height.exr,flow.exr")] {
         let written = |(index, threads): (usize, &str)| -> Value {
             let out = format!("out-{size}-{index}");

@@ -1,4 +1,4 @@
-//! The layout of the source: which module uses which, and where files are opened and made.
+//! Architecture rules: dependencies between modules, and the places where files are opened and created.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +11,13 @@ use syn::{
     visit::{self, Visit},
 };
 
-/// A crate of the workspace, its source, and its modules with what each may use of the others.
+/// A crate of the workspace, its source, and its modules with their permitted dependencies.
 struct Layers {
     source: &'static str,
     modules: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// The crates use each other in one direction because their manifests say so. Inside these, modules do too.
+/// Manifests enforce the direction of dependencies between crates. Within these crates, modules follow one too.
 const LAYERS: [Layers; 3] = [
     Layers {
         source: "crates/sim/src",
@@ -56,17 +56,17 @@ const LAYERS: [Layers; 3] = [
     },
 ];
 
-/// What a file names: paths from the root of the program, like `sim::grid`, and from that of another crate.
+/// Paths in a file: from the crate root, like `sim::grid`, and from other crates.
 #[derive(Default)]
 struct Named {
-    /// The module that is being read.
+    /// Module being read.
     here: Vec<String>,
     own: Vec<Vec<String>>,
     others: Vec<String>,
 }
 
 impl Named {
-    /// Reads a file of a module.
+    /// Parses a file of a module.
     fn by(module: &[&str], text: &str) -> Self {
         let mut named = Self { here: module.iter().map(|name| (*name).to_owned()).collect(), ..Self::default() };
         named.visit_file(&syn::parse_file(text).expect("the source is Rust"));
@@ -106,7 +106,7 @@ impl<'a> Visit<'a> for Named {
         visit::visit_path(self, path);
     }
 
-    /// The text inside a macro call is not parsed, so its words are searched.
+    /// Macro input is not parsed but searched for paths.
     fn visit_macro(&mut self, call: &'a syn::Macro) {
         self.visit_path(&call.path);
         let text = call.tokens.to_string().replace(" :: ", "::");
@@ -129,7 +129,7 @@ impl<'a> Visit<'a> for Named {
     fn visit_visibility(&mut self, _: &'a syn::Visibility) {}
 }
 
-/// Whether an attribute is `#[cfg(test)]`.
+/// Returns `true` if an attribute is `#[cfg(test)]`.
 fn is_test(attribute: &syn::Attribute) -> bool {
     attribute.parse_args::<Ident>().is_ok_and(|word| word == "test")
 }
@@ -138,14 +138,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files below a folder, each with its path from there.
+/// Returns the Rust files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("it is a folder").map(|entry| entry.expect("it is readable").path());
     let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
     entries.flat_map(below).filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect()
 }
 
-/// The module of a file: `io/geo.rs` below the source is `io::geo`, and so is `io/geo/mod.rs`.
+/// Returns the module of a file: both `io/geo.rs` and `io/geo/mod.rs` are `io::geo`.
 fn module_of(source: &Path, file: &Path) -> Vec<String> {
     let inside = file.strip_prefix(source).expect("it lies there").with_extension("");
     let mut names: Vec<String> = inside.iter().map(|name| name.to_string_lossy().into_owned()).collect();
@@ -153,7 +153,7 @@ fn module_of(source: &Path, file: &Path) -> Vec<String> {
     names
 }
 
-/// Modules that hold nothing but tests, by the declarations `#[cfg(test)] mod name;` in a source.
+/// Returns the modules declared with `#[cfg(test)] mod name;`.
 fn test_modules(source: &Path) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for file in files_below(source) {
@@ -193,7 +193,7 @@ fn modules_are_used_in_one_direction_only() {
     }
 }
 
-/// Features meet in the world and in commands. A lesson alone is made of others.
+/// Features interact through the world and commands. Only lessons are composed of other features.
 #[test]
 fn features_do_not_use_each_other() {
     let source = root().join("src");
@@ -262,11 +262,11 @@ fn a_path_is_found_however_it_is_written() {
     assert!(found("use std::io; // crate::picture\nfn view() -> &'static str { \"crate::picture\" }").is_empty());
 }
 
-/// Files are opened where pipes and devices are refused, and made where they are flushed.
+/// Files are opened where pipes and devices are rejected, and created where they are flushed.
 #[test]
 fn files_are_opened_in_one_place_and_made_in_another() {
     let calls = "File::open File::create File::options OpenOptions fs::read( fs::read_to_string fs::write fs::copy";
-    // Locks are no input. A report of a crash is written while all else is lost.
+    // Lock files are no input. Crash reports are written when everything else has failed.
     let places = ["scene/src/io/input.rs", "scene/src/io/output.rs", "scene/src/io/keep.rs", "src/log.rs"];
     let mut seen = 0;
     let sources = ["src", "crates"].map(|source| files_below(&root().join(source)));
@@ -282,7 +282,7 @@ fn files_are_opened_in_one_place_and_made_in_another() {
     assert_eq!(seen, places.len());
 }
 
-/// Examples are read by those who begin.
+/// Examples are read by newcomers.
 #[test]
 fn an_example_has_fifty_lines_at_most() {
     let examples = files_below(&root().join("examples"));

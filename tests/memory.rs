@@ -1,5 +1,5 @@
-//! What runs and results really take of memory, counted by the allocator: what is asked of the budget is never less, and
-//! not much more.
+//! Actual memory use of simulations and results, counted by the allocator: estimates requested from the budget are never lower, and
+//! not much higher.
 
 use std::{path::Path, sync::Arc};
 
@@ -31,7 +31,7 @@ static ALLOCATOR: Counting = Counting;
 
 const SIDE: usize = 256;
 
-/// Bytes per cell that this work took at most besides what there was, and what it made.
+/// Runs `work`. Returns its peak additional memory in bytes per cell, and its result.
 fn most<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let (bytes, made) = most_in_use(work);
     (bytes as f64 / (SIDE * SIDE) as f64, made)
@@ -44,7 +44,7 @@ fn session() -> Session {
     session
 }
 
-/// The values of a choice, or none if there is no such parameter.
+/// Returns the values of a choice, or none if there is no such parameter.
 fn choices(session: &Session, path: &str) -> Vec<String> {
     let all = session.groups().into_iter().flat_map(walk);
     all.filter(|parameter| parameter.path == path).flat_map(|parameter| parameter.choices).collect()
@@ -54,7 +54,7 @@ fn set(session: &mut Session, path: &str, value: &str) {
     session.set(path, value).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// What was measured beside what is declared.
+/// Measured and declared memory, by name.
 #[derive(Default)]
 struct Table(Vec<(String, f64, u64)>);
 
@@ -63,7 +63,7 @@ impl Table {
         self.0.push((name, measured, declared));
     }
 
-    /// Nothing takes more than it says; and what takes most of it, at least half of that.
+    /// Checks that nothing exceeds its estimate, and that the closest is at least half of it.
     fn check(&self, of: &str) {
         let line = |(name, measured, declared): &(String, f64, u64)| format!("{name}: {measured:.1} of {declared}");
         println!("{}", self.0.iter().map(line).collect::<Vec<_>>().join("\n"));
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-/// A map that is no square and has a hole, on which water and droplets run.
+/// Creates a non-square map with a hole, for water and droplets.
 fn river_land(folder: &Path) -> Session {
     let path = folder.join("land.asc");
     let heights = Grid::from_fn(SIDE, 180, |x, y| 90.0 - 0.5 * y as f32 + (x as f32 * 0.3).cos());
@@ -94,7 +94,7 @@ fn river_land(folder: &Path) -> Session {
     session
 }
 
-// One test, because the allocator counts for the whole program.
+// A single test, as the allocator counts for the whole process.
 #[test]
 fn nothing_takes_more_memory_than_it_says_or_much_less() {
     let mut starts = Table::default();
@@ -103,7 +103,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
             let mut session = session();
             set(&mut session, "terrain.generator", &generator);
             set(&mut session, "terrain.softness", &softness);
-            // Rain and mask, as if painted.
+            // Painted rain and mask.
             session.simulation.terrain.rain = Some(Grid::filled(SIDE, SIDE, 0.5));
             session.simulation.terrain.mask = Some(Grid::filled(SIDE, SIDE, 0.5));
             let held = session.bytes_of_layers() as f64 / (SIDE * SIDE) as f64 + 8.0;
@@ -206,21 +206,21 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
     what_was_said_is_the_limit(&path);
 }
 
-/// The command line wins over the settings.
+/// The command line takes precedence over the settings.
 fn what_was_said_is_the_limit(project: &Path) {
     let size = |side| Options { size: Some((side, side)), ..Options::default() };
     Budget::say(SaidBy::Settings, Some(Budget::of(100_000_000)));
     let error = open_first("round-hill", &size(2048)).err().expect("it needs more").to_string();
-    assert!(error.contains("round-hill: it needs ") && error.contains("of the 100 MB that may be used"), "{error}");
+    assert!(error.contains("round-hill: needs ") && error.contains("of the 100 MB budget"), "{error}");
     assert!(open_first("round-hill", &size(256)).is_ok());
     Budget::say(SaidBy::CommandLine, Some(Budget::of(5_000_000)));
     let error = project::open(project).err().expect("it needs more").to_string();
-    assert!(error.contains("work.thalweg: it needs ") && error.contains("of the 5 MB that may be used"), "{error}");
+    assert!(error.contains("work.thalweg: needs ") && error.contains("of the 5 MB budget"), "{error}");
     Budget::say(SaidBy::CommandLine, None);
     assert!(project::open(project).is_ok());
 }
 
-/// A map of 16 384 columns takes 64 kB a row: whole, these would take 64 and 128 MB.
+/// A map of 16 384 columns takes 64 kB per row; in full, these would take 64 and 128 MB.
 fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
     let options = Options { size: Some((64, 64)), cell_size: Some(1.0), ..Options::default() };
     let at = |name: &str| folder.join(name);
@@ -233,7 +233,7 @@ fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
     write_sidecar(&at("big.json"), &heights, 1.0, (16_384, 1024)).expect("it is writable");
     let wanted = heights.resampled(64, 64);
     drop(heights);
-    // EXR pictures of ours have tiles of 256 rows.
+    // Our EXR images have tiles of 256 rows.
     for (name, megabytes) in [("big.png", 4), ("big.r32", 2), ("big.asc", 2), ("big.tif", 8), ("big.exr", 24)] {
         let (taken, map) = most_in_use(|| heightmap::read(&at(name), &options));
         let map = map.unwrap_or_else(|error| panic!("{error}"));

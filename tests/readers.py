@@ -1,7 +1,7 @@
-"""Reads what `thalweg build` wrote with the readers of others, and compares it with the raw heights.
+"""Reads the output of `thalweg build` with third-party readers and compares it with the raw heights.
 
-Run by tests/cli.rs: readers.py FOLDER WEST NORTH CELL SQUARE. The map in FOLDER lies on Earth. That in SQUARE lies nowhere, has 48 × 40
-cells of 30 m, of which the first 5 × 6 have no data, and was saved as a square for Unity.
+Run by tests/cli.rs: readers.py FOLDER WEST NORTH CELL SQUARE. The map in FOLDER is georeferenced. That in SQUARE is not; it has 48 × 40
+cells of 30 m, without data in the first 5 × 6, and was saved as a square for Unity.
 """
 import csv
 import json
@@ -64,18 +64,18 @@ assert numpy.array(Image.open(f"{folder}/color.png")).shape == (height, width, 3
 slope = numpy.fromfile(f"{folder}/slope.r32", "<f4").reshape(height, width)
 down = (raw[2:, 1:-1] - raw[:-2, 1:-1]) / (2 * sidecar_cell)
 assert numpy.abs(numpy.degrees(numpy.arctan(numpy.hypot(inner, down))) - slope[1:-1, 1:-1]).max() < 0.01
-# A flow map has directions of length 1. It is compared with the rivers below, and not with the slope: this land is a saw, and on a saw the
-# mean slope over two cells is not the way of the water.
+# A flow map has unit vectors. It is compared with the rivers below rather than with the slope: on this sawtooth terrain the central
+# difference of the slope is not the flow direction.
 moves = numpy.array(Image.open(f"{folder}/flow-map.png")).astype("f8") / 255
 assert moves.shape == (height, width, 3) and moves[..., 2].max() == 1
 to_right, to_lower = 2 * moves[..., 0] - 1, 1 - 2 * moves[..., 1]
 assert numpy.median(numpy.abs(numpy.hypot(to_right, to_lower)[1:-1, 1:-1] - 1)) < 0.02
-# Rivers that are drawn into the map's own grid lie where much water flows.
+# Rivers rasterized to the map's grid are where much water flows.
 rivers = [feature["geometry"] for feature in json.load(open(f"{folder}/rivers.geojson"))["features"]]
 with rasterio.open(f"{folder}/height.tif") as grid:
     drawn = rasterize(rivers, out_shape=(height, width), transform=grid.transform, all_touched=True)
 flow = numpy.exp(numpy.fromfile(f"{folder}/flow.r32", "<f4").reshape(height, width))
-# Lines are smoothed, so that they may miss the corner of a cell; and the map of flow does not lead over hollows as rivers do.
+# Smoothed lines may miss the corner of a cell, and the flow map is not routed through depressions, unlike the rivers.
 padded = numpy.pad(drawn, 1)
 beside = numpy.max([padded[y : y + height, x : x + width] for y in range(3) for x in range(3)], axis=0)
 found = (len(rivers), (flow > 9).sum(), drawn[flow > 9].mean(), beside[flow > 9].mean(), drawn[flow < 3].mean())
@@ -87,7 +87,7 @@ for row, place in zip(rows, places):
     wanted = (west + float(row["x_m"]) / sidecar_cell * cell, north - float(row["y_m"]) / sidecar_cell * cell, float(row["height_m"]))
     assert all(abs(a - b) < limit for a, b, limit in zip(place, wanted, (cell / 100, cell / 100, 1e-3))), (place, wanted)
     assert float(row["width_m"]) > 0 and row["lake"] in ("true", "false")
-# The rivers go where the flow map leads: a mirrored map, or one with turned signs, has a mean cosine below 0.6.
+# The rivers follow the flow map: with mirrored axes or wrong signs, the mean cosine is below 0.6.
 cosines = []
 for here, there in zip(rows, rows[1:]):
     if here["reach"] == there["reach"]:

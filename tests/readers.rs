@@ -1,5 +1,5 @@
-//! Every reader on hostile files: stored ones, and two thousand mutations of them, the same each time. The functions are those of
-//! the fuzzers in `fuzz/`.
+//! All readers on malformed files: stored ones, and two thousand deterministic mutations of them. The functions are those of the
+//! fuzzers in `fuzz/`.
 
 use std::{
     fs,
@@ -16,21 +16,21 @@ mod readers;
 #[path = "readers/corpus.rs"]
 mod corpus;
 
-/// Mutations of the stored files of each reader.
+/// Mutations per reader.
 const MUTATIONS: u64 = 2000;
-/// Longest mutated file, in bytes.
+/// Maximum size of a mutated file, in bytes.
 const LONGEST: usize = 1 << 17;
-/// Memory that reading small files may take at most, all readers together, in bytes.
+/// Peak memory allowed for all readers of small files together, in bytes.
 const MEMORY: usize = 512 << 20;
 
-/// The most memory that this program has held so far, in bytes, where the system tells it.
+/// Returns the peak memory of this process in bytes, or 0 where the system does not report it.
 fn peak() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).map_or(0, |kilobytes: usize| kilobytes << 10)
 }
 
-/// Runs a reader, which may not take much memory.
+/// Runs a reader and checks its peak memory.
 fn judged((name, read): Reader, bytes: &[u8]) -> readers::Outcome {
     let outcome = read(bytes);
     let peak = peak();
@@ -38,7 +38,7 @@ fn judged((name, read): Reader, bytes: &[u8]) -> readers::Outcome {
     outcome
 }
 
-/// The stored files of a reader, by name.
+/// Returns the stored files of a reader.
 fn stored(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/readers").join(name);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -47,7 +47,7 @@ fn stored(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(|file| (file.clone(), fs::read(file).expect("it is readable"))).collect()
 }
 
-/// Good files are read, and bad ones refused.
+/// Checks that good files are read and bad ones rejected.
 fn stored_files_are_judged_rightly(reader: Reader) {
     for (path, bytes) in stored(reader.0) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -71,11 +71,11 @@ fn mutations_are_read_or_refused(reader: Reader) {
     assert!((1..MUTATIONS).contains(&read), "{}: {read} of {MUTATIONS} were read", reader.0);
 }
 
-/// Numbers and words that readers may stumble over.
+/// Numbers and words that may break readers.
 const NASTY: &str = "0 -1 1 4096 16384 65536 4294967296 18446744073709551615 1e39 -1e39 1e-46 1e400 nan inf -0 0x10 \
                      ( ) [[[[ \" \\u{0} Some( \n \u{1b}";
 
-/// One of the files, changed in one to four places.
+/// Returns one of the files, mutated in one to four places.
 fn mutated(stream: &mut Stream, files: &[Vec<u8>]) -> Vec<u8> {
     let nasty: Vec<&str> = NASTY.split(' ').collect();
     let mut bytes = files[stream.below(files.len())].clone();
@@ -102,7 +102,7 @@ fn mutated(stream: &mut Stream, files: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Replaces the first number, or what looks like one, from a place on.
+/// Replaces the first number-like text after a position.
 fn replace_number(bytes: &mut Vec<u8>, from: usize, word: &str) {
     let is_part = |byte: &u8| byte.is_ascii_digit() || b".-+".contains(byte);
     let Some(begin) = bytes[from..].iter().position(is_part).map(|offset| from + offset) else { return };

@@ -1,4 +1,4 @@
-//! A real window that is killed: what is left of the work, and how long it is offered. The screen is Xvfb's.
+//! Autosave of a killed window: the work it recovers, and the repeated offer to restore it. The display is Xvfb.
 
 #![cfg(target_os = "linux")]
 
@@ -16,15 +16,15 @@ use self::skipped::skipped;
 
 mod skipped;
 
-/// Minutes of work that may be lost, as the settings say it.
+/// Autosave interval in minutes, as in the settings.
 const MINUTES: f32 = 0.2;
-/// The longest that anything is waited for.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Demands that the window is really opened.
+/// Requires the window to open.
 const GPU: &str = "THALWEG_REQUIRE_GPU";
 
-/// A program that ends with the test, however that ends.
+/// A process that is killed at the end of the test.
 struct Running(Child);
 
 impl Running {
@@ -32,7 +32,7 @@ impl Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok().map(Self)
     }
 
-    /// What it said, if it has ended by itself.
+    /// Returns the error output if the process has exited.
     fn ended(&mut self) -> Option<String> {
         self.0.try_wait().expect("it is ours")?;
         let mut said = String::new();
@@ -43,13 +43,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The signal that no program can answer.
+        // SIGKILL cannot be handled.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A virtual screen, and its name.
+/// Starts a virtual display. Returns its process and its name.
 fn screen() -> Option<(Running, String)> {
     let mut server = Running::start(Command::new("Xvfb").args(["-displayfd", "1", "-screen", "0", "1280x800x24"]))?;
     let mut number = String::new();
@@ -77,7 +77,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
         command.env("XDG_CONFIG_HOME", &config).env("XDG_DATA_HOME", &data).env("HOME", home.path());
         Running::start(&mut command).expect("the program starts")
     };
-    // False if it has ended by itself because there is no graphics driver.
+    // `false` if it exited because there is no graphics driver.
     let wait = |window: &mut Running, what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();
         while !is_so() {
@@ -92,7 +92,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
         true
     };
 
-    // Nobody touches it. What happens between two times at which it is kept can be lost.
+    // Idle window. Work between two autosaves can be lost.
     let mut window = start();
     if !wait(&mut window, "nothing was kept", &|| !files(&place, "thalweg").is_empty()) {
         return;
@@ -112,7 +112,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
     let report: Value = serde_json::from_slice(&built.stdout).expect("the report is JSON");
     assert!(report["ticks"].as_u64().is_some_and(|ticks| ticks > 0), "{report}");
 
-    // It is offered again however often the program crashes before it is answered.
+    // It is offered again after every crash until it is answered.
     let offers = || -> usize {
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         let text: String = files(&log, "log").into_iter().map(read).collect();

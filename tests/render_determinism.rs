@@ -1,4 +1,4 @@
-//! The same film and the same shot are the same bytes each time, on an idle machine and on a busy one.
+//! Films and screenshots are reproducible byte for byte, on idle and on busy machines.
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +16,14 @@ use self::skipped::skipped;
 
 mod skipped;
 
-/// A range with rivers and woods, and dunes under a flood.
+/// A mountain range with rivers and woods, and dunes under a flood.
 const SCENES: [&str; 2] = ["alpine-valley", "wadi"];
-/// Runs of each scene. Every second one has the machine to itself.
+/// Runs of each scene. Every second one runs on an otherwise idle machine.
 const RUNS: usize = 20;
 /// Threads that keep the machine busy.
 const SPINNING: usize = 3;
 
-/// Renders a film of two frames and a shot of a scene, and returns the bytes of each picture by its name.
+/// Renders a film of two frames and a screenshot of a scene, and returns the bytes of each image by name.
 fn render(scene: &str, run: usize) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let thalweg = |arguments: &[&str]| {

@@ -1,5 +1,5 @@
-//! The shaders are ready for real graphics cards: every variant translates to the shading language of every backend, and derivatives
-//! are taken in uniform control flow only. Other tests draw with lavapipe, which tolerates both faults.
+//! Portability of the shaders: every variant translates to the shading language of every backend, and derivatives are taken in
+//! uniform control flow only. Other tests render with lavapipe, which tolerates both faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -28,14 +28,14 @@ use naga::{
 /// Sets of shader definitions, of which a pipeline has exactly one.
 type Choice = &'static [&'static [&'static str]];
 
-/// A shader below `shaders/` with the shader definitions that its pipelines are built with.
+/// A shader below `shaders/` and the shader definitions of its pipelines.
 struct Program {
     file: &'static str,
     entry_points: &'static [&'static str],
     choices: &'static [Choice],
 }
 
-// Definitions of every pipeline in `src/picture/pass.rs`. Light is drawn under any tone curve.
+// Definitions of every pipeline in `src/picture/pass.rs`. Linear light is rendered under any tone curve.
 const TONE: Choice = &[
     &[],
     &["TONE_ACES"],
@@ -61,7 +61,7 @@ const RIPPLES: Choice = &[&[], &["RIPPLES"]];
 const SPLIT: Choice = &[&[], &["SPLIT"]];
 /// A colour ramp excludes woods.
 const COVER: Choice = &[&[], &["WOODS"], &["RAMP"]];
-/// From none to the maximum. The count only bounds a loop.
+/// From none to the maximum. The count is only a loop bound.
 const BLOCKS: Choice = &[&["BLOCKS=0"], &["BLOCKS=1"], &["BLOCKS=2"], &["BLOCKS=32"]];
 
 const PROGRAMS: [Program; 8] = [
@@ -91,7 +91,7 @@ const PROGRAMS: [Program; 8] = [
         choices: &[TONE, AS_LIGHT, CLOUDS, PLATE, BLOCKS],
     },
     Program { file: "tracks.wgsl", entry_points: &["vertex", "fragment"], choices: &[TONE, AS_LIGHT, SPLIT] },
-    // Not preprocessed: `src/shell/paint.rs` passes it on as it is.
+    // Not preprocessed: `src/shell/paint.rs` passes it on unchanged.
     Program {
         file: "window.wgsl",
         entry_points: &["vertex", "clear", "panels", "picture_alike", "picture_scaled", "over"],
@@ -99,10 +99,10 @@ const PROGRAMS: [Program; 8] = [
     },
 ];
 
-/// Definitions that every pipeline in `src/picture/pass.rs` has.
+/// Definitions of every pipeline in `src/picture/pass.rs`.
 const BINDINGS: [&str; 2] = ["TONEMAPPING_LUT_TEXTURE_BINDING_INDEX=1", "TONEMAPPING_LUT_SAMPLER_BINDING_INDEX=2"];
 
-/// Shaders of the engine that ours import, directly or indirectly.
+/// Bevy shaders imported by ours, directly or indirectly.
 const ENGINE: [&str; 5] = [
     "bevy_core_pipeline/tonemapping/tonemapping_shared.wgsl",
     "bevy_core_pipeline/tonemapping/lut_bindings.wgsl",
@@ -111,10 +111,10 @@ const ENGINE: [&str; 5] = [
     "bevy_render/view/view.wgsl",
 ];
 
-/// Most combinations of a program that are all tested. The terrain has more than a hundred thousand.
+/// Maximum number of combinations tested exhaustively. The terrain has more than a hundred thousand.
 const MOST_COMBINATIONS: usize = 1000;
 
-/// The shaders need no optional capability, not even one that WebGPU guarantees.
+/// The shaders need no optional capability, not even one guaranteed by WebGPU.
 const CAPABILITIES: Capabilities = Capabilities::empty();
 
 /// Reads the files of a folder below `shaders/`, by name.
@@ -126,7 +126,7 @@ fn files(folder: &str) -> BTreeMap<String, String> {
     entries.filter(|path| path.is_file()).map(|path| (named(&path), read(&path))).collect()
 }
 
-/// Reads the shaders that are embedded in the engine.
+/// Reads the shaders embedded in Bevy.
 fn engine_shaders() -> Vec<Shader> {
     let mut app = App::new();
     let render = RenderPlugin { render_creation: WgpuSettings { backends: None, ..default() }.into(), ..default() };
@@ -146,7 +146,7 @@ fn engine_shaders() -> Vec<Shader> {
     ENGINE.map(read).into()
 }
 
-/// Composes shaders as the engine does: with its own cache.
+/// Composes shaders like Bevy, with its shader cache.
 struct Composer {
     shaders: Assets<Shader>,
     cache: ShaderCache<Module, ()>,
@@ -183,10 +183,10 @@ impl Composer {
     }
 }
 
-/// The index of the selected set of each choice.
+/// Index of the selected set of each choice.
 type Combination = Vec<usize>;
 
-/// All combinations of choices, or a covering array if there are more than [`MOST_COMBINATIONS`].
+/// Returns all combinations of choices, or a covering array if there are more than [`MOST_COMBINATIONS`].
 fn combinations(choices: &[Choice]) -> Vec<Combination> {
     if choices.iter().map(|choice| choice.len()).product::<usize>() > MOST_COMBINATIONS {
         return covering_array(choices);
@@ -197,7 +197,7 @@ fn combinations(choices: &[Choice]) -> Vec<Combination> {
     })
 }
 
-/// A covering array of strength 3: combinations in which any three sets of different choices occur together.
+/// Returns a covering array of strength 3: combinations in which any three sets of different choices occur together.
 fn covering_array(choices: &[Choice]) -> Vec<Combination> {
     let sets = |choice: usize| (0..choices[choice].len()).map(move |set| (choice, set));
     let mut missing = BTreeSet::new();
@@ -213,7 +213,7 @@ fn covering_array(choices: &[Choice]) -> Vec<Combination> {
             if chosen.contains_key(&choice) {
                 continue;
             }
-            // The set that covers most of what is missing.
+            // The set that covers most of the missing triples.
             let covers = |(choice, set)| {
                 let is_chosen = |one: &(usize, usize)| *one == (choice, set) || chosen.get(&one.0) == Some(&one.1);
                 missing.iter().filter(|three| three.contains(&(choice, set)) && three.iter().all(is_chosen)).count()
@@ -279,7 +279,7 @@ impl Entry<'_> {
         Ok(())
     }
 
-    /// Derivatives outside uniform control flow, and errors of translation, a line each.
+    /// Returns derivatives outside uniform control flow and translation errors, one per line.
     fn faults(self) -> BTreeSet<String> {
         let mut faults = Derivatives::find(self);
         let translated = [
@@ -295,19 +295,19 @@ impl Entry<'_> {
     }
 }
 
-/// Control flow at a statement, as the pixels of a quad see it.
+/// Control flow at a statement, relative to the pixels of a quad.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Flow {
-    /// Some may have taken another branch.
+    /// `true` if pixels may have taken different branches.
     diverged: bool,
-    /// Some may have been discarded.
+    /// `true` if pixels may have been discarded.
     discarded: bool,
 }
 
-/// Ways in which some pixels of a quad may leave a block before the others.
+/// Exits by which pixels of a quad may leave a block before the others.
 #[derive(Clone, Copy, Default)]
 struct Exits {
-    /// By `break` or `continue`.
+    /// `break` or `continue`.
     jumps: bool,
     returns: bool,
     discards: bool,
@@ -336,8 +336,8 @@ struct Body<'a> {
     info: &'a FunctionInfo,
 }
 
-/// Finds derivatives outside uniform control flow, including those of samples without an explicit level. naga's own uniformity analysis
-/// does not require them to be inside in fragment shaders.
+/// Finds derivatives outside uniform control flow, including implicit ones of samples without a level. naga's own uniformity
+/// analysis does not reject them in fragment shaders.
 struct Derivatives<'a> {
     module: &'a Module,
     info: &'a ModuleInfo,
@@ -382,7 +382,7 @@ impl<'a> Derivatives<'a> {
                         exits = exits.or(self.follow(body, continuing, flow.after(exits)));
                         exits.jumps |= break_if.is_some_and(|condition| !is_uniform(condition));
                     }
-                    // Control flow reconverges behind the loop, except for returns.
+                    // Control flow reconverges after the loop, except for returns.
                     Exits { jumps: false, ..exits }
                 }
                 Statement::Call { function, .. } => Exits { discards: self.call(*function, flow), ..Exits::default() },
@@ -436,7 +436,7 @@ fn every_variant_translates_to_every_language_and_takes_derivatives_in_uniform_c
     let library = |(name, text): (String, String)| Shader::from_wgsl(text, format!("lib/{name}"));
     let libraries: Vec<_> = engine_shaders().into_iter().chain(files("lib").into_iter().map(library)).collect();
     let texts = files("");
-    // Each fault with the definitions of the first variant that has it.
+    // Each fault with the definitions of its first variant.
     let mut found = BTreeMap::new();
     for Program { file, entry_points, choices } in PROGRAMS {
         let text = &texts[file];
@@ -463,7 +463,7 @@ fn every_variant_translates_to_every_language_and_takes_derivatives_in_uniform_c
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The first words behind each occurrence of a preprocessor directive.
+/// Returns the first words after each occurrence of a preprocessor directive.
 fn after<'a>(text: &'a str, directive: &str) -> BTreeSet<&'a str> {
     text.lines().filter_map(|line| line.trim().strip_prefix(directive)?.split_whitespace().next()).collect()
 }

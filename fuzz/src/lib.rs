@@ -1,5 +1,5 @@
-//! One function for each reader: it takes any bytes and gives data or a sentence, and nothing else. The fuzzers beside this call
-//! them, and so does the ordinary test `tests/readers.rs`.
+//! One function per reader: it accepts any bytes and returns success or an error sentence, nothing else. Used by the fuzzers here
+//! and by the test `tests/readers.rs`.
 
 use std::{
     cell::RefCell,
@@ -21,10 +21,10 @@ use thalweg_scene::{
 };
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
-/// What a reader makes of bytes: nothing to complain about, or one sentence.
+/// Result of reading: success, or an error in one sentence.
 pub type Outcome = Result<(), String>;
 
-/// A reader: its name, which is that of its fuzzer and its folder of stored files, and what it does.
+/// A reader: its name, which is also that of its fuzzer and its folder of stored files, and its function.
 pub type Reader = (&'static str, fn(&[u8]) -> Outcome);
 
 /// All readers.
@@ -47,58 +47,58 @@ pub const READERS: [Reader; 16] = [
     ("keyframe", keyframe),
 ];
 
-/// Smallest size of a terrain, to which scenes are brought: other sizes take longer and show no more.
+/// Smallest terrain size, used for all scenes: larger ones only take longer.
 const SMALL: Options = Options { size: Some((32, 32)), cell_size: None, min_m: None, max_m: None };
 
-/// A whole project of 32 × 32 cells with a timeline.
+/// A valid project of 32 × 32 cells with a timeline.
 pub const PROJECT: &[u8] = include_bytes!("../../tests/data/readers/project/good-wadi");
-/// The map of its timeline that [`keyframe`] replaces.
+/// Map of its timeline that [`keyframe`] replaces.
 pub const KEYFRAME: &str = "timeline/0/run-1/bedrock.lz4";
 
-/// A 16-bit or 8-bit picture of heights.
+/// Reads a heightmap image of 8 or 16 bits.
 pub fn png(bytes: &[u8]) -> Outcome {
     heights("map.png", bytes)
 }
 
-/// An OpenEXR picture of heights.
+/// Reads an OpenEXR heightmap.
 pub fn exr(bytes: &[u8]) -> Outcome {
     heights("map.exr", bytes)
 }
 
-/// Raw heights of 16 bits.
+/// Reads raw 16-bit heights.
 pub fn r16(bytes: &[u8]) -> Outcome {
     heights("map.r16", bytes)
 }
 
-/// Raw heights of 32 bits.
+/// Reads raw 32-bit heights.
 pub fn r32(bytes: &[u8]) -> Outcome {
     heights("map.r32", bytes)
 }
 
-/// A (Geo)TIFF of heights.
+/// Reads a (Geo)TIFF heightmap.
 pub fn tif(bytes: &[u8]) -> Outcome {
     heights("map.tif", bytes)
 }
 
-/// An ESRI ASCII grid.
+/// Reads an ESRI ASCII grid.
 pub fn asc(bytes: &[u8]) -> Outcome {
     heights("map.asc", bytes)
 }
 
-/// The sidecar of raw heights.
+/// Reads the sidecar of raw heights.
 pub fn sidecar(bytes: &[u8]) -> Outcome {
     let map = put("beside.r32", &[0; 4 * 32 * 32]);
     put("beside.json", bytes);
     read_heights(&map)
 }
 
-/// A scene file.
+/// Reads a scene file.
 pub fn scene(bytes: &[u8]) -> Outcome {
     let path = put("scene.ron", bytes);
     healthy(said(scene::open(path, &SMALL))?)
 }
 
-/// A preset, read and applied.
+/// Reads and applies a preset.
 pub fn preset(bytes: &[u8]) -> Outcome {
     thread_local!(static SESSION: Session = scene::open_first("round-hill", &SMALL).expect("it is built in"));
     let path = put("preset.ron", bytes);
@@ -108,7 +108,7 @@ pub fn preset(bytes: &[u8]) -> Outcome {
     healthy(vec![session])
 }
 
-/// The settings.
+/// Reads settings.
 pub fn settings(bytes: &[u8]) -> Outcome {
     let path = put("settings.ron", bytes);
     said(Remembered::load(&path)).map(|remembered| {
@@ -116,13 +116,13 @@ pub fn settings(bytes: &[u8]) -> Outcome {
     })
 }
 
-/// A lesson, without its scene.
+/// Reads a lesson, without its scene.
 pub fn lesson(bytes: &[u8]) -> Outcome {
     let path = put("lesson.md", bytes);
     said(lesson::read(path)).map(drop)
 }
 
-/// Answers to lessons.
+/// Reads answers to lessons.
 pub fn answers(bytes: &[u8]) -> Outcome {
     let path = put("answers.ron", bytes);
     said(Progress::load(&path)).map(|progress| {
@@ -132,18 +132,18 @@ pub fn answers(bytes: &[u8]) -> Outcome {
     })
 }
 
-/// A project with its timeline.
+/// Reads a project with its timeline.
 pub fn project(bytes: &[u8]) -> Outcome {
     let path = put("work.thalweg", bytes);
     healthy(said(project::open_whole(&path))?.sessions)
 }
 
-/// The manifest of an otherwise good project: checksums keep most of what [`project`] tries from getting so far.
+/// Reads the manifest of an otherwise valid project, as checksums keep most mutations of [`project`] from getting this far.
 pub fn manifest(bytes: &[u8]) -> Outcome {
     project(&with("manifest.ron", bytes))
 }
 
-/// The timeline of an otherwise good project, and going to each of its keyframes.
+/// Reads the timeline of an otherwise valid project, and restores each of its keyframes.
 pub fn timeline(bytes: &[u8]) -> Outcome {
     thread_local!(static SESSION: Session = scene::open_first("wadi", &SMALL).expect("it is built in"));
     let path = put("work.thalweg", &with("timeline.ron", bytes));
@@ -156,7 +156,7 @@ pub fn timeline(bytes: &[u8]) -> Outcome {
     healthy(restored.collect::<Result<_, _>>()?)
 }
 
-/// A packed map of the timeline of an otherwise good project.
+/// Reads a compressed map in the timeline of an otherwise valid project.
 pub fn keyframe(bytes: &[u8]) -> Outcome {
     let path = put("work.thalweg", &with(KEYFRAME, bytes));
     said(project::keyframes(&path)).map(drop)
@@ -168,12 +168,12 @@ fn heights(name: &str, bytes: &[u8]) -> Outcome {
 
 fn read_heights(path: &Path) -> Outcome {
     let map = said(heightmap::read(path, &Options::default()))?;
-    assert!(map.heights.iter().all(|height| height.is_finite()), "a height is no number");
+    assert!(map.heights.iter().all(|height| height.is_finite()), "a height is not finite");
     assert!(map.cell_size.is_finite() && map.cell_size > 0.0, "cells of {} m", map.cell_size);
     Ok(())
 }
 
-/// Sessions that were accepted hold nothing but numbers.
+/// Checks that accepted sessions contain only finite values.
 fn healthy(sessions: Vec<Session>) -> Outcome {
     for session in sessions {
         let terrain = &session.simulation.terrain;
@@ -186,7 +186,7 @@ fn healthy(sessions: Vec<Session>) -> Outcome {
     Ok(())
 }
 
-/// An error is bad input, told in one line.
+/// Checks that an error is an input error of one line.
 fn said<T>(result: Result<T, Error>) -> Result<T, String> {
     result.map_err(|error| {
         let sentence = error.to_string();
@@ -200,13 +200,13 @@ fn said<T>(result: Result<T, Error>) -> Result<T, String> {
 fn put(name: &str, bytes: &[u8]) -> PathBuf {
     thread_local!(static FOLDER: TempDir = tempfile::tempdir().expect("a temporary folder"));
     let path = FOLDER.with(|folder| folder.path().join(name));
-    // A new file: some file systems write to the disk at once what takes the place of something.
+    // A new file: some file systems sync to disk when an existing one is replaced.
     let _ = fs::remove_file(&path);
     fs::write(&path, bytes).expect("it is writable");
     path
 }
 
-/// [`PROJECT`] with one of its files replaced.
+/// Returns [`PROJECT`] with one of its files replaced.
 pub fn with(name: &str, bytes: &[u8]) -> Vec<u8> {
     thread_local!(static GOOD: RefCell<ZipArchive<Cursor<&'static [u8]>>> =
         RefCell::new(ZipArchive::new(Cursor::new(PROJECT)).expect("it is whole")));

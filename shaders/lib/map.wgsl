@@ -1,32 +1,30 @@
-// A map as a material sees it: its numbers, its layers, and what moves on it.
+// Map of a material: uniforms, layers and data overlay.
 #define_import_path thalweg::map
 #import thalweg::scene::Scene
 #import thalweg::view::view
 
 @group(1) @binding(0) var<uniform> scene: Scene;
-// Red: ground, green: thickness of sand, blue: depth of the water, alpha: sediment in it, all in metres. Where hardly any
-// water stands, alpha is how wet the ground is, less than nothing.
+// Red: ground, green: sand thickness, blue: water depth, alpha: suspended sediment, all in metres. Under very shallow water, alpha
+// is the negative wetness of the ground.
 @group(1) @binding(1) var layers: texture_2d<f32>;
-// Red: the quantity that is shown over the ground, green and blue: velocity of the water in metres per second. A single
-// texel where there is neither.
+// Red: overlay value, green and blue: water velocity in metres per second. A single texel if there is neither.
 @group(1) @binding(2) var motion: texture_2d<f32>;
 
-// Red and green: slope along columns and rows as a ratio, blue: how far the ground rises above the shadow's edge, in half widths of
-// that edge, alpha: metres of sand.
+// Red and green: slope along columns and rows, blue: height above the shadow edge in penumbra half widths, alpha: sand in metres.
 @group(1) @binding(6) var relief: texture_2d<f32>;
 @group(1) @binding(7) var relief_sampler: sampler;
 
-// Slope, height above the shadow's edge and sand at a place between cells.
+// Slope, height above the shadow edge and sand at a point between cells.
 fn relief_at(cell: vec2<f32>) -> vec4<f32> {
     return textureSampleLevel(relief, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0);
 }
 
-// Share of the sun's light that reaches a place which rises so far above the shadow's edge.
+// Fraction of sunlight for a height above the shadow edge.
 fn sun_share(above: f32) -> f32 {
     return smoothstep(-1.0, 1.0, above);
 }
 
-// Share of the sun's light that reaches a place between cells.
+// Fraction of sunlight at a point between cells.
 fn sunlit(cell: vec2<f32>) -> f32 {
     return sun_share(relief_at(cell).b);
 }
@@ -41,12 +39,12 @@ fn moving(cell: vec2<i32>) -> vec3<f32> {
     return textureLoad(motion, clamp(cell, vec2(0), last), 0).rgb;
 }
 
-// Cell coordinates of a place on the map: 0 is the centre of the first cell.
+// Cell coordinates of a point on the map: 0 is the centre of the first cell.
 fn cell_at(xz: vec2<f32>) -> vec2<f32> {
     return ((xz - scene.place.xy) / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
 }
 
-// The place of a cell on the table: x and z.
+// World position of a cell: x and z.
 fn place_of(cell: vec2<f32>) -> vec2<f32> {
     return (cell / (scene.grid.xy - 1.0) - 0.5) * scene.extent.xy + scene.place.xy;
 }
@@ -67,17 +65,17 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
     return mix(above, below, part.y);
 }
 
-// A vertex of a square of the ground's mesh; `src/picture/levels.rs` says what squares are. Its y says its kind: 0 surface, 1 upper and 2
-// lower rim of a wall along x, 3 and 4 of one along z.
+// A vertex of a terrain chunk, see `src/picture/levels.rs`. Its y is its kind: 0 surface, 1 upper and 2 lower edge of a wall along
+// x, 3 and 4 of one along z.
 struct Corner {
     @location(0) position: vec3<f32>,
-    // Column and row of the square's first corner, cells along a side of a quad, and the height at which distances are measured.
+    // Column and row of the chunk's first corner, cells along a side of a quad, and reference height for distances.
     @location(1) square: vec4<f32>,
-    // From this distance on, vertices glide to those of the next level, and one over the way on which they do.
+    // Distance from which vertices morph to the next level, and reciprocal of the morph range.
     @location(2) glide: vec2<f32>,
 }
 
-// Where it is on the map, in columns and rows.
+// Column and row of the vertex.
 fn corner_cell(corner: Corner) -> vec2<f32> {
     let steps = corner.position.xz;
     let cell = corner.square.xy + steps * corner.square.z;
@@ -89,14 +87,14 @@ fn corner_cell(corner: Corner) -> vec2<f32> {
     return select(cell - odd * corner.square.z * blend, last, cell >= last);
 }
 
-// Whether it is at the foot of the block. Walls inside the map fold up.
+// `true` at the foot of the block. Walls inside the map collapse.
 fn is_low(kind: f32, cell: vec2<f32>) -> bool {
     let across = select(cell.y, cell.x, kind > 2.5);
     let last = select(scene.grid.y, scene.grid.x, kind > 2.5) - 1.0;
     return (kind == 2.0 || kind == 4.0) && (across <= 0.0 || across >= last);
 }
 
-// The normal of the wall that it belongs to.
+// Outward normal of the vertex's wall.
 fn outward(corner: Corner) -> vec3<f32> {
     let side = sign(corner.position.xz - 0.5);
     return select(vec3(0.0, 0.0, side.y), vec3(side.x, 0.0, 0.0), corner.position.y > 2.5);
@@ -106,15 +104,15 @@ fn world_height(metres: f32) -> f32 {
     return (metres - scene.grid.w) * scene.extent.z;
 }
 
-// The place of a cell on the ground.
+// World position of a cell on the ground.
 fn on_ground(cell: vec2<f32>) -> vec3<f32> {
     return vec3(place_of(cell), world_height(bilinear(cell).r)).xzy;
 }
 
-// Effect of the brush at a distance counted in radii; the twin of `Falloff` in `crates/sim/src/edit/brush.rs`.
+// Brush falloff at a distance in radii; mirrors `Falloff` in `crates/sim/src/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
-    // All are computed and one is chosen: `src/picture/material.rs` says why there is no branch.
+    // Selected without branches: see `src/picture/material.rs`.
     let kind = u32(scene.brush.w);
     var weight = select(0.0, 1.0, distance < 1.0);
     weight = select(weight, near * near, kind == 3u);
@@ -123,26 +121,25 @@ fn brush_weight(distance: f32) -> f32 {
     return select(weight, near * near * (3.0 - 2.0 * near), kind == 0u);
 }
 
-// Distance of a cell from the brush's middle, or from the line of a ramp that is being drawn.
+// Distance of a cell from the brush's centre, or from the line of a ramp being drawn.
 fn from_brush(cell: vec2<f32>) -> f32 {
     let way = scene.brush.xy - scene.stroke.xy;
     let share = clamp(dot(cell - scene.stroke.xy, way) / max(dot(way, way), 1e-6), 0.0, 1.0);
     return length(cell - scene.stroke.xy - share * way);
 }
 
-// A colour with a line on it that has a dark rim; `away` counts pixels from its middle.
+// Draws a line with a dark border over a colour; `away` is the distance from its centre in pixels.
 fn with_line(color: vec3<f32>, line: vec3<f32>, away: f32) -> vec3<f32> {
     let dark = mix(color, vec3(0.01), 0.55 * (1.0 - smoothstep(1.6, 3.4, away)));
     return mix(dark, line, 1.0 - smoothstep(0.8, 1.8, away));
 }
 
-// A colour with the brush's ring on it: a bright line with a dark rim around what the brush reaches, a tint as strong as
-// its effect, and a mark in the middle. Where a stroke is mirrored, all of it is seen again. A cross marks from where a clone
-// copies. `pixel` is the width of a pixel in cells.
+// Draws the brush ring over a colour: a bright line with a dark border, a tint proportional to the falloff, a centre mark, mirrored
+// copies of these, and a cross at the source of a clone. `pixel` is the width of a pixel in cells.
 fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
     let radius = scene.brush.z;
     let mirrored = scene.grid.xy - 1.0 - cell;
-    // All are computed and one is chosen: `src/picture/material.rs` says why there is no branch.
+    // Selected without branches: see `src/picture/material.rs`.
     var cells = array(
         cell,
         select(cell, vec2(mirrored.x, cell.y), scene.marks.x > 0.0),
@@ -165,12 +162,12 @@ fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
     return with_line(out, paint * 1.5, cross);
 }
 
-// The side of the cut on which the eye is: 1 along its normal, -1 against it.
+// Side of the cut that faces the camera: 1 along its normal, -1 against it.
 fn cut_side() -> f32 {
     return select(-1.0, 1.0, dot(view.eye.xz, scene.cut.xy) > scene.cut.z);
 }
 
-// Whether a place of the block was taken away, so that the cut is seen.
+// `true` where the block is cut away.
 fn is_cut_away(xz: vec2<f32>) -> bool {
     return (dot(xz, scene.cut.xy) - scene.cut.z) * cut_side() > 0.0;
 }

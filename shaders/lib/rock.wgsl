@@ -1,9 +1,9 @@
-// What a cut through the ground looks like.
+// Rock texture of walls and cut faces.
 #define_import_path thalweg::rock
 #import thalweg::scene::{hash, noise}
 #import thalweg::map::{scene, bilinear, world_height}
 
-// Cracks across beds of rock, in each bed at other places. `at` counts cracks along a bed, and beds.
+// Joints across beds of rock, offset from bed to bed. `at`: position along the bed in joints, and bed number.
 fn joints(at: vec2<f32>) -> f32 {
     let shift = hash(vec2(floor(at.y), 5.0));
     let x = at.x * (0.5 + shift) + 7.0 * shift;
@@ -12,17 +12,16 @@ fn joints(at: vec2<f32>) -> f32 {
     return (1.0 - smoothstep(0.03, 0.03 + max(wide, 0.05), from_crack)) * (1.0 - smoothstep(0.15, 0.5, wide));
 }
 
-// A cut through the ground: beds of rock of different thickness and tone, bent, shifted along faults and cracked, and the sand on
-// them.
+// Colour of a cut through the ground: folded, faulted and jointed beds of varying thickness and tone, and the sand on top.
 fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32> {
     let layer = bilinear(cell);
     let depth = (world_height(layer.r) - place.y) / max(scene.extent.z, 1e-6);
     let size = 256.0 / scene.air.w;
-    // Along the wall, always the same way.
+    // Consistent direction along the wall.
     let tangent = vec2(outward.z, -outward.x);
     let along = dot(place.xz, tangent) * select(-1.0, 1.0, tangent.x + 0.5 * tangent.y > 0.0) * size;
     let level = place.y * size;
-    // Faults lean; on their other side the same beds lie higher or lower.
+    // Faults are inclined and offset the beds.
     let leaning = (along + 0.4 * level + 6.0 * noise(vec2(level * 0.05, 21.0))) / 58.0;
     let piece = floor(leaning);
     let shifted = level + 7.0 * (hash(vec2(piece, 4.0)) - 0.5);
@@ -34,7 +33,7 @@ fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32
     let next = hash(vec2((index + 1.0) * 1.37, 9.0));
     let edge = clamp(fwidth(bed) * 1.2, 0.02, 0.5);
     let mixed = mix(tone, next, smoothstep(1.0 - edge, 1.0, within));
-    // Within a bed lie thin layers, and hard beds are cracked across. What is smaller than a pixel would flicker.
+    // Laminae within beds, joints in hard beds. Detail below the pixel size fades to avoid flicker.
     let wide = fwidth(along) + fwidth(level);
     let near = 1.0 - smoothstep(0.2, 0.7, wide);
     let thin = near * (noise(vec2(bed * 7.0 + 40.0 * tone, along * 0.06)) - 0.5);

@@ -1,68 +1,68 @@
-// What all shaders share: the numbers of light and map, sky colour and haze.
+// Scene uniforms, sky colour, haze and noise, shared by all shaders.
 #define_import_path thalweg::scene
 
 struct Scene {
-    // Side along x and along z in world units, world units per metre of height, height of the block's foot.
+    // Extent along x and z in world units, world units per metre of height, height of the block's foot.
     extent: vec4<f32>,
-    // Columns, rows, world units per cell, metres of height that lie at 0.
+    // Columns, rows, world units per cell, height in metres that maps to 0.
     grid: vec4<f32>,
-    // Centre of the block: x, z. Side of the divider that is drawn: -1 left, 1 right, 0 both. Where the divider is, as a
-    // share of the picture's width; 0 without one.
+    // Centre of the block: x, z. Visible side of the divider: -1 left, 1 right, 0 both. Position of the divider as a fraction of
+    // the view width; 0 without one.
     place: vec4<f32>,
     flat_color: vec4<f32>,
     steep_color: vec4<f32>,
     // Alpha: thickness in metres that hides the ground.
     sand_color: vec4<f32>,
     bedrock_color: vec4<f32>,
-    // Alpha: half of the sun's width as a share of its distance.
+    // Alpha: angular radius of the sun (radius over distance).
     table_color: vec4<f32>,
-    // Threshold of steepness, its width, occlusion, haze.
+    // Slope threshold, its width, occlusion, haze.
     ground: vec4<f32>,
-    // Towards the sun; w: strength.
+    // Direction towards the sun; w: strength.
     sun: vec4<f32>,
-    // Ambient, specular, shininess, how many times as large heights are drawn.
+    // Ambient, specular, shininess, vertical exaggeration.
     phong: vec4<f32>,
-    // Turbidity, exposure as a factor, grain, size of everything in world units.
+    // Turbidity, exposure factor, grain, size of the scene in world units.
     air: vec4<f32>,
-    // Where the wind blows to along x and z, strength of the ripples on sand.
+    // Downwind direction along x and z, strength of sand ripples.
     wind: vec4<f32>,
-    // The brush: column and row of its middle, radius in cells (0 without one), number of its falloff.
+    // Brush: column and row of its centre, radius in cells (0 without one), index of its falloff.
     brush: vec4<f32>,
-    // Column and row where its ramp begins, or of its middle; whether it lowers; its strength.
+    // Start of its ramp, or its centre, by column and row; 1 if it lowers; its strength.
     stroke: vec4<f32>,
-    // Whether strokes are mirrored across the map, and down the map; column and row from where a clone copies, or beside the map.
+    // 1 if strokes are mirrored across the map, and down the map; source of a clone by column and row, or outside the map.
     marks: vec4<f32>,
-    // Height of the snow line and how gradually snow begins, both in world units; metres of height from contour to contour (0
-    // without them); strength of what is smaller than a cell.
+    // Snow line and height of its transition in world units; contour interval in metres (0: off); strength of detail below the cell
+    // size.
     surface: vec4<f32>,
-    // Whether there are a plain and a sky around the land; side of the squares of the grid in world units, 0 without one; how strongly
-    // it shows where ground was worn and laid down; factor on distances in the haze.
+    // 1 with a plain and sky around the terrain; grid spacing in world units (0: off); visibility of erosion and deposition; factor
+    // on distances in haze.
     country: vec4<f32>,
-    // How green the land is along streams; how strongly sand glitters; how dark the shadows of clouds are; how much is wooded.
+    // Vegetation along streams; sand glitter; darkness of cloud shadows; forest cover.
     life: vec4<f32>,
-    // Whether a ramp gives the ground its colours; the numbers of its two quantities, as `RampBy` in `crates/scene/src/look.rs` counts them; one over
-    // the height of the land in world units.
+    // 1 if a ramp colours the ground; indices of its two quantities, as in `RampBy` in `crates/scene/src/look.rs`; reciprocal of
+    // the terrain's height range in world units.
     ramp_by: vec4<f32>,
-    // Its colours from the least to the most of the first quantity, and then those of the other side.
+    // Its colours from low to high values of the first quantity, then those of the other end of the second.
     ramp: array<vec4<f32>, 10>,
-    // Where the block is cut open: the normal of the cut along x and z, and how far the cut lies along it.
+    // Cut plane: normal along x and z, and offset along it.
     cut: vec4<f32>,
 }
 
-// Light of the sun: yellow when high, orange when low.
+// Sunlight: yellow when high, orange when low.
 fn sun_color(scene: Scene) -> vec3<f32> {
     let low = 1.0 - clamp(scene.sun.y * 1.5, 0.0, 1.0);
     return mix(vec3(1.0, 0.965, 0.90), vec3(1.0, 0.76, 0.52), low * low) * scene.sun.w * 2.0;
 }
 
-// Light of the sky and of sunlit ground around on a face with this normal.
+// Ambient light of the sky and of sunlit ground on a face with this normal.
 fn ambient_light(normal: vec3<f32>, scene: Scene) -> vec3<f32> {
     let sky = mix(vec3(0.52, 0.74, 1.18), vec3(0.86, 0.90, 0.96), scene.air.x);
     let bounce = vec3(0.95, 0.80, 0.62) * (0.4 + 1.2 * scene.sun.y);
     return mix(bounce, sky, 0.5 + 0.5 * normal.y) * scene.phong.x;
 }
 
-// Colour of the sky in a direction: blue above, pale at the horizon, a glow around the sun; below the horizon the haze.
+// Sky colour in a direction: blue above, pale at the horizon, a glow around the sun; haze below the horizon.
 fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let sun = scene.sun.xyz;
     let low = 1.0 - clamp(sun.y * 1.5, 0.0, 1.0);
@@ -73,20 +73,20 @@ fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     var color = mix(horizon, zenith, 1.0 - pow(1.0 - height, 4.2));
     let towards = max(dot(direction, sun), 0.0);
     let flat_towards = max(dot(normalize(vec3(direction.x, 0.02, direction.z)), normalize(vec3(sun.x, 0.02, sun.z))), 0.0);
-    // A low sun warms its side of the horizon, and the whole air around itself.
+    // A low sun warms its side of the horizon and the air around it.
     let band = exp(-height * 5.0) * pow(flat_towards, 2.0) * low;
     color += vec3(0.95, 0.50, 0.20) * band * (0.22 + 0.35 * milk);
     color += vec3(1.0, 0.70, 0.42) * (0.10 * pow(towards, 6.0) + 0.40 * pow(towards, 64.0)) * (0.35 + 0.65 * low);
     return color * (0.62 + 0.48 * clamp(sun.y * 3.0, 0.0, 1.0));
 }
 
-// The studio behind the table: of the table's colour, so that no edge is seen, and lighter towards the top.
+// Studio backdrop: blends with the ground plane and gets lighter towards the top.
 fn studio_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let lit = sun_color(scene) * max(scene.sun.y, 0.0) + ambient_light(vec3(0.0, 1.0, 0.0), scene);
     return scene.table_color.rgb * lit * mix(vec3(1.0), vec3(1.75, 1.82, 1.92), smoothstep(-0.75, 0.35, direction.y));
 }
 
-// The sky with clouds, which lie closer together towards the horizon and fade into its haze.
+// Sky with clouds that get denser towards the horizon and fade into haze.
 fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let clear = sky_color(direction, scene);
     if direction.y <= 0.01 { return clear; }
@@ -107,14 +107,14 @@ fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     return mix(clear, color, 0.85 * cover);
 }
 
-// How high far mountains stand in a direction along the horizon, as a part of the direction's length.
+// Elevation of distant mountains in a horizontal direction, relative to the length of the direction.
 fn ridge(along: vec2<f32>, often: f32, high: f32) -> f32 {
     let at = along * often;
     let steps = 0.55 * noise(at) + 0.27 * noise(2.3 * at + 5.0) + 0.12 * noise(5.1 * at + 11.0) + 0.06 * noise(11.7 * at + 23.0);
     return high * smoothstep(0.25, 0.85, steps);
 }
 
-// The sky with clouds over ranges of far mountains, from the farthest and palest to the nearest.
+// Cloudy sky behind ranges of distant mountains, from the farthest and palest to the nearest.
 fn far_country(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let edge = max(fwidth(direction.y), 1e-4);
     // The sun's disc is behind the mountains.
@@ -133,15 +133,15 @@ fn far_country(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     return color;
 }
 
-// Share of the light that the air between takes away; `haze` is the share lost over 1.6 of the map's sides.
+// Fraction of light lost in haze; `haze` is the fraction lost over 1.6 map sides.
 fn haze_amount(distance: f32, size: f32, haze: f32) -> f32 {
     return 1.0 - exp2(log2(max(1.0 - 0.999 * haze, 1e-3)) * distance / (1.6 * size));
 }
 
-// Share of the sun's light that clouds let through to a place.
+// Fraction of sunlight that passes the clouds.
 fn past_clouds(place: vec3<f32>, scene: Scene) -> f32 {
 #ifdef CLOUDS
-    // Where the sun's light passes the height of the clouds.
+    // Intersection of the sun ray with the cloud layer.
     let at = (place.xz + scene.sun.xz / max(scene.sun.y, 0.05) * (0.5 * scene.air.w - place.y)) / scene.air.w * 4.6 + 4.0;
     let thick = 0.6 * noise(at) + 0.28 * noise(2.1 * at + 7.0) + 0.12 * noise(4.7 * at + 3.0);
     return 1.0 - 0.9 * scene.life.z * smoothstep(0.45, 0.55, thick);
@@ -150,14 +150,14 @@ fn past_clouds(place: vec3<f32>, scene: Scene) -> f32 {
 #endif
 }
 
-// A number from 0 to 1 that belongs to a place.
+// Hash of a position, from 0 to 1.
 fn hash(place: vec2<f32>) -> f32 {
     var p = fract(place * vec2(0.1031, 0.1137));
     p += dot(p, p.yx + 33.33);
     return fract((p.x + p.y) * p.x);
 }
 
-// Smooth noise from 0 to 1, one bump per unit.
+// Smooth value noise from 0 to 1, with unit wavelength.
 fn noise(place: vec2<f32>) -> f32 {
     let cell = floor(place);
     let t = fract(place);
@@ -167,7 +167,7 @@ fn noise(place: vec2<f32>) -> f32 {
     return mix(above, below, s.y);
 }
 
-// The same noise, and how it rises along x and y.
+// Value noise and its gradient along x and y.
 fn noise_slope(place: vec2<f32>) -> vec3<f32> {
     let cell = floor(place);
     let t = fract(place);
@@ -182,8 +182,8 @@ fn noise_slope(place: vec2<f32>) -> vec3<f32> {
     return vec3(value, rise * vec2(b - a + twist * s.y, c - a + twist * s.x));
 }
 
-// A trace of noise against bands of an 8-bit display, after the tone curve: half a step of the display up or down. In light, its steps are
-// the smaller, the darker it is.
+// Dithering against banding on 8-bit displays, after tone mapping: up to half a step. In linear light, steps get smaller with
+// darkness.
 fn dithered(color: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
     let grain = fract(52.9829189 * fract(dot(pixel, vec2(0.06711056, 0.00583715)))) - 0.5;
     let step = max(2.0 * sqrt(max(color.rgb, vec3(0.0))), vec3(0.08)) / 255.0;

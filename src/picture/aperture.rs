@@ -1,62 +1,62 @@
-//! The lens through which pictures that are saved are seen: what is nearer or farther than their middle is blurred.
+//! Depth of field of screenshots: everything nearer or farther than the focus in the centre of the image is blurred.
 //!
-//! The mean of pictures seen through places of the lens is the picture that the whole lens makes. It is a mean of light, not of bytes.
+//! The image of a lens is the mean of images seen through points of it: a mean of linear light, not of encoded bytes.
 
 use bevy::prelude::*;
 use rayon::prelude::*;
 
-/// Places of a lens through which a picture is seen.
+/// Sample points on the lens.
 const PLACES: usize = 64;
-/// From place to place on a spiral, in radians.
+/// Angle between successive points of the spiral, in radians.
 const GOLDEN_ANGLE: f32 = 2.399_963;
-/// Light of the brightest byte.
+/// Linear light of the brightest byte.
 const BRIGHTEST: f32 = 65_535.0;
-/// Place of the opacity in a pixel.
+/// Index of the alpha channel.
 const OPACITY: usize = 3;
 
-/// A round lens. What lies as far away as the middle of the picture is sharp.
+/// A circular aperture focused at the distance of the image centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Aperture {
-    /// Half its width, and how far away all is sharp, in world units.
+    /// Radius and focus distance, in world units.
     radius: f32,
     sharp: f32,
 }
 
 impl Aperture {
-    /// One through which a far point is as wide as this share of the picture's height.
+    /// Creates an aperture that blurs a point at infinity to `blur` times the image height.
     pub(super) fn new(blur: f32, sharp: f32, clip_from_view: Mat4) -> Self {
         let depth = clip_from_view.project_point3(Vec3::new(0.0, 0.0, -sharp)).z;
         let half_height = clip_from_view.inverse().project_point3(Vec3::new(0.0, 1.0, depth)).y;
         Self { radius: blur * half_height, sharp }
     }
 
-    /// How many of its places a part is seen through.
+    /// Returns the number of sample points.
     pub(super) fn places(self) -> usize {
         if self.radius > 0.0 { PLACES } else { 1 }
     }
 
-    /// What is seen through one of its places.
+    /// Returns projection and camera pose through one sample point.
     pub(super) fn through(
         self,
         index: usize,
         (clip_from_view, eye): (Mat4, GlobalTransform),
     ) -> (Mat4, GlobalTransform) {
-        // On a spiral that leaves no part of the lens empty.
+        // A spiral that fills the aperture evenly.
         let away = self.radius * ((index as f32 + 0.5) / self.places() as f32).sqrt();
         let place = away * Vec2::from_angle(index as f32 * GOLDEN_ANGLE);
-        // What is sharp stays where it is in the picture.
+        // Shear that keeps the plane of focus in place.
         let mut slant = Mat4::IDENTITY;
         slant.z_axis = (-place / self.sharp).extend(1.0).extend(0.0);
         (clip_from_view * slant, eye * Transform::from_translation(place.extend(0.0)))
     }
 }
 
-/// The light of several pictures of the same size, added up.
+/// Accumulated linear light of images of the same size.
 #[derive(Default)]
 pub(super) struct Exposure(Vec<[u32; 4]>);
 
 impl Exposure {
-    /// Adds a picture, given by its rows of red, green, blue and opacity.
+    /// Adds an image given by its rows of RGBA pixels.
     pub(super) fn add<'a>(&mut self, rows: impl Iterator<Item = &'a [[u8; 4]]>) {
         let rows: Vec<_> = rows.collect();
         let width = rows.first().map_or(1, |row| row.len().max(1));
@@ -71,13 +71,13 @@ impl Exposure {
         });
     }
 
-    /// The mean of so many pictures that were added, row by row. Nothing is left.
+    /// Returns the mean of `count` added images, row by row, and resets the sums.
     pub(super) fn take_mean(&mut self, count: usize) -> Vec<[u8; 4]> {
         std::mem::take(&mut self.0).into_par_iter().map(|light| mean(light, count)).collect()
     }
 }
 
-/// The light of each byte of a colour, in whole numbers, as sums must not depend on their order.
+/// Returns the linear light of each byte as an integer, so that sums do not depend on their order.
 fn light_of_bytes() -> [u32; 256] {
     std::array::from_fn(|byte| {
         let light = LinearRgba::from(Srgba::rgb_u8(byte as u8, 0, 0)).red;
@@ -85,7 +85,7 @@ fn light_of_bytes() -> [u32; 256] {
     })
 }
 
-/// The pixel whose light is the mean of so many, of which the sum is given.
+/// Returns the pixel of the mean of `count` samples, given their sum.
 fn mean(sum: [u32; 4], count: usize) -> [u8; 4] {
     let [red, green, blue, opacity] = sum.map(|sum| sum as f32 / count as f32);
     let light = LinearRgba::rgb(red, green, blue) * (1.0 / BRIGHTEST);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_lens_keeps_what_is_as_far_away_as_the_middle_where_it_is_and_blurs_the_rest() {
-        // Both are one and a half times as wide as high.
+        // Both have an aspect ratio of 1.5.
         let perspective = Mat4::perspective_infinite_reverse_rh(0.7, 1.5, 0.1);
         let parallel = Mat4::orthographic_rh(-3.0, 3.0, -2.0, 2.0, 100.0, 0.1);
         let eye = GlobalTransform::from(Transform::from_xyz(1.0, 2.0, 3.0).looking_at(Vec3::ZERO, Vec3::Y));
@@ -113,7 +113,7 @@ mod tests {
                 places.map(|through| put(through, at) - put(seen, at)).collect()
             };
             assert!(moved(Vec3::new(0.4, -0.3, -5.0)).iter().all(|moved| moved.length() < 1e-4));
-            // A point twice as far away in a parallel view, or at the horizon: from -1 to 1 is the picture's height.
+            // A point at twice the distance in a parallel view, or at the horizon. Image height spans -1 to 1.
             let far = if clip_from_view == parallel { -10.0 } else { -1e6 };
             let moved = moved(Vec3::new(0.0, 0.0, far)).into_iter().map(|moved| (moved * Vec2::new(1.5, 1.0)).length());
             let widest = moved.fold(0.0, f32::max);
@@ -123,7 +123,7 @@ mod tests {
         assert!(sharp.places() == 1 && sharp.through(0, (perspective, eye)) == (perspective, eye));
     }
 
-    /// A place that lies so before an eye, in the world.
+    /// Returns the world position of a point in view space.
     fn eye_point(place: Vec3, eye: GlobalTransform) -> Vec3 {
         eye.to_matrix().transform_point3(place)
     }

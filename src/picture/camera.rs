@@ -1,5 +1,4 @@
-//! The camera, from which the picture between the panels is drawn. The right button turns it, the middle one shifts it, the wheel zooms. At
-//! first it goes round slowly.
+//! The camera of the 3D view: the right mouse button orbits, the middle one pans, the wheel zooms. At startup it rotates slowly.
 
 use std::f32::consts::TAU;
 
@@ -26,48 +25,48 @@ use crate::world::{
 };
 use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
 
-/// Radians per second of the slow turn.
+/// Rotation speed of the turntable, in radians per second.
 const TURN: f32 = 0.06;
 
-/// The camera that a picture is taken from.
+/// Initial pose and state of the camera.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct Viewpoint {
     yaw: f32,
     pitch: f32,
-    /// How many times as near it is as where all blocks just fit into the picture.
+    /// Zoom factor relative to the distance at which all blocks fit into the view.
     pub(super) near: f32,
     pub(super) turn: Turning,
-    /// Where it was put so that all blocks fit, as long as nobody has moved it from there.
+    /// Pose that frames all blocks, until the user moves the camera.
     pub(super) framed: Option<Frame>,
-    /// Whether it is to go there.
+    /// Pending request to frame all blocks.
     pub(super) wanted: Option<Going>,
-    /// Whether a command has moved it since the keyframes were last looked at.
+    /// `true` if a command has moved it since the keyframes were last evaluated.
     moved: bool,
 }
 
-/// Whether the camera goes round by itself.
+/// State of the turntable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turning {
     Still,
-    /// It turns until the first key or click.
+    /// Rotates until the first key press or click.
     Welcome,
-    /// It was told to turn, and turns until the first click.
+    /// Rotates on request, until the first click.
     Table,
 }
 
 impl Viewpoint {
-    /// The named view; `None` if there is no such name.
+    /// Returns the named view, or `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
         let camera = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
         Some(Self { turn: Turning::Still, ..Self::of(camera) })
     }
 
-    /// A view in which the whole land stays in the picture during a full turn.
+    /// Returns a view that keeps all terrain in frame during a full turn.
     pub fn of_films() -> Self {
         Self { turn: Turning::Table, ..Self::default() }
     }
 
-    /// It stays where it is put from now on.
+    /// Ends turntable and framing.
     pub fn stand_still(&mut self) {
         (self.turn, self.wanted, self.framed) = (Turning::Still, None, None);
     }
@@ -98,10 +97,10 @@ pub(super) fn plugin(app: &mut App) {
         );
 }
 
-/// The longest side of a picture, in pixels.
+/// Maximum side of an image, in pixels.
 pub const LONGEST_SIDE: u32 = 8192;
 
-/// Where the camera looks and how far away it is before it knows what there is to see.
+/// Focus and distance of the camera before the terrain is known.
 pub(super) const FOCUS: Vec3 = Vec3::ZERO;
 pub(super) const FAR: f32 = 1.5 * SIDE;
 
@@ -121,7 +120,7 @@ fn spawn_camera(
         yaw: Some(viewpoint.yaw),
         pitch: Some(viewpoint.pitch),
         radius: Some(FAR),
-        // Several notches in one slow frame are added up: they must not reach the ground at once.
+        // Low enough that several notches in one slow frame do not reach the ground.
         zoom_sensitivity: 0.5,
         trackpad_pinch_to_zoom_enabled: true,
         ..default()
@@ -130,7 +129,7 @@ fn spawn_camera(
     let place = FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * FAR;
     commands.spawn((
         Camera3d::default(),
-        // What draws is the pass: the camera says from where.
+        // `pass` draws; the camera only supplies the pose.
         Camera { is_active: false, ..default() },
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
@@ -139,17 +138,17 @@ fn spawn_camera(
     ));
 }
 
-/// Nothing nearer than this is drawn.
+/// Distance of the near plane in orbit mode, in world units.
 pub(super) const NEAR_PLANE: f32 = 0.5;
 
-/// How near and from where the camera looks, at most, while it goes round the land.
+/// Sets the limits of pitch, zoom and focus in orbit mode.
 pub(super) fn set_limits(orbit: &mut PanOrbitCamera) {
     (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(0.02), Some(1.55));
     (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (0.05 * SIDE, Some(20.0 * SIDE));
     orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE)));
 }
 
-/// What a picture of so many pixels is drawn onto: as the screen shows it, or as light.
+/// Creates a render target for display colours or linear light.
 pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
     let size = size.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
     let mut image = Image::new_target_texture(size.x, size.y, pass::format(as_light), None);
@@ -157,7 +156,7 @@ pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
     image
 }
 
-/// The picture has the size of the free part of the window, times the render scale.
+/// Resizes the image to the viewport times the render scale.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn fit_picture(
     simulations: Res<Simulations>,
@@ -184,7 +183,7 @@ pub(super) fn fit_picture(
     {
         perspective.fov = fov;
     }
-    // The picture is no window, so the camera is told that it is meant when the mouse moves.
+    // The render target is not a window: activate the camera for mouse input explicitly.
     let window = windows.iter().next().map(|window| Vec2::new(window.width(), window.height()));
     let scale = windows.iter().next().map_or(1.0, Window::scale_factor);
     *active = ActiveCameraData {
@@ -195,7 +194,7 @@ pub(super) fn fit_picture(
     };
 }
 
-/// What the settings and the look say of the camera.
+/// Applies the settings to the camera and the window.
 pub(super) fn take_settings(
     preferences: Res<Preferences>,
     mut orbit: Single<&mut PanOrbitCamera>,
@@ -245,25 +244,25 @@ pub(super) fn turn_slowly(
     if view.taking {
         return;
     }
-    // In most scenes the sun stands in the west: this way its side of the land comes first.
+    // In most scenes the sun stands in the west: this direction shows the sunlit side first.
     camera.target_yaw -= TURN * time.delta_secs().min(0.1);
     camera.force_update = true;
 }
 
-/// How the camera goes along keys.
+/// State of the keyframe animation of the camera.
 #[derive(Default)]
 pub(super) struct KeyedWay {
-    /// The work whose keys it follows.
+    /// Work whose keyframes are followed.
     work: Option<u64>,
-    /// Whether a hand has taken it.
+    /// `true` after the user has taken over.
     taken: bool,
-    /// Where it was put last.
+    /// Last animated pose.
     last: Option<io::project::Camera>,
-    /// Whole turns between what the keys say and where the camera was, in radians.
+    /// Full turns between keyframes and the initial camera yaw, in radians.
     turns: f32,
 }
 
-/// Lets the camera go along the keys of the scene that is shown, or of the work, until a hand takes it.
+/// Animates the camera along the keyframes of the presented scene or of the work until the user moves it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn follow_keys(
     (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeys>),
@@ -275,7 +274,7 @@ pub(super) fn follow_keys(
     mut commands: Commands,
     mut way: Local<KeyedWay>,
 ) {
-    // Two fingers always turn the land, and one does where it neither paints nor rains.
+    // Two fingers always orbit; one does unless it paints or rains.
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
     let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
@@ -297,7 +296,7 @@ pub(super) fn follow_keys(
         *way = KeyedWay { work: Some(simulations.work()), turns, ..KeyedWay::default() };
         viewpoint.stand_still();
         if shows {
-            // A room does not see how it comes there.
+            // An audience should not see the transition.
             (camera.yaw, camera.pitch) = (Some(to.yaw + turns), Some(to.pitch));
             (camera.focus, camera.radius) = (to.focus.into(), Some(to.distance));
         }
@@ -311,18 +310,18 @@ pub(super) fn follow_keys(
         return;
     }
     let to = io::project::Camera { yaw: to.yaw + way.turns, ..to };
-    // While time stands still, the camera rests too.
+    // Only when the pose changes: while the simulation is paused, the camera is idle.
     if way.last != Some(to) {
         place(&mut camera, to);
         way.last = Some(to);
     }
 }
 
-/// Moves the camera, which goes round the land if the command shows it from elsewhere.
+/// Moves the camera once the mode is set.
 #[derive(Event)]
 pub(super) struct MoveCamera(CameraCommand);
 
-/// Begins to walk or to fly, or ends it, and then moves the camera.
+/// Enters or leaves walk and fly mode, then moves the camera.
 pub(super) fn choose_mode(
     command: On<CameraCommand>,
     mode: Res<State<CameraMode>>,
@@ -336,7 +335,7 @@ pub(super) fn choose_mode(
         _ => CameraMode::Orbit,
     };
     if *mode != wanted {
-        // Now, and not before the next frame, so that the camera has the limits of its mode. Other states that are pending change too.
+        // Immediately, as the limits depend on the mode. Other pending states change too.
         next.set(wanted);
         commands.run_schedule(StateTransition);
     }
@@ -369,7 +368,7 @@ pub(super) fn obey(
                 let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
                 place(camera, io::project::Camera { yaw, ..kept });
             } else {
-                let text = format!("There is no view {number} yet: Ctrl+{number} keeps the one that you see now.");
+                let text = format!("Bookmark {number} is empty. Press Ctrl+{number} to save the current view.");
                 notices.tell(Level::Info, text);
             }
         }
@@ -395,16 +394,16 @@ pub(super) fn obey(
         }
         CameraCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
     }
-    // After what may have begun anew.
+    // Last, as the arms above may replace the viewpoint.
     viewpoint.moved |= !matches!(command, CameraCommand::GoToView(number) if simulations.views.view(*number).is_none());
 }
 
-/// An angle in radians, with whole turns added so that it is near where the camera comes from.
+/// Returns `to` plus the full turns that bring it closest to `from`, in radians.
 fn by_the_shorter_way(from: f32, to: f32) -> f32 {
     to + TAU * ((from - to) / TAU).round()
 }
 
-/// Moves the camera a step, within its bounds.
+/// Moves the camera by a step within its limits.
 fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
     match step {
         CameraStep::Turn(round, up) => {
@@ -438,7 +437,7 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
     camera.force_update = true;
 }
 
-/// Says where the eye is; while it walks or flies, where it was before.
+/// Publishes the camera pose. In walk and fly mode the last orbit pose stays.
 pub(super) fn tell_place(camera: Single<&PanOrbitCamera>, whole: Option<Res<Whole>>, mut eye: ResMut<Eye>) {
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
     let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
@@ -448,12 +447,11 @@ pub(super) fn tell_place(camera: Single<&PanOrbitCamera>, whole: Option<Res<Whol
     }
 }
 
-/// Within this distance of its target, in world units, the focus of the camera has arrived.
+/// Distance at which the focus snaps to its target, in world units.
 const ARRIVED: f32 = 1e-3;
 
-/// Puts the focus of the camera on its target as soon as it is close. `bevy_panorbit_camera` does so for angles and distance, but of
-/// the focus it snaps the x coordinate alone: the other two would stay a rounding error away that depends on the clock, and two
-/// renders from the same place would differ.
+/// Snaps the camera focus to its target. `bevy_panorbit_camera` does so for angles and distance, but only for the x coordinate of
+/// the focus: y and z would keep a rounding error that depends on frame times, and two renders of the same pose would differ.
 fn end_pan(mut camera: Single<&mut PanOrbitCamera>) {
     let arrived = camera.focus.distance(camera.target_focus) < ARRIVED;
     let smoothness = if arrived { 0.0 } else { PanOrbitCamera::default().pan_smoothness };
@@ -462,7 +460,7 @@ fn end_pan(mut camera: Single<&mut PanOrbitCamera>) {
     }
 }
 
-/// The camera stands still while panels are used, and while a finger paints; two fingers move it with a brush in the hand too.
+/// Disables the camera over panels and while a finger paints. Two fingers move it even with an active brush.
 fn leave_panels_alone(
     over_view: Res<PointerOverView>,
     brushes: Res<Brushes>,
@@ -471,7 +469,7 @@ fn leave_panels_alone(
 ) {
     let empty = brushes.held.is_none() && !over_view.rains;
     let follows_fingers = empty || fingers.iter().count() > 1;
-    // Where one finger rains, two turn the land.
+    // Where one finger rains, two orbit.
     let touch = if over_view.rains { TouchControls::TwoFingerOrbit } else { TouchControls::OneFingerOrbit };
     if camera.touch_controls != touch {
         camera.touch_controls = touch;

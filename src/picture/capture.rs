@@ -1,10 +1,10 @@
-//! Pictures that are saved: of the view, without panels, with as many pixels as the settings say, or of the window.
+//! Screenshots: of the view without panels, at the resolution in the settings, or of the window.
 //!
-//! A picture of the view is drawn in parts, however large it is, so that the graphics card needs no more room for it than for a
-//! window. The land stands still meanwhile; what changes it all the same begins the picture anew. Where a lens blurs what is near and far,
-//! each part is the mean of many that are seen through places of the lens.
+//! A screenshot of the view is rendered in parts, so that its GPU memory does not depend on its size. The simulation is paused
+//! meanwhile; any other change restarts the rendering. With depth of field, each part is the mean of many images seen through
+//! points of the lens.
 //!
-//! While the window is filmed, pictures of it are taken as it is drawn.
+//! While a film of the window is recorded, its frames are captured as they are drawn.
 
 use std::path::Path;
 
@@ -34,32 +34,32 @@ use thalweg_scene::{
     settings::PictureFormat,
 };
 
-/// Side of a part in pixels, at most.
+/// Maximum side of a part, in pixels.
 const PART: u32 = 2048;
 
-/// A part of a picture that is drawn now, and from where the whole is seen.
+/// The image part being rendered, and the pose of the whole image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Part {
-    /// Tells it from all others.
+    /// Unique number of the part.
     pub number: u64,
-    /// What it is drawn onto.
+    /// Render target.
     pub onto: AssetId<Image>,
-    /// Width and height of the whole picture, its left upper corner there, and its own size, in pixels.
+    /// Size of the whole image, the part's upper left corner in it, and the part's size, in pixels.
     pub whole: UVec2,
     pub at: UVec2,
     pub size: UVec2,
-    /// Whether nothing is drawn behind the land.
+    /// `true` if the background is transparent.
     pub transparent: bool,
-    /// Whether its light is drawn, and not what the screen shows of it.
+    /// `true` if linear light is rendered instead of display colours.
     pub as_light: bool,
     pub clip_from_view: Mat4,
     pub place: GlobalTransform,
-    /// How many pixels along a side it has for each of the view.
+    /// Resolution relative to the view.
     pub sharpness: f32,
 }
 
 impl Part {
-    /// Spreads this part of the whole picture over all that is drawn.
+    /// Returns the transform that magnifies this part to the whole render target.
     pub(super) fn crop(&self) -> Mat4 {
         let [whole, at, size] = [self.whole, self.at, self.size].map(|pixels| pixels.as_vec2());
         let scale = whole / size;
@@ -69,60 +69,60 @@ impl Part {
     }
 }
 
-/// The picture of the view that is being taken.
+/// The pending screenshot of the view.
 #[derive(Resource, Default)]
 pub(super) struct Taking {
-    /// Whether one was asked for that is not begun yet.
+    /// `true` if a screenshot was requested and not started yet.
     wanted: bool,
-    /// Whether all that it shows is there, and nothing moves.
+    /// `true` if everything in the view is loaded and nothing moves.
     pub(super) ready: bool,
-    /// Whether what it shows has changed.
+    /// `true` if the content has changed.
     pub(super) changed: bool,
-    /// The part that is drawn now, and whether it is to be drawn in this frame.
+    /// The part being rendered, and `true` if it is drawn in this frame.
     pub(super) part: Option<Part>,
     pub(super) due: bool,
     picture: Option<Picture>,
     /// Number of the last part.
     parts: u64,
-    /// The pixels of the part, once they are here.
+    /// Pixels of a part read back from the GPU.
     read: Option<(u64, Vec<u8>)>,
 }
 
-/// A picture that is drawn part after part.
+/// An image rendered part by part.
 struct Picture {
-    /// What it is a picture of: work and start.
+    /// Its work and start.
     of: (u64, u64),
     size: UVec2,
     transparent: bool,
     as_light: bool,
-    /// From where it is seen, the camera may move on meanwhile, and through what.
+    /// Projection and pose at the time of the request, and the lens.
     seen: (Mat4, GlobalTransform),
     aperture: Aperture,
-    /// How many pixels along a side it has for each of the view.
+    /// Resolution relative to the view.
     sharpness: f32,
-    /// What parts are drawn onto, one after the other.
+    /// Render target of the parts.
     canvas: Handle<Image>,
-    /// The parts, left upper corner and size, and how many are done.
+    /// Upper left corners and sizes of the parts, and the number of finished ones.
     parts: Vec<[UVec2; 2]>,
     done: usize,
-    /// What of the present part has come through the first places of the lens, and how many these are.
+    /// Accumulated samples of the current part, and their number.
     exposure: Exposure,
     through: usize,
-    /// Whether the pixels of the part are on their way.
+    /// `true` while the pixels of the part are being read back.
     reading: bool,
-    /// Those of all parts that are done; none before the first is begun.
+    /// Pixels of the finished parts; `None` before the first one is started.
     pixels: Option<Pixels>,
     progress: JobProgress,
     notice: u64,
 }
 
 impl Picture {
-    /// Numbers of a pixel of bytes.
+    /// Returns the number of channels of an 8-bit pixel.
     fn channels(&self) -> usize {
         if self.transparent { 4 } else { 3 }
     }
 
-    /// Room for all pixels.
+    /// Allocates the pixels.
     fn empty(&self) -> Pixels {
         let count = self.size.x as usize * self.size.y as usize;
         if self.as_light {
@@ -132,7 +132,7 @@ impl Picture {
         }
     }
 
-    /// Takes the pixels of the part that is drawn.
+    /// Adds the pixels of the rendered part.
     fn put(&mut self, rows: &[u8]) {
         let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
         let (channels, side) = (self.channels(), canvas_side(self.size) as usize);
@@ -143,7 +143,7 @@ impl Picture {
         let is_done = self.through == places;
         match &mut self.pixels {
             None => return,
-            // The mean of light is light.
+            // The mean of linear light is linear light.
             Some(Pixels::Light(light)) => {
                 let wide = row_bytes(8 * side);
                 for (line, row) in rows.chunks(wide).take(size[1]).enumerate() {
@@ -175,25 +175,25 @@ impl Picture {
     }
 }
 
-/// The light of a pixel that was drawn as half floats.
+/// Decodes a pixel of half floats.
 fn light_of(pixel: &[u8; 8]) -> [f32; 4] {
     let (halves, _) = pixel.as_chunks::<2>();
     std::array::from_fn(|channel| f16::from_le_bytes(halves[channel]).to_f32())
 }
 
-/// A picture that was taken, and its width and height.
+/// Size and pixels of a finished image.
 pub type Taken = ((usize, usize), Pixels);
 
-/// Where a picture of the view goes that is not to be saved, or why there is none.
+/// Result of a screenshot that is returned instead of saved, or the error.
 #[derive(Resource, Default)]
 pub struct Caught(pub Option<Result<Taken, String>>);
 
-/// Side of what the parts of a picture of so many pixels are drawn onto.
+/// Returns the side of the render target for parts of an image.
 fn canvas_side(whole: UVec2) -> u32 {
     whole.max_element().min(PART)
 }
 
-/// A pixel whose colours were mixed with nothing where it is transparent, with its own colours instead.
+/// Converts a pixel from premultiplied to straight alpha.
 fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
     if alpha == 0 || alpha == 255 {
         return [red, green, blue, alpha];
@@ -204,7 +204,7 @@ fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
     [red, green, blue, alpha]
 }
 
-/// Width and height of the whole picture: its longer side has so many pixels; at 0, it is as large as on the screen.
+/// Returns the size of an image whose longer side has `longest` pixels, or of the view if that is 0.
 fn size(view: UVec2, longest: f32) -> UVec2 {
     let view = view.max(UVec2::ONE).as_vec2();
     let longest = if longest < 1.0 { view.max_element() } else { longest };
@@ -212,14 +212,14 @@ fn size(view: UVec2, longest: f32) -> UVec2 {
     (view * scale).round().as_uvec2().max(UVec2::ONE)
 }
 
-/// The parts of a picture of so many pixels: left upper corner and size.
+/// Returns upper left corners and sizes of the parts of an image.
 fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
     let rows = (0..whole.y.div_ceil(PART)).flat_map(|row| (0..whole.x.div_ceil(PART)).map(move |column| (column, row)));
     let corners = rows.map(|(column, row)| PART * UVec2::new(column, row));
     corners.map(|at| [at, (whole - at).min(UVec2::splat(PART))]).collect()
 }
 
-/// Begins pictures that are asked for, and draws, fetches and joins their parts.
+/// Starts requested screenshots, and renders, reads back and assembles their parts.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn take(
     mut taking: ResMut<Taking>,
@@ -241,9 +241,9 @@ pub(super) fn take(
         let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
         let whole = size(view.rect.size(), preferences.settings.picture_side);
         let as_light = preferences.settings.picture_format == PictureFormat::Exr;
-        // As it comes together, and as it is written.
+        // Accumulation buffer and output.
         let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
-        if let Err(error) = Budget::present().ask(Path::new("the picture"), needed) {
+        if let Err(error) = Budget::present().ask(Path::new("screenshot"), needed) {
             match &mut caught {
                 Some(caught) => caught.0 = Some(Err(error.to_string())),
                 None => drop(notices.tell(Level::Error, format!("{error}."))),
@@ -251,7 +251,8 @@ pub(super) fn take(
             return;
         }
         let progress = JobProgress::default();
-        let notice = notices.work(format!("Taking a picture of {} × {} pixels…", whole.x, whole.y), progress.clone());
+        let notice =
+            notices.work(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
         notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         taking.picture = Some(Picture {
             of,
@@ -273,14 +274,14 @@ pub(super) fn take(
         });
         (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
     }
-    // Of another scene it is no longer wanted.
+    // Obsolete after another scene was opened.
     let given_up = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
     if let Some(picture) = taking.picture.as_mut().filter(given_up) {
         notices.dismiss(picture.notice);
         if picture.of != of {
             notices.tell(
                 Level::Warning,
-                "No picture was taken, because the run began anew or another one was opened. Take it again.",
+                "Screenshot cancelled, because the simulation was restarted or replaced. Take it again.",
             );
         }
         (taking.picture, taking.part, taking.read) = (None, None, None);
@@ -292,7 +293,7 @@ pub(super) fn take(
     let Some(picture) = &mut taking.picture else { return };
     again.write(RequestRedraw);
     if std::mem::take(&mut taking.changed) {
-        // Parts of different states do not fit together. Once all is calm again, it begins anew.
+        // Parts of different states do not match. Rendering restarts once the view is idle.
         (picture.done, picture.through, picture.reading) = (0, 0, false);
         (picture.exposure, picture.pixels) = (Exposure::default(), None);
         (taking.part, taking.read, taking.ready) = (None, None, false);
@@ -333,7 +334,7 @@ pub(super) fn take(
         return;
     };
     if !waiting.has_drawn(part.number) {
-        // The card is asked in every other frame: it may just be drawing.
+        // Draws in every other frame only: the GPU may still be busy.
         taking.due = !taking.due;
         return;
     }
@@ -344,14 +345,14 @@ pub(super) fn take(
         commands.spawn(Readback::texture(picture.canvas.clone())).observe(
             move |done: On<ReadbackComplete>, mut taking: ResMut<Taking>, mut commands: Commands| {
                 taking.read = Some((number, done.data.clone()));
-                // It is asked for in every frame until its entity is gone.
+                // Otherwise it would be read back in every frame.
                 commands.entity(done.entity).try_despawn();
             },
         );
     }
 }
 
-/// Takes pictures of the view, later, and of the window.
+/// Requests screenshots of the view, or captures the window.
 pub(super) fn obey(
     command: On<PictureCommand>,
     mut taking: ResMut<Taking>,
@@ -372,7 +373,8 @@ pub(super) fn obey(
             let picture = match captured.image.clone().try_into_dynamic() {
                 Ok(picture) => picture.to_rgb8(),
                 Err(error) => {
-                    notices.tell(Level::Error, format!("The driver gives no picture of the window ({error})."));
+                    notices
+                        .tell(Level::Error, format!("The graphics driver returned no image of the window: {error}."));
                     return;
                 }
             };
@@ -382,13 +384,13 @@ pub(super) fn obey(
     );
 }
 
-/// Pictures of the window are taken for a film after so many seconds at the earliest.
+/// Minimum interval between captured frames of a film, in seconds.
 const FILMED: f32 = 1.0 / 30.0;
 
-/// So many pictures of the window may be on their way: each takes some frames.
+/// Maximum number of captures in flight. Each takes some frames.
 const ON_THEIR_WAY: usize = 3;
 
-/// Takes pictures of the window for the film that is recorded.
+/// Captures the window for the film being recorded.
 pub(super) fn film_window(
     recording: Res<Recording>,
     time: Res<Time<Real>>,
@@ -427,7 +429,7 @@ pub(super) fn film_window(
     );
 }
 
-/// Width, height and the red, green and blue of every pixel of a captured picture.
+/// Returns width, height and RGB pixels of a captured image.
 pub fn rgb(image: &Image) -> ((usize, usize), Vec<u8>) {
     let bytes = image.data.as_deref().unwrap_or_default();
     let pixels = bytes.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
@@ -445,7 +447,7 @@ mod tests {
         assert_eq!(size(UVec2::new(600, 900), 300.0), UVec2::new(200, 300));
         assert_eq!(size(UVec2::new(0, 0), 100.0), UVec2::new(100, 100));
         assert_eq!(size(UVec2::new(5000, 1), 1000.0), UVec2::new(1000, 1));
-        // Its parts cover all of it.
+        // The parts cover all of it.
         for whole in [UVec2::new(8192, 5461), UVec2::new(2048, 2048), UVec2::ONE] {
             let parts = parts(whole);
             assert_eq!(parts.iter().map(|[_, size]| size.x * size.y).sum::<u32>(), whole.x * whole.y);
@@ -467,7 +469,7 @@ mod tests {
             place: GlobalTransform::IDENTITY,
             sharpness: 1.0,
         };
-        // Where a pixel of the whole lies from -1 to 1, upwards, and where in the part.
+        // Normalised device coordinates of a pixel in an image.
         let seen = |pixel: Vec2, size: Vec2| Vec2::new(2.0 * pixel.x / size.x - 1.0, 1.0 - 2.0 * pixel.y / size.y);
         for pixel in [Vec2::new(2048.0, 0.0), Vec2::new(2500.0, 700.0), Vec2::new(3000.0, 2000.0)] {
             let whole = seen(pixel, part.whole.as_vec2());
@@ -480,7 +482,7 @@ mod tests {
 
     #[test]
     fn edges_that_are_half_transparent_keep_the_colour_of_the_land() {
-        // Half of a bright pixel, as the card mixes it with nothing: half of its light.
+        // Half of a bright pixel, premultiplied: half of its light.
         assert_eq!(straight([188, 188, 0, 128]), [255, 255, 0, 128]);
         assert_eq!(straight([10, 20, 30, 255]), [10, 20, 30, 255]);
         assert_eq!(straight([0, 0, 0, 0]), [0, 0, 0, 0]);

@@ -1,5 +1,5 @@
-//! Rivers: a surface on the triangles of the ground, in the squares that have some. It knows the nearest river of every cell as a texture.
-//! And the texture of the land whose water passes a cell, by which the ground is greener along streams.
+//! Rivers: a surface on the triangles of the ground, in chunks that contain rivers, with a texture of the nearest river of every
+//! cell. A second texture of drainage area makes the ground greener along streams.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use thalweg_sim::{
     hydrology::network::{Drawn, Nearest},
 };
 
-/// `River` in `shaders/rivers.wgsl` is its twin.
+/// River uniforms; mirrors `River` in `shaders/rivers.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
 struct RiverNumbers {
     color: Vec4,
@@ -79,11 +79,11 @@ impl Surface for RiverMaterial {
     const MARKS: bool = true;
 }
 
-/// The rivers of each block of the present and then of the starts; none where there are none.
+/// Rivers of the present blocks, then of the starts; `None` for blocks without rivers.
 #[derive(Resource, Default)]
 struct Rivers(Vec<Option<River>>);
 
-/// The textures of the nearest rivers and of the land above, what they were made of, and what draws them.
+/// Textures of the nearest river and of the drainage area, their source, and the surface that draws them.
 struct River {
     image: Handle<Image>,
     flow: Handle<Image>,
@@ -93,7 +93,7 @@ struct River {
 }
 
 impl River {
-    /// Takes over what was found.
+    /// Updates the textures from a river map.
     fn take(&mut self, (width, height): (usize, usize), of: &Arc<Drawn>, images: &mut Assets<Image>) {
         let bytes = [texels(&of.nearest), of.flow.clone()];
         for (handle, bytes) in [&self.image, &self.flow].into_iter().zip(bytes) {
@@ -119,7 +119,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
-/// What rivers are made of.
+/// Assets that make up the rivers.
 #[derive(SystemParam)]
 struct RiverAssets<'w, 's> {
     images: ResMut<'w, Assets<Image>>,
@@ -128,7 +128,7 @@ struct RiverAssets<'w, 's> {
     commands: Commands<'w, 's>,
 }
 
-/// Brings the rivers to the screen. What is shown over the ground has none.
+/// Updates the rivers. Overlays hide them.
 fn show(
     (simulations, channels, overlay, shown): (Res<Simulations>, Res<Channels>, Res<Overlay>, Res<Shown>),
     (blocks, motions): (Res<Blocks>, Res<Motions>),
@@ -207,10 +207,10 @@ fn show(
     }
 }
 
-/// Where there are rivers.
+/// Returns the coverage of rivers.
 fn coverage((width, height): (usize, usize), map: &[Nearest]) -> Coverage {
     let tiling = Tiling::new(width, height);
-    // A square reaches to the first cells of the next.
+    // A chunk reaches to the first cells of the next.
     let widest = |tile: usize| {
         let [columns, rows] = tiling.cells(tile);
         let [right, below] = [(columns.end + 1).min(width), (rows.end + 1).min(height)];
@@ -220,7 +220,7 @@ fn coverage((width, height): (usize, usize), map: &[Nearest]) -> Coverage {
     Coverage::new(tiling, (0..tiling.count()).into_par_iter().map(widest).collect())
 }
 
-/// The texels as the shader reads them.
+/// Encodes the texels of the river texture.
 fn texels(map: &[Nearest]) -> Vec<u8> {
     let mut bytes = vec![0; 16 * map.len()];
     bytes.par_chunks_mut(16).with_min_len(1 << 12).zip(map).for_each(|(texel, cell)| {

@@ -1,4 +1,4 @@
-//! Heights on the contour lines: where in the picture they are written. While the camera moves, none are.
+//! Labels on contour lines, hidden while the camera moves.
 
 use std::{
     f32::consts::{FRAC_PI_2, PI},
@@ -16,40 +16,40 @@ use super::{
 use crate::world::{Comparison, FreeView, Revision, Shown, Simulations};
 use thalweg_sim::core::terrain::Terrain;
 
-/// Every line of so many is broad, and has its height written on it; `contour` in `shaders/terrain.wgsl` draws it so.
+/// Interval of index contours, in contours. They are broader and labelled; mirrors `contour` in `shaders/terrain.wgsl`.
 const BROAD: f32 = 5.0;
-/// Places of the picture at which the ground is looked at, across and down.
+/// Columns and rows of ground samples in the view.
 const PLACES: [usize; 2] = [36, 24];
-/// Pixels from one number to the next, and to the next of the same height.
+/// Minimum distances between labels, and between labels of the same height, in pixels.
 const APART: f32 = 80.0;
 const APART_ON_A_LINE: f32 = 230.0;
-/// More are not written.
+/// Maximum number of labels.
 const MOST: usize = 40;
-/// After the camera has moved, numbers wait so long; while the land changes, they follow it as often.
+/// Delay after camera movement, and minimum interval of updates while the terrain changes.
 const REST: Duration = Duration::from_millis(250);
-/// Finding them takes one part out of so many of the time.
+/// Reciprocal of the maximum fraction of time spent on labels.
 const SHARE: u32 = 10;
-/// Halvings of the way between two places on both sides of a line.
+/// Bisection steps between two samples on either side of a contour.
 const HALVINGS: usize = 8;
 
-/// What numbers are written for.
+/// Parameters of the labels.
 #[derive(Clone, PartialEq)]
 struct Seen {
     camera: GlobalTransform,
     clip_from_view: Mat4,
     rect: URect,
-    /// Where the block stands and how large it is, and where heights begin.
+    /// Position and size of the block, and its zero level.
     shape: ([f32; 5], f32),
     contours: f32,
 }
 
-/// What numbers were written for, the state of the land then, and when the picture last became another.
+/// Parameters and revision of the last labels, and the time of the last change.
 #[derive(Default)]
 pub(super) struct Last {
     seen: Option<Seen>,
     written: Option<Revision>,
     since: Option<Instant>,
-    /// How long it took.
+    /// Duration of the last update.
     took: Duration,
 }
 
@@ -91,12 +91,12 @@ pub(super) fn write(
     let begun = Instant::now();
     let sight = Sight { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
     let found = sight.labels(BROAD * contours, view.rect.size().as_vec2());
-    // Numbers lie over the picture, which needn't be drawn again for them.
+    // Labels are drawn over the image, which need not be redrawn.
     view.bypass_change_detection().heights = found;
     (last.written, last.since, last.took) = (Some(*revision), Some(Instant::now()), begun.elapsed());
 }
 
-/// From where a block is seen.
+/// Camera and block.
 struct Sight<'a> {
     camera: &'a Camera,
     place: &'a GlobalTransform,
@@ -104,7 +104,7 @@ struct Sight<'a> {
     terrain: &'a Terrain,
 }
 
-/// A place in the picture, the same on the map, both as shares of their sides, and its height in metres.
+/// A point of the view and of the map, both as fractions of their sides, and its height in metres.
 #[derive(Clone, Copy)]
 struct Point {
     at: Vec2,
@@ -113,11 +113,11 @@ struct Point {
 }
 
 impl Sight<'_> {
-    /// The ground at a place of the picture.
+    /// Returns the ground at a point of the view.
     fn ground(&self, at: Vec2) -> Option<Point> {
         let ndc = |depth: f32| Vec3::new(2.0 * at.x - 1.0, 1.0 - 2.0 * at.y, depth);
         let world = |depth: f32| self.camera.ndc_to_world(self.place, ndc(depth));
-        // Depth is reversed: 1 is near.
+        // Reversed depth: 1 is the near plane.
         let map = pick(world(1.0)?, world(0.1)?, self.numbers, self.terrain)?;
         let [column, row] = self.cell(map);
         Some(Point { at, map, height: self.terrain.ground_between(column, row) })
@@ -127,7 +127,7 @@ impl Sight<'_> {
         [x * self.terrain.width() as f32 - 0.5, y * self.terrain.height() as f32 - 0.5]
     }
 
-    /// Where a line of this height runs between two places of the picture; nowhere if land hides other land between them.
+    /// Returns the crossing of a contour between two points, or `None` at an occlusion edge.
     fn crossing(&self, mut from: Point, mut to: Point, height: f32, step: f32) -> Option<Point> {
         for _ in 0..HALVINGS {
             let middle = self.ground(0.5 * (from.at + to.at))?;
@@ -136,7 +136,7 @@ impl Sight<'_> {
         ((from.height - to.height).abs() < 0.2 * step).then_some(from)
     }
 
-    /// The direction of the line through a place as the picture shows it, in radians, so that a text along it is not upside down.
+    /// Returns the angle of the contour in the view, in radians, flipped to keep text upright.
     fn direction(&self, point: Point, size: Vec2) -> Option<f32> {
         let [column, row] = self.cell(point.map);
         let ground = |x: f32, y: f32| self.terrain.ground_between(column + x, row + y);
@@ -152,7 +152,7 @@ impl Sight<'_> {
         Some(if angle.abs() > FRAC_PI_2 { angle - PI.copysign(angle) } else { angle })
     }
 
-    /// Where the heights of the lines that lie so many metres apart are written: place and direction in a picture of so many pixels.
+    /// Returns the labels of contours `step` metres apart in a view of `size` pixels: position, angle and height.
     fn labels(&self, step: f32, size: Vec2) -> Vec<(Vec2, f32, f32)> {
         let [across, down] = PLACES;
         let share = |index: usize, count: usize| (index as f32 + 0.5) / count as f32;
@@ -164,7 +164,7 @@ impl Sight<'_> {
             let right = ((index + 1) % across != 0).then_some(index + 1);
             for other in [right, Some(index + across)].into_iter().flatten() {
                 let Some((from, to)) = (*here).zip(places.get(other).copied().flatten()) else { continue };
-                // Lines of several heights between them lie too close for numbers.
+                // Steep slopes with several contours between samples get no labels.
                 let [low, high] = [from.height.min(to.height) / step, from.height.max(to.height) / step];
                 if high.floor() - low.floor() != 1.0 || found.len() == MOST {
                     continue;
@@ -212,7 +212,7 @@ mod tests {
             let point = sight.ground(at).expect("it is on the land");
             assert!((point.height - height).abs() < 0.05 * step, "{height} at {}", point.height);
             assert!((height / step - (height / step).round()).abs() < 1e-3 && angle.abs() <= FRAC_PI_2);
-            // Some pixels along it, the ground is as high.
+            // A few pixels along the contour, the height is the same.
             let further = sight.ground(at + 12.0 * Vec2::from_angle(angle) / size).expect("it is on the land");
             assert!((further.height - height).abs() < 0.25 * step, "{height} goes on at {}", further.height);
         }

@@ -1,4 +1,4 @@
-//! The face of a block that is cut open along the line of the section.
+//! The face of a block that is cut open along the cross-section line.
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::world::{CutLine, FrameSystems, Simulations};
 
-/// Parts of the line between whose ends the surface is straight.
+/// Segments of the line.
 const PARTS: u32 = 1024;
 
-/// `Cut` in `shaders/cut.wgsl` is its twin.
+/// Cut uniforms; mirrors `Cut` in `shaders/cut.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
 struct CutNumbers {
     line: Vec4,
@@ -49,7 +49,7 @@ impl Surface for CutMaterial {
     const HIDES: bool = true;
 }
 
-/// The faces that are drawn, one for each block.
+/// Cut faces, one per block.
 #[derive(Resource, Default)]
 struct Faces {
     mesh: Handle<Mesh>,
@@ -62,7 +62,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
-/// Gives every block that is cut open its face.
+/// Updates the faces of all cut blocks.
 fn show(
     simulations: Res<Simulations>,
     line: Res<CutLine>,
@@ -83,7 +83,7 @@ fn show(
             let line = numbers.cut_line(ends?)?;
             let look = &session.water_look;
             let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
-            // Water that is not shown has no depth.
+            // Hidden water is treated as having no depth.
             let least = if look.shown { look.film } else { f32::MAX };
             let cut = CutNumbers { line, water: color(look.color, least), silt: color(look.silt_color, 0.0) };
             numbers.is_cut().then(|| CutMaterial { scene: *numbers, layers: layers.clone(), cut })
@@ -107,7 +107,7 @@ fn show(
     }
 }
 
-/// A strip of quads: x goes from 0 to 1 along the line, y is 0 at the foot and 1 at the surface.
+/// Builds a strip of quads: x runs from 0 to 1 along the line, y is 0 at the foot and 1 at the surface.
 fn strip() -> Mesh {
     let corner = |part: u32, up: f32| [part as f32 / PARTS as f32, up, 0.0];
     let positions: Vec<[f32; 3]> = (0..=PARTS).flat_map(|part| [corner(part, 0.0), corner(part, 1.0)]).collect();

@@ -1,4 +1,4 @@
-//! Keeps the camera where it sees all blocks, as large as they can be, until it is moved.
+//! Framing: keeps all blocks in view, as large as possible, until the user moves the camera.
 
 use std::f32::consts::TAU;
 
@@ -20,7 +20,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::grid::{Edition, Grid};
 
-/// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
+/// A camera pose that frames all blocks, and the view and work for which it was computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
     focus: Vec3,
@@ -32,22 +32,22 @@ pub(super) struct Frame {
     base: f32,
 }
 
-/// All blocks, as keys of the camera count: where they lie on the table, and from how far away all of them fit into the picture from every
-/// side.
+/// Reference frame of camera keyframes: bounding rectangle of all blocks, and the distance from which they fit into the view in any
+/// direction.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct Whole {
-    /// The corner in the north-west and the sides of what the blocks cover.
+    /// North-west corner and sides of the bounding rectangle.
     corner: Vec2,
     sides: Vec2,
-    /// The height of what the camera looks at, and its distance.
+    /// Height of the focus, and the distance.
     height: f32,
     far: f32,
-    /// The work whose blocks they are.
+    /// Work of the blocks.
     work: u64,
 }
 
 impl Whole {
-    /// That of the blocks of a work in such a picture.
+    /// Computes the reference frame of a work's blocks.
     fn of(lands: &[Land], picture: (f32, f32), work: u64) -> Option<Self> {
         let (focus, far) = frame(lands, (0.0, true), CAMERAS[0].2.to_radians(), picture)?;
         let ends = lands.iter().map(|land| [land.centre - 0.5 * land.extent, land.centre + 0.5 * land.extent]);
@@ -55,12 +55,12 @@ impl Whole {
         Some(Self { corner, sides: (end - corner).max(Vec2::splat(1e-3)), height: focus.y, far, work })
     }
 
-    /// Whether it is that of the work that is there.
+    /// `true` if it belongs to the current work.
     pub(super) fn is_of(&self, simulations: &Simulations) -> bool {
         self.work == simulations.work()
     }
 
-    /// What the camera looks at, and its direction, angle and distance, in radians and world units.
+    /// Converts a pose to focus, yaw, pitch and distance, in radians and world units.
     pub fn place(&self, pose: &Pose) -> io::project::Camera {
         let at = self.corner + DVec2::from(pose.at).as_vec2() * self.sides;
         let [yaw, pitch] = [pose.round, pose.above].map(|degrees| degrees.to_radians() as f32);
@@ -68,11 +68,11 @@ impl Whole {
         io::project::Camera { focus: [at.x, self.height, at.y], yaw, pitch, distance }
     }
 
-    /// The pose of a camera.
+    /// Converts a camera to a pose.
     pub(super) fn pose(&self, camera: &io::project::Camera) -> Pose {
         let away = Quat::from_euler(EulerRot::YXZ, camera.yaw, -camera.pitch, 0.0) * Vec3::Z;
         let focus = Vec3::from(camera.focus);
-        // It sees the same when it looks at where its line of sight comes to the usual height.
+        // Moving the focus along the line of sight to the reference height does not change the view.
         let more = (focus.y - self.height) / away.y;
         let is_near = more.is_finite() && (0.2 * camera.distance..3.0 * self.far).contains(&(camera.distance + more));
         let (focus, distance) =
@@ -87,7 +87,7 @@ impl Whole {
     }
 }
 
-/// Keeps [`Whole`] as the blocks and the picture are.
+/// Updates [`Whole`] when blocks or view change.
 pub(super) fn measure_whole(
     (simulations, blocks, view, revision): (Res<Simulations>, Res<Blocks>, Res<FreeView>, Res<Revision>),
     mut shapes: Local<Vec<([f32; 5], Edition)>>,
@@ -97,7 +97,7 @@ pub(super) fn measure_whole(
     if !blocks.are_of(*revision) || blocks.numbers.len() != simulations.all().len() {
         return;
     }
-    // As the land was at its start: mountains that grow do not move the camera, and a project has the same when it is opened again.
+    // From the terrain at the start: growing mountains do not move the camera, and a reopened project has the same frame.
     let starts = || simulations.all().iter().map(|session| &session.simulation.terrain.start);
     let now: Vec<_> = blocks.numbers.iter().map(SceneNumbers::shape).zip(starts().map(Grid::edition)).collect();
     if *shapes != now {
@@ -109,32 +109,32 @@ pub(super) fn measure_whole(
     }
 }
 
-/// The picture: its field of view from top to bottom in radians, and its width over its height.
+/// Returns the vertical field of view in radians and the aspect ratio.
 fn picture_of(simulations: &Simulations, view: &FreeView) -> (f32, f32) {
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
     let aspect = size.x / size.y;
     (field(simulations.selected().look.field_of_view, aspect), aspect)
 }
 
-/// How the camera comes to a place.
+/// Transition of the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Going {
     AtOnce,
     Gliding,
 }
 
-/// A picture narrower than this, in heights, shows more above and below, so that the map is never cut at its sides.
+/// Aspect ratio below which the vertical field of view grows, so that the map is never cropped at its sides.
 const FULL_ASPECT: f32 = 1.4;
-/// The least part of the picture's width and height that stays free beside the blocks, on both sides together.
+/// Minimum free fraction of the view's width and height around the blocks, both sides together.
 const FREE: f32 = 0.07;
 
-/// What a lens that shows so many degrees from top to bottom shows of a picture so many times as wide as high, in radians.
+/// Returns the vertical field of view in radians for a setting in degrees and an aspect ratio.
 pub(super) fn field(degrees: f32, aspect: f32) -> f32 {
     (2.0 * ((0.5 * degrees.to_radians()).tan() * (FULL_ASPECT / aspect).max(1.0)).atan()).min(2.9)
 }
 
-/// Where the camera looks, and from how far away, so that all blocks just fit into a picture: at this yaw or, if it
-/// turns, at all others too. In radians and world units; the field of view from top to bottom, and width over height. None without
+/// Returns focus and distance of the camera from which all blocks just fit into the view: at this yaw or, with a turntable, at any.
+/// Angles in radians, lengths in world units; the view is given by its vertical field of view and aspect ratio. `None` without
 /// blocks.
 fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (f32, f32)) -> Option<(Vec3, f32)> {
     let ring = |centre: Vec2, radius: f32, height: f32| {
@@ -155,7 +155,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
     let mut points = Vec::new();
     for land in lands {
         let (away, half, [foot, top]) = (land.centre.length(), 0.5 * land.extent.length(), land.heights);
-        // The highest places are seldom in the corners.
+        // The highest points are seldom in the corners.
         let rim = foot.lerp(top, 0.4);
         if turns {
             let around = |radius, height| ring(Vec2::ZERO, radius, height);
@@ -171,8 +171,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
     let (sin, cos) = pitch.sin_cos();
     let (ahead, above) = (Vec3::new(0.0, -sin, -cos), Vec3::new(0.0, cos, -sin));
     let axes = [(Vec3::X, up * aspect), (above, up)];
-    // The eye lies so far ahead of the origin, so far to its right and so high above it, as the camera is turned. Each point lets it come
-    // only so near.
+    // Every point bounds the camera position, horizontally and vertically.
     let bounds = axes.map(|(axis, tangent)| {
         points.iter().fold((f32::NEG_INFINITY, f32::INFINITY), |(least, most), point| {
             let (away, aside) = (point.dot(ahead), point.dot(axis));
@@ -184,7 +183,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
     if !eye.is_finite() {
         return None;
     }
-    // As much stays free on one side as on the other.
+    // Centre the blocks in the view.
     let [right, high] = [0, 1].map(|index| {
         let ((least, most), (axis, tangent)) = (bounds[index], axes[index]);
         let (mut least, mut most) = (least + tangent * eye, most - tangent * eye);
@@ -196,7 +195,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
         }
         0.5 * (least + most)
     });
-    // It looks at a place above the middle of the table; seen steeply from above that would be far away.
+    // Focus above the scene's centre. In steep views it would be far away.
     let (focus, distance) = if cos > 0.25 {
         (Vec3::new(right, high / cos, 0.0), -eye - high * sin / cos)
     } else {
@@ -205,8 +204,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
     Some((Quat::from_rotation_y(yaw) * focus, distance))
 }
 
-/// Puts the camera where all blocks fit into the picture: when that is asked for, and as long as nobody has moved it from there, when
-/// the picture gets another shape or other land comes into it.
+/// Frames all blocks: on request, and until the user moves the camera also when the view's shape or the terrain changes.
 pub(super) fn frame_blocks(
     simulations: Res<Simulations>,
     blocks: Res<Blocks>,
@@ -228,14 +226,14 @@ pub(super) fn frame_blocks(
     let complete = now.len() == simulations.all().len();
     let plate = blocks.numbers.first().and_then(|numbers| plate::lying(&simulations, numbers));
     now.extend(plate.iter().map(|plate| [plate.extent.x, plate.extent.y, plate.centre.x, plate.centre.y, 0.0]));
-    // Mountains that grow do not move it.
+    // Growing mountains do not move the camera.
     let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
     let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
     if viewpoint.framed != framed {
         viewpoint.framed = framed;
     }
     let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
-    // Before its first frame the camera does not know where it is, and new land may still have to come into the picture.
+    // The camera is not initialised before its first frame, and new terrain may not be on screen yet.
     let ready = camera.initialized && blocks.are_of(*revision) && complete;
     let Some(going) = going.filter(|_| ready) else { return };
     if viewpoint.wanted.is_some() || new {
@@ -244,7 +242,7 @@ pub(super) fn frame_blocks(
             blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
         *shapes = now;
     }
-    // While it turns, nothing may be cut off later.
+    // During a full turn nothing may be cropped.
     let turns = viewpoint.turn != Turning::Still;
     let found = frame(lands, (camera.target_yaw, turns), pitch, (fov, aspect));
     let (focus, fits) = found.unwrap_or((FOCUS, FAR));
@@ -314,7 +312,7 @@ mod tests {
                 let all = (0..24u8).map(|step| f32::from(step) / 24.0 * TAU);
                 for turned in all.map(|any| yaw.unwrap_or(any)) {
                     let turn = Quat::from_euler(EulerRot::YXZ, turned, -pitch, 0.0);
-                    // Steeply from above the camera looks at a place beside the middle.
+                    // In steep views the focus is off-centre.
                     let focus = if yaw.is_none() { Quat::from_rotation_y(turned) * focus } else { focus };
                     let eye = focus + turn * Vec3::Z * distance;
                     for land in lands {

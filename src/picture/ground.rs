@@ -1,4 +1,4 @@
-//! The ground: one block per session, whose height texture follows the simulation.
+//! Terrain blocks: one per session, with textures that follow the simulation.
 
 use crate::world::{
     BrushCursor, Brushes, Channels, Comparison, CutLine, FrameSystems, FreeView, Revision, Shown, Simulations, Timing,
@@ -80,7 +80,7 @@ impl Surface for GroundMaterial {
     const LAND: bool = true;
 }
 
-/// While more changes are to come, a frame waits so long for light that is being found.
+/// Maximum time for which a frame waits for lighting while more changes are expected.
 const WAIT: Duration = Duration::from_millis(5);
 
 /// One state of one session on screen.
@@ -90,18 +90,18 @@ struct Block {
     textures: Textures,
     /// Columns and rows.
     size: (usize, usize),
-    /// The highest place so far, in metres, and where the block is drawn.
+    /// Highest point so far, in metres, and the bounds of the drawn block.
     highest: f32,
     land: Option<Land>,
     numbers: SceneNumbers,
-    /// How the water lies that is on the screen, if there is any.
+    /// Coverage of the water on screen, if there is any.
     water: Option<Arc<Coverage>>,
-    /// What the texture holds of a terrain's layers; none of the start.
+    /// Editions of the layers in the texture; `None` for the start.
     holds: Option<Editions>,
     lit: Lit,
 }
 
-/// What the shaders know of the cells of a block.
+/// Textures with the cells of a block.
 #[derive(Clone)]
 struct Textures {
     layers: Handle<Image>,
@@ -110,14 +110,14 @@ struct Textures {
     past: Handle<Image>,
 }
 
-/// A block as what is drawn on it knows it.
+/// View of a block for the surfaces drawn on it.
 pub(super) struct Bed<'a> {
     pub land: Land,
     pub numbers: &'a SceneNumbers,
     pub layers: &'a Handle<Image>,
     pub relief: &'a Handle<Image>,
     pub cover: &'a Handle<Image>,
-    /// How its water lies, if there is any.
+    /// Coverage of its water, if there is any.
     pub water: Option<&'a Arc<Coverage>>,
 }
 
@@ -132,62 +132,62 @@ impl Block {
     }
 }
 
-/// All blocks on screen, and the numbers that other shaders share with the first.
+/// All blocks on screen, and the numbers that other shaders share with the first one.
 #[derive(Resource, Default)]
 pub(super) struct Blocks {
-    /// The mesh of a square of land.
+    /// Mesh of a chunk.
     square: Handle<Mesh>,
     present: Vec<Block>,
-    /// The starts, while they are drawn beside the present.
+    /// Blocks of the starts while they are compared side by side with the present.
     starts: Vec<Block>,
     pub numbers: Vec<SceneNumbers>,
-    /// How far the lowest ground of each block has sunk below that of its start, in metres. It never rises again, so that the foot
-    /// of the block does not move up and down.
+    /// Change of each block's lowest ground since the start, in metres. It never rises, so that the foot of the block stays in
+    /// place.
     sunk: Vec<f32>,
-    /// The runs that are seen on the same place, left and right of the divider, if two are.
+    /// Indices of the sessions left and right of the divider, if two share a place.
     pair: Option<[usize; 2]>,
-    /// Lowest ground at the start, in metres: what lies at 0.
+    /// Lowest ground at the start, in metres: the zero level of the block.
     levels: Vec<f32>,
-    /// The highest place of each run so far, in metres.
+    /// Highest point of each session so far, in metres.
     tops: Vec<f32>,
     shown: Option<(Revision, Comparison, Vec<Option<Edition>>)>,
-    /// How often the light of a block was found.
+    /// Number of finished lighting updates.
     lit: u64,
 }
 
 impl Blocks {
-    /// Whether they are those of what was begun last.
+    /// `true` if the blocks belong to the latest start.
     pub(super) fn are_of(&self, revision: Revision) -> bool {
         self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
     }
 
-    /// The material of every block of the present.
+    /// Returns the materials of the present blocks.
     pub(super) fn materials(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
         self.present.iter().map(|block| &block.material)
     }
 
-    /// The material of every start that is drawn beside the present.
+    /// Returns the materials of the starts drawn next to the present.
     pub(super) fn materials_of_starts(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
         self.starts.iter().map(|block| &block.material)
     }
 
-    /// What lies under all that is drawn on every block of the present.
+    /// Returns the present blocks for the surfaces drawn on them.
     pub(super) fn beds(&self) -> impl Iterator<Item = Bed<'_>> {
         self.present.iter().filter_map(Block::bed)
     }
 
-    /// And on that of every start which is drawn beside the present.
+    /// Returns the starts drawn next to the present for the surfaces drawn on them.
     pub(super) fn beds_of_starts(&self) -> impl Iterator<Item = Bed<'_>> {
         self.starts.iter().filter_map(Block::bed)
     }
 
-    /// What is drawn of a tract with a material.
+    /// Creates a surface of a material on a tract.
     pub(super) fn piece<M: Surface>(&self, material: Handle<M>, tract: Tract) -> Piece<M> {
         Piece { mesh: self.square.clone(), material, tract: Some(tract) }
     }
 
-    /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it. Of two runs on
-    /// the same place, the right one and then the left one.
+    /// Returns the rims that shade the ground plane: of the present blocks, and of the starts drawn next to them. For two sessions
+    /// in the same place, of the right and of the left one.
     pub(super) fn rims(&self) -> [Vec<&Rims>; 2] {
         match self.pair {
             Some([left, right]) => {
@@ -197,18 +197,18 @@ impl Blocks {
         }
     }
 
-    /// The numbers of the runs that each have a place of their own.
+    /// Returns the numbers of the sessions with a place of their own.
     pub(super) fn places(&self) -> &[SceneNumbers] {
         &self.numbers[..if self.pair.is_some() { 1 } else { self.numbers.len() }]
     }
 
-    /// Whether this state is shown, and its light.
+    /// `true` if this state and its lighting are on screen.
     pub(super) fn show(&self, revision: Revision) -> bool {
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| *seen == revision);
         same && !self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
     }
 
-    /// Whether light is being found on this land as it was before. Other land does not wait for it.
+    /// `true` if lighting of the same terrain is in progress. A replaced terrain does not wait for it.
     fn at_work_on(&self, simulations: &Simulations, revision: Revision) -> bool {
         let sizes = simulations.all().iter().map(|session| &session.simulation.terrain);
         let sizes = sizes.map(|terrain| (terrain.width(), terrain.height()));
@@ -217,7 +217,7 @@ impl Blocks {
         same && self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
     }
 
-    /// How often the light of a block was found.
+    /// Returns the number of finished lighting updates.
     pub(super) fn times_lit(&self) -> u64 {
         self.lit
     }
@@ -234,7 +234,7 @@ fn make_square(mut blocks: ResMut<Blocks>, mut meshes: ResMut<Assets<Mesh>>) {
     blocks.square = meshes.add(levels::square_mesh());
 }
 
-/// What blocks are made of.
+/// Assets that make up the blocks.
 #[derive(SystemParam)]
 pub(super) struct BlockAssets<'w, 's> {
     images: ResMut<'w, Assets<Image>>,
@@ -260,7 +260,7 @@ impl Block {
 }
 
 impl BlockAssets<'_, '_> {
-    /// Shows a terrain, or its start, in the block of this number, which is made if there is none. Returns the lowest ground.
+    /// Shows a terrain or its start in block `index`, which is created if missing. Returns the lowest ground.
     fn show(
         &mut self,
         list: &mut Vec<Block>,
@@ -273,7 +273,7 @@ impl BlockAssets<'_, '_> {
         let cells = (terrain.width(), terrain.height());
         let holds = (!start).then(|| drawn.editions());
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells && block.lit.is_at_work()) {
-            // What is being found belongs to other land.
+            // The result in progress belongs to the old terrain.
             (block.holds, block.lit) = (None, Lit::new(cells));
         }
         let block = list.get_mut(index).filter(|block| block.size == cells);
@@ -291,7 +291,7 @@ impl BlockAssets<'_, '_> {
         let past = if start { no_past(terrain.start.len()) } else { drawn.past_bytes(None) };
         let taken = Taken { parts: None, bytes, past, highest };
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
-            // Until it is seen, the old land may be higher.
+            // Until the new terrain is on screen, the old one may be higher.
             block.highest = block.highest.max(highest);
             block.lit.take(taken);
             return lowest;
@@ -329,7 +329,7 @@ impl BlockAssets<'_, '_> {
         lowest
     }
 
-    /// Brings to the screen what is found until a moment. Without one, all that is being found.
+    /// Uploads lighting that is finished by `until`, or waits for all of it without one.
     fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
         let Blocks { present, starts, lit, .. } = blocks;
         for block in present.iter_mut().chain(starts) {
@@ -340,7 +340,7 @@ impl BlockAssets<'_, '_> {
         }
     }
 
-    /// Brings what was found of a block to the screen.
+    /// Uploads the lighting of a block.
     fn bring(&mut self, block: &mut Block, found: Found) {
         let Found { taken, parts, bytes: [relief, cover], water, took, shone } = found;
         block.water = water;
@@ -368,12 +368,12 @@ impl BlockAssets<'_, '_> {
     }
 }
 
-/// Brings to the screen what was found since the last frame.
+/// Uploads lighting finished since the last frame.
 fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
     assets.fetch(blocks.bypass_change_detection(), Some(Instant::now()));
 }
 
-/// Has light and shadow of every block found, and brings them to the screen.
+/// Starts the lighting of every block and uploads results that are ready in time.
 fn show_light(
     simulations: Res<Simulations>,
     (transport, view): (Res<Transport>, Res<FreeView>),
@@ -381,7 +381,7 @@ fn show_light(
     mut blocks: ResMut<Blocks>,
     mut assets: BlockAssets,
 ) {
-    // A stroke or a slider that is held changes it again in the next frame.
+    // During playback or while a mouse button is held, the next frame changes the terrain again.
     let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
     let blocks = blocks.bypass_change_detection();
     let sessions =
@@ -392,7 +392,7 @@ fn show_light(
     assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
 }
 
-/// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
+/// Shows the last finished tick: updates textures, and adds or removes blocks.
 pub(super) fn show_heights(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
@@ -401,7 +401,7 @@ pub(super) fn show_heights(
     mut blocks: ResMut<Blocks>,
     mut assets: BlockAssets,
 ) {
-    // A divider that moves changes no heights.
+    // Moving the divider does not change heights.
     let kind = match shown.0 {
         Comparison::Split(_) => Comparison::Split(0.0),
         Comparison::Runs(_) => Comparison::Off,
@@ -446,7 +446,7 @@ pub(super) fn show_heights(
     timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
 }
 
-/// Brings light, colours and places to the screen.
+/// Updates light, colours and positions of the blocks.
 pub(super) fn show_numbers(
     simulations: Res<Simulations>,
     shown: Res<Shown>,
@@ -474,7 +474,7 @@ pub(super) fn show_numbers(
             let numbers = SceneNumbers::new(terrain, look, &layout, centre, heights, wind);
             let numbers = cut.0.map_or(numbers, |ends| numbers.cut_along(ends));
             match cursor.0 {
-                // In pictures that are saved there is none.
+                // Not in screenshots.
                 Some(ring) if shown.0 != Comparison::Start && !view.taking => {
                     numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
                 }
@@ -506,7 +506,7 @@ pub(super) fn show_numbers(
     unwatched.pair = pair;
     for (index, numbers) in numbers.iter().enumerate() {
         if let Some(block) = unwatched.present.get_mut(index) {
-            // Left and right of the divider; one that is seen alone needs none.
+            // Left and right of the divider. A session shown alone is not clipped.
             let seen = [share > 0.0, share < 1.0];
             let sides = if seen == [true; 2] { [-1.0, 1.0] } else { [0.0; 2] };
             let placed = match pair.map(|pair| (0..2).find(|&place| seen[place] && pair[place] == index)) {

@@ -1,4 +1,4 @@
-//! The hand: what mouse, pen, fingers and keys do becomes touches of the ground.
+//! Pointer input: converts events of mouse, pen, touch and keyboard into touches of the terrain.
 
 use bevy::{
     input::{
@@ -13,64 +13,64 @@ use bevy::{
 
 use crate::world::{Held, Touch};
 
-/// Keys with which the hand that rains lifts the land, and with which it digs.
+/// Keys that raise and lower the ground while the rain tool is used.
 const LIFTS: &str = "l";
 const DIGS: &str = "k";
 
-/// A second finger that comes within so many seconds was meant with the first.
+/// Time within which a second finger turns a touch into a pinch, in seconds.
 const PINCH: f32 = 0.25;
 
-/// What the hand was doing after the last event.
+/// Input state after the last event.
 #[derive(Default)]
 pub(super) struct Hand {
     keys: Held,
-    /// Where the pointer is, in pixels of the screen.
+    /// Pointer position in physical pixels.
     pub(super) cursor: Option<Vec2>,
-    /// Whether the left button is down and the ground was touched since.
+    /// `true` if the left button is down and has touched the ground.
     down: bool,
-    /// The keys with which the left button went down beside the ground: the stroke begins where it meets the ground.
+    /// Modifiers of a press outside the map: the stroke starts where it enters the map.
     beside: Option<Held>,
-    /// The pen or finger that is on the screen and does what the left button does.
+    /// Pen or finger that acts as the left button.
     finger: Option<u64>,
-    /// Whether it came in the last frame: only now it is known whether it lies on a panel.
+    /// `true` if it arrived in the last frame: whether it is over a panel is only known now.
     came: bool,
-    /// Whether it has gone meanwhile.
+    /// `true` if it was lifted in the meantime.
     gone: bool,
-    /// Where the keys pointed last, and whether one presses there.
+    /// Last keyboard pointer position, and `true` if the key presses there.
     keyed: Option<Vec2>,
     key: bool,
-    /// Whether the key has to be let go first: what was pressed when the window lost the focus is not pressed any more.
+    /// `true` if the key must be released first: presses do not survive a loss of focus.
     stale: bool,
-    /// How many fingers are on the screen, and whether there were several: then none paints until all are gone.
+    /// Number of fingers down, and `true` if there were several: none paints until all are lifted.
     fingers: usize,
     several: bool,
-    /// The pressure that was told last.
+    /// Last reported pressure.
     pressure: Option<f32>,
-    /// Seconds since the ground was pressed last.
+    /// Seconds since the last press.
     age: f32,
 }
 
-/// What a hand needs to know of the picture.
+/// State of the view.
 pub(super) struct Sight<'a> {
-    /// The place on the map that lies at a point, in pixels of the screen.
+    /// Returns the map position at a point in physical pixels.
     pub(super) place: &'a dyn Fn(Option<Vec2>) -> Option<[f32; 2]>,
-    /// Whether the pointer is over the view and not on a panel.
+    /// `true` if the pointer is over the view and not over a panel.
     pub(super) over_view: bool,
-    /// Where the keys point, in pixels of the screen, and whether they press there.
+    /// Keyboard pointer position in physical pixels, and `true` if it is pressed.
     pub(super) keys: Option<(Vec2, bool)>,
-    /// Whether there is a brush in the hand: else fingers move the camera.
+    /// `true` if a brush is active: otherwise fingers move the camera.
     pub(super) brush: bool,
-    /// Pixels of the screen for a point of the window.
+    /// Physical pixels per logical pixel.
     pub(super) scale: f32,
 }
 
 impl Hand {
-    /// Whether the ground is being touched.
+    /// `true` while the ground is touched.
     pub(super) fn is_down(&self) -> bool {
         self.down
     }
 
-    /// So many seconds pass.
+    /// Advances the time since the last press.
     pub(super) fn rest(&mut self, seconds: f32) {
         self.age += seconds;
     }
@@ -79,8 +79,7 @@ impl Hand {
         self.keys
     }
 
-    /// Takes the events of a frame in their order, however many there are. Returns the touches, and the last place that was looked
-    /// at.
+    /// Processes the events of a frame in order. Returns the touches and the last map position.
     pub(super) fn feel<'a>(
         &mut self,
         events: impl Iterator<Item = &'a WindowEvent>,
@@ -140,7 +139,7 @@ impl Hand {
         };
         self.stale &= pressed;
         let pressed = pressed && !self.stale;
-        // The mouse paints where it is.
+        // The mouse takes precedence.
         if self.down && !self.key {
             return;
         }
@@ -174,7 +173,7 @@ impl Hand {
             (TouchPhase::Started, Some(_)) => {
                 (self.finger, self.came) = (None, false);
                 if self.down && self.age < PINCH {
-                    // The two fingers of a pinch seldom come at the same moment.
+                    // The fingers of a pinch seldom touch down at the same time.
                     (self.down, self.beside) = (false, None);
                     felt.touches.push(Touch::Withdraw);
                 } else {
@@ -190,7 +189,7 @@ impl Hand {
         }
     }
 
-    /// The pen or finger does nothing any more.
+    /// Handles the end of a pen or finger.
     fn leave(&mut self, felt: &mut Felt<'_, '_>) {
         self.finger = None;
         if self.came {
@@ -232,7 +231,7 @@ impl Hand {
     }
 }
 
-/// What has come of a frame's events so far.
+/// Results of a frame's events so far.
 struct Felt<'a, 'b> {
     sight: &'a Sight<'b>,
     touches: Vec<Touch>,
@@ -247,7 +246,7 @@ impl Felt<'_, '_> {
     }
 }
 
-/// How hard a pen presses, from 0 to 1; fully where the system does not say.
+/// Returns the pressure of a pen from 0 to 1, or 1 if it is not reported.
 fn pressure(force: Option<ForceTouch>) -> f32 {
     let share = match force {
         None => 1.0,
@@ -266,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// A map of a hundred pixels, at 100 to 200 on the screen.
+    /// A map of 100 pixels, from 100 to 200 on the screen.
     fn place(cursor: Option<Vec2>) -> Option<[f32; 2]> {
         let share = (cursor? - 100.0) / 100.0;
         (share.min_element() >= 0.0 && share.max_element() <= 1.0).then_some([share.x, share.y])
@@ -276,7 +275,7 @@ mod tests {
         hand.feel(events.iter(), &Sight { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
     }
 
-    /// An event of a finger, at a place in points.
+    /// A touch event at a position in logical pixels.
     fn finger(id: u64, phase: TouchPhase, at: f32, force: Option<f64>) -> WindowEvent {
         let force = force.map(ForceTouch::Normalized);
         WindowEvent::TouchInput(TouchInput { phase, position: Vec2::splat(at), window: Entity::PLACEHOLDER, force, id })
@@ -301,7 +300,7 @@ mod tests {
     fn a_pen_paints_as_hard_as_it_presses_and_a_mouse_fully() {
         use TouchPhase::{Ended, Moved, Started};
         let mut hand = Hand::default();
-        // Whether it lies on a panel is known a frame later.
+        // Whether it is over a panel is known a frame later.
         assert_eq!(feel(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true), [Touch::Pressure(0.25)]);
         let next = [finger(7, Moved, 70.0, Some(0.5)), finger(7, Ended, 70.0, None)];
         let wanted = [Touch::Press([0.2, 0.2], KEYS), Touch::Pressure(0.5), Touch::Move([0.4, 0.4]), Touch::Release];
@@ -340,9 +339,9 @@ mod tests {
         assert_eq!(feel(at(175.0, true)), [Touch::Move([0.75, 0.75])]);
         assert_eq!(feel(at(175.0, false)), [Touch::Release]);
         assert_eq!(feel(at(175.0, true)), [Touch::Press([0.75, 0.75], KEYS)]);
-        // The land has lost the keyboard.
+        // The view has lost the keyboard focus.
         assert_eq!(feel(None), [Touch::Release]);
-        // The mouse paints where it is, whatever the keys point at.
+        // The mouse paints at its own position.
         assert_eq!(feel(at(150.0, false)), []);
         let sight = |keys| Sight { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
         let mut feel = |events: &[WindowEvent], keys| hand.feel(events.iter(), &sight(keys)).0;
@@ -351,7 +350,7 @@ mod tests {
         assert_eq!(feel(&[moved(70.0)], at(150.0, false)), [Touch::Move([0.4, 0.4])]);
         assert_eq!(feel(&[], at(150.0, false)), []);
         assert_eq!(feel(&[button(ButtonState::Released)], at(150.0, false)), [Touch::Release]);
-        // What was pressed when the window lost the focus has to be pressed anew.
+        // Keys held during a loss of focus must be pressed again.
         assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
         let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
         assert_eq!(feel(&[lost], at(150.0, true)), [Touch::Release]);
@@ -370,7 +369,7 @@ mod tests {
         hand.rest(0.3);
         let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
         assert_eq!(feel(&mut hand, &second, true, true), [Touch::Release]);
-        // One that comes back while the other is still there does not paint, nor does a pinch that begins in one frame.
+        // A finger that returns while the other is down does not paint, nor does a pinch that starts within one frame.
         use TouchPhase::Ended;
         let again = [finger(1, Ended, 60.0, None), finger(1, Started, 60.0, None)];
         assert_eq!(feel(&mut hand, &again, true, true), []);
@@ -380,7 +379,7 @@ mod tests {
         let pinch = [finger(3, Started, 60.0, None), finger(4, Started, 80.0, None)];
         assert_eq!(feel(&mut hand, &pinch, true, true), []);
         assert_eq!(feel(&mut hand, &[], true, true), []);
-        // Where the second comes a moment later, what the first has done is taken back.
+        // If the second finger follows shortly after, the stroke is undone.
         feel(&mut hand, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
         feel(&mut hand, &[finger(5, Started, 60.0, None)], true, true);
         feel(&mut hand, &[], true, true);

@@ -1,4 +1,4 @@
-//! Names at the feet of the blocks, and what scale bar and arrow to the north need to know of the camera.
+//! Labels of the blocks, and the view data of scale bar and north arrow.
 
 use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
@@ -7,7 +7,7 @@ use super::{SIDE, camera::FAR, ground::Blocks, numbers::SceneNumbers};
 use crate::world::{CameraMode, FreeView, Preferences, Presentation, Shown, Simulations, Workspace, amount};
 use thalweg_scene::{model::session::Session, settings::Units};
 
-/// What stands at the foot of a block that is presented: its name, unless that stands over the picture, and its sides.
+/// Returns the label of a presented block: its name, unless shown above the view, and its dimensions.
 fn base_title(session: &Session, units: Units, named: bool) -> String {
     let terrain = &session.simulation.terrain;
     let side = |cells: usize| amount::length(units, f64::from(terrain.cell_size) * cells as f64, 0);
@@ -15,8 +15,8 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
     if named { sides } else { format!("{} · {sides}", session.title) }
 }
 
-/// Finds where names are written, of runs side by side and of one that is presented: at the foot of each block's front, or above its back
-/// if another block is in front of it. And how far the camera is turned.
+/// Places the labels of multiple or presented blocks: at the foot of each block's front, or above its back if another block is in
+/// front. Also updates view rotation and scale.
 pub(super) fn place_labels(
     simulations: Res<Simulations>,
     (blocks, mode, shown): (Res<Blocks>, Res<State<CameraMode>>, Res<Shown>),
@@ -27,16 +27,16 @@ pub(super) fn place_labels(
     let (camera, transform, projection, orbit) = camera.into_inner();
     let Projection::Perspective(lens) = projection else { return };
     let mut labels = Vec::new();
-    // Of two runs on the same place, the divider has the names.
+    // For two sessions in the same place, the divider shows the names.
     let apart = simulations.all().iter().zip(&blocks.numbers).filter(|_| shown.0.pair(&simulations).is_none());
     for (index, (session, numbers)) in apart.enumerate() {
-        // A run that stands alone has its name and its size at its foot when it is presented.
+        // A single block is labelled with name and dimensions during presentations.
         let named = presentation.item(&simulations).is_some();
         let presents = *workspace == Workspace::Present;
         let presented = || presents.then(|| base_title(session, preferences.settings.units, named));
         let Some(title) = session.tile_title().or_else(presented) else { continue };
         let block = numbers.footprint();
-        // Of the four sides, the one towards the camera before which no other block stands.
+        // The unobstructed side that faces the camera most.
         let away = (transform.translation().xz() - block.xy()).normalize_or_zero();
         let free = |side: &Vec2| {
             let beyond = block.xy() + *side * block.zw() * 2.6;
@@ -49,11 +49,11 @@ pub(super) fn place_labels(
         let nearest = sides.into_iter().filter(free).max_by(|a, b| a.dot(away).total_cmp(&b.dot(away)));
         let side = nearest.unwrap_or(Vec2::ZERO);
         let foot = block.xy() + side * (block.zw() + 0.015 * SIDE);
-        // Behind the block it must rise above its mountains.
+        // Behind the block it must rise above the mountains.
         let rise = if side.dot(away) < 0.0 { 0.7 * block.z.min(block.w) } else { 0.0 };
         if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot() + rise, foot.y))
             && ndc.z > 0.0
-            // Of a block that is not in the picture, nothing is written.
+            // No labels for blocks outside the view.
             && ndc.xy().abs().max_element() < 1.05
         {
             labels.push((index, Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), title));
@@ -64,7 +64,7 @@ pub(super) fn place_labels(
     }
     let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
     let seen = 2.0 * (0.5 * lens.fov).tan() * orbit.radius.unwrap_or(FAR);
-    // An eye on the ground looks at no one place.
+    // Walk and fly mode have no focus for a scale bar.
     let metres =
         blocks.numbers.first().filter(|_| *mode == CameraMode::Orbit).map_or(0.0, |numbers| seen / numbers.scale());
     if (view.turned, view.metres) != (turned, metres) {

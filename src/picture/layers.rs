@@ -1,4 +1,4 @@
-//! What the shaders know of the layers of a terrain, as the bytes of a texture: whole, or the parts that have changed.
+//! Terrain layers as texture bytes for the shaders: the whole map or its changed parts.
 
 use std::{borrow::Cow, mem::MaybeUninit};
 
@@ -19,25 +19,25 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone. Where hardly any water
-/// stands, the last one is how wet the ground is, less than nothing.
+/// Bytes per texel: ground, sand, water depth including suspended sediment, and suspended sediment alone. Where the water is
+/// shallower than [`STANDS`], the last channel is the negative wetness of the ground.
 pub(super) const CELL_BYTES: usize = 16;
-/// Layers that the texture is made of.
+/// Number of layers in the texture.
 const LAYERS: usize = 4;
 
-/// Under less water than this, in metres, the ground shows how wet it is.
+/// Water depth below which the ground shows its wetness, in metres.
 const STANDS: f32 = 0.01;
 
-/// Ground that was worn or laid down by so many cells shows it fully.
+/// Elevation change at which the change texture saturates, in cells.
 const PAST: f32 = 1.0;
-/// What the texture of the past says where nothing has changed.
+/// Value of the change texture where the ground is unchanged.
 const UNCHANGED: u8 = 128;
 
-/// What a texture held: the editions of the layers, and those of the wetness, the lakes and the start, if there were such maps.
-/// And whether the land had risen by itself.
+/// Version of a texture: editions of the layers and, where present, of wetness, lakes and start, then `risen` and
+/// `suspended_fraction` of [`Drawn`].
 pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3], (bool, f32));
 
-/// The lowest ground, and the highest place of ground and water, in metres.
+/// Lowest ground and highest ground or water surface, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Heights {
     pub lowest: f32,
@@ -47,14 +47,14 @@ pub(super) struct Heights {
 impl Heights {
     const NONE: Self = Self { lowest: f32::INFINITY, highest: f32::NEG_INFINITY };
 
-    /// The heights of two places together.
+    /// Returns the range that spans both.
     pub(super) fn and(self, other: Self) -> Self {
         Self { lowest: self.lowest.min(other.lowest), highest: self.highest.max(other.highest) }
     }
 }
 
-/// What is drawn of a run: bedrock, sand, water and what it carries; how wet the ground is, if a process keeps account of it; and the
-/// levels of lakes that are drawn though no water is simulated there. And the ground at the start.
+/// Layers of a simulation to draw: bedrock, sand, water and suspended sediment; the wetness of the ground, if a process tracks it;
+/// the levels of lakes drawn without simulated water; and the ground at the start.
 pub(super) struct Drawn<'a> {
     layers: [&'a Grid; LAYERS],
     wetness: Option<Cow<'a, Grid>>,
@@ -63,7 +63,7 @@ pub(super) struct Drawn<'a> {
     cell_size: f32,
     /// Fraction of the suspended layer that is part of the water.
     suspended_fraction: f32,
-    /// Whether the land has risen by itself: then what is higher than at the start was not laid down.
+    /// `true` if uplift has raised the terrain: ground above its start is then not drawn as deposited.
     risen: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Drawn<'a> {
         self.layers[0].width()
     }
 
-    /// The parts that have changed since the maps were what they were then; none if they are too large.
+    /// Returns the parts changed since `Editions`, or `None` if they are too large or the textures differ in kind.
     pub(super) fn changed_parts(&self, (layers, others, (risen, suspended_fraction)): Editions) -> Option<Vec<URect>> {
         if (risen, suspended_fraction) != (self.risen, self.suspended_fraction) {
             return None;
@@ -114,7 +114,7 @@ impl<'a> Drawn<'a> {
         upload::few_parts(tiling, &changed)
     }
 
-    /// The bytes of some parts, as `Patch` has them, and the heights in them.
+    /// Returns the bytes of parts in the layout of `Patch`, and the range of heights in them.
     pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, Heights) {
         let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
         let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
@@ -139,10 +139,10 @@ impl<'a> Drawn<'a> {
         (bytes, heights)
     }
 
-    /// The bytes of every cell, as the shaders read them, and the heights.
+    /// Returns the bytes of all cells and their range of heights.
     pub(super) fn bytes(&self) -> (Vec<u8>, Heights) {
         let (width, count) = (self.width(), self.layers[0].len());
-        // Megabytes in every frame: not filled with zeros first.
+        // Megabytes per frame: not zeroed first.
         let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
         let room = &mut bytes.spare_capacity_mut()[..CELL_BYTES * count];
         let lines = room.par_chunks_mut(CELL_BYTES * width).enumerate();
@@ -156,13 +156,13 @@ impl<'a> Drawn<'a> {
         (bytes, heights)
     }
 
-    /// How far the ground has risen or sunk since the start, a byte for each cell: of some parts, as `Patch` has them, or of all.
+    /// Returns the elevation change since the start, one byte per cell: of parts in the layout of `Patch`, or of the whole map.
     pub(super) fn past_bytes(&self, parts: Option<&[URect]>) -> Vec<u8> {
         let (width, [bedrock, sand, ..]) = (self.width(), self.layers);
         let byte = |index: usize| {
             let change = (bedrock[index] + sand[index] - self.start[index]) / (PAST * self.cell_size);
             let change = if self.risen { change.min(0.0) } else { change };
-            // The first change shows most.
+            // Square root: small changes are visible too.
             let share = change.abs().min(1.0).sqrt().copysign(change);
             (f32::from(UNCHANGED) + 127.0 * share).round() as u8
         };
@@ -179,7 +179,7 @@ impl<'a> Drawn<'a> {
         bytes
     }
 
-    /// Writes the bytes of the cells of a row, from the cell of this index on. Returns the heights among them.
+    /// Writes the bytes of consecutive cells of a row, starting at index `first`. Returns their range of heights.
     #[inline(always)]
     fn row_bytes<C>(
         &self,
@@ -208,7 +208,7 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// The highest place of ground and water, in metres.
+/// Returns the highest ground or water surface, in metres.
 pub(super) fn highest(terrain: &Terrain) -> f32 {
     let Terrain { bedrock, sand, water, .. } = terrain;
     let tops =
@@ -216,29 +216,29 @@ pub(super) fn highest(terrain: &Terrain) -> f32 {
     tops.reduce(|| f32::NEG_INFINITY, f32::max)
 }
 
-/// What [`Drawn::past_bytes`] says of ground at its start.
+/// Returns [`Drawn::past_bytes`] of the ground at its start.
 pub(super) fn no_past(cells: usize) -> Vec<u8> {
     vec![UNCHANGED; cells]
 }
 
-/// The same as [`Drawn::bytes`] for the ground at the start, whose sand and water are not known apart.
+/// Equivalent of [`Drawn::bytes`] for the ground at the start, where sand and water are unknown.
 pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, Heights) {
     let cells = start.iter().flat_map(|&ground| [ground, 0.0, 0.0, 0.0]);
     let (lowest, highest) = start.min_max();
     (cells.flat_map(f32::to_le_bytes).collect(), Heights { lowest, highest })
 }
 
-/// A texture of four numbers for every cell.
+/// Creates a texture with four floats per cell.
 pub(super) fn layer_image(size: (usize, usize), bytes: Vec<u8>) -> Image {
     Image { data: Some(bytes), ..cell_image(size, TextureFormat::Rgba32Float) }
 }
 
-/// A map of one byte for each cell, as a texture.
+/// Creates a texture with one byte per cell.
 pub(super) fn byte_image(size: (usize, usize), bytes: Vec<u8>) -> Image {
     Image { data: Some(bytes), ..cell_image(size, TextureFormat::R8Unorm) }
 }
 
-/// A texture with a texel for every cell, whose bytes are still to come.
+/// Creates a texture with one texel per cell, without data.
 pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat) -> Image {
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     let mut image = Image::new_uninit(size, TextureDimension::D2, format, RenderAssetUsages::RENDER_WORLD);
@@ -252,7 +252,7 @@ mod tests {
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
     use thalweg_sim::core::terrain::Layer;
 
-    /// Brings parts into the bytes of a texture, as the graphics card does.
+    /// Copies parts into the bytes of a texture, as the GPU does.
     fn patched(texture: &mut [u8], cell: usize, width: usize, parts: &[URect], bytes: &[u8]) {
         let (rooms, count) = upload::rooms(parts, cell);
         for (part, Room { offset, row }) in parts.iter().zip(rooms) {
@@ -287,7 +287,7 @@ mod tests {
             let (whole, all) = drawn.bytes();
             assert!(texture == whole && all == all.and(heights) && all.lowest < all.highest);
         }
-        // Somewhere it was dug, and somewhere laid down.
+        // Some ground was eroded, some deposited.
         assert!(past.iter().any(|byte| *byte < UNCHANGED) && past.iter().any(|byte| *byte > UNCHANGED));
         let held = Drawn::of(simulation, None).editions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn ground_that_was_wet_is_drawn_so_where_the_wind_blows() {
         let mut session = open_first("one-barchan", &Options::default()).expect("built in");
-        // A tick of the wind stands for hours: the sand dries as slowly as it can.
+        // A tick of the wind stands for hours: drying at its slowest.
         session.set("wind.drying", "100000").expect("it is a parameter");
         let simulation = &mut session.simulation;
         simulation.tick();
@@ -331,11 +331,11 @@ mod tests {
             f32::from_le_bytes([a, b, c, d])
         };
         assert_eq!([3, 5, 20].map(depth), [level - ground[3], (level - ground[5]).max(2.0), 0.0]);
-        // Another map of lakes, or none, is no part of this one.
+        // A texture made with other lakes or none cannot be patched.
         assert_eq!(Drawn::of(&simulation, None).changed_parts(drawn.editions()), None);
         let other = Grid::filled(16, 8, 0.0);
         assert_eq!(Drawn::of(&simulation, Some(&other)).changed_parts(drawn.editions()), None);
-        // One for another size of the map, which is on its way, is left out.
+        // A lake map of another size, not yet updated, is ignored.
         let (without, _) = Drawn::of(&simulation, Some(&Grid::filled(3, 3, 9e9))).bytes();
         assert!(without == Drawn::of(&simulation, None).bytes().0);
     }

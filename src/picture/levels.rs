@@ -1,11 +1,12 @@
-//! Levels of detail: a block is drawn in squares that all have the same mesh, small ones near the eye and large ones far away, so that
-//! triangles are about equally large on the screen however large the map is.
+//! Level of detail: a block is drawn in chunks that share one mesh, small ones near the camera and large ones far away, so that
+//! triangles have about the same size on screen for maps of any size.
 //!
-//! A map lies in a square whose side doubles from level to level. A square that is too near for its size is drawn as its four
-//! quarters. Between two levels the vertices of the finer one glide to those of the coarser one, so that neither cracks nor jumps are
-//! seen: continuous distance-dependent levels of detail (Strugar 2009).
+//! The chunks are nodes of a quadtree whose side doubles from level to level. A node too close for its size is replaced by its four
+//! quarters. Between two levels the vertices of the finer one morph to those of the coarser one, without cracks or popping:
+//! continuous distance-dependent level of detail (CDLOD, Strugar 2009).
 //!
-//! What lies on the ground in some places only, as water and rivers do, is drawn in the squares that have it: see [`Coverage`].
+//! Surfaces that cover the ground in places only, such as water and rivers, are drawn in the chunks that contain them: see
+//! [`Coverage`].
 
 use std::{ops::Range, sync::Arc};
 
@@ -19,51 +20,51 @@ use bevy::{
 
 use thalweg_sim::core::tiles::{self, Tiling};
 
-/// Quads along a side of a square: the smallest one is a tile.
+/// Quads along a side of a chunk. The smallest chunk is a tile.
 const QUADS: u32 = tiles::SIDE as u32;
-/// Indices of a quad.
+/// Indices per quad.
 const QUAD: u32 = 6;
-/// What is drawn of a square at once, as quads in the order of the mesh: one of the four at its first corner, these, sixteen, or all. So it
-/// need not be drawn where there is nothing of it.
+/// Ranges of quads, in mesh order, that can be drawn separately: one of the four at the first corner, these four, sixteen, or all.
+/// They skip the empty parts of a chunk.
 const PATCHES: [Range<u32>; 7] = [0..1, 1..2, 2..3, 3..4, 0..4, 0..16, 0..64];
-/// A square is drawn to a distance of so many of its sides, at least: so the levels of neighbours differ by one at most.
+/// Minimum distance up to which a chunk is drawn, in chunk sides. Levels of neighbours then differ by at most one.
 const NEAREST: f32 = 3.0;
 
-/// Where a block is, and how fine it can be.
+/// Position, size and resolution of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Land {
     /// Columns and rows.
     pub cells: UVec2,
-    /// In world units: centre on the table, sides, and the height of its foot and of its highest place.
+    /// In world units: centre on the ground plane, sides, and heights of the foot and the highest point.
     pub centre: Vec2,
     pub extent: Vec2,
     pub heights: [f32; 2],
 }
 
-/// From where blocks are seen.
+/// Camera from which blocks are seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sight {
     pub eye: Vec3,
     pub clip_from_world: Mat4,
-    /// Side of a triangle as a share of its distance, at least; triangles are twice as large before they are divided.
+    /// Minimum side of a triangle divided by its distance. Triangles are subdivided at twice that size.
     pub triangle: f32,
 }
 
-/// One square of a block. `Corner` in `shaders/lib/map.wgsl` has its numbers.
+/// One chunk of a block, as instance data of `Corner` in `shaders/lib/map.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Square {
-    /// Column and row of its first corner.
+    /// Column and row of the first corner.
     first: [f32; 2],
     /// Cells along a side of a quad.
     step: f32,
-    /// The height at which distances are measured, in world units.
+    /// Reference height for distances, in world units.
     level: f32,
-    /// From this distance on, its vertices glide to those of the next level, and one over the way on which they do; 0 if all are nearer.
+    /// Distance from which vertices morph to the next level, and the reciprocal of the morph range, or 0 if every vertex is nearer.
     glide: [f32; 2],
 }
 
-/// The numbers of a square as a vertex shader sees them, from this location on.
+/// Returns the layout of [`Square`] as instance data, starting at shader location `first`.
 pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
     let attribute = |(format, offset, place)| VertexAttribute { format, offset, shader_location: first + place };
     let numbers = [(VertexFormat::Float32x4, 0, 0), (VertexFormat::Float32x2, 16, 1)];
@@ -74,7 +75,7 @@ pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
     }
 }
 
-/// What is drawn of a land: all of it, or the squares in which there is more than so much of something.
+/// Part of a block to draw: all of it, or the chunks whose coverage exceeds a minimum.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tract {
     pub land: Land,
@@ -82,12 +83,12 @@ pub(super) struct Tract {
 }
 
 impl Tract {
-    /// Whether some quads at the first corner of a square, so many along a side, have something of it.
+    /// Returns `true` if the first `quads` × `quads` quads of a chunk contain any of it.
     fn has(&self, square: &Square, quads: u32) -> bool {
         self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square, quads) > *least)
     }
 
-    /// What of these squares of the land belongs to it: patches, as quads of the mesh, and the squares that lie where each is to be drawn.
+    /// Returns for each patch, as a range of quads of the mesh, the instances that draw its part of these chunks.
     pub(super) fn surfaces(&self, squares: &[Square]) -> Vec<(Range<u32>, Vec<Square>)> {
         let mut surfaces: Vec<_> = PATCHES.map(|patch| (patch, Vec::new())).into();
         for square in squares.iter().filter(|square| self.has(square, QUADS)) {
@@ -96,12 +97,12 @@ impl Tract {
         surfaces
     }
 
-    /// The quads of a square that have something of it: a bit for each, row by row.
+    /// Returns the quads of a chunk that contain any of it, as a row-major bit mask.
     fn quads(&self, square: &Square) -> u64 {
         if self.only.is_none() {
             return u64::MAX;
         }
-        // It is known for a tile, and not for less.
+        // Coverage is known per tile, not below.
         let side = (QUADS / square.step as u32).max(1);
         let mut quads = 0;
         for corner in (0..QUADS * QUADS).step_by(side as usize) {
@@ -110,7 +111,7 @@ impl Tract {
                 quads |= block([column, row], side);
             }
         }
-        // An odd vertex may glide to the even one before it: then the quad behind it lies in the place of the one before it.
+        // An odd vertex may morph to the even one before it: the quad behind it then covers the one before it.
         if square.glide[1] > 0.0 {
             quads |= (quads & EVEN_COLUMNS) << 1;
             quads |= (quads & EVEN_ROWS) << QUADS;
@@ -118,37 +119,37 @@ impl Tract {
         quads
     }
 
-    /// Those of these squares that have a wall with something of it.
+    /// Returns the chunks that have a wall and contain any of it.
     pub(super) fn walls(&self, squares: &[Square]) -> impl Iterator<Item = Square> {
         squares.iter().filter(|square| self.land.has_wall(square) && self.has(square, QUADS)).copied()
     }
 }
 
 impl Square {
-    /// A square that begins at one of its quads, by column and row.
+    /// Returns the chunk moved to begin at one of its quads, given by column and row.
     fn beginning_at(&self, quad: [u32; 2]) -> Self {
         Self { first: [0, 1].map(|axis| self.first[axis] + quad[axis] as f32 * self.step), ..*self }
     }
 }
 
-/// Quads of a square, a bit for each, row by row: those of the even columns and those of the even rows.
+/// Even columns and even rows of the quads of a chunk, as row-major bit masks.
 const EVEN_COLUMNS: u64 = 0x5555_5555_5555_5555;
 const EVEN_ROWS: u64 = 0x00ff_00ff_00ff_00ff;
 
-/// Those of a block that begins at a column and a row, so many along a side.
+/// Returns the bit mask of a block of `side` × `side` quads that begins at a column and a row.
 fn block([column, row]: [u32; 2], side: u32) -> u64 {
     let line = (u64::MAX >> (u64::BITS - side)) << column;
     (row..row + side).fold(0, |block, row| block | line << (QUADS * row))
 }
 
-/// Quads of a square that are covered with patches, as large ones as there can be.
+/// Quads of a chunk to be covered with the largest possible patches.
 struct Patchwork<'a> {
     square: &'a Square,
     quads: u64,
 }
 
 impl Patchwork<'_> {
-    /// Covers what is wanted of a block.
+    /// Covers the selected quads of a block recursively.
     fn lay(&self, corner: [u32; 2], side: u32, surfaces: &mut [(Range<u32>, Vec<Square>)]) {
         let block = block(corner, side);
         if self.quads & block == 0 {
@@ -162,7 +163,7 @@ impl Patchwork<'_> {
             }
             return;
         }
-        // Which vertices glide is counted from where a patch begins, so that is an even one.
+        // Morphing depends on the parity from the start of a patch, so patches start at even quads.
         let begin = corner.map(|quad| quad - quad % 2);
         let [right, down] = [corner[0] % 2, corner[1] % 2];
         let patch = if side == 1 { 2 * down + right } else { 3 + side.ilog2() };
@@ -170,12 +171,13 @@ impl Patchwork<'_> {
     }
 }
 
-/// How much there is of something: the most in any cell of a tile, the most in any four tiles, and so on up to the whole map.
+/// Maximum amount in any cell of a tile, of any 2 × 2 tiles, and so on up to the whole map.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Coverage(Vec<(usize, Vec<f32>)>);
 
 impl Coverage {
-    /// From the most in any cell of each tile, and in the first cells of the next ones to the right and below: a square reaches so far.
+    /// Builds the pyramid from the maximum of each tile plus the first cells of its right and lower neighbours, which its chunk
+    /// reaches.
     pub(super) fn new(tiling: Tiling, most: Vec<f32>) -> Self {
         let mut levels = vec![(tiling.across(), most)];
         while let Some((across, finer)) = levels.last().filter(|(_, finer)| finer.len() > 1) {
@@ -190,7 +192,7 @@ impl Coverage {
         Self(levels)
     }
 
-    /// The same for what reaches into the tiles beside.
+    /// Builds the pyramid for an amount that spreads into neighbouring tiles.
     pub(super) fn and_beside(tiling: Tiling, most: &[f32]) -> Self {
         let across = tiling.across();
         let near = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
@@ -203,7 +205,7 @@ impl Coverage {
         Self::new(tiling, (0..tiling.count()).map(around).collect())
     }
 
-    /// The most in any cell of the quads at the first corner of a square, so many along a side. None where it begins beyond the map.
+    /// Returns the maximum in the first `quads` × `quads` quads of a chunk, 0 if it begins outside the map.
     fn most(&self, square: &Square, quads: u32) -> f32 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
         let tiles = (square.step as usize * quads as usize / tiles::SIDE).max(1);
@@ -215,7 +217,7 @@ impl Coverage {
 }
 
 impl Land {
-    /// The squares that are seen.
+    /// Returns the visible chunks.
     pub(super) fn squares(&self, sight: &Sight) -> Vec<Square> {
         let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
         let levels = last.div_ceil(QUADS).next_power_of_two().ilog2();
@@ -225,7 +227,7 @@ impl Land {
         squares
     }
 
-    /// Whether a square is at the border of the map, so that it has a wall.
+    /// Returns `true` if a chunk is at the border of the map and so has a wall.
     fn has_wall(&self, square: &Square) -> bool {
         let first = Vec2::from(square.first);
         let end = first + square.step * QUADS as f32;
@@ -233,11 +235,11 @@ impl Land {
     }
 }
 
-/// What squares are chosen by.
+/// Criteria of the chunk selection.
 struct Choice<'a> {
     land: &'a Land,
     sight: &'a Sight,
-    /// A square is drawn to a distance of so many of its sides. Farther away, one of the next level takes its place.
+    /// Distance up to which a chunk is drawn, in chunk sides. Beyond, one of the next level replaces it.
     sides: f32,
 }
 
@@ -263,7 +265,7 @@ impl Choice<'_> {
             return;
         }
         let [low, high] = self.land.heights;
-        // All that borders on quarters is nearer than this.
+        // Every neighbouring quarter is nearer than this.
         let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
         let way = (self.sides * side - begin).max(1e-3 * side);
         let level = self.sight.eye.y.min(high).max(low);
@@ -280,7 +282,7 @@ impl Choice<'_> {
         });
     }
 
-    /// What a square can fill, in world units.
+    /// Returns the bounding box of a chunk, in world units.
     fn bounds(&self, first: UVec2, side: u32) -> Aabb3d {
         let Land { cells, centre, extent, heights: [low, high] } = *self.land;
         let last = cells.max(UVec2::splat(2)) - 1;
@@ -289,7 +291,7 @@ impl Choice<'_> {
         Aabb3d::from_min_max(Vec3::new(min.x, low, min.y), Vec3::new(max.x, high, max.y))
     }
 
-    /// Whether something of it may be in the picture.
+    /// Returns `true` if the box may intersect the view frustum.
     fn sees(&self, bounds: &Aabb3d) -> bool {
         let corners = [0, 1, 2, 3, 4, 5, 6, 7].map(|corner| {
             let side = |bit: u32, axis: usize| if corner >> bit & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] };
@@ -302,27 +304,27 @@ impl Choice<'_> {
     }
 }
 
-/// Of the indices of a square's mesh, those of a patch.
+/// Returns the range of a patch within the indices of the chunk mesh.
 pub(super) fn surface(indices: &Range<u32>, patch: &Range<u32>) -> Range<u32> {
     indices.start + QUAD * patch.start..indices.start + QUAD * patch.end
 }
 
-/// Of the indices of a square's mesh, those of the walls.
+/// Returns the range of the walls within the indices of the chunk mesh.
 pub(super) fn walls(indices: &Range<u32>) -> Range<u32> {
     indices.start + QUAD * QUADS * QUADS..indices.end
 }
 
-/// The quads of the mesh in order, by row and column: those that are nearer to the first corner come first, so that the first ones make a
-/// smaller square.
+/// Returns the quads of the mesh, by row and column, in order of distance from the first corner, so that the first ones form a
+/// smaller chunk.
 fn quads_in_order() -> Vec<[u32; 2]> {
     let mut quads: Vec<_> = (0..QUADS * QUADS).map(|index| [index / QUADS, index % QUADS]).collect();
     quads.sort_by_key(|[row, column]| *row.max(column));
     quads
 }
 
-/// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. The
-/// y of a vertex says its kind: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z. Walls inside the map
-/// fold up.
+/// Builds the mesh of every chunk: vertices in steps from 0 to [`QUADS`], and its border again as upper and lower edges of walls.
+/// The y coordinate is the kind of a vertex: 0 surface, 1 upper and 2 lower edge of a wall along x, 3 and 4 of a wall along z.
+/// Walls inside the map collapse.
 pub(super) fn square_mesh() -> Mesh {
     let line = QUADS + 1;
     let mut positions: Vec<[f32; 3]> =
@@ -354,7 +356,7 @@ mod tests {
 
     use super::*;
 
-    /// Vertices on a line along columns (true) or rows, of each square whose side lies on it, with the square's step.
+    /// Vertices on lines along columns (`true`) or rows, for each chunk with a side on the line, with the chunk's step.
     type Borders = BTreeMap<(bool, u32), Vec<(f32, BTreeSet<u32>)>>;
 
     fn land(columns: u32, rows: u32) -> Land {
@@ -363,14 +365,14 @@ mod tests {
         Land { cells, centre: Vec2::new(30.0, -20.0), extent, heights: [-20.0, 40.0] }
     }
 
-    /// From a place towards another, with triangles of a share of the picture's height.
+    /// Looks from one point to another, with a minimum triangle side as a fraction of the view height.
     fn sight(eye: Vec3, target: Vec3, triangle: f32) -> Sight {
         let lens = Mat4::perspective_infinite_reverse_rh(0.8, 1.6, 0.1);
         let clip_from_world = lens * Mat4::look_at_rh(eye, target, Vec3::Y);
         Sight { eye, clip_from_world, triangle: triangle * 2.0 / lens.y_axis.y }
     }
 
-    /// Sees all around.
+    /// Sees in all directions.
     fn everywhere(eye: Vec3, triangle: f32) -> Sight {
         let clip_from_world = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
         Sight { clip_from_world, ..sight(eye, Vec3::ZERO, triangle) }
@@ -384,7 +386,7 @@ mod tests {
         Vec3::new(2000.0, 900.0, 0.0),
     ];
 
-    /// Where the vertex of a square is, in columns and rows: the twin of `corner_cell` in `shaders/lib/map.wgsl`.
+    /// Returns column and row of a chunk's vertex, like `corner_cell` in `shaders/lib/map.wgsl`.
     fn cell(land: &Land, sight: &Sight, square: &Square, corner: UVec2) -> Vec2 {
         let last = (land.cells - 1).as_vec2();
         let cell = Vec2::from(square.first) + corner.as_vec2() * square.step;
@@ -413,7 +415,7 @@ mod tests {
                 }
                 let inner = |index: usize| index as u32 % columns < columns - 1 && index as u32 / columns < rows - 1;
                 assert!(covered.iter().enumerate().all(|(index, &times)| times == u8::from(inner(index))));
-                // The quads of the nearest square are not larger than those of any other.
+                // The quads of the nearest chunk are about the smallest ones.
                 let away = |square: &&Square| {
                     let middle = Vec2::from(square.first) + 0.5 * QUADS as f32 * square.step;
                     let place = land.centre + (middle / (land.cells - 1).as_vec2() - 0.5) * land.extent;
@@ -434,8 +436,7 @@ mod tests {
             for eye in EYES {
                 let sight = everywhere(eye, triangle);
                 let squares = land.squares(&sight);
-                // The vertices on every border, by the line on which it lies: those with a finer square on one side and a coarser one
-                // on the other are in both.
+                // Vertices of every border by its line. Between a finer and a coarser chunk they must be the same on both sides.
                 let mut borders = Borders::new();
                 for square in &squares {
                     for (upright, side) in [(false, 0), (false, QUADS), (true, 0), (true, QUADS)] {
@@ -491,14 +492,14 @@ mod tests {
         assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
     }
 
-    /// The quads of a square that patches draw, as the vertices at their corners: each once at most.
+    /// Returns the quads of a chunk that its patches draw, by column and row. Fails if one is drawn twice.
     fn drawn(square: &Square, surfaces: &[(Range<u32>, Vec<Square>)]) -> BTreeSet<[u32; 2]> {
         let (order, mut drawn) = (quads_in_order(), BTreeSet::new());
         for (patch, parts) in surfaces {
             for part in parts {
                 assert_eq!((part.step, part.level, part.glide), (square.step, square.level, square.glide));
                 let away = ((Vec2::from(part.first) - Vec2::from(square.first)) / square.step).as_uvec2();
-                // Which vertices glide is counted from the first corner of what is drawn.
+                // Morphing depends on the parity from the first corner of a patch.
                 assert_eq!(away % 2, UVec2::ZERO, "{part:?}");
                 for [row, column] in &order[patch.start as usize..patch.end as usize] {
                     let quad = [away.x + column, away.y + row];
@@ -509,7 +510,7 @@ mod tests {
         drawn
     }
 
-    /// Whether a place lies in a triangle, or on its border.
+    /// Returns `true` if a point lies in a triangle or on its edge.
     fn lies_in(place: Vec2, corners: [Vec2; 3]) -> bool {
         let side = |a: Vec2, b: Vec2| (b - a).perp_dot(place - a);
         let [a, b, c] = corners;
@@ -543,7 +544,7 @@ mod tests {
                                 cell(&land, &sight, &square, corner)
                             };
                             let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)];
-                            // The quad as it lies when its vertices have glided: a vertex looks two cells around.
+                            // The quad with morphed vertices: a vertex samples two cells around it.
                             let around = [-2, -1, 0, 1, 2].map(|y| [-2, -1, 0, 1, 2].map(|x| IVec2::new(x, y)));
                             let near = around.into_iter().flatten().map(|away| (at.as_ivec2() + away).as_vec2());
                             let meets = near
@@ -554,7 +555,7 @@ mod tests {
                             assert!(is_drawn || !meets, "{column}, {row} of {square:?} at {at}");
                             let still = Vec2::from(square.first) + UVec2::new(column, row).as_vec2() * square.step;
                             glided += usize::from(meets && a != still);
-                            // What is drawn besides is no more than two tiles, and what vertices glide over.
+                            // Other quads drawn lie within two tiles plus the morph range.
                             let far = 16.0 + (2.0 * square.step).max(8.0);
                             let away = (at.as_vec2() - still).abs().max_element();
                             assert!(!is_drawn || away <= far, "{column}, {row} of {square:?} at {at}");

@@ -1,5 +1,5 @@
-//! The relief of a block is brought up to date beside the frames: a frame hands over what has changed of the ground and takes what the
-//! threads have found. Ground and light come to the screen together.
+//! Asynchronous lighting of a block: a frame submits changes of the ground and fetches results of worker threads. Ground and light
+//! appear on screen together.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -19,55 +19,55 @@ use super::{
     upload,
 };
 
-/// While more changes are to come, shadows are looked for in one part out of so many of the time.
+/// Reciprocal of the fraction of time spent on shadows while more changes are expected.
 const SHARE: u32 = 10;
 
-/// New layers of a map: of some parts, as [`upload::Patch`] has them, or of all.
+/// New layers of a map: of parts in the layout of [`upload::Patch`], or of the whole map.
 pub(super) struct Taken {
     pub parts: Option<Vec<URect>>,
     pub bytes: Vec<u8>,
-    /// And how the ground of these parts has changed since the start.
+    /// Elevation change of these parts since the start.
     pub past: Vec<u8>,
-    /// The highest place in them, in metres.
+    /// Highest point in them, in metres.
     pub highest: f32,
 }
 
-/// What was found.
+/// Result of a lighting update.
 pub(super) struct Found {
     pub taken: Option<Taken>,
-    /// The textures of relief and cover: parts of them, as [`upload::Patch`] has them, or all.
+    /// Textures of relief and cover: parts in the layout of [`upload::Patch`], or whole.
     pub parts: Option<Vec<URect>>,
     pub bytes: [Vec<u8>; 2],
-    /// How the water lies, if there is any.
+    /// Coverage of the water, if there is any.
     pub water: Option<Arc<Coverage>>,
     pub took: Duration,
-    /// Whether shadows were looked for.
+    /// `true` if shadows were computed.
     pub shone: bool,
 }
 
-/// The relief of a block, and what is to become of it.
+/// Relief of a block and its pending updates.
 pub(super) struct Lit {
     state: State,
     waiting: Option<Taken>,
-    /// What shadows were found with last, if ever.
+    /// Light of the last shadows, if any.
     light: Option<Light>,
-    /// Whether the ground has changed since.
+    /// `true` if the ground has changed since.
     stale: bool,
     took: Duration,
     when: Instant,
-    /// Whether nothing was found yet.
+    /// `true` until the first result.
     first: bool,
     pub rims: Rims,
 }
 
 enum State {
     Here(Box<Relief>),
-    /// A thread has it.
+    /// Owned by a thread.
     Away(Mutex<Receiver<(Box<Relief>, Found)>>),
 }
 
 impl Lit {
-    /// Of a map of this size, of which nothing is known yet.
+    /// Creates the lighting of an empty map of this size.
     pub(super) fn new(size: (usize, usize)) -> Self {
         Self {
             state: State::Here(Box::new(Relief::new(size))),
@@ -81,18 +81,18 @@ impl Lit {
         }
     }
 
-    /// Whether the last change is still being looked at.
+    /// `true` while an update is in progress.
     pub(super) fn is_at_work(&self) -> bool {
         matches!(self.state, State::Away(_))
     }
 
-    /// Takes over new layers.
+    /// Queues new layers.
     pub(super) fn take(&mut self, taken: Taken) {
         self.stale |= taken.parts.as_ref().is_none_or(|parts| !parts.is_empty());
         self.waiting = Some(taken);
     }
 
-    /// Waits until a moment for what is being found; without end, if nothing was ever found.
+    /// Waits for the result in progress until a moment, or indefinitely for the first one.
     pub(super) fn fetch(&mut self, until: Option<Instant>) -> Option<Found> {
         let State::Away(found) = &mut self.state else { return None };
         let wait = until.filter(|_| !self.first).map_or(Duration::MAX, |until| until - Instant::now());
@@ -108,11 +108,11 @@ impl Lit {
                 Some(found)
             }
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => panic!("the thread that finds light broke down"),
+            Err(RecvTimeoutError::Disconnected) => panic!("the lighting thread panicked"),
         }
     }
 
-    /// Has a thread look for what is due. While `more` changes are to come, shadows take a share of the time.
+    /// Starts pending updates on a thread. While `more` changes are expected, shadows take only a fraction of the time.
     pub(super) fn begin(&mut self, light: Light, more: bool) {
         let due = (self.stale || self.light != Some(light)) && !(more && self.when.elapsed() < (SHARE - 1) * self.took);
         if self.waiting.is_none() && !due || self.is_at_work() {
@@ -127,10 +127,10 @@ impl Lit {
         if due {
             (self.light, self.stale) = (Some(light), false);
         }
-        // Until all sees by another exaggeration, what is new sees by the old one.
+        // Until sky visibility is recomputed for a new exaggeration, new ground uses the old one.
         let light = self.light.unwrap_or(light);
         let size = relief.size();
-        // A pool would end the program if a thread of it broke down; so it ends as others do.
+        // A panic in a rayon pool aborts the program; it is caught to end like any other.
         let look = move || {
             let begun = Instant::now();
             if let Some(Taken { parts, bytes, .. }) = &taken {
@@ -149,7 +149,7 @@ impl Lit {
             let parts = relief.changed_parts();
             let bytes = parts.as_ref().map_or_else(|| relief.bytes(), |parts| relief.part_bytes(parts));
             let water = relief.water.clone();
-            // A block that is gone needs none of it.
+            // The block may have been removed.
             let _ = send.send((relief, Found { taken, parts, bytes, water, took: begun.elapsed(), shone: due }));
         };
         rayon::spawn(|| drop(catch_unwind(AssertUnwindSafe(look))));

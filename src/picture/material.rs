@@ -1,41 +1,40 @@
-//! What materials have in common, and what a shader is built with.
+//! Material helpers and shader variants.
 //!
-//! Whether something is shown at all is decided by shader definitions, not by branches on numbers: what is off then costs nothing.
-//! Each combination of definitions is a pipeline of its own. It is built once. Until it is ready, the last picture stays
-//! (`redraw.rs`).
+//! Features are switched by shader definitions rather than by branches on uniforms, so disabled features cost nothing. Each
+//! combination of definitions is a separate pipeline, built once. Until it is ready, the last image stays (`redraw.rs`).
 //!
-//! No branch in a shader may depend on the numbers of a uniform buffer alone. Mesa's software driver (lavapipe) puts such numbers
-//! into the shader and compiles it anew in every draw, which costs some megabytes of memory a frame. Where a branch on data is
-//! needed, it depends on the pixel or on a texture as well.
+//! No branch in a shader may depend on uniforms alone: Mesa's software driver (lavapipe) inlines such values and recompiles the
+//! shader in every draw, at a cost of some megabytes of memory per frame. Branches on data must also depend on the pixel or on a
+//! texture.
 
 use bevy::{
     asset::{Asset, Assets, Handle},
     shader::ShaderDefVal,
 };
 
-/// The shader definitions of a material as its numbers want it.
+/// Shader definitions selected by the values of a material.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Variant(Vec<ShaderDefVal>);
 
 impl Variant {
-    /// With those definitions that are on.
+    /// Creates a variant from the enabled definitions.
     pub(super) fn with(definitions: &[(&str, bool)]) -> Self {
         Self(definitions.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).into()).collect())
     }
 
-    /// And a count.
+    /// Adds a definition with a count.
     pub(super) fn and(mut self, name: &str, count: usize) -> Self {
         self.0.push(ShaderDefVal::UInt(name.to_owned(), count as u32));
         self
     }
 
-    /// Adds them to those of a pipeline.
+    /// Appends the definitions to those of a pipeline.
     pub(super) fn define(&self, definitions: &mut Vec<ShaderDefVal>) {
         definitions.extend_from_slice(&self.0);
     }
 }
 
-/// Changes an asset. One that stays the same is not sent to the graphics card again.
+/// Modifies an asset. Unchanged assets are not uploaded again.
 pub(super) fn update<A: Asset + Clone + PartialEq>(
     assets: &mut Assets<A>,
     handle: &Handle<A>,

@@ -1,4 +1,4 @@
-//! What is seen: the ground, the sky and the light, the camera.
+//! Rendering: terrain, sky, light and camera.
 
 mod aperture;
 pub mod camera;
@@ -39,15 +39,15 @@ use crate::world::{CameraMode, FrameSystems};
 /// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
 pub const SIDE: f32 = 256.0;
 
-/// The decision whether the picture is drawn in this frame, and at which resolution.
+/// Systems that decide if the view is drawn in this frame, and at which resolution.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DrawSystems;
 
-/// Shaders that others import; they must stay loaded.
+/// Shaders imported by others. Their handles keep them loaded.
 #[derive(Resource)]
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
-/// The shaders, compiled into the program: path below `shaders/`, text.
+/// Shaders embedded in the program: path below `shaders/`, source.
 const SHADERS: [(&str, &[u8]); 12] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),

@@ -1,4 +1,4 @@
-//! The numbers that the shaders see, made from terrain and look, and where each block stands.
+//! Shader uniforms computed from terrain and look, and the layout of blocks in the scene.
 
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
@@ -14,23 +14,23 @@ use thalweg_sim::{
     process::wind::Weather,
 };
 
-/// Room between blocks, as a share of a block's longer side.
+/// Gap between blocks as a fraction of a block's longer side.
 const GAP: f32 = 0.14;
 
-/// Over so much height snow becomes closed, as a share of [`SIDE`].
+/// Height range over which snow cover becomes continuous, as a fraction of [`SIDE`].
 const SNOW_FADES: f32 = 0.022;
-/// And in metres, at most.
+/// Maximum of that range in metres.
 const SNOW_FADES_WITHIN: f32 = 200.0;
 
-/// Sand thicker than this, in metres, hides the ground beneath, however large the cells.
+/// Maximum thickness of sand at which it hides the ground beneath, in metres, for any cell size.
 const SAND_HIDES: f32 = 4.0;
 
-/// A column and a row that lie on no map.
+/// Column and row outside every map.
 const NOWHERE: f32 = -1e9;
-/// Where a block stands that is not to be seen, in world units.
+/// World position of hidden blocks.
 const FAR_AWAY: f32 = 1e4 * SIDE;
 
-/// `Scene` in `shaders/lib/scene.wgsl` is its twin.
+/// Scene uniforms; mirrors `Scene` in `shaders/lib/scene.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct SceneNumbers {
     extent: Vec4,
@@ -57,24 +57,24 @@ pub(super) struct SceneNumbers {
     cut: Vec4,
 }
 
-/// Where blocks stand: together they fill a circle of the same size, however many there are.
+/// Layout of the blocks. Together they fill a circle of the same size, for any number of blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     columns: usize,
     rows: usize,
-    /// Sides of a block's place with the gap, in metres.
+    /// Spacing of blocks (side plus gap), in metres.
     cell: Vec2,
-    /// World units per metre across the map. Heights have it times the vertical exaggeration.
+    /// World units per metre, horizontally. Heights are also multiplied by the vertical exaggeration.
     pub(super) scale: f32,
 }
 
 impl Layout {
-    /// Each session in a place of its own.
+    /// Gives each session its own place.
     pub(super) fn new(sessions: &[Session]) -> Self {
         Self::with_places(sessions, sessions.len().max(1))
     }
 
-    /// All sessions on one place.
+    /// Puts all sessions in the same place.
     pub(super) fn stacked(sessions: &[Session]) -> Self {
         Self::with_places(sessions, 1)
     }
@@ -82,7 +82,7 @@ impl Layout {
     fn with_places(sessions: &[Session], count: usize) -> Self {
         let sides = sessions.iter().map(|session| sides(&session.simulation.terrain));
         let cell = sides.fold(Vec2::splat(f32::MIN_POSITIVE), Vec2::max);
-        // As many columns as leave the fewest empty places and make the whole not quite twice as wide as deep.
+        // The number of columns with the fewest empty places and a width of nearly twice the depth.
         let columns = (1..=count)
             .min_by_key(|&columns| {
                 let rows = count.div_ceil(columns);
@@ -97,7 +97,7 @@ impl Layout {
         Self { columns, rows, cell: cell + gap, scale: SIDE * std::f32::consts::SQRT_2 / whole.length().max(1e-20) }
     }
 
-    /// Centre of a block on the table, in world units.
+    /// Returns the centre of a block on the ground plane, in world units.
     pub(super) fn centre(&self, index: usize) -> Vec2 {
         let place = Vec2::new((index % self.columns) as f32, (index / self.columns) as f32);
         let middle = Vec2::new(self.columns as f32 - 1.0, self.rows as f32 - 1.0) * 0.5;
@@ -105,32 +105,32 @@ impl Layout {
     }
 }
 
-/// Sides of a map between the centres of its outermost cells, in metres.
+/// Returns the sides of a map between the centres of its outermost cells, in metres.
 fn sides(terrain: &Terrain) -> Vec2 {
     Vec2::new(terrain.width() as f32 - 1.0, terrain.height() as f32 - 1.0).max(Vec2::ONE) * terrain.cell_size
 }
 
-/// Towards the sun in world space: x along columns, z along rows, y up.
+/// Returns the direction towards the sun in world space: x along columns, z along rows, y up.
 pub(super) fn towards_sun(look: &Look) -> Vec3 {
     let [along_columns, along_rows, up] = look.towards_sun();
     Vec3::new(along_columns, up, along_rows)
 }
 
-/// Factor on distances in the haze. With a small field of view the camera stands far away, and sees as clearly as with the usual one.
+/// Returns the factor on distances in haze. A narrow field of view moves the camera away without making it hazier.
 fn nearer(look: &Look) -> f32 {
     let fresh = Look::default().field_of_view;
     let [lens, usual] = [look.field_of_view, fresh].map(|degrees| (0.5 * degrees.to_radians()).tan());
     (lens / usual).min(1.0)
 }
 
-/// The share of light that the air takes away, with that factor.
+/// Returns the fraction of light lost in haze, corrected for the field of view.
 fn haze(look: &Look) -> f32 {
     1.0 - (1.0 - look.fog).powf(nearer(look))
 }
 
 impl SceneNumbers {
-    /// `level` is the height in metres that lies at 0, `highest` that of the highest place so far, `foot` the height of the blocks' common
-    /// foot, in world units.
+    /// `level` is the height in metres that maps to 0, `highest` the highest ground so far, `foot` the common foot of the blocks in
+    /// world units.
     pub(super) fn new(
         terrain: &Terrain,
         look: &Look,
@@ -185,7 +185,7 @@ impl SceneNumbers {
         }
     }
 
-    /// With a brush's ring on it.
+    /// Returns the numbers with a brush ring.
     pub(super) fn with_ring(mut self, terrain: &Terrain, ring: &BrushRing, brush: &Brush) -> Self {
         let cell = |[x, y]: [f32; 2]| [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5];
         let ([x, y], [from_x, from_y]) = (cell(ring.place), cell(ring.from.unwrap_or(ring.place)));
@@ -199,12 +199,12 @@ impl SceneNumbers {
         self
     }
 
-    /// Where it stands, how large it is, and how high a metre is drawn.
+    /// Returns position, extent and vertical scale.
     pub(super) fn shape(&self) -> [f32; 5] {
         [self.place.x, self.place.y, self.extent.x, self.extent.y, self.extent.z]
     }
 
-    /// World units per metre across the map.
+    /// Returns world units per metre, horizontally.
     pub(super) fn scale(&self) -> f32 {
         self.extent.z / self.phong.w.max(1e-9)
     }
@@ -213,59 +213,59 @@ impl SceneNumbers {
         self.brush.z > 0.0
     }
 
-    /// Whether clouds shade the land.
+    /// `true` if clouds cast shadows.
     pub(super) fn has_clouds(&self) -> bool {
         self.life.z > 0.0
     }
 
-    /// Whether the wind makes ripples on sand.
+    /// `true` if the wind forms ripples on sand.
     pub(super) fn has_ripples(&self) -> bool {
         self.wind.z > 0.0
     }
 
-    /// Whether a ramp gives the ground its colours.
+    /// `true` if a colour ramp colours the ground.
     pub(super) fn has_ramp(&self) -> bool {
         self.ramp_by.x > 0.5
     }
 
-    /// Whether there are woods.
+    /// `true` if woods are drawn.
     pub(super) fn has_woods(&self) -> bool {
         self.life.w > 0.0 && !self.has_ramp()
     }
 
-    /// Whether sand glitters.
+    /// `true` if sand glitters.
     pub(super) fn has_glitter(&self) -> bool {
         self.life.y > 0.0
     }
 
-    /// Whether there are contour lines.
+    /// `true` if contour lines are drawn.
     pub(super) fn has_contours(&self) -> bool {
         self.surface.z > 0.0
     }
 
-    /// Whether there is a grid.
+    /// `true` if a grid is drawn.
     pub(super) fn has_grid(&self) -> bool {
         self.country.y > 0.0
     }
 
-    /// Whether it is drawn on one side of the divider alone.
+    /// `true` if the block is drawn on one side of the divider only.
     pub(super) fn is_split(&self) -> bool {
         self.place.z != 0.0
     }
 
-    /// Drawn only on one side of a share of the picture's width: -1 left of it, 1 right of it.
+    /// Restricts drawing to one side of a divider at `share` of the view width: -1 is left, 1 right, 0 both.
     pub(super) fn beside(mut self, side: f32, share: f32) -> Self {
         (self.place.z, self.place.w) = (side, share);
         self
     }
 
-    /// Out of sight.
+    /// Moves the block out of view.
     pub(super) fn hidden(mut self) -> Self {
         self.place.x = FAR_AWAY;
         self
     }
 
-    /// Cut open along a line, given as shares of the map's sides.
+    /// Cuts the block open along a line given as fractions of the map's sides.
     pub(super) fn cut_along(mut self, ends: [[f32; 2]; 2]) -> Self {
         let [from, to] = ends.map(|[x, y]| self.world(x * self.grid.x - 0.5, y * self.grid.y - 0.5, 0.0).xz());
         if let Some(along) = (to - from).try_normalize() {
@@ -275,12 +275,12 @@ impl SceneNumbers {
         self
     }
 
-    /// Whether it is cut open.
+    /// `true` if the block is cut open.
     pub(super) fn is_cut(&self) -> bool {
         self.cut.w > 0.0
     }
 
-    /// Where the line of sight through two places leaves what was taken away, or where it begins if nothing was; nothing if it never does.
+    /// Returns the point where a ray leaves the removed part, `near` without a cut, or `None` if it never leaves it.
     pub(super) fn behind_cut(&self, near: Vec3, far: Vec3) -> Option<Vec3> {
         if !self.is_cut() {
             return Some(near);
@@ -290,7 +290,7 @@ impl SceneNumbers {
         (share.is_finite() && share > 0.0).then(|| near + share * (far - near))
     }
 
-    /// Column and row where the line of the cut enters the map, and where it leaves it; nothing if it misses the map.
+    /// Returns column and row where the cut enters the map and where it leaves it, or `None` if it misses the map.
     pub(super) fn cut_line(&self, ends: [[f32; 2]; 2]) -> Option<Vec4> {
         let last = self.grid.xy() - 1.0;
         let [from, to] = ends.map(|end| Vec2::from_array(end) * self.grid.xy() - 0.5);
@@ -310,7 +310,7 @@ impl SceneNumbers {
         (first < end && end.is_finite()).then(|| Vec4::new(begin.x, begin.y, stop.x, stop.y))
     }
 
-    /// A place in the world: column and row counted between cell centres, height in metres.
+    /// Returns the world position of column and row between cell centres and a height in metres.
     pub(super) fn world(&self, column: f32, row: f32, height: f32) -> Vec3 {
         let share = |cell: f32, cells: f32| cell / (cells - 1.0).max(1.0) - 0.5;
         Vec3::new(
@@ -320,7 +320,7 @@ impl SceneNumbers {
         )
     }
 
-    /// Column and row, counted between cell centres, and height in metres of a place in the world.
+    /// Returns column and row between cell centres, and the height in metres, of a world position.
     pub(super) fn on_map(&self, place: Vec3) -> [f64; 3] {
         let share = |place: f32, centre: f32, extent: f32| f64::from(place - centre) / f64::from(extent) + 0.5;
         [
@@ -330,7 +330,7 @@ impl SceneNumbers {
         ]
     }
 
-    /// Where the block is drawn, if its highest place is at so many metres.
+    /// Returns the bounds of the block for its highest point in metres.
     pub(super) fn land(&self, highest: f32) -> Land {
         Land {
             cells: UVec2::new(self.grid.x as u32, self.grid.y as u32),
@@ -340,28 +340,28 @@ impl SceneNumbers {
         }
     }
 
-    /// How far a height in metres lies above the block's foot, in world units.
+    /// Returns the height above the block's foot in world units.
     pub(super) fn above_foot(&self, metres: f32) -> f32 {
         (metres - self.grid.w) * self.extent.z - self.extent.w
     }
 
-    /// Height of an eye above the ground in world units: so many metres, but so many cells at least.
+    /// Returns the eye height in world units: `metres`, but at least `cells` cell sizes.
     pub(super) fn eye(&self, metres: f32, cells: f32) -> f32 {
         (metres * self.extent.z).max(cells * self.grid.z)
     }
 
-    /// Height of the block's foot, in world units.
+    /// Returns the height of the block's foot, in world units.
     pub(super) fn foot(&self) -> f32 {
         self.extent.w
     }
 
-    /// Centre and half sides of the block.
+    /// Returns centre and half extents of the block.
     pub(super) fn footprint(&self) -> Vec4 {
         Vec4::new(self.place.x, self.place.y, 0.5 * self.extent.x, 0.5 * self.extent.y)
     }
 }
 
-/// The numbers of a run that stands alone, as tests need them.
+/// Numbers of a single session, for tests.
 #[cfg(test)]
 pub(super) fn alone(session: &Session) -> SceneNumbers {
     let terrain = &session.simulation.terrain;
@@ -370,8 +370,7 @@ pub(super) fn alone(session: &Session) -> SceneNumbers {
     SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (lowest, highest, -10.0), None)
 }
 
-/// Height at which a block must at least have its foot, in world units, if its lowest ground lies so many metres above
-/// that of the start.
+/// Returns the highest admissible foot of a block in world units, if its lowest ground is `lowest` metres above that of the start.
 pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32) -> f32 {
     let side = sides(terrain).min_element() * layout.scale;
     lowest.min(0.0) * layout.scale * look.vertical_exaggeration - look.base * side

@@ -1,4 +1,4 @@
-//! What is shown over the ground: the texture of values and velocities, and the colours.
+//! Data overlay of the ground: texture of values and velocities, and the colour map.
 
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
@@ -12,12 +12,12 @@ use super::{
 use crate::world::{Comparison, FrameSystems, Overlay, Shown, Simulations};
 use thalweg_sim::core::{grid::Grid, quantity::Scale};
 
-/// Colours from the least to the largest value.
+/// Number of colour stops.
 const COLORS: usize = 9;
 /// Arrows along a map's shorter side.
 const ARROWS: f32 = 36.0;
 
-/// `Overlay` in `shaders/terrain.wgsl` is its twin.
+/// Overlay uniforms; mirrors `Overlay` in `shaders/terrain.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct OverlayNumbers {
     range: Vec4,
@@ -32,11 +32,11 @@ impl OverlayNumbers {
         let scale = overlay.shown.map(|quantity| quantity.scale());
         let (per_unit, spacing) =
             (1.0 / (most - least).max(f32::MIN_POSITIVE), (shorter_side as f32 / ARROWS).max(2.0));
-        // Where there is nothing, or little on a logarithmic scale, the ground is seen.
+        // Fades to the ground where the value is zero, or small on a logarithmic scale.
         let fade = match scale {
             Some(Scale::FromZero) => 0.02,
             Some(Scale::Logarithmic) => 0.1,
-            // Between two classes there is nothing.
+            // Classes are not interpolated.
             Some(Scale::Classes) => -1.0,
             _ => 0.0,
         };
@@ -54,7 +54,7 @@ impl OverlayNumbers {
         self.range.z > 0.0
     }
 
-    /// Whether values are classes, between which is nothing.
+    /// `true` if values are discrete classes.
     pub(super) fn has_classes(&self) -> bool {
         self.arrows.w < 0.0
     }
@@ -64,16 +64,16 @@ impl OverlayNumbers {
     }
 }
 
-/// Values and velocities of every block, as a texture.
+/// Textures of values and velocities of every block.
 #[derive(Resource)]
 pub(super) struct Motions {
-    /// One for each block.
+    /// One per block.
     images: Vec<Handle<Image>>,
-    /// That of a block over which nothing is shown.
+    /// Texture of a block without overlay.
     pub still: Handle<Image>,
-    /// No water passes anywhere.
+    /// Texture of a block without streams.
     pub dry: Handle<Image>,
-    /// Whether the water is left out, so that the ground is seen.
+    /// `true` if water is hidden so that the ground is visible.
     pub bare: bool,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Motions>().add_systems(Update, show.in_set(FrameSystems::Show).after(show_numbers));
 }
 
-/// Brings values, velocities and colours to the screen.
+/// Updates values, velocities and colours.
 fn show(
     simulations: Res<Simulations>,
     overlay: Res<Overlay>,
@@ -110,7 +110,7 @@ fn show(
         return;
     }
     motions.bare = overlay.on();
-    // The start has no values of its own.
+    // There are no values for the start.
     let nothing = Overlay::default();
     let painted = if shown.0 == Comparison::Start { &nothing } else { &*overlay };
     let count = blocks.materials().count();
@@ -140,7 +140,7 @@ fn show(
     }
 }
 
-/// Value and velocity of every cell as the shaders read them; a single cell where there is neither.
+/// Returns value and velocity of every cell as texture bytes; a single texel where there is neither.
 fn motion_bytes(size: (usize, usize), values: Option<&Grid>, flow: Option<&[Grid; 2]>) -> ((usize, usize), Vec<u8>) {
     if values.is_none() && flow.is_none() {
         return ((1, 1), vec![0; 16]);

@@ -1,6 +1,6 @@
-//! The one pass that draws the picture: all pieces in a fixed order, straight into the picture, with the tone curve in their shaders.
+//! The render pass of the view: draws all pieces in a fixed order directly into the image, with tone mapping in their shaders.
 //!
-//! A material is a [`Surface`]. Whatever has a [`Piece`] of it is drawn. The window's panels then draw the picture like any image.
+//! A material is a [`Surface`]. Every [`Piece`] of it is drawn. The panels of the window then show the result like any image.
 
 use std::{collections::HashMap, marker::PhantomData, ops::Range};
 
@@ -40,43 +40,43 @@ use super::{
 use crate::world::FreeView;
 use thalweg_scene::look::ToneCurve;
 
-/// The format of a picture as the screen shows it, or of its light.
+/// Returns the texture format of display colours or of linear light.
 pub(super) fn format(as_light: bool) -> TextureFormat {
     if as_light { TextureFormat::Rgba16Float } else { TextureFormat::Rgba8UnormSrgb }
 }
 const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
-/// A material, and how what is made of it is drawn.
+/// A material and its pipeline settings.
 pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
-    /// File below `shaders/` with a function `vertex` and a function `fragment`.
+    /// File below `shaders/` with entry points `vertex` and `fragment`.
     const SHADER: &'static str;
-    /// What has the larger number is drawn later.
+    /// Draw order, from low to high.
     const ORDER: u8;
-    /// Whether it hides what is behind it. The others blend with what was drawn before, and hide nothing from what comes after.
+    /// `true` if it is opaque. Others are alpha-blended and do not write depth.
     const HIDES: bool;
-    /// What the vertices of all its meshes have, at shader locations 0, 1, …, and nothing besides.
+    /// Vertex attributes of its meshes, at shader locations 0, 1, …
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
-    /// Whether its pieces are land, whose squares have numbers at the next shader locations.
+    /// `true` if its pieces are terrain, with instance data of chunks at the next shader locations.
     const LAND: bool = false;
-    /// Whether the walls of land are drawn too.
+    /// `true` if the walls of the terrain are drawn too.
     const WALLS: bool = true;
-    /// Whether the shader's function `mark` first says where it is. Drivers that draw with the processor go through the whole of a shader
-    /// even where it discards its pixel, but not where its depth is not the wanted one.
+    /// `true` for a depth prepass with the entry point `mark`. Software renderers run a whole shader even for discarded pixels, but
+    /// not for pixels that fail the depth test.
     const MARKS: bool = false;
-    /// Whether it is what lies behind and beneath the land.
+    /// `true` if it is part of the background of the terrain.
     const IS_BEHIND: bool = false;
 }
 
-/// A piece of the picture.
+/// A mesh to draw with a material.
 #[derive(Component)]
 pub(super) struct Piece<M: Surface> {
     pub mesh: Handle<Mesh>,
     pub material: Handle<M>,
-    /// If the mesh is that of a square of land: all squares of this tract are drawn.
+    /// Part of a block whose chunks are drawn, if the mesh is that of a chunk.
     pub tract: Option<Tract>,
 }
 
-/// Has all pieces of a surface drawn.
+/// Draws all pieces of a surface.
 pub(super) struct SurfacePlugin<M>(PhantomData<M>);
 
 impl<M> Default for SurfacePlugin<M> {
@@ -118,11 +118,11 @@ pub(super) fn plugin(app: &mut App) {
     }
 }
 
-/// The systems that collect what is drawn, one per surface. Their order does not matter: [`draw`] sorts by that of the surfaces.
+/// Systems that collect draws, one per surface. Their order does not matter: [`draw`] sorts by that of the surfaces.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct QueueSurfaces;
 
-/// From where, onto what and how the picture is drawn.
+/// Camera, target and settings of the view.
 #[derive(Resource, Clone, Default)]
 struct Lens {
     drawing: Drawing,
@@ -131,18 +131,18 @@ struct Lens {
     picture: AssetId<Image>,
 }
 
-/// `View` in `shaders/lib/view.wgsl` is its twin.
+/// View uniforms; mirrors `View` in `shaders/lib/view.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default)]
 struct ViewNumbers {
     clip_from_world: Mat4,
     eye: Vec4,
-    /// Width and height of what is drawn, in pixels, and how many times as wide as on the screen lines are, in pixels.
+    /// Size of the drawn part, and width of lines relative to the screen, in pixels.
     size: Vec3,
-    /// Where in the whole picture that lies, and width and height of that, in pixels.
+    /// Position of the part in the whole image, and size of the image, in pixels.
     part: Vec4,
 }
 
-/// The camera, if it is there yet.
+/// The camera, once spawned.
 type Eye<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransform), With<PanOrbitCamera>>>;
 
 fn extract_lens(
@@ -170,13 +170,13 @@ fn extract_lens(
         size: size.extend(sharpness),
         part: Vec4::new(at.x, at.y, whole.x, whole.y),
     };
-    // The picture's height is so many times the distance.
+    // Height of the view at distance 1.
     let height = 2.0 / clip_from_view.y_axis.y;
     let sight = Sight { eye, clip_from_world, triangle: height * drawing.triangle };
     *lens = Lens { drawing: **drawing, numbers, sight, picture: view.picture.id() };
 }
 
-/// What all surfaces share: the layout of the view's numbers and the table of the tone curve.
+/// Bindings shared by all surfaces: view uniforms and the lookup table of the tone curve.
 #[derive(Resource)]
 struct ViewGroup {
     layout: BindGroupLayoutDescriptor,
@@ -193,7 +193,7 @@ fn begin_view(mut commands: Commands) {
     commands.insert_resource(ViewGroup { layout, numbers: UniformBuffer::default(), squares });
 }
 
-/// What pipelines of a surface are built from, and those that there are.
+/// Layout and pipelines of a surface.
 #[derive(Resource)]
 struct Kind<M> {
     layout: BindGroupLayoutDescriptor,
@@ -201,19 +201,19 @@ struct Kind<M> {
     kind: PhantomData<M>,
 }
 
-/// What is drawn of a piece, one after the other.
+/// Draw calls of a piece, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stroke {
-    /// The depth of its surface alone, a little nearer than it is, so that nothing else has that depth.
+    /// Depth of its surface only, biased towards the camera so that no other surface has the same depth.
     Mark,
-    /// Its surface, or all of it.
+    /// Its surface, or the whole mesh.
     Surface,
     /// Its walls.
     Walls,
 }
 
 impl Stroke {
-    /// Those of a kind of pieces.
+    /// Returns the strokes of a surface.
     fn of<M: Surface>() -> impl Iterator<Item = Self> {
         let strokes = [(Self::Mark, M::MARKS), (Self::Surface, true), (Self::Walls, M::LAND && M::WALLS)];
         strokes.into_iter().filter_map(|(stroke, drawn)| drawn.then_some(stroke))
@@ -267,7 +267,7 @@ impl<M: Surface> Kind<M> {
             depth_stencil: Some(DepthStencilState {
                 format: DEPTH,
                 depth_write_enabled: Some(hides),
-                // Depth is reversed: 1 is near.
+                // Reversed depth: 1 is the near plane.
                 depth_compare: Some(if M::MARKS && !marks {
                     CompareFunction::Equal
                 } else {
@@ -292,7 +292,7 @@ impl<M: Surface> Kind<M> {
     }
 }
 
-/// The definitions of a tone curve, and the table that it reads.
+/// Returns the shader definitions of a tone curve and its lookup table.
 fn tone(tone: ToneCurve) -> (&'static [&'static str], Tonemapping) {
     match tone {
         ToneCurve::Aces => (&["TONE_ACES"], Tonemapping::AcesFitted),
@@ -303,7 +303,7 @@ fn tone(tone: ToneCurve) -> (&'static [&'static str], Tonemapping) {
     }
 }
 
-/// A material on the graphics card.
+/// A material on the GPU.
 struct Prepared<M> {
     group: BindGroup,
     variant: Variant,
@@ -345,21 +345,21 @@ fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMu
     list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.tract.clone(), piece.material.id())));
 }
 
-/// All that is drawn in a frame.
+/// Draws of a frame.
 #[derive(Resource, Default)]
 struct Draws {
     list: Vec<Draw>,
-    /// The squares of every tract.
+    /// Chunks of all tracts.
     squares: Vec<Square>,
     lands: Vec<(Land, Vec<Square>)>,
-    /// Whether a mesh, a texture or a shader is not there yet.
+    /// `true` if a mesh, a texture or a shader is not ready.
     waits: bool,
 }
 
 impl Draws {
-    /// The squares of a tract.
+    /// Collects the chunks of a tract.
     fn squares_of(&mut self, tract: &Tract, sight: &Sight) -> Squares {
-        // Ground, water and rivers have the same, so that what lies on the ground lies on its triangles.
+        // Shared by ground, water and rivers, so that all use the same triangles.
         let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
             self.lands.push((tract.land, tract.land.squares(sight)));
             self.lands.len() - 1
@@ -376,15 +376,15 @@ impl Draws {
     }
 }
 
-/// What is drawn of land, as ranges of [`Draws::squares`].
+/// Chunks of a draw, as ranges of [`Draws::squares`].
 struct Squares {
-    /// By the patch of a square.
+    /// By patch of the chunk mesh.
     surfaces: Vec<(Range<u32>, Range<u32>)>,
     walls: Range<u32>,
 }
 
 impl Squares {
-    /// What a stroke draws of them: ranges of the indices of a square's mesh, and the squares.
+    /// Returns the ranges of mesh indices and instances that a stroke draws.
     fn drawn(&self, stroke: Stroke, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
         let surface = |(patch, squares): &(Range<u32>, Range<u32>)| (levels::surface(indices, patch), squares.clone());
         match stroke {
@@ -400,7 +400,7 @@ struct Draw {
     strokes: Vec<(Stroke, CachedRenderPipelineId)>,
     material: BindGroup,
     mesh: AssetId<Mesh>,
-    /// None for what is not land.
+    /// `None` for pieces other than terrain.
     squares: Option<Squares>,
 }
 
@@ -439,7 +439,7 @@ fn queue<M: Surface>(
     }
 }
 
-/// What the graphics card has.
+/// GPU resources.
 #[derive(SystemParam)]
 struct Card<'w> {
     cache: Res<'w, PipelineCache>,
@@ -461,7 +461,7 @@ fn draw(
     mut card: Card,
 ) {
     draws.list.sort_by_key(|draw| draw.order);
-    // A shader that the driver refuses is told of by the engine; the rest is drawn without it.
+    // Bevy reports shaders rejected by the driver; the rest is drawn without them.
     let ready = |pipeline: &CachedRenderPipelineId| match card.cache.get_render_pipeline_state(*pipeline) {
         CachedPipelineState::Ok(_) => true,
         CachedPipelineState::Err(error) => {
@@ -469,7 +469,7 @@ fn draw(
         }
         CachedPipelineState::Queued | CachedPipelineState::Creating(_) => false,
     };
-    // What is not there yet would be missing from the picture: the last one stays.
+    // Missing resources would leave gaps: keep the last image.
     let waits = draws.waits || !draws.list.iter().flat_map(|draw| &draw.strokes).all(|(_, pipeline)| ready(pipeline));
     waiting.tell(waits);
     let part = lens.drawing.part;

@@ -1,4 +1,4 @@
-//! Places: what of the map lies under the pointer, and where in the picture marked places are.
+//! Picking: the map position under the pointer, and the view positions of markers.
 
 use bevy::{
     ecs::system::SystemParam,
@@ -19,13 +19,13 @@ use crate::world::{
 use thalweg_sim::core::{ray, terrain::Terrain};
 
 pub(super) fn plugin(app: &mut App) {
-    // What the hand does on the ground is done and shown in the same frame.
+    // Touches are applied and shown in the same frame.
     app.add_systems(Update, (point.in_set(FrameSystems::Point), place_marks.in_set(FrameSystems::Decorate)));
 }
 
 pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
 
-/// Follows the pointer: the place on the chosen map under it, and how it touches the ground.
+/// Follows the pointer: finds the position on the selected map under it and sends its touches.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn point(
     simulations: Res<Simulations>,
@@ -49,7 +49,7 @@ fn point(
         }
         let (x, y) = (2.0 * share.x - 1.0, 1.0 - 2.0 * share.y);
         let at = |depth: f32| camera.ndc_to_world(transform, Vec3::new(x, y, depth));
-        // Depth is reversed: 1 is near.
+        // Reversed depth: 1 is the near plane.
         pick(at(1.0)?, at(0.1)?, blocks.numbers.get(simulations.selected_index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
@@ -71,7 +71,7 @@ fn point(
     }
 }
 
-/// Finds where in the picture the marked places of the selected map are.
+/// Computes the view positions of the markers of the selected map.
 fn place_marks(
     simulations: Res<Simulations>,
     blocks: Res<Blocks>,
@@ -86,7 +86,7 @@ fn place_marks(
     }
 }
 
-/// The land that is seen.
+/// Terrain of the rendered blocks.
 #[derive(SystemParam)]
 pub(super) struct Land<'w> {
     simulations: Res<'w, Simulations>,
@@ -94,14 +94,15 @@ pub(super) struct Land<'w> {
 }
 
 impl Land<'_> {
-    /// How far ahead of the eye the ground lies in the middle of the picture, in world units, if there is any.
+    /// Distance from the camera to the ground in the centre of the view along the view axis, in world units, if any ground is
+    /// there.
     pub(super) fn ahead(&self, clip_from_view: Mat4, place: &GlobalTransform) -> Option<f32> {
         let world = place.to_matrix();
-        // Depth is reversed: 1 is near.
+        // Reversed depth: 1 is the near plane.
         let [near, far] = [1.0, 0.1]
             .map(|depth| world.transform_point3(clip_from_view.inverse().project_point3(Vec3::new(0.0, 0.0, depth))));
         let view = world.inverse();
-        // As they are drawn: one that is not to be seen is out of sight.
+        // Numbers as drawn: hidden blocks are out of range.
         let numbers = self.blocks.beds().map(|bed| bed.numbers);
         let met = self.simulations.all().iter().zip(numbers).filter_map(|(session, numbers)| {
             let terrain = &session.simulation.terrain;
@@ -112,12 +113,12 @@ impl Land<'_> {
     }
 }
 
-/// Column and row of a place of the map, which is given as shares of its sides.
+/// Column and row of a map position given as fractions of the map's sides.
 fn cell([x, y]: [f32; 2], terrain: &Terrain) -> [f32; 2] {
     [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5]
 }
 
-/// Where in the picture a place of the map is, both as shares of their sides; nowhere if it lies behind the eye.
+/// Position of a map point in the view, both as fractions of their sides, or `None` if it lies behind the camera.
 pub(super) fn on_picture(
     (camera, transform): CameraPlace<'_>,
     numbers: &SceneNumbers,
@@ -129,8 +130,8 @@ pub(super) fn on_picture(
     (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
 }
 
-/// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map. What a cut has taken
-/// away is not met, nor is the face of the cut.
+/// First intersection of the ray through two world points with the ground (ignoring water), as fractions of the map. The part
+/// removed by a cut and the cut face are ignored.
 pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
     let seen = numbers.behind_cut(near, far)?;
     let [from, begin, end] = [seen, near, far].map(|place| numbers.on_map(place));
@@ -175,7 +176,7 @@ mod tests {
             let place = whole.world(column, row, terrain.ground_between(column, row));
             pick(eye, eye + (place - eye).normalize(), numbers, terrain)
         };
-        // The half on which the eye is, and the half beyond the line.
+        // The half on the camera's side, and the half beyond the line.
         assert!(seen(&whole, 32.0, 50.0).is_some_and(|[_, y]| y > 0.5));
         assert!(seen(&numbers, 32.0, 50.0).is_none_or(|[_, y]| y < 0.5), "{:?}", seen(&numbers, 32.0, 50.0));
         let [cut, uncut] = [&numbers, &whole].map(|numbers| seen(numbers, 32.0, 20.0).expect("it is on the map"));

@@ -1,4 +1,4 @@
-//! The plate on which a block stands: its title, its size and a scale, drawn on the table.
+//! The plinth of a block: title, dimensions and scale bar on the ground plane.
 
 use std::fmt::Write;
 
@@ -11,42 +11,42 @@ use thalweg_scene::{
     settings::Units,
 };
 
-/// Shares of the block's shorter side: how far the plate reaches beyond the block at the sides and at the back, and at its front.
+/// Margins of the plinth at the sides and the back, and at the front, as fractions of the block's shorter side.
 const MARGIN: f32 = 0.035;
 const FRONT: f32 = 0.13;
-/// Texels along the front, and how often that is halved for a look from afar.
+/// Texels along the front, and number of mipmap levels below the first.
 const TEXELS: usize = 2048;
 const HALVINGS: usize = 5;
-/// Width of the front in units of the drawing. All other lengths are shares of its height.
+/// Width of the front in units of the drawing. All other lengths are fractions of its height.
 const WIDE: f64 = 1000.0;
 const TITLE: f64 = 0.36;
 const NOTE: f64 = 0.17;
-/// From so many metres on, sides are told in kilometres.
+/// Side length from which dimensions are given in kilometres, in metres.
 const FAR: f64 = 2000.0;
-/// The scale has this share of the width at most.
+/// Maximum length of the scale bar as a fraction of the width.
 const SCALE: f64 = 0.28;
 
-/// What a plate says, and its shape.
+/// Text and shape of a plinth.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plate {
     title: String,
     note: String,
-    /// Length of the scale as a share of the front's width, and what it is.
+    /// Length of the scale bar as a fraction of the front's width, and its label.
     scale: (f64, String),
-    /// How far it reaches beyond the block, and at its front, in world units.
+    /// Margin around the block, and at its front, in world units.
     pub reach: Vec2,
-    /// Height of the front over its width.
+    /// Height of the front divided by its width.
     shape: f64,
 }
 
-/// How far the plate of a block reaches beyond it, and at its front, in world units; none where no plate is shown.
+/// Returns the margins of a block's plinth at the sides and at the front, in world units, or `None` if no plinth is shown.
 pub(super) fn reach(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Vec2> {
     let block = numbers.footprint();
     let shown = matches!(simulations.all(), [session] if session.look.plate);
     shown.then_some(2.0 * block.z.min(block.w) * Vec2::new(MARGIN, FRONT))
 }
 
-/// The plate as land without height, for what frames all that is there.
+/// Returns the plinth as flat land, for framing the whole scene.
 pub(super) fn lying(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Land> {
     let (reach, block, foot) = (reach(simulations, numbers)?, numbers.footprint(), numbers.foot());
     Some(Land {
@@ -58,7 +58,7 @@ pub(super) fn lying(simulations: &Simulations, numbers: &SceneNumbers) -> Option
 }
 
 impl Plate {
-    /// The plate that is shown.
+    /// Returns the plinth, or `None` if it is not shown.
     pub(super) fn of(simulations: &Simulations, numbers: &SceneNumbers, units: Units) -> Option<Self> {
         let (reach, session) = (reach(simulations, numbers)?, simulations.selected());
         let terrain = &session.simulation.terrain;
@@ -71,7 +71,7 @@ impl Plate {
         let mut note = format!("{} × {}", side(terrain.width()), side(terrain.height()));
         let steep = session.look.vertical_exaggeration;
         if steep != 1.0 {
-            let _ = write!(note, ", heights × {}", (100.0 * steep).round() / 100.0);
+            let _ = write!(note, ", vertical exaggeration × {}", (100.0 * steep).round() / 100.0);
         }
         let metres = f64::from(wide / numbers.scale());
         let (length, text) = amount::round_length(units, SCALE * metres);
@@ -84,12 +84,12 @@ impl Plate {
         })
     }
 
-    /// Its front as a drawing.
+    /// Draws the front as SVG.
     fn drawing(&self) -> String {
         let high = WIDE * self.shape;
         let (left, right) = (0.3 * high, WIDE - 0.3 * high);
         let (length, text) = (self.scale.0 * WIDE, &self.scale.1);
-        // A long title becomes smaller, so that it does not reach the scale.
+        // Long titles shrink so that they do not reach the scale bar.
         let room = right - length - left - 0.5 * high;
         let size = (TITLE * high).min(TITLE * high * room / page::width(&self.title, TITLE * high).max(1e-3));
         let note = NOTE * high;
@@ -128,7 +128,7 @@ impl Plate {
         drawing + "</svg>"
     }
 
-    /// Where its front has letters, as a texture with smaller copies of itself.
+    /// Rasterizes the front's lettering to a texture with mipmaps.
     pub(super) fn image(&self) -> Image {
         let drawn = page::pixels(&self.drawing(), (TEXELS as f64 / WIDE) as f32);
         let pixels = drawn.unwrap_or_else(|_| vec![0; 4 * TEXELS]);
@@ -148,7 +148,7 @@ impl Plate {
     }
 }
 
-/// Of each four texels their mean.
+/// Averages blocks of 2 × 2 texels.
 fn halved([width, height]: [usize; 2], texels: &[u8]) -> ([usize; 2], Vec<u8>) {
     let [wide, high] = [width / 2, height / 2];
     let mean = |index: usize| {
@@ -177,14 +177,14 @@ mod tests {
     #[test]
     fn a_plate_tells_title_size_and_a_scale_of_the_right_length() {
         let plate = plate("Hill & <dale>");
-        assert!(plate.note.ends_with(", heights × 1.5") && plate.note.contains(" × "), "{}", plate.note);
+        assert!(plate.note.ends_with(", vertical exaggeration × 1.5") && plate.note.contains(" × "), "{}", plate.note);
         assert!(plate.scale.0 <= SCALE && plate.scale.0 > 0.35 * SCALE, "{:?}", plate.scale);
         let image = plate.image();
         let bytes = image.data.as_deref().unwrap_or_default();
         let size = image.texture_descriptor.size;
         let level = |level: u32| ((size.width >> level) * (size.height >> level)) as usize;
         assert_eq!(bytes.len(), (0..image.texture_descriptor.mip_level_count).map(level).sum::<usize>());
-        // Every copy has as much ink as the first, as a share.
+        // Every mipmap level has the same mean coverage as the first.
         let ink = |bytes: &[u8]| bytes.iter().map(|&byte| f64::from(byte)).sum::<f64>() / (255.0 * bytes.len() as f64);
         let (whole, rest) = bytes.split_at(level(0));
         let half = ink(&rest[..level(1)]);
@@ -200,7 +200,7 @@ mod tests {
             let high = image.texture_descriptor.size.height as usize;
             let bytes = image.data.unwrap_or_default();
             let begins = wide as f64 * (1.0 - 0.3 * plate.shape - plate.scale.0);
-            // Nothing is drawn in front of the scale.
+            // Nothing is drawn just left of the scale bar.
             (0..high).any(|row| bytes[row * wide + begins as usize - 12] > 0)
         };
         assert!(!columns("A") && !columns(&"A valley that has many names ".repeat(9)));

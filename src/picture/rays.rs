@@ -1,21 +1,20 @@
-//! Rays of the sun that run over a map, line by line, and find what lies in shadow.
+//! Shadow casting: sun rays swept over a map line by line.
 //!
-//! They come from the sun's side. Each carries the height below which its place lies in shadow, and how wide the soft edge of that
-//! shadow is by now. A cell gets the two rays beside it. What is told of it is how far it rises above that height, in half widths of
-//! the edge: between two cells it changes its sign where the edge of the shadow is. So edges are smooth lines however large the cells
-//! are.
+//! The sweep starts on the sun's side. Each ray carries the height of the shadow edge and the half width of its penumbra. A cell
+//! interpolates between the two rays next to it. Its sunlight value is its height above the shadow edge in penumbra half widths.
+//! The sign changes between two cells where the edge of the shadow lies, so edges are smooth lines at any cell size.
 
 use bevy::math::Vec3;
 use rayon::prelude::*;
 
 use super::relief::{Light, Rims, half};
 
-/// Height of a ray that nothing has shaded yet, in metres.
+/// Height of an unshaded ray, in metres.
 const NOTHING: f32 = -1e30;
-/// Far more than wholly lit, and as far below wholly shaded: beyond, cells differ in nothing that is seen, and stay as they are.
+/// Clamp of sunlight values, far into full light and full shadow. Values beyond look the same and need no update.
 pub(super) const WHOLLY: f32 = 8.0;
 
-/// Finds the sunlight of all cells of a map of so many columns and rows, as half floats, and tells it row by row. Returns the rims.
+/// Computes the sunlight of all cells of a map as half floats and passes it to `tell` row by row. Returns the rims.
 pub(super) fn shine(
     top: &[f32],
     (width, height): (usize, usize),
@@ -24,15 +23,14 @@ pub(super) fn shine(
 ) -> Rims {
     let Vec3 { x, y, z } = light.sun;
     let flat = (x * x + z * z).sqrt().max(1e-6);
-    // Rays go from line to line. Lines are rows, or columns where the sun stands more to the side.
+    // Rays advance from line to line. Lines are rows, or columns for a sun closer to the x axis.
     let turned = x.abs() > z.abs();
     let (along, across) = if turned { (x, z) } else { (z, x) };
     let aside = if along == 0.0 { 0.0 } else { across / along.abs() };
     let step = light.cell * (1.0 + aside * aside).sqrt();
     let steep = y / flat;
     let drop = step * steep / light.exaggeration;
-    // By how much the height of the shadow's edge differs between both sides of the sun. Under a sun that stands high it would shade
-    // flat ground.
+    // Height difference between the shadow edges of both limbs of the sun. Capped, as a high sun would shade flat ground.
     let spread = (light.spread * step * (1.0 + steep * steep) / light.exaggeration).min(drop);
     let rays = Rays { aside, drop, spread, from_last: along > 0.0 };
     if !turned {
@@ -48,25 +46,25 @@ pub(super) fn shine(
     [starts, ends, first, last]
 }
 
-/// Rays that go over a map from line to line, from the sun's side on.
+/// Rays swept over a map line by line, starting on the sun's side.
 #[derive(Clone, Copy, Debug)]
 struct Rays {
-    /// Cells along a line, towards the sun, from a line to the one before.
+    /// Shift along a line towards the sun, in cells per line.
     aside: f32,
-    /// Metres by which a ray sinks from line to line.
+    /// Descent of a ray per line, in metres.
     drop: f32,
-    /// Metres by which half of the soft edge grows from line to line.
+    /// Growth of the penumbra's half width per line, in metres.
     spread: f32,
-    /// Whether the sun stands beyond the last line and not before the first.
+    /// `true` if the sun stands beyond the last line, not before the first.
     from_last: bool,
 }
 
 impl Rays {
-    /// Lets the rays run over lines of so many cells, and tells the sunlight of each. Returns the rims: first and last line, first and
+    /// Sweeps the rays over the lines and passes the sunlight of each to `tell`. Returns the rims: first and last line, first and
     /// last cell of every line.
     fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut tell: impl FnMut(usize, &[u16])) -> Rims {
-        // Between two cells of a line, and before the first and behind the last, runs one ray. It keeps its number while it moves
-        // along the lines. So the line sees other rays from time to time.
+        // One ray runs between any two cells of a line, before the first and after the last. It keeps its index while it moves
+        // along the lines, so the window of rays over a line shifts from time to time.
         let gaps = length + 1;
         let moved = |line: usize| -self.aside * line as f32;
         let (least, most) = (moved(lines).floor().min(0.0), moved(lines).ceil().max(0.0));
@@ -74,15 +72,15 @@ impl Rays {
         let (mut heights, mut ways) = (vec![NOTHING; count], vec![0.0_f32; count]);
         let mut lit = vec![0_u16; length];
         let mut rims = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
-        // An edge is at least so wide that it is smooth between cells, and less than a ray sinks in one step: else flat ground would shade
-        // itself.
+        // Minimum penumbra: wide enough to be smooth between cells, narrower than the descent per line to avoid self-shadowing of
+        // flat ground.
         let least_width = 0.5 * self.drop + 1e-6;
         for step in 0..lines {
             let line = if self.from_last { lines - 1 - step } else { step };
             let row = &top[line * length..][..length];
             let offset = moved(step);
             let part = offset - offset.floor();
-            // The ray in the first gap.
+            // Index of the ray in the first gap.
             let first = (most - offset.floor()) as usize;
             let heights = &mut heights[first..][..gaps];
             let ways = &mut ways[first..][..gaps];
@@ -105,7 +103,7 @@ impl Rays {
                 rims[1] = (0..length).map(crest).collect();
             }
             (rims[2][line], rims[3][line]) = (crest(0), crest(length - 1));
-            // Where the ground reaches above a ray, it is lit, and shades what comes behind it.
+            // Ground above a ray is lit and shades the ground behind it.
             let mut meet = |gap: usize, ground: f32| {
                 let shades = ground >= heights[gap];
                 heights[gap] = heights[gap].max(ground);
@@ -121,7 +119,7 @@ impl Rays {
     }
 }
 
-/// A map with columns and rows exchanged.
+/// Transposes a map.
 fn transposed<T: Copy + Default + Send + Sync>(map: &[T], width: usize, height: usize) -> Vec<T> {
     const BLOCK: usize = 32;
     let mut turned = vec![T::default(); map.len()];

@@ -1,7 +1,8 @@
-//! When the picture is drawn again, and with how many pixels: when something in it has changed and all that it needs is there. Else
-//! the last one stays, and a frame costs no more than the panels.
+//! Redraw scheduling: the view is drawn when something in it has changed and everything it needs is loaded. Otherwise the last
+//! image stays and a frame costs no more than the panels.
 //!
-//! While something moves, a picture that takes too long is drawn with fewer pixels. Once all stands still, it is drawn in full.
+//! Adaptive resolution: while something moves, a view that takes too long is drawn with fewer pixels. Once idle, it is drawn at
+//! full quality.
 
 use crate::world::{
     BrushCursor, Brushes, Channels, CutLine, FreeView, Overlay, PointerOverView, Preferences, Revision, Shown,
@@ -36,36 +37,36 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::quantity::Quantity;
 
-/// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
+/// Frames drawn after the last change: textures and settings take a few to arrive.
 const LINGERS: u32 = 3;
-/// After its last movement, the pointer counts as busy on the panels for so long.
+/// Time after its last movement for which the pointer counts as active.
 const REST: Duration = Duration::from_millis(400);
 
-/// How a moving picture is drawn, from fine to coarse: its sides as shares of what they are when all stands still, and whether the
-/// ground has its coarse shape. Where the processor draws, small triangles cost more than the pixels that they cover.
+/// Quality steps of a moving view, from fine to coarse: fraction of the full width and height, and `true` for coarse terrain. On a
+/// software renderer, small triangles cost more than the pixels they cover.
 const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, true), (0.5, true), (0.4, true)];
-/// How many times as large triangles are in the coarse shape.
+/// Size factor of triangles in coarse terrain.
 const COARSE: f32 = 3.0;
-/// What a frame takes more with the fine shape of the ground, at most.
+/// Maximum factor of the frame time from coarse to fine terrain.
 const FINE: f32 = 1.6;
-/// A picture that has this step or a coarser one for so many looks is too fine for the machine.
+/// Step from which the machine counts as too slow for its quality, and consecutive evaluations that confirm it.
 const FAR: usize = 3;
 const TRIES: u32 = 6;
-/// A moving frame may take so long.
+/// Maximum duration of a moving frame.
 const GOAL: Duration = Duration::from_millis(50);
-/// So many frames are looked at before the number of pixels changes; more while the land runs, whose frames differ much from each other.
+/// Frames measured before the step may change; more during playback, as frame times vary more.
 const SEEN: usize = 5;
 const SEEN_RUNNING: usize = 15;
-/// Fewer pixels are kept if a frame then takes at most this share of its time.
+/// Maximum ratio of frame times at which a coarser step counts as an improvement.
 const HELPS: f32 = 0.93;
-/// Looks in a row that must say so before a coarser picture counts as no help.
+/// Consecutive evaluations without improvement before a coarser step is rejected.
 const DOUBTS: usize = 2;
-/// Where a coarser picture did not help, it is tried again after so many looks; the next time after twice as many, and so on.
+/// Evaluations until a rejected coarser step is tried again; doubles each time.
 const CONTENT: u32 = 20;
-/// After so many frames in which nothing was waited for, the number of pixels may change: else a picture of the old size would be
-/// shown as one of the new.
+/// Frames without pending resources after which the resolution may change: an image of the old size would otherwise be displayed as
+/// one of the new size.
 const CALM: u32 = 3;
-/// After the last change, all counts as standing still.
+/// Time after the last change at which the view counts as idle.
 const STILL: Duration = Duration::from_millis(150);
 
 pub(super) fn plugin(app: &mut App) {
@@ -84,14 +85,14 @@ pub(super) fn plugin(app: &mut App) {
     }
 }
 
-/// What the render world last saw.
+/// State reported by the render world.
 #[derive(Resource, Clone, Default)]
 pub(super) struct Waiting(Arc<Told>);
 
 struct Told {
-    /// Whether a mesh, a texture or a shader is not there yet.
+    /// `true` while a mesh, a texture or a shader is not ready.
     waits: AtomicBool,
-    /// Number of the last part of a picture that was drawn.
+    /// Number of the last image part that was drawn.
     part: AtomicU64,
 }
 
@@ -110,63 +111,62 @@ impl Waiting {
         self.0.part.store(part, Ordering::Relaxed);
     }
 
-    /// Whether this part of a picture was drawn.
+    /// `true` if this image part was drawn.
     pub(super) fn has_drawn(&self, part: u64) -> bool {
         self.0.part.load(Ordering::Relaxed) == part
     }
 }
 
-/// Whether and how the picture is drawn in this frame.
+/// Draw settings of this frame.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Drawing {
     pub due: bool,
-    /// Pixels that are drawn: the left upper part of the picture.
+    /// Drawn pixels, in the upper left part of the image.
     pub size: UVec2,
-    /// Samples for each pixel.
+    /// Samples per pixel.
     pub samples: u32,
-    /// Side of the triangles of land as they are seen, at least, as a share of the picture's height.
+    /// Minimum apparent side of terrain triangles as a fraction of the view height.
     pub triangle: f32,
-    /// Whether what is smaller than a cell is drawn.
+    /// `true` if detail below the cell size is drawn.
     pub fine: bool,
     pub tone: ToneCurve,
-    /// A part of a picture that is saved is drawn instead of the view.
+    /// Image part to draw instead of the view, for screenshots and films.
     pub part: Option<Part>,
 }
 
 impl Drawing {
-    /// Whether light is drawn, and not what the screen shows of it.
+    /// `true` if linear light is rendered instead of display colours.
     pub(super) fn is_light(&self) -> bool {
         self.part.is_some_and(|part| part.as_light)
     }
 }
 
-/// The step of a moving picture, whatever frames take: to measure what it costs. Its sides as shares of what they are when all stands
-/// still, and whether the ground has its coarse shape.
+/// Fixed quality step of a moving view, for benchmarks: fraction of the full width and height, and `true` for coarse terrain.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct FixedStep(pub Option<(f32, bool)>);
 
-/// How coarse a moving picture is, by how long the last frames took.
+/// Controller of the quality step of a moving view, from the last frame times.
 #[derive(Default)]
 struct Pace {
     step: usize,
     frames: Vec<Duration>,
-    /// The step from which a coarser one is being tried, and how long a frame took there, in seconds.
+    /// Step from which a coarser one is being tried, and its frame time in seconds.
     finer: Option<(usize, f32)>,
-    /// The coarser step that seemed not to help, and how long a frame took there, in seconds. The machine may have become slower
-    /// meanwhile, so the finer step is looked at again.
+    /// Rejected coarser step and its frame time in seconds. The machine may have become slower in the meantime, so the finer step
+    /// is measured again.
     in_doubt: Option<(usize, f32)>,
-    /// Looks at which the coarser one did not help. One alone may be noise.
+    /// Consecutive evaluations without improvement. A single one may be noise.
     doubts: usize,
-    /// For so many looks, nothing coarser is tried again.
+    /// Evaluations for which no coarser step is tried.
     content: u32,
-    /// How often something coarser did not help.
+    /// Number of coarser steps without improvement.
     in_vain: u32,
-    /// For so many looks in a row it was far from the finest.
+    /// Consecutive evaluations far from the finest step.
     slow: u32,
 }
 
 impl Pace {
-    /// Sees how long a moving frame took from its begin to that of the next, and whether the land runs.
+    /// Records the time from the start of a moving frame to the next; `runs` if the simulation is running.
     fn see(&mut self, took: Duration, runs: bool) {
         self.frames.push(took);
         let count = self.frames.len();
@@ -179,7 +179,7 @@ impl Pace {
         let goal = GOAL.as_secs_f32();
         self.content = self.content.saturating_sub(1);
         if self.slow == TRIES {
-            // One step finer was tried, even if it was not expected to fit.
+            // One finer step was tried even though it was not expected to fit.
             self.in_doubt = None;
             self.slow = if median > goal { TRIES + 1 } else { 0 };
             return;
@@ -188,7 +188,7 @@ impl Pace {
             if took <= HELPS * median && median > goal {
                 self.step = coarser;
             } else {
-                // The time goes elsewhere, not into the picture.
+                // The time is spent elsewhere, not on rendering.
                 self.content = CONTENT << self.in_vain.min(6);
                 self.in_vain += 1;
             }
@@ -206,7 +206,7 @@ impl Pace {
             self.step = finer;
         } else if median > goal && self.step + 1 < STEPS.len() && self.content == 0 {
             self.finer = Some((self.step, median));
-            // What two steps gain is told from noise. One is enough if all of the time goes into the picture.
+            // The gain of two steps stands out from noise. One is enough if rendering takes all of the time.
             self.step +=
                 if median > goal * Self::more_than(self.step + 1) { 2.min(STEPS.len() - 1 - self.step) } else { 1 };
         } else if self.step > 0 && median * Self::more_than(self.step) < 0.8 * goal {
@@ -219,19 +219,19 @@ impl Pace {
         }
     }
 
-    /// Whether the machine draws too slowly for the quality that it has.
+    /// `true` if the machine is too slow for its quality setting.
     fn gives_up(&self) -> bool {
         self.slow > TRIES
     }
 
-    /// How many times as long as with a step a frame takes one step finer, if all of it goes into the picture.
+    /// Returns the frame time of the next finer step relative to `step`, if rendering takes all of it.
     fn more_than(step: usize) -> f32 {
         let [(finer, _), (here, _)] = [STEPS[step - 1], STEPS[step]];
         (finer / here).powi(2) * if finer == here { FINE } else { 1.0 }
     }
 }
 
-/// All that the picture shows, and what asks for it.
+/// Everything the view shows, and its requests.
 #[derive(SystemParam)]
 struct Seen<'w> {
     simulations: Res<'w, Simulations>,
@@ -245,7 +245,7 @@ struct Seen<'w> {
     blocks: Res<'w, Blocks>,
 }
 
-/// What lies on the land.
+/// Annotations on the terrain.
 #[derive(SystemParam)]
 struct OnLand<'w> {
     overlay: Res<'w, Overlay>,
@@ -255,7 +255,7 @@ struct OnLand<'w> {
 }
 
 impl OnLand<'_> {
-    /// What is drawn.
+    /// Returns the kinds that are drawn.
     fn kinds(&self) -> Kinds {
         Kinds {
             ring: self.cursor.0.is_some(),
@@ -268,7 +268,7 @@ impl OnLand<'_> {
 }
 
 impl Seen<'_> {
-    /// Whether the land and what lies over it may look different.
+    /// `true` if the terrain or its annotations may have changed.
     fn another_land(&self) -> bool {
         self.simulations.is_changed()
             || self.shown.is_changed()
@@ -277,38 +277,37 @@ impl Seen<'_> {
     }
 }
 
-/// What is drawn on the land. Of another kind it may need another shader; where its values are others, as in every tick and with every
-/// stroke, it needs none.
+/// Kinds of annotations on the terrain. Another kind may need another shader; new values, as in every tick and stroke, need none.
 #[derive(Default, PartialEq)]
 struct Kinds {
     ring: bool,
     overlay: (Option<Quantity>, bool),
     flows: Vec<bool>,
     rivers: Vec<bool>,
-    /// The line along which the block is cut open, if it is.
+    /// Line of the cut, if the block is cut open.
     cut: Option<[[f32; 2]; 2]>,
 }
 
-/// When the picture was drawn last, and when the person last moved something.
+/// State of the last drawn frame and of recent input.
 #[derive(Default)]
 struct Last {
-    /// Frames for which it is still to be drawn.
+    /// Frames still to draw.
     due: u32,
-    /// When the last picture was begun, how long that frame took, and whether another frame was to follow it at once.
+    /// Start of the last drawn frame, its duration, and `true` if another frame was requested immediately after it.
     begun: Option<Instant>,
     took: Duration,
     again: bool,
-    /// When something in the picture last changed.
+    /// Time of the last change in the view.
     changed: Option<Instant>,
-    /// When the person last moved.
+    /// Time of the last user input.
     moved: Option<Instant>,
-    /// Where the camera was, and how often the light had been found.
+    /// Last camera pose, field of view and number of lighting updates.
     place: Option<(Transform, f32, u64)>,
-    /// Frames in a row in which nothing was waited for, since a change may have asked for another shader.
+    /// Consecutive frames without pending resources since a change that may need another shader.
     calm: u32,
-    /// What there was on the land.
+    /// Annotations last drawn on the terrain.
     kinds: Kinds,
-    /// Width and height of the picture, in pixels.
+    /// Width and height of the image, in pixels.
     whole: UVec2,
     pace: Pace,
 }
@@ -331,13 +330,13 @@ fn draw_when_changed(
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
     let runs = transport.playing && !seen.view.taking || !seen.simulations.rests();
-    // A frame that waits for a shader says nothing of how long a picture takes.
+    // A frame that waits for a shader is no measure of rendering time.
     if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
         if last.changed.is_some_and(|changed| changed >= begun) {
             let took = last.took;
             last.pace.see(took, runs);
-            // The quality was chosen by the adapter's kind. A card that is as slow as a processor is treated as one.
+            // The quality was chosen by adapter type. A GPU as slow as a CPU is treated as one.
             if settings.steady
                 && last.pace.gives_up()
                 && !seen.preferences.software
@@ -354,7 +353,7 @@ fn draw_when_changed(
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
     let kinds = seen.on_land.kinds();
-    // Whether something has changed that may need another shader.
+    // `true` after changes that may need another shader.
     let other = seen.shown.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
     let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
@@ -373,15 +372,14 @@ fn draw_when_changed(
     let step = fixed.0.unwrap_or(STEPS[last.pace.step]);
     let (share, coarse) = if settings.steady && moves { step } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
-    // Of another size of the window there is no picture yet.
+    // After the window was resized, there is no image of the new size yet.
     let resized = last.whole != whole;
     if last.calm < CALM && !resized && drawing.part.is_none() && drawing.size.min_element() > 0 {
         size = drawing.size;
     }
     last.whole = whole;
     let samples = match settings.anti_aliasing {
-        // Where all stands still, there is time for smooth edges. First the picture is whole, then smooth: for that it may have to
-        // wait for a shader.
+        // Idle views have time for anti-aliasing. The image is first completed, then smoothed: that may have to wait for a shader.
         AntiAliasing::Off if !settings.steady || moves || drawing.size != whole => 1,
         _ => 4,
     };
@@ -389,23 +387,23 @@ fn draw_when_changed(
     let tone = seen.simulations.selected().look.tone_curve;
     let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.show(*seen.revision) && seen.on_land.channels.are_of(&seen.simulations, *seen.revision);
-    // Off-screen the camera does not have to rest: the picture keeps the place from which it was asked for.
+    // Off-screen the camera does not have to be idle: the pose of the request is kept.
     taking.ready = complete && !(moves && settings.steady) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();
-    // A window of another size first gets a view of its own.
+    // A resized window first gets its own view.
     if let Some(part) = taking.part.filter(|_| !resized) {
         let (due, triangle) = (taking.due, settings.triangle / part.whole.y as f32);
         *drawing = Drawing { due, size: part.size, samples: 4, triangle, fine: true, tone, part: Some(part) };
-        // How long that takes says nothing of the view.
+        // Its duration is no measure for the view.
         (last.again, last.begun) = (false, None);
         last.pace.frames.clear();
         return;
     }
-    // What was drawn with less while it moved is drawn again in full.
+    // Redraw at full quality what was drawn at lower quality in motion.
     if *drawing != wanted {
         last.due = last.due.max(1);
     }
-    // Where the processor draws, pictures take at most half of the time while a slider is moved, so that it follows the pointer.
+    // On a software renderer, drawing takes at most half of the time while a slider is dragged, so that it follows the pointer.
     let on_panels = !over_view.view && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
     let due = last.due > 0 && !(seen.preferences.software && on_panels && rests);
@@ -413,7 +411,7 @@ fn draw_when_changed(
     if due {
         last.due = last.due.saturating_sub(1);
         last.begun = Some(now);
-        // Half a pixel less, where old pixels lie beside the new ones.
+        // Half a pixel less where old pixels adjoin new ones.
         let edge = |size: u32, whole: u32| if size < whole { 0.5 } else { 0.0 };
         let edges = Vec2::new(edge(size.x, whole.x), edge(size.y, whole.y));
         let view = seen.view.bypass_change_detection();
@@ -430,7 +428,8 @@ fn draw_when_changed(
 mod tests {
     use super::*;
 
-    /// Frames that take so many milliseconds, and as many more for the finest picture. Returns the steps of all frames.
+    /// Simulates frames of `fixed` plus rendering time (`finest` at the finest step), in milliseconds. Returns the step of each
+    /// frame.
     fn steps(fixed: f32, finest: f32) -> Vec<usize> {
         let mut pace = Pace::default();
         (0..300)
@@ -460,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_becomes_slower_while_a_coarser_picture_is_tried_keeps_the_coarser_one() {
-        // All takes 1.6 times as long as soon as a coarser one is tried.
+        // Everything takes 1.6 times as long as soon as a coarser step is tried.
         let last = |fixed: f32, finest: f32| {
             let (mut pace, mut slower) = (Pace::default(), 1.0);
             for _ in 0..12 * SEEN {
@@ -487,9 +486,9 @@ mod tests {
             })
         };
         assert!(gives_up(10.0, 300.0));
-        // A little too slow, fast, or slow elsewhere.
+        // Slightly too slow; fast; or slow elsewhere.
         assert!(!gives_up(10.0, 50.0) && !gives_up(5.0, 20.0) && !gives_up(180.0, 6.0));
-        // One that was slow at first, and would be taken for slow by what it takes now.
+        // Slow only at first.
         let mut pace = Pace::default();
         for took in [300, 200, 120].into_iter().chain([45; 20]) {
             (0..SEEN).for_each(|_| pace.see(Duration::from_millis(took), false));

@@ -1,5 +1,5 @@
-//! What light finds on the ground, computed for every cell when the ground or the sun changes: its slope, how much of the sky it
-//! sees, and whether the sun reaches it. The shaders need one look at a texture for all of it, and no pass for shadows.
+//! Precomputed shading of the terrain, updated when the ground or the sun changes: slope, sky visibility, curvature and sunlight of
+//! every cell. The shaders read it from two textures and need no shadow pass.
 
 use std::sync::Arc;
 
@@ -15,62 +15,61 @@ use super::{
 use thalweg_scene::look::Look;
 use thalweg_sim::core::tiles::{self, Tiling};
 
-/// Numbers of a cell in the texture of layers: ground, sand, depth of the water, and sediment or, less than nothing, wetness.
+/// Channels of a layer texel: ground, sand, water depth, and suspended sediment or negative wetness.
 pub(super) type Layers = [f32; 4];
 
-/// How far the ground around is looked at to find how much of the sky it hides, in cells: straight on and diagonally.
+/// Sample distances for sky visibility, in cells: axial and diagonal.
 const RINGS: [(usize, usize); 3] = [(2, 1), (5, 4), (12, 8)];
-/// Cells around the map, the same as those at its border.
+/// Padding around the map, in cells, filled with the border values.
 const PAD: usize = 12;
-/// How much the ground around darkens a hollow.
+/// Strength of the darkening by surrounding ground.
 const HIDES: f32 = 1.3;
-/// Where the ground around rises or falls so steeply on average, it is bent as much as can be told.
+/// Mean slope of the surrounding ground at which curvature saturates.
 const BENT: f32 = 0.5;
-/// Half of the sun's width as a share of its distance: much more than it really has, as on a day with thin haze.
+/// Angular radius of the sun (radius over distance). Much larger than the real one, as in thin haze.
 const SOFT: f32 = 0.03;
-/// The same for shadows with hard edges.
+/// Angular radius of the sun for hard shadows.
 const HARD: f32 = 0.002;
-/// Half of the sun's width as a share of its distance, as a look wants it.
+/// Returns the angular radius of the sun for a look.
 pub(super) fn spread(look: &Look) -> f32 {
     if look.soft_shadows { SOFT } else { HARD }
 }
 
-/// All of light that shapes shadows.
+/// Light parameters that determine the shading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Light {
-    /// Towards the sun: x along columns, y up, z along rows.
+    /// Direction towards the sun: x along columns, y up, z along rows.
     pub sun: Vec3,
-    /// Whether there are shadows.
+    /// `true` if shadows are cast.
     pub shadows: bool,
-    /// Half of the sun's width as a share of its distance.
+    /// Angular radius of the sun (radius over distance).
     pub spread: f32,
-    /// Heights are drawn so many times as large.
+    /// Vertical exaggeration.
     pub exaggeration: f32,
-    /// Side of a cell, in metres.
+    /// Cell size in metres.
     pub cell: f32,
 }
 
 impl Light {
-    /// As a look wants it, on a map with cells of this side in metres.
+    /// Returns the light of a look on a map with this cell size in metres.
     pub(super) fn of(look: &Look, cell: f32) -> Self {
         let (sun, exaggeration) = (numbers::towards_sun(look), look.vertical_exaggeration);
         Self { sun, shadows: look.shadows, spread: spread(look), exaggeration, cell }
     }
 
-    /// Whether cells see as much of the sky under both.
+    /// Returns `true` if sky visibility is the same under both.
     pub(super) fn sees_as(&self, other: &Self) -> bool {
         (self.exaggeration, self.cell) == (other.exaggeration, other.cell)
     }
 }
 
-/// The highest places that cast shadows beyond each side of a map, in metres: along the first and the last row, then along the
-/// first and the last column.
+/// Highest shadow casters seen from outside the map, in metres: along the first and last row, then along the first and last column.
 pub(super) type Rims = [Vec<f32>; 4];
 
-/// Places along a side of a map at which the table knows the rim.
+/// Samples of a rim along a side of the map, for the ground plane.
 pub(super) const RIM_CELLS: usize = 256;
 
-/// The rims as the table's texture has them: first and last column, first and last row. Each place has the highest rim around it.
+/// Returns the rims as texels for the ground plane: first and last column, first and last row. Each texel is the maximum around it.
 pub(super) fn rim_texels(rims: &Rims, above_foot: impl Fn(f32) -> f32) -> Vec<u16> {
     let [first_row, last_row, first_column, last_column] = rims;
     let mut texels = Vec::with_capacity(4 * RIM_CELLS);
@@ -94,23 +93,23 @@ pub(super) fn rim_texels(rims: &Rims, above_foot: impl Fn(f32) -> f32) -> Vec<u1
     texels
 }
 
-/// The slopes, shadows and sky of a map.
+/// Slope, shadow and sky visibility of a map.
 pub(super) struct Relief {
     width: usize,
     height: usize,
-    /// Height of the ground, with [`PAD`] cells around the map.
+    /// Ground height, padded by [`PAD`] cells.
     ground: Vec<f32>,
-    /// What the sun meets first: ground or water.
+    /// Height of the surface that the sun reaches: ground or water.
     top: Vec<f32>,
-    /// Slope along x and z as a ratio, sunlight, and metres of sand, as half floats.
+    /// Slopes along x and z, sunlight, and metres of sand, as half floats.
     texels: Vec<[u16; 4]>,
-    /// Share of the sky, how wet the ground is, and how it is bent, seen broadly and seen closely.
+    /// Sky visibility, wetness, and curvature at coarse and fine scale.
     covers: Vec<[u8; 4]>,
     pub rims: Rims,
-    /// The deepest water of each tile, in metres, and how it lies, if there is any.
+    /// Maximum water depth of each tile in metres, and the water coverage, if there is water.
     deepest: Vec<f32>,
     pub water: Option<Arc<Coverage>>,
-    /// Tiles whose texels have changed since they were last asked for.
+    /// Tiles with texels changed since the last query.
     changed: Vec<bool>,
 }
 
@@ -136,8 +135,8 @@ impl Relief {
         (self.width, self.height)
     }
 
-    /// Takes over layers of some parts: part after part, row after row, each row `stride` bytes after the last. What depends on the
-    /// sun is brought up to date by [`Self::shine`].
+    /// Updates layers of some parts, stored part after part with rows `stride` bytes apart. [`Self::shine`] updates what depends on
+    /// the sun.
     pub(super) fn take(&mut self, parts: &[URect], bytes: &[u8], stride: impl Fn(&URect) -> usize, light: Light) {
         let mut rest = bytes;
         let before = self.deepest.clone();
@@ -149,7 +148,7 @@ impl Relief {
         let tiling = self.tiling();
         if self.deepest != before {
             let wet = self.deepest.iter().any(|depth| *depth > 0.0);
-            // Water is drawn some way into its banks.
+            // The water surface extends slightly into the banks.
             self.water = wet.then(|| Arc::new(Coverage::and_beside(tiling, &self.deepest)));
         }
         let tiles = parts.iter().flat_map(|part| {
@@ -159,14 +158,14 @@ impl Relief {
         let mut tiles: Vec<usize> = tiles.collect();
         tiles.sort_unstable();
         tiles.dedup();
-        // And all that see them.
+        // Plus all tiles that see them.
         for _ in 0..PAD.div_ceil(tiles::SIDE) {
             tiles = tiling.with_neighbours(&tiles);
         }
         self.see(&upload::parts(tiling, tiles.into_iter()), light);
     }
 
-    /// Finds anew what all cells see, as with another exaggeration.
+    /// Recomputes slope and sky visibility of all cells, e.g. for another exaggeration.
     pub(super) fn look_up(&mut self, light: Light) {
         let tiling = self.tiling();
         self.see(&upload::parts(tiling, 0..tiling.count()), light);
@@ -206,7 +205,7 @@ impl Relief {
         self.pad(part);
     }
 
-    /// Fills the cells around the map beside a part.
+    /// Fills the padding next to a part.
     fn pad(&mut self, part: &URect) {
         let line = self.width + 2 * PAD;
         let rows = PAD + part.min.y as usize..PAD + part.max.y as usize;
@@ -229,7 +228,7 @@ impl Relief {
         }
     }
 
-    /// Finds slope and share of sky of the cells of some parts, which are in order and lie in one row of tiles each.
+    /// Computes slope and sky visibility of the cells of sorted parts, each within one row of tiles.
     fn see(&mut self, parts: &[URect], light: Light) {
         let (across, width, height) = (self.tiling().across(), self.width, self.height);
         let ground = &self.ground;
@@ -265,7 +264,7 @@ impl Relief {
         });
     }
 
-    /// Finds what the sun reaches.
+    /// Computes the sunlight.
     pub(super) fn shine(&mut self, light: Light) {
         let top = std::mem::take(&mut self.top);
         if light.shadows && light.sun.y > 0.0 {
@@ -279,7 +278,7 @@ impl Relief {
         self.top = top;
     }
 
-    /// Writes the sunlight of a row, and marks the tiles where it is new.
+    /// Writes the sunlight of a row and marks the tiles in which it changes.
     fn light_row(&mut self, row: usize, values: &[u16]) {
         let first = row / tiles::SIDE * self.tiling().across();
         let texels = self.texels[row * self.width..][..self.width].chunks_mut(tiles::SIDE);
@@ -293,19 +292,19 @@ impl Relief {
         }
     }
 
-    /// The parts of the textures that have changed since they were last asked for; none if it is most of the map.
+    /// Returns the parts of the textures changed since the last call, or `None` if they are most of the map.
     pub(super) fn changed_parts(&mut self) -> Option<Vec<URect>> {
         let parts = upload::few_parts(self.tiling(), &self.changed);
         self.changed.fill(false);
         parts
     }
 
-    /// The two textures, whole.
+    /// Returns both textures in full.
     pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
         [bytemuck::cast_slice(&self.texels).to_vec(), bytemuck::cast_slice(&self.covers).to_vec()]
     }
 
-    /// Parts of the two textures, as [`upload::Patch`] has them.
+    /// Returns parts of both textures in the layout of [`upload::Patch`].
     pub(super) fn part_bytes(&self, parts: &[URect]) -> [Vec<u8>; 2] {
         fn cut<T: bytemuck::Pod>(values: &[T], width: usize, parts: &[URect]) -> Vec<u8> {
             let (rooms, count) = upload::rooms(parts, size_of::<T>());
@@ -323,18 +322,18 @@ impl Relief {
     }
 }
 
-/// What a cell sees of the ground around it, as slopes.
+/// Slopes of the ground around a cell.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    /// How steeply it rises, all distances together.
+    /// Sum of rising slopes over all distances.
     hidden: f32,
-    /// How steeply it rises on average, or falls, some cells away and near by.
+    /// Mean slope at coarse and at fine scale; negative where the ground falls.
     broad: f32,
     close: f32,
 }
 
 impl Seen {
-    /// So few cells from the border of the map, it is not known how the ground goes on.
+    /// Fades curvature at the border of the map, beyond which the ground is unknown.
     fn close_to_border(&mut self, cells: usize) {
         let [(near, _), (far, _), _] = RINGS;
         let known = |reach: usize| (cells as f32 / reach as f32 - 1.0).clamp(0.0, 1.0);
@@ -342,7 +341,7 @@ impl Seen {
         self.broad *= known(far);
     }
 
-    /// Share of the sky, and how the ground is bent, broadly and closely: 0 is a crest, 255 a gully.
+    /// Returns sky visibility, coarse curvature and fine curvature, where 0 is a crest and 255 a gully.
     fn bytes(&self) -> [u8; 3] {
         let open = 1.0 / (1.0 + HIDES * self.hidden);
         let bent = |rise: f32| 0.5 + 0.5 * (rise / BENT).clamp(-1.0, 1.0);
@@ -350,23 +349,23 @@ impl Seen {
     }
 }
 
-/// The ground around the cells of a row, or of a part of one.
+/// Ground around the cells of a row or of part of one.
 struct Around<'a> {
     ground: &'a [f32],
-    /// Where the first of the cells is.
+    /// Index of the first cell.
     middle: usize,
-    /// From a row to the next.
+    /// Row stride.
     line: usize,
     count: usize,
 }
 
 impl<'a> Around<'a> {
-    /// As many cells, so far away.
+    /// Returns `count` cells, offset by `x` columns and `y` rows.
     fn at(&self, x: isize, y: isize) -> &'a [f32] {
         &self.ground[self.middle.wrapping_add_signed(x + y * self.line as isize)..][..self.count]
     }
 
-    /// Sees how the ground around each cell rises and falls.
+    /// Computes rises and falls of the ground around each cell.
     fn look(&self, light: Light, seen: &mut Vec<Seen>) {
         let here = self.at(0, 0);
         seen.clear();
@@ -387,7 +386,7 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// The slopes along columns and rows, as half floats.
+    /// Returns the slopes along columns and rows, as half floats.
     fn slopes(&self, cell: f32) -> impl Iterator<Item = [u16; 2]> + 'a {
         let [left, right, up, down] = [(-1, 0), (1, 0), (0, -1), (0, 1)].map(|(x, y)| self.at(x, y));
         let per_metre = 0.5 / cell;
@@ -396,16 +395,16 @@ impl<'a> Around<'a> {
     }
 }
 
-/// The layers of a cell as a texture has them.
+/// Decodes the layers of a texel.
 fn layers(bytes: &[u8; 16]) -> Layers {
     let number = |at: usize| f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     [number(0), number(4), number(8), number(12)]
 }
 
-/// The nearest half float; what is too large becomes the largest.
+/// Returns the nearest half float, clamped to the largest finite one.
 pub(super) fn half(number: f32) -> u16 {
     let sign = number.to_bits() >> 16 & 0x8000;
-    // Exponents of half floats begin 112 later: small numbers lose their last digits by the multiplication.
+    // The half-float exponent bias is 112 lower: the multiplication drops the last digits of small numbers.
     let scaled = (number.abs().min(65504.0) * f32::from_bits(15 << 23)).to_bits();
     (sign | (scaled + 0x1000) >> 13) as u16
 }
@@ -422,7 +421,7 @@ mod tests {
         Light { sun: sun.normalize(), shadows: true, spread: SOFT, exaggeration: 1.0, cell: 1.0 }
     }
 
-    /// Layers of a map as bytes.
+    /// Encodes the layers of a map.
     fn bytes(size: (usize, usize), level: impl Fn(usize, usize) -> f32) -> Vec<u8> {
         let cells = (0..size.0 * size.1).flat_map(|cell| [level(cell % size.0, cell / size.0), 0.0, 0.0, 0.0]);
         cells.flat_map(f32::to_le_bytes).collect()
@@ -442,7 +441,7 @@ mod tests {
         if half & 0x8000 == 0 { value } else { -value }
     }
 
-    /// How far the cells of a row rise above the edge of the shadow.
+    /// Returns the heights of a row's cells above the shadow edge.
     fn row(relief: &Relief, y: usize) -> Vec<f32> {
         relief.texels[y * relief.width..][..relief.width].iter().map(|texel| number(texel[2])).collect()
     }
@@ -476,14 +475,14 @@ mod tests {
     #[test]
     fn a_shadow_is_as_long_as_its_wall_is_high_over_the_suns_slope() {
         for (sun, from_left) in [(Vec3::new(-1.0, 0.5, 0.0), true), (Vec3::new(1.0, 0.5, 0.0), false)] {
-            // A wall of ten metres across a flat map: its shadow is twenty metres long.
+            // A wall of 10 m across a flat map: its shadow is 20 m long.
             let relief = relief((64, 9), light(sun), |x, _| if x == 32 { 10.0 } else { 0.0 });
             let lit: Vec<bool> = row(&relief, 4).iter().map(|&above| above > 0.0).collect();
             let shaded = if from_left { 33..52 } else { 13..32 };
             for (x, lit) in lit.into_iter().enumerate().filter(|(x, _)| x.abs_diff(32) != 20) {
                 assert_eq!(lit, !shaded.contains(&x), "cell {x}, from left {from_left}");
             }
-            // Between the last cell in the shadow and the first in the sun, the sign changes where the edge is.
+            // The sign changes at the edge, between the last shaded and the first lit cell.
             let above = row(&relief, 4);
             let (last, next) = if from_left { (51, 53) } else { (13, 11) };
             assert!(above[last] < 0.0 && above[next] > 0.0);
@@ -492,7 +491,7 @@ mod tests {
 
     #[test]
     fn an_oblique_shadow_has_the_length_of_a_straight_one() {
-        // A peak at 20, 20; the tip of its shadow lies 24 metres away, in the direction of the rays.
+        // A peak at (20, 20); the tip of its shadow lies 24 m away along the rays.
         let sun = Vec3::new(-0.8, 0.5, -0.6);
         let relief = relief((64, 64), light(sun), |x, y| if (x, y) == (20, 20) { 12.0 } else { 0.0 });
         let at = |way: f32| {

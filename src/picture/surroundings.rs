@@ -1,4 +1,4 @@
-//! What is around the blocks: the sky, the table they stand on, and the light.
+//! Surroundings of the blocks: sky, ground plane and their light.
 
 use bevy::{
     prelude::*,
@@ -18,7 +18,7 @@ use super::{
 use crate::world::{FrameSystems, Preferences, Simulations};
 use thalweg_scene::model::MOST_SIDE_BY_SIDE;
 
-/// Blocks that darken the table beside them and shade it, at most; `shaders/table.wgsl` says it too.
+/// Maximum number of blocks that shade the ground plane; also in `shaders/table.wgsl`.
 const MOST_BLOCKS: usize = MOST_SIDE_BY_SIDE;
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
@@ -34,7 +34,7 @@ impl From<&SkyMaterial> for Variant {
     }
 }
 
-// Drawn after ground and table, so that only pixels that they leave free are drawn.
+// Drawn after ground and ground plane, in the pixels they leave free.
 impl Surface for SkyMaterial {
     const SHADER: &'static str = "sky.wgsl";
     const ORDER: u8 = 3;
@@ -52,7 +52,7 @@ struct TableMaterial {
     #[texture(2)]
     #[sampler(3)]
     rims: Handle<Image>,
-    /// How far the plate reaches beyond the block, and at its front; none at 0.
+    /// Margins of the plinth at the sides and at the front; 0 without a plinth.
     #[uniform(4)]
     plate: Vec4,
     #[texture(5)]
@@ -74,16 +74,16 @@ impl Surface for TableMaterial {
     const IS_BEHIND: bool = true;
 }
 
-/// Rows of the rims' texture: four for each block of the present, and then of the starts.
+/// Rows of the rim texture: four for each block of the present, then of the starts.
 const RIMS: usize = 2 * 4 * MOST_BLOCKS;
 
-/// Materials of which there is one for all blocks.
+/// Materials shared by all blocks.
 #[derive(Resource)]
 struct Surroundings {
     sky: Handle<SkyMaterial>,
     table: Handle<TableMaterial>,
     rims: Handle<Image>,
-    /// What the plate says that is shown, and its letters.
+    /// The plinth shown and its lettering.
     plate: Option<Plate>,
     letters: Handle<Image>,
 }
@@ -123,7 +123,7 @@ fn build(
     commands.insert_resource(Surroundings { sky, table, rims, plate: None, letters });
 }
 
-/// Brings light, colours and shadows to sky and table.
+/// Updates light, colours and shadows of sky and ground plane.
 fn show(
     blocks: Res<Blocks>,
     (simulations, preferences): (Res<Simulations>, Res<Preferences>),

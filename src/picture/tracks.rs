@@ -1,5 +1,5 @@
-//! Running drops and blown sand. While time runs, streaks move along the ways of a sample of particles. While it stands still, the
-//! whole ways of the last tick are drawn.
+//! Particle tracks of water drops and blown sand. While the simulation runs, trails move along a sample of the tracks. While it is
+//! paused, the whole tracks of the last tick are drawn.
 
 use crate::world::{Comparison, CutLine, FrameSystems, Revision, Shown, Simulations, Transport};
 use bevy::{
@@ -20,13 +20,13 @@ use thalweg_scene::model::session::Session;
 use thalweg_sim::{process::Track, simulation::Slot};
 
 const LIFE: f32 = 2.4;
-/// Length of a streak, as a share of its way.
+/// Length of a trail as a fraction of its track.
 const TAIL: f32 = 0.3;
-/// How far above the ground it lies, in world units.
+/// Height above the ground, in world units.
 const LIFT: f32 = 0.0012 * SIDE;
-/// Water that is deeper than this share of how deep one sees into it hides what runs on its bed.
+/// Water depth from which tracks on the bed are hidden, as a fraction of the visibility depth.
 const HIDES: f32 = 0.5;
-/// Colour of the water, and half its width in pixels.
+/// Colour of water tracks, and half their width in pixels.
 const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
 
 /// The same for sand in the wind.
@@ -39,7 +39,7 @@ struct TrackMaterial {
     ink: Ink,
 }
 
-/// `Ink` in `shaders/tracks.wgsl` is its twin.
+/// Track uniforms; mirrors `Ink` in `shaders/tracks.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, PartialEq)]
 struct Ink {
     color: Vec4,
@@ -63,7 +63,7 @@ impl Surface for TrackMaterial {
 
 struct Streak {
     way: Vec<Vec3>,
-    /// 1 for a drop, −1 for a grain of wind: the shader tells them apart by it.
+    /// 1 for a drop, −1 for a grain in the wind; selects the colour in the shader.
     sign: f32,
     age: f32,
 }
@@ -73,10 +73,10 @@ struct Streaks {
     mesh: Handle<Mesh>,
     material: Handle<TrackMaterial>,
     running: Vec<Streak>,
-    /// What was last drawn standing still.
+    /// State of the last tracks drawn while paused.
     still: Option<(Revision, Vec<SceneNumbers>)>,
     start: u64,
-    /// Which of the last tick's tracks begins next.
+    /// Index of the track from the last tick that starts the next trail.
     next: usize,
 }
 
@@ -117,11 +117,10 @@ fn draw(
     };
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
     update(&mut materials, &streaks.material, |material| material.ink.column = column);
-    // Where the block is cut open, they would hang in the air.
-    // Of two runs on the same place, those of one would lie on the other.
+    // They would float in a cut block, and those of two sessions in the same place would overlap.
     let hidden = matches!(shown.0, Comparison::Start | Comparison::Runs(_)) || cut.0.is_some();
     if streaks.start != revision.start || hidden {
-        // Drops of another terrain, or none: the start has no drops yet.
+        // Tracks of another terrain are obsolete, and the start has none.
         streaks.start = revision.start;
         let shows = !streaks.running.is_empty() || streaks.still.is_some();
         (streaks.running, streaks.still) = (Vec::new(), None);
@@ -166,7 +165,7 @@ fn draw(
     let passed = time.delta_secs().min(0.1);
     streaks.running.iter_mut().for_each(|streak| streak.age += passed);
     streaks.running.retain(|streak| streak.age < LIFE);
-    // A few at a time, so that they don't all begin and end together.
+    // A few at a time, so that they do not all start and end together.
     let room = tracks.len().saturating_sub(streaks.running.len());
     let begin = room.min((tracks.len() as f32 * passed / LIFE).ceil() as usize);
     for _ in 0..begin {
@@ -181,11 +180,11 @@ fn draw(
     show(&ways);
 }
 
-/// Points along a way, and how strongly each is seen.
+/// Points of a polyline and their opacities.
 type Ribbon = (Vec<Vec3>, Vec<f32>);
 
 impl Streak {
-    /// The part of the way that is seen, and how strongly.
+    /// Returns the visible part of the track and its opacities.
     fn visible(&self) -> Option<Ribbon> {
         let last = (self.way.len() - 1) as f32;
         let head = self.age / LIFE * (1.0 + TAIL) * last;
@@ -198,7 +197,7 @@ impl Streak {
     }
 }
 
-/// A track in the world, on the ground as it is now.
+/// Returns a track in world space, on the current ground.
 fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
     let terrain = &session.simulation.terrain;
     let (width, height) = (terrain.width(), terrain.height());
@@ -209,21 +208,21 @@ fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
     track[..seen(session, track)].iter().map(place).collect()
 }
 
-/// How many points of a track are seen as one streak.
+/// Returns the number of points of a track drawn as one trail.
 fn seen(session: &Session, track: &Track) -> usize {
     let terrain = &session.simulation.terrain;
     let (width, height) = (terrain.width(), terrain.height());
-    // One that leaves over a periodic border comes in on the other side; its streak ends there.
+    // A track that wraps around a periodic border ends there.
     let far = 0.5 * width.min(height) as f32;
     let jump = |pair: &[[f32; 2]]| (pair[1][0] - pair[0][0]).abs().max((pair[1][1] - pair[0][1]).abs()) > far;
     let end = track.windows(2).position(jump).map_or(track.len(), |last| last + 1);
-    // On the bed of a lake it would be a scratch on its surface.
+    // On a lake bed it would look like a scratch on the water surface.
     let look = &session.water_look;
     let deep = |&[x, y]: &[f32; 2]| terrain.water.bilinear(x - 0.5, y - 0.5) > HIDES * look.clarity;
     track[..end].iter().position(|place| look.shown && deep(place)).unwrap_or(end)
 }
 
-/// Each point twice, with the direction of its way, its side and its strength.
+/// Builds ribbons: each point twice, with direction, side and opacity.
 fn ribbons(ways: &[Ribbon]) -> Mesh {
     let (mut positions, mut normals, mut sides, mut indices) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (way, strength) in ways {
@@ -243,7 +242,7 @@ fn ribbons(ways: &[Ribbon]) -> Mesh {
         }
     }
     if positions.is_empty() {
-        // A mesh needs something: a triangle without area.
+        // Meshes must not be empty: a degenerate triangle.
         positions = vec![[0.0; 3]; 3];
         normals = vec![[1.0, 0.0, 0.0]; 3];
         sides = vec![[0.0; 2]; 3];
@@ -277,7 +276,7 @@ mod tests {
         assert_eq!(seen(&session, &track), width / 2);
         session.water_look.shown = false;
         assert_eq!(seen(&session, &track), width, "water that is not drawn hides nothing");
-        // In again on the other side.
+        // Wraps around to the other side.
         let over: Track = [[2.5, 3.5], [1.5, 3.5], [0.5, 3.5], [width as f32 - 0.5, 3.5]].to_vec();
         assert_eq!(seen(&session, &over), 3);
     }

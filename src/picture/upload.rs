@@ -1,4 +1,4 @@
-//! Parts of textures that go to the graphics card alone, where nothing else has changed.
+//! Partial texture uploads to the GPU.
 
 use bevy::{
     asset::AssetId,
@@ -18,14 +18,14 @@ use bevy::{
 
 use thalweg_sim::core::tiles::Tiling;
 
-/// In a buffer, rows of texels begin at multiples of so many bytes.
+/// Alignment of texel rows in a buffer, in bytes.
 const ALIGNED: usize = 256;
-/// Narrow parts share rows of a buffer if their texels have at most so many bytes. Larger ones are written by several threads, each its
-/// own part.
+/// Maximum texel size in bytes at which narrow parts share rows of a buffer. Larger texels are written by several threads, one part
+/// each.
 const SHARING: usize = 8;
-/// Tiles of a row with at most so many others between them are sent as one part: that costs less than another copy.
+/// Maximum number of unchanged tiles within a part of a row: cheaper than another copy.
 const GAP: usize = 2;
-/// Share of the map's cells. Where more have changed, all are sent.
+/// Maximum fraction of the map's cells to upload in parts. Above, the whole map is uploaded.
 const MOST_PARTS: f64 = 0.5;
 
 pub(super) fn plugin(app: &mut App) {
@@ -38,35 +38,35 @@ pub(super) fn plugin(app: &mut App) {
     }
 }
 
-/// New texels for parts of a texture that the graphics card has.
+/// New texels for parts of a texture on the GPU.
 pub(super) struct Patch {
     pub image: AssetId<Image>,
     pub parts: Vec<URect>,
-    /// The rows of each part, where [`rooms`] says.
+    /// Rows of each part, laid out by [`rooms`].
     pub bytes: Vec<u8>,
 }
 
-/// Patches on their way.
+/// Pending patches.
 #[derive(Resource, Default)]
 pub(super) struct Patches(pub Vec<Patch>);
 
-/// Bytes from one row of a part to the next, if a row has so many.
+/// Returns the row stride of a part with rows of `bytes`.
 pub(super) fn row_bytes(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGNED)
 }
 
-/// Where the rows of a part lie in the bytes of a patch.
+/// Layout of a part's rows in the bytes of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Room {
-    /// Where the first one begins, and bytes from one to the next.
+    /// Offset of the first row, and stride, in bytes.
     pub offset: usize,
     pub row: usize,
 }
 
-/// Where parts lie in a patch of texels of so many bytes, and how many bytes it has.
+/// Returns the layout of parts in a patch with this texel size in bytes, and the patch's size.
 pub(super) fn rooms(parts: &[URect], texel: usize) -> (Vec<Room>, usize) {
     let mut count = 0;
-    // Rows that narrow parts share: where the first begins, how many they are, and what of each is taken.
+    // Rows shared by narrow parts: offset of the first, number of rows, and bytes used of each.
     let mut shared: Option<(usize, u32, usize)> = None;
     let rooms = parts.iter().map(|part| {
         let (bytes, height) = (texel * part.width() as usize, part.height());
@@ -90,7 +90,7 @@ pub(super) fn rooms(parts: &[URect], texel: usize) -> (Vec<Room>, usize) {
     (rooms, count)
 }
 
-/// The cells of tiles, given in order, as rectangles. A few cells between them are in them too.
+/// Returns the cells of sorted tiles as rectangles, including small gaps between them.
 pub(super) fn parts(tiling: Tiling, tiles: impl Iterator<Item = usize>) -> Vec<URect> {
     let mut parts: Vec<URect> = Vec::new();
     let mut last = None;
@@ -105,7 +105,7 @@ pub(super) fn parts(tiling: Tiling, tiles: impl Iterator<Item = usize>) -> Vec<U
     parts
 }
 
-/// The cells of the tiles that are marked; none if they are more than half of the map: then all is sent.
+/// Returns the cells of marked tiles, or `None` if they exceed half of the map, which is then uploaded in full.
 pub(super) fn few_parts(tiling: Tiling, marked: &[bool]) -> Option<Vec<URect>> {
     let parts = parts(tiling, (0..tiling.count()).filter(|&tile| marked[tile]));
     let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
@@ -116,7 +116,7 @@ fn extract(mut main: ResMut<MainWorld>, mut patches: ResMut<Patches>) {
     patches.0.append(&mut main.resource_mut::<Patches>().0);
 }
 
-/// Writes patches into their textures. A texture that is gone needs none.
+/// Writes patches into their textures. Patches of removed textures are dropped.
 fn apply(
     mut patches: ResMut<Patches>,
     images: Res<RenderAssets<GpuImage>>,
@@ -152,7 +152,7 @@ mod tests {
     fn parts_have_the_cells_of_all_tiles_and_join_neighbours() {
         let tiling = Tiling::new(100, 20);
         assert_eq!(parts(tiling, [].into_iter()), []);
-        // Two beside each other, one after a small gap, one far away, and the next row.
+        // Two adjacent ones, one after a small gap, two far away, and the next row.
         let found = parts(tiling, [0, 1, 3, 8, 12, 13, 38].into_iter());
         let rect = URect::new;
         let expected =

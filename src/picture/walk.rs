@@ -1,6 +1,6 @@
-//! Walking and flying: the camera stands where the eye of a person would be, and keys move it.
+//! Walk and fly modes: the camera is at eye height of a person and moved by keys.
 //!
-//! The camera still goes round a place, as always, but so close that it only looks around.
+//! Implemented as an orbit so tight that the camera only looks around.
 
 use bevy::{
     ecs::system::SystemParam,
@@ -20,30 +20,30 @@ use crate::world::{
     Brushes, CameraMode, Comparison, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
 };
 
-/// Distance from the eye to the place that it goes round.
+/// Orbit radius, in world units.
 const CLOSE: f32 = 0.01;
-/// Nothing nearer than this is drawn.
+/// Distance of the near plane, in world units.
 const NEAR_PLANE: f32 = 0.01;
-/// Height of the eye above the ground in metres, and the least one in cells: from nearer by, one cell would fill the view.
+/// Eye height above the ground in metres, and its minimum in cells: closer, a single cell would fill the view.
 const EYE: f32 = 1.7;
 const EYE_CELLS: f32 = 0.35;
-/// Speeds at first: shares of a map's side in a second.
+/// Initial speeds, in map sides per second.
 const WALKS: f32 = 0.03;
 const FLIES: f32 = 0.12;
-/// In haste, so many times as fast.
+/// Speed factor while the sprint key is held.
 const HASTE: f32 = 4.0;
-/// What a notch of the wheel does to the speed, and how far it goes.
+/// Factor on the speed per wheel notch, and its limits.
 const NOTCH: f32 = 1.2;
 const SLOWEST: f32 = 0.02;
 const FASTEST: f32 = 20.0;
-/// How far from the middle of the table an eye flies.
+/// Maximum flying distance from the scene's centre.
 const FARTHEST: f32 = 20.0 * SIDE;
-/// Radians for each pixel that the pointer is dragged.
+/// Rotation per pixel of pointer drag, in radians.
 const LOOKS: f32 = 0.004;
-/// How far up and down the eye looks.
+/// Maximum pitch up and down, in radians.
 const STEEPEST: f32 = 1.5;
 
-/// The camera and its projection, which walking and flying change.
+/// Camera and projection, modified by walk and fly mode.
 type Lens<'w, 's> = Single<'w, 's, (&'static mut PanOrbitCamera, &'static mut Projection)>;
 
 pub(super) fn plugin(app: &mut App) {
@@ -54,11 +54,11 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(OnTransition { exited: Orbit, entered: Fly }, look_from_here)
         .add_systems(OnEnter(Walk), |camera: Lens, notices: ResMut<Notices>| begin(camera, notices, ""))
         .add_systems(OnEnter(Fly), |camera: Lens, notices: ResMut<Notices>| {
-            begin(camera, notices, ", E and Q up and down");
+            begin(camera, notices, ", E and Q to move up and down");
         });
 }
 
-/// Goes back from where the eye stood, a little from above.
+/// Returns to an orbit around the last position, slightly from above.
 fn step_back(mut camera: Lens) {
     let (orbit, projection) = &mut *camera;
     set_near(projection, camera::NEAR_PLANE);
@@ -67,14 +67,14 @@ fn step_back(mut camera: Lens) {
     orbit.target_pitch = orbit.target_pitch.max(0.35);
 }
 
-/// Glides down to the place that the camera looks at, and looks ahead.
+/// Moves to the focus of the orbit and looks ahead.
 fn glide_down(mut orbit: Single<&mut PanOrbitCamera>, ground: Ground) {
     let place = orbit.target_focus.xz();
     orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
     orbit.target_pitch = 0.04;
 }
 
-/// Puts the eye where the camera is.
+/// Moves the focus to the camera position.
 fn look_from_here(mut orbit: Single<&mut PanOrbitCamera>) {
     let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0);
     let eye = orbit.target_focus + turn * Vec3::Z * orbit.target_radius;
@@ -82,7 +82,7 @@ fn look_from_here(mut orbit: Single<&mut PanOrbitCamera>) {
     orbit.radius = Some(CLOSE);
 }
 
-/// Lets the camera go round a place so close that it only looks around.
+/// Shrinks the orbit so that the camera only looks around.
 fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
     let (orbit, projection) = &mut *camera;
     set_near(projection, NEAR_PLANE);
@@ -91,7 +91,7 @@ fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
     orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(FARTHEST)));
     orbit.target_radius = CLOSE;
     orbit.force_update = true;
-    let text = format!("W, A, S, D move you{also}, a drag looks around, the wheel changes your speed. Esc ends it.");
+    let text = format!("W, A, S, D to move{also}, drag to look around, scroll to change speed, Esc to leave.");
     notices.tell(Level::Info, text);
 }
 
@@ -101,7 +101,7 @@ fn set_near(projection: &mut Projection, near: f32) {
     }
 }
 
-/// Moves the eye as long as keys are held, looks around while the pointer is dragged, and keeps the eye above the ground.
+/// Moves with keys, looks around with the pointer, and keeps the camera above the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn go(
     (mode, steps): (Res<State<CameraMode>>, Res<Steps>),
@@ -128,7 +128,7 @@ pub(super) fn go(
     let pace = pace.get_or_insert(1.0);
     if over_view.land {
         *pace = (*pace * NOTCH.powf(turned)).clamp(SLOWEST, FASTEST);
-        // The other buttons turn the camera as they always do.
+        // The other buttons orbit as usual.
         if brushes.held.is_none() && buttons.pressed(MouseButton::Left) && dragged != Vec2::ZERO {
             orbit.target_yaw -= LOOKS * dragged.x;
             orbit.target_pitch += LOOKS * dragged.y;
@@ -152,14 +152,13 @@ pub(super) fn go(
     }
 }
 
-/// While the camera goes round the land, the eye rises where it would come into the ground, and so glides over a slope or over the edge of a
-/// block.
+/// Raises an orbiting camera out of the ground, so that it slides over slopes and block edges.
 pub(super) fn stay_outside(
     ground: Ground,
     (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
     mut orbit: Single<&mut PanOrbitCamera>,
 ) {
-    // Where it sees all of the land, it is outside.
+    // A camera that frames everything is outside.
     let sees_all = windows.is_empty() && (viewpoint.wanted.is_some() || viewpoint.framed.is_some());
     if sees_all {
         return;
@@ -167,14 +166,14 @@ pub(super) fn stay_outside(
     let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
     (orbit.target_pitch, orbit.target_radius) = (pitch, radius);
     if windows.is_empty() {
-        // In pictures and films nothing glides.
+        // No transitions in screenshots and films.
         (orbit.pitch, orbit.radius) = (Some(pitch), Some(radius));
     }
     orbit.force_update = true;
 }
 
-/// The first number from one to another that will do: found in steps, and then between the last two, so that it changes little where what it
-/// depends on does.
+/// Returns the first accepted value between `from` and `to`: searched in steps, then refined by bisection to depend continuously on
+/// the parameters.
 fn first_of(from: f32, to: f32, will_do: impl Fn(f32) -> bool) -> Option<f32> {
     let step = (to - from) / 64.0;
     let mut found = (1..=64u8).map(|number| from + f32::from(number) * step).find(|&number| will_do(number))?;
@@ -186,11 +185,11 @@ fn first_of(from: f32, to: f32, will_do: impl Fn(f32) -> bool) -> Option<f32> {
     Some(found)
 }
 
-/// How far ahead the ground is measured, in world units. Where it rises more steeply than this, it would fill the view.
+/// Look-ahead distance in world units, and the slope from which rising ground would fill the view.
 const AHEAD: f32 = 0.04 * SIDE;
 const STEEP: f32 = 0.2;
 
-/// What there is to stand on.
+/// Ground to stand on.
 #[derive(SystemParam)]
 pub(super) struct Ground<'w> {
     simulations: Res<'w, Simulations>,
@@ -199,16 +198,16 @@ pub(super) struct Ground<'w> {
 }
 
 impl Ground<'_> {
-    /// How steeply and from how far away the camera must look, so that its eye is above the ground; none if it is.
+    /// Returns the pitch and radius that lift the camera above the ground, or `None` if it already is.
     fn kept_outside(&self, orbit: &PanOrbitCamera) -> Option<(f32, f32)> {
-        // Into a block that is cut open one may look from its open side.
+        // A cut block may be viewed from its open side.
         if self.blocks.numbers.iter().any(SceneNumbers::is_cut) {
             return None;
         }
         let outside = |pitch: f32, radius: f32| {
             let way = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -pitch, 0.0) * Vec3::Z;
             let eye = orbit.target_focus + radius * way;
-            // Nor may ground lie before or below the eye that is too near to be drawn.
+            // Nor may ground before or below the camera be nearer than the near plane.
             let places = [eye, eye - 2.0 * camera::NEAR_PLANE * way];
             places.into_iter().all(|place| place.y >= self.standing(place.xz()) + 3.0 * camera::NEAR_PLANE)
         };
@@ -220,12 +219,11 @@ impl Ground<'_> {
         if let Some(pitch) = first_of(pitch, steepest, |pitch| outside(pitch, radius)) {
             return Some((pitch, radius));
         }
-        // What it looks at lies deep in the ground.
+        // The focus is deep in the ground.
         first_of(radius, radius + SIDE, |radius| outside(steepest, radius)).map(|radius| (steepest, radius))
     }
 
-    /// The direction nearest to the one that the camera has in which the ground does not rise before the eye: on a slope, people look
-    /// along it or down.
+    /// Returns the yaw closest to the current one that does not face rising ground: on a slope, people look along it or down.
     fn open_side(&self, place: Vec2, yaw: f32) -> f32 {
         let here = self.standing(place);
         let rise = |yaw: f32| {
@@ -237,7 +235,7 @@ impl Ground<'_> {
         sides.find(|&side| rise(side) < STEEP).unwrap_or(yaw)
     }
 
-    /// Height of the eye of a person who stands at a place on the table: on ground, on water, or beside the blocks.
+    /// Returns the eye height of a person at a point: on ground, on water, or beside the blocks.
     fn standing(&self, place: Vec2) -> f32 {
         let under = |numbers: &SceneNumbers| {
             let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
@@ -311,7 +309,7 @@ mod tests {
         app.update();
     }
 
-    /// Holds keys for some frames.
+    /// Holds movement keys for some frames.
     fn hold(app: &mut App, way: [f32; 3], frames: usize) {
         app.insert_resource(Steps { way, hastens: false });
         for _ in 0..frames {
@@ -349,7 +347,7 @@ mod tests {
         hold(&mut app, [0.0, -1.0, 0.0], 60);
         let (_, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "it sinks to {above}");
-        // On foot, nobody leaves the table.
+        // Walking is confined to the scene.
         ask(&mut app, CameraCommand::Go(CameraMode::Walk));
         hold(&mut app, [1.0, 0.0, 0.0], 800);
         let (place, _) = eye(&mut app);
@@ -372,7 +370,7 @@ mod tests {
             let Projection::Perspective(lens) = projection else { panic!("it has a lens") };
             assert_eq!(lens.near, camera::NEAR_PLANE);
         }
-        // A project that is opened is seen as it was saved.
+        // A project is opened with its saved view.
         let place = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 1.0, pitch: 0.7, distance: 99.0 };
         ask(&mut app, CameraCommand::Go(CameraMode::Fly));
         ask(&mut app, CameraCommand::Place(place));
@@ -403,15 +401,15 @@ mod tests {
             let ground = state.get(app.world()).expect("all is there");
             eye.y - ground.standing(eye.xz())
         };
-        // From far away and above, nothing changes.
+        // Unchanged from far away and above.
         for (pitch, radius) in [(0.5, 300.0), (0.03, 600.0), (1.5, 200.0)] {
             place(&mut app, Vec3::ZERO, pitch, radius);
             app.update();
             let (_, pitch_now, radius_now) = orbit(&mut app);
             assert_eq!((pitch_now, radius_now), (pitch, radius));
         }
-        // Ever nearer to the hill from the side of the block: it rises over the edge, and keeps its distance until that is too short
-        // to come out of the hill.
+        // Approaching the hill from the block's side: the camera rises over the edge at a constant distance, which only grows when
+        // it is too short to leave the hill.
         let mut rose = 0;
         for step in 0..60u8 {
             let radius = 200.0 - 3.0 * f32::from(step);
@@ -423,7 +421,7 @@ mod tests {
             rose += u8::from(pitch > 0.03);
         }
         assert!(rose > 30 && rose < 60, "{rose}");
-        // What it looks at lies deep under the hill.
+        // The focus is deep under the hill.
         place(&mut app, Vec3::new(0.0, -60.0, 0.0), 0.1, 13.0);
         app.update();
         let (eye, _, radius) = orbit(&mut app);
@@ -446,14 +444,14 @@ mod tests {
             assert_eq!(orbit(&mut app), before);
         }
         let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
-        assert!(told.iter().any(|text| text.contains("no view 1 yet: Ctrl+1")), "{told:?}");
+        assert!(told.iter().any(|text| text.contains("Bookmark 1 is empty. Press Ctrl+1")), "{told:?}");
         ask(&mut app, CameraCommand::Go(CameraMode::Fly));
         ask(&mut app, CameraCommand::GoToView(2));
         assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Orbit);
         let (focus, yaw, pitch, radius) = orbit(&mut app);
         assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
         assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
-        // Another work has views of its own.
+        // Another work has its own bookmarks.
         let session = app.world().resource::<Simulations>().selected().clone();
         app.insert_resource(Simulations::new(vec![session]));
         let before = orbit(&mut app);

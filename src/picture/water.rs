@@ -1,4 +1,4 @@
-//! The water: a second, transparent surface over each block of ground, where water lies.
+//! Water: a transparent second surface over each block, where there is water.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{
 use crate::world::{Comparison, FrameSystems, Shown, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 
-/// `Water` in `shaders/water.wgsl` is its twin.
+/// Water uniforms; mirrors `Water` in `shaders/water.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
 struct WaterNumbers {
     color: Vec4,
@@ -28,7 +28,7 @@ struct WaterNumbers {
 }
 
 impl WaterNumbers {
-    /// The waves move with the ticks: they stop when the run pauses, and the same tick always gives the same picture.
+    /// Waves are animated by ticks: they stop when the simulation is paused, and a tick always renders the same image.
     fn new(look: &WaterLook, ticks: u64) -> Self {
         let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
         Self {
@@ -74,7 +74,7 @@ impl Surface for WaterMaterial {
     const LAND: bool = true;
 }
 
-/// The water of each block, where there is any, and how often light had been found: with it comes where the water lies.
+/// Water of each block, where there is any, and the number of lighting updates for which it was computed.
 #[derive(Resource, Default)]
 struct Waters(Vec<Option<Sheet>>, u64);
 
@@ -90,7 +90,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, show_water.in_set(FrameSystems::Decorate));
 }
 
-/// Gives every block with water in it a surface, and takes it from the others.
+/// Adds a surface to every block with water, and removes it from the others.
 fn show_water(
     simulations: Res<Simulations>,
     shown: Res<Shown>,
@@ -112,7 +112,7 @@ fn show_water(
     waters.0.resize_with(beds.len(), || None);
     for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
         let Bed { land, numbers, layers, relief, water, .. } = bed;
-        // No water is kept of the start.
+        // There is no water at the start.
         let hidden = !session.water_look.shown || shown.0 == Comparison::Start || motions.bare;
         let Some(coverage) = water.filter(|_| !hidden) else {
             if let Some(sheet) = slot.take() {

@@ -186,7 +186,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     let told: Vec<&Notice> =
         world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
     assert_eq!(told.len(), 1);
-    assert!(told[0].text.contains("broke the run in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
+    assert!(told[0].text.contains("failed in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
     send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     assert!(app.world().resource::<Simulations>().selected().simulation.fault().is_none());
@@ -213,10 +213,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     let told: Vec<&str> =
         notices.shown().filter(|notice| notice.level == Level::Error).map(|notice| &*notice.text).collect();
     let [text] = told[..] else { panic!("{told:?}") };
-    assert!(
-        text.starts_with("Droplets broke the run in tick 4: a mistake in the program (range start index"),
-        "{text}"
-    );
+    assert!(text.starts_with("Droplets failed in tick 4: internal error (range start index"), "{text}");
     let [path] = &kept(folder.path())[..] else { panic!("it is saved") };
     let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == simulation.terrain);

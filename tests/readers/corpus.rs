@@ -1,6 +1,6 @@
-//! The stored files of the readers, made by the writers and by hand.
+//! Stored files of the readers, created by the writers and by hand.
 //!
-//! `cargo test --release --test readers -- --ignored` writes them anew, where a format has changed.
+//! `cargo test --release --test readers -- --ignored` rewrites them after a format change.
 
 use std::{fs, io::Read, path::Path, sync::Arc};
 
@@ -20,7 +20,7 @@ use thalweg_sim::core::grid::Grid;
 
 use super::readers::KEYFRAME;
 
-/// Corrects the checksums of a PNG's chunks, as far as there are whole ones: a decoder looks no further than a wrong one.
+/// Corrects the checksums of complete PNG chunks, as decoders stop at a wrong one.
 pub fn mend_checksums(png: &mut [u8]) {
     let mut at = 8;
     while let Some(length) = png.get(at..at + 4) {
@@ -35,7 +35,7 @@ pub fn mend_checksums(png: &mut [u8]) {
     }
 }
 
-/// CRC-32 of ISO 3309, as PNG has it.
+/// Computes the CRC-32 of PNG (ISO 3309).
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
@@ -46,7 +46,7 @@ fn small(scene: &str) -> Session {
     open_first(scene, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A project with a timeline of two keyframes, the first of them number 0.
+/// Creates a project with a timeline of two keyframes, the first of which has identifier 0.
 fn work_with_timeline() -> Project {
     let mut session = small("wadi");
     let mut timeline = Keyframes::default();
@@ -89,7 +89,7 @@ fn the_stored_files_are_written_anew() {
     write_picture(&path("map.png"), (32, 32), &pixels, &quiet).expect("it is writable");
     put("png", "good-colour", &written("map.png"));
     let mut large = png.clone();
-    // Width and height come after the signature and the name of the first chunk.
+    // Width and height follow the signature and the name of the first chunk.
     large[16..24].copy_from_slice(&[0, 0, 16, 0, 0, 0, 16, 0]);
     mend_checksums(&mut large);
     put("png", "bad-claims-4096", &large);
@@ -100,7 +100,7 @@ fn the_stored_files_are_written_anew() {
     put("exr", "good", &exr);
     let window = exr.windows(10).position(|name| name == b"dataWindow").expect("it has one");
     let mut large = exr.clone();
-    // Behind its name and type, "box2i", and its length: the corner of small numbers, then the last column and row.
+    // After its name, its type "box2i" and its length: the lower corner, then the last column and row.
     large[window + 11 + 6 + 4 + 8..][..8].copy_from_slice(&[0xff, 0x0f, 0, 0, 0xff, 0x0f, 0, 0]);
     put("exr", "bad-claims-4096", &large);
 
@@ -132,7 +132,7 @@ fn the_stored_files_are_written_anew() {
     put("asc", "bad-infinite", &replaced(&asc, "value -9999\n", "value -9999\ninf "));
     put("asc", "bad-text", b"Once upon a time");
 
-    // The fuzzer's map holds nothing but zeros, and the sidecar has their hash.
+    // The fuzzer's map is all zeros, and the sidecar has their hash.
     write_sidecar(&path("map.json"), &Grid::filled(32, 32, 0.0), 2.5, (32, 32)).expect("it is writable");
     let json = written("map.json");
     put("sidecar", "good", &json);

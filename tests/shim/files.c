@@ -1,8 +1,8 @@
-/* Stands between the program and the system's files (LD_PRELOAD), for tests/files.rs.
+/* Intercepts file operations (LD_PRELOAD), for tests/files.rs.
 
-   SHIM_LOG=FILE        a line for each fsync, rename and unlink
-   SHIM_KILL_AT=N       kills the program before the Nth call that changes the output folder or what is hidden in it
-   SHIM_DISK_FULL=1     no byte can be written into a hidden folder */
+   SHIM_LOG=FILE        logs every mkdir, fsync, rename, rmdir and unlink
+   SHIM_KILL_AT=N       kills the program before the Nth call that changes the output folder or a hidden folder in it
+   SHIM_DISK_FULL=1     fails every write into a hidden folder with ENOSPC */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-//! What can be done without a mouse, and what a screen reader is told.
+//! Keyboard access and screen reader output.
 
 use super::*;
 use thalweg::{
@@ -7,7 +7,7 @@ use thalweg::{
 };
 use thalweg_scene::settings::Units;
 
-/// Everything that Tab can reach: names and places.
+/// Returns role, name and rectangle of everything reachable with Tab.
 fn reachable(harness: &Harness<'_>) -> Vec<(Role, String, egui::Rect)> {
     let nodes = harness
         .root()
@@ -125,7 +125,7 @@ fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
     let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 500.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
-    // Its process is off, and it is no main parameter.
+    // Its process is disabled, and it is not a main parameter.
     assert!(harness.query_by_label("Bank angle").is_none());
     seek::seek(&harness.ctx, path);
     harness.run_steps(20);
@@ -133,7 +133,7 @@ fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
     let rect = harness.get_by_role_and_label(Role::Slider, "Bank angle").rect();
     assert!(column.contains_rect(rect), "{rect:?} in {column:?}");
     assert!(harness.get_by_role_and_label(Role::Slider, "Bank angle").is_focused());
-    // It glows for a while and is forgotten; what is folded stays folded.
+    // The highlight fades after a while; collapsed panels stay collapsed.
     harness.run_steps(200);
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);
@@ -192,7 +192,7 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
         assert!(!egui::Popup::is_any_open(&harness.ctx), "the list stays open");
         assert!(units(&harness), "the list keeps the keyboard");
     }
-    // Escape leaves all as it was.
+    // Escape leaves everything unchanged.
     harness.key_press(Key::Space);
     harness.run_steps(4);
     assert!(egui::Popup::is_any_open(&harness.ctx));
@@ -212,7 +212,7 @@ fn f6_goes_from_part_to_part_and_back_to_where_it_was() {
         access::end(ui.ctx(), &mut before.borrow_mut());
     });
     harness.run_steps(3);
-    // The name of the part in which the focus is, and the place of what has it.
+    // Name of the focused section, and rectangle of the focused element.
     let focused = |harness: &Harness<'_>| {
         let node = harness.root().children_recursive().find(egui_kittest::Node::is_focused).expect("nothing has it");
         let (place, mut node) = (node.rect(), node.accesskit_node());

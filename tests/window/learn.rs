@@ -10,7 +10,7 @@ use thalweg_scene::{
 
 use super::*;
 
-/// A window on a lesson at one of its steps.
+/// Returns a window on a lesson at one of its steps.
 fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
     let (lesson, session) = open(name).unwrap_or_else(|error| panic!("{error}"));
     let mut attempt = Attempt::new(lesson, answers);
@@ -37,7 +37,7 @@ fn every_step_of_every_lesson_is_drawn_within_its_panel_and_asks_for_nothing() {
     }
 }
 
-/// The first step of the lessons whose task is of a kind.
+/// Returns the first lesson step with a task of a kind.
 fn first(wanted: impl Fn(&Task) -> bool) -> (&'static str, usize, Task) {
     let steps = |(name, lesson): &'static (&'static str, thalweg_scene::model::lesson::Lesson)| {
         lesson.steps.iter().enumerate().filter_map(move |(number, step)| Some((*name, number, step.task.clone()?)))
@@ -77,7 +77,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     harness.key_press(Key::Enter);
     harness.run_steps(2);
     assert_eq!(asked.take(), [LessonCommand::Read(33.5)], "a comma is taken for a point");
-    // With the answer, the step shows what was measured.
+    // After the answer, the step shows the measured value.
     let key = task.key().expect("a measurement has one").to_owned();
     let answers = BTreeMap::from([(key, Answer::Measured { read: 33.5, found: 1000.0 })]);
     let (shelf, asked) = (at(name, step, answers), RefCell::default());
@@ -90,7 +90,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     assert_eq!(asked.take(), [LessonCommand::Next]);
 }
 
-/// A window on the first lesson that asks for a drawing, and the key of its answer.
+/// Returns a window on the first lesson that asks for a drawing, and the key of its answer.
 fn asked_to_draw() -> (Shelf, String) {
     let (name, step, task) = first(|task| matches!(task, Task::Draw { .. }));
     let shelf = at(name, step, BTreeMap::new());
@@ -103,13 +103,13 @@ fn asked_to_draw() -> (Shelf, String) {
     (shelf.with(section), task.key().expect("it is answered").to_owned())
 }
 
-/// The button below a drawing, which a text of the lesson names too.
+/// Returns the button below a drawing, which the lesson's text mentions too.
 fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
     let mut named = harness.get_all_by_label_contains("Keep my drawing");
     named.find(|node| node.accesskit_node().role() == Role::Button).expect("it is there")
 }
 
-/// The heights that were kept under a key.
+/// Returns the heights kept under a key.
 fn kept(asked: &[Command], key: &str) -> Vec<f32> {
     match asked.last().and_then(Command::get) {
         Some(KeepDrawing(of, heights)) if of == key => heights.clone(),
@@ -124,7 +124,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(4);
     let keep = keep_button(&harness).rect();
-    // The plot stands below the button and the title.
+    // The plot is below the button and the title.
     let middle = egui::pos2(keep.left() + 150.0, keep.bottom() + 130.0);
     harness.drag_at(middle);
     harness.run_steps(2);
@@ -163,7 +163,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
         harness.run_steps(2);
     };
     press(&mut harness, "Begin here");
-    // From the start to a place beyond the far end, which is the end, on the height that the land has there.
+    // From the start to a point beyond the far end, clamped to the end, at ground height there.
     harness.get_by_role_and_label(Role::SpinButton, "at").focus();
     harness.run_steps(2);
     harness.event(egui::Event::Text("1000000".to_owned()));

@@ -1,4 +1,4 @@
-//! The window: panels without a screen, what can be done by keys, the picture by facts, and what it takes of memory.
+//! The window: panels without a display, keyboard access, rendering and memory use.
 
 use std::{
     cell::{Cell, RefCell},
@@ -101,7 +101,7 @@ fn sessions(scene: &str, side: usize) -> Vec<Session> {
     scene::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
 }
 
-/// A program with everything that panels show, which never runs.
+/// An app with all state of the panels, which never runs.
 struct Shelf(RefCell<App>);
 
 impl Shelf {
@@ -125,7 +125,7 @@ impl Shelf {
         self
     }
 
-    /// Lets something use it as the window does.
+    /// Gives access to the world, as the window has.
     fn use_world<R>(&self, change: impl FnOnce(&mut World) -> R) -> R {
         change(self.0.borrow_mut().world_mut())
     }
@@ -134,17 +134,17 @@ impl Shelf {
         look(self.0.borrow().world().resource())
     }
 
-    /// Draws the whole window, and collects what it asks for.
+    /// Draws the whole window and collects its commands.
     fn window<'a>(&'a self, asked: &'a RefCell<Vec<Command>>) -> impl FnMut(&mut egui::Ui) + 'a {
         move |ui| asked.borrow_mut().extend(self.use_world(|world| window_ui(ui, world).0))
     }
 
-    /// Draws the panes that are open, and collects what they ask for.
+    /// Draws the open panes and collects their commands.
     fn panes<'a>(&'a self, asked: &'a RefCell<Vec<Command>>) -> impl FnMut(&mut egui::Ui) + 'a {
         move |ui| asked.borrow_mut().extend(self.use_world(|world| panes_ui(ui.ctx(), world)))
     }
 
-    /// Draws a panel or a layer over the view, and collects what it asks for.
+    /// Draws a panel or a layer over the view and collects its commands.
     fn part<'a, M: 'static>(
         &'a self,
         system: impl IntoSystem<InMut<'static, egui::Ui>, Vec<Command>, M> + Copy + 'static,
@@ -165,7 +165,7 @@ impl Shelf {
         self.0.borrow().world().resource::<Panes>().has(pane)
     }
 
-    /// The panels whose headings are seen in a workspace.
+    /// Returns the panels with visible headings in a workspace.
     fn panels(&self, workspace: Workspace) -> Vec<Panel> {
         let app = self.0.borrow();
         let panels = app.world().resource::<Sidebar>().panels();
@@ -173,7 +173,7 @@ impl Shelf {
     }
 }
 
-/// The rivers of the chosen run.
+/// Returns the rivers of the selected session.
 fn studied(shelf: &Shelf) -> Rivers {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
     let study =
@@ -184,12 +184,12 @@ fn studied(shelf: &Shelf) -> Rivers {
     rivers
 }
 
-/// Where the panels are that fold.
+/// Returns the column of the collapsible panels.
 fn column(harness: &Harness<'_>) -> egui::Rect {
     egui::containers::panel::PanelState::load(&harness.ctx, "parameters".into()).expect("it is drawn").rect
 }
 
-/// Clicks on the heading of a panel, and waits for so many frames. A tool may have the same name.
+/// Clicks on the heading of a panel and runs some frames. A tool may have the same name.
 fn unfold(harness: &mut Harness<'_>, title: &str, frames: usize) {
     let column = column(harness);
     let mut headings = harness.query_all_by_label(title).filter(|node| column.contains_rect(node.rect()));
@@ -206,7 +206,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     let mut harness = Harness::builder().with_size([1280.0, 2400.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
     unfold(&mut harness, "Rivers", 8);
-    // A plain of noise is no land.
+    // Plain noise is not realistic terrain.
     assert!(harness.query_by_label("Pits: not as real land").is_some());
     for (button, command) in [
         ("Network", Command::from(OverlayCommand::Show(Some(Quantity::DrainageArea)))),
@@ -276,7 +276,7 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
 #[test]
 fn springs_that_are_only_seen_stay_as_they_are() {
     let mut sessions = sessions("river-valley", 32);
-    // Beyond what the sliders reach, and with more digits than they show.
+    // Out of range of the sliders, and with more digits than they show.
     let odd = [(2345.678, 1e6 / 3.0), (0.12345, -0.00123)];
     let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate, ticks: None });
     sessions[0].set_sources(odd.to_vec());
@@ -356,7 +356,7 @@ const SIZES: [[f32; 2]; 7] = [
     [3840.0, 2160.0],
 ];
 
-/// Whether two rectangles have more than a hair in common.
+/// Returns `true` if two rectangles overlap by more than a pixel.
 fn overlap(a: egui::Rect, b: egui::Rect) -> bool {
     let common = a.intersect(b);
     common.width() > 1.0 && common.height() > 1.0
@@ -398,7 +398,7 @@ fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
 fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
     for workspace in [Workspace::Sculpt, Workspace::Learn] {
         for width in [640.0, 1280.0] {
-            // High enough for all panels at once.
+            // High enough for all panels.
             let shelf = Shelf::of("wadi").with(State::new(workspace));
             let rivers = studied(&shelf);
             let (shelf, asked) = (shelf.with(rivers), RefCell::default());
@@ -543,7 +543,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     shelf.toggle("playlist");
     let mut harness = Harness::builder().with_size([1000.0, 720.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(4);
-    // A scene in the list is called like the one among all scenes at the left of it.
+    // A scene in the list has the same name as the one in the catalogue to the left of it.
     let place = |harness: &Harness<'_>, title: &str, in_list: bool| {
         let mut found: Vec<egui::Rect> = harness.query_all_by_label(title).map(|node| node.rect()).collect();
         found.sort_by(|a, b| a.left().total_cmp(&b.left()));
@@ -568,7 +568,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
             Some(PresentCommand::Begin(list)) => Some(Arc::clone(list)),
             _ => None,
         });
-        // The window closes, and has the list when it is opened again.
+        // The window closes and keeps the list for the next time.
         assert!(!shelf.has("playlist"));
         shelf.toggle("playlist");
         harness.run_steps(4);
@@ -581,7 +581,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     let from = place(&harness, "Island", false).center();
     drag(&mut harness, from, below);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
-    // One between both, and then the last to the top.
+    // One between the two, then the last to the top.
     let (from, upper) = (place(&harness, "Fans", false).center(), place(&harness, "Alpine valley", true));
     drag(&mut harness, from, upper.center_bottom() - egui::vec2(0.0, 6.0));
     assert_eq!(order(&mut harness), ["alpine-valley", "fans", "island"]);
@@ -593,7 +593,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     harness.get_by_label("Take out of the list: Fans").click();
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
-    // It is remembered, and there again after the next start.
+    // It is saved and restored at the next start.
     let draft = asked.take().into_iter().rev().find_map(|asked| match asked.get() {
         Some(PresentCommand::Draft(list)) => Some(Arc::clone(list)),
         _ => None,
@@ -605,7 +605,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     harness.run_steps(4);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
-    // Another list that is shown does not take its place by itself, and when it does, there is a way back.
+    // Another list does not replace it without a way back.
     let shown = Arc::new(Playlist::of(["fans"]));
     let show = shelf.simulations(|simulations| Presentation::of(shown, false, simulations));
     shelf.0.borrow_mut().insert_resource(show);
@@ -698,7 +698,7 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
             assert!(rect.area() > 1e4 && screen.expand(1.0).contains_rect(rect), "{title} at {size:?}: {rect:?}");
             harness.key_press_modifiers(Modifiers::NONE, Key::Escape);
             harness.run_steps(2);
-            // The map may stay open beside the work. Its own button closes it.
+            // The map may stay open next to the view. Its own button closes it.
             assert_eq!(shelf.has(pane), pane == "wind-map", "{title} after Escape");
         }
     }

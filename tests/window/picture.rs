@@ -1,8 +1,8 @@
-//! The picture of the view by facts, and what frames and scenes take of memory.
+//! Rendering of the view, and memory use of frames and scenes.
 
 use super::*;
 
-/// The app as it runs in a window, drawing off-screen; `None` where there is no graphics driver, which is printed.
+/// Returns the app of the window, rendering off-screen, or `None` without a graphics driver.
 fn running(scene: &str, side: usize, picture: (u32, u32)) -> Option<App> {
     if let Err(reason) = graphics::find_adapter() {
         assert!(env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
@@ -10,7 +10,7 @@ fn running(scene: &str, side: usize, picture: (u32, u32)) -> Option<App> {
         return None;
     }
     let mut app = off_screen::app(sessions(scene, side), picture, Viewpoint::named("default").expect("it exists"));
-    // Without it, nothing more would be drawn, and nothing said.
+    // Without this, a render error would end rendering silently.
     let fault = RenderErrorHandler(|error, _, _| panic!("the driver reports a fault: {error:?}"));
     app.insert_resource(UiVisible(false)).insert_resource(Transport::paused()).insert_resource(fault);
     Some(app)
@@ -20,7 +20,7 @@ fn frames(app: &mut App, count: usize) {
     (0..count).for_each(|_| app.update());
 }
 
-/// Red, green and blue of every pixel.
+/// Returns the RGB pixels of the view.
 fn picture(app: &mut App) -> Vec<[u8; 3]> {
     let image = off_screen::capture(app).unwrap_or_else(|reason| panic!("{reason}"));
     rgb(&image).1.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
@@ -35,7 +35,7 @@ fn changed(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
     a.iter().zip(b).filter(differs).count() as f64 / a.len() as f64
 }
 
-/// Everything about the picture in one test: one engine at a time in one process.
+/// All rendering checks in one test, as a process can run only one engine at a time.
 #[test]
 fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stands_still_when_paused() {
     a_lens_blurs_all_but_what_is_as_far_away_as_the_middle();
@@ -50,22 +50,21 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         let lively = share(&before, |[r, g, b]| (r - g).abs().max((g - b).abs()) > 20);
         let session = app.world().resource::<Simulations>().selected();
         let runs = |key: &str| session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == key);
-        // Channels and test fields have no meadows, and not every one has cliffs.
-        // A sea of sand neither.
+        // Channels, test fields and sand seas have no meadows, and not all of them have cliffs.
         let landscape = session.terrain.cell_size > 4.0 && !runs("wind");
-        // A spring alone changes its river, not the land.
+        // Springs alone change their rivers, not the terrain.
         let rains = runs("droplets") && session.all_parameters()["droplets.rain_rate"] != "0";
         let waters = !session.pools.is_empty() || session.rivers.shown;
-        // Nor has dry land, whose colours are its own.
+        // Nor do deserts, which have their own colours.
         let ([red, flat, _], [steep, _, least]) = (session.look.flat_color, session.look.steep_color);
         assert!(green > 0.01 || !landscape || flat < 1.1 * red, "{name}: flat ground {green}");
         assert!(grey > 0.01 || !landscape || steep > 1.3 * least, "{name}: steep ground {grey}");
         assert!((0.01..0.6).contains(&dark), "{name}: shadow {dark}");
-        // Little of "Two methods" is meadow in the sun: 0.0298.
+        // "Two methods" has few meadows in the sun: 0.0298.
         assert!(lively > 0.028, "{name} is grey: {lively}");
         let again = picture(&mut app);
         assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");
-        // Drops of rain are at work at once; water must gather first.
+        // Raindrops take effect immediately; water must accumulate first.
         let (ticks, least) = if rains { (10, 0.03) } else { (100, 0.005) };
         app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
         while app.world().resource::<Simulations>().ticks() < u64::from(ticks) {
@@ -77,14 +76,14 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Start)));
         frames(&mut app, 3);
         let start = picture(&mut app);
-        // Of the water and the rivers at the start nothing is kept, and under a small block that was cut deep the foot has sunk.
+        // Water and rivers at the start are not stored, and under a small, deeply incised block the foot has sunk.
         let different = changed(&before, &start);
         assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
         app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
         frames(&mut app, 3);
         let split = picture(&mut app);
         let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
-            // Without the names above and the divider between.
+            // Without labels and divider.
             let inside = |index: &usize| {
                 let (x, y) = (index % 320, index / 320);
                 y > 40 && (if left { x < 145 } else { x > 175 })
@@ -107,7 +106,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
     the_camera_follows_the_keys_of_the_work_until_it_is_moved();
 }
 
-/// Along a section a side of the block is taken away; closed again, the picture is as before.
+/// A section cuts one side of the block away; when closed, the image is as before.
 fn a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was() {
     let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
     frames(&mut app, 30);
@@ -145,13 +144,13 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     let first = film(true);
     assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [160 * 96; 3]);
     assert!(first.windows(2).all(|pair| changed(&pair[0], &pair[1]) > 0.1), "the camera stands still");
-    // Words stand at the foot of the last picture alone.
+    // The caption is at the bottom of the last image only.
     let (plain, foot) = (film(false), 160 * 70);
     assert!((0..2).all(|frame| changed(&first[frame], &plain[frame]) == 0.0));
     assert_eq!(changed(&first[2][..foot], &plain[2][..foot]), 0.0);
     let written = changed(&first[2][foot..], &plain[2][foot..]);
     assert!((0.02..0.9).contains(&written), "{written} of the foot");
-    // A camera whose keys lie in the ground rises out of it.
+    // A camera with keyframes in the ground is raised above it.
     let mut seen = Vec::new();
     let inside = Script::turning(CameraKey::still(28.0, 2.0, 9.0), 0.0, [0.0, 4.0]);
     shoot(sessions("round-hill", 48), inside, PictureOptions::default(), &mut |pixels| {
@@ -165,17 +164,17 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     assert!((0..3).all(|frame| changed(&first[frame], &again[frame]) == 0.0), "the same film differs");
 }
 
-/// Takes the pixels of a picture.
+/// Receives the pixels of an image.
 type Take<'a> = &'a mut dyn FnMut(&Pixels) -> Result<(), Error>;
 
-/// Shoots three pictures of 160 × 96, two ticks apart.
+/// Shoots three frames of 160 × 96 pixels, two ticks apart.
 fn shoot(sessions: Vec<Session>, script: Script, how: PictureOptions, take: Take<'_>) {
     let (size, stopped) = ((160, 96), &|| false);
     let mut shooting = Shooting { size, how, script, from: 0, every: 2, frames: 3, stopped, take };
     film::shoot(sessions, &mut shooting).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Without a tone curve, a screen shows the light itself.
+/// Without a tone curve, the screen shows linear light directly.
 fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
     if graphics::find_adapter().is_err() {
         return;
@@ -193,7 +192,7 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
         });
         seen
     };
-    // So dark that nothing is brighter than a screen: at an edge, a screen bounds each sample before their mean is taken.
+    // Dark enough that nothing exceeds the display range: at edges, 8-bit targets clamp samples before averaging.
     let dark = -2.0;
     let (light, screen) = (film(true, ToneCurve::None, dark), film(false, ToneCurve::None, dark));
     assert!(light == film(true, ToneCurve::None, dark), "the same film differs");
@@ -215,7 +214,7 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
     }
 }
 
-/// The camera goes along the keys that were set, until a hand takes it.
+/// The camera follows the keyframes until the user moves it.
 fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
     let Some(mut app) = running("round-hill", 48, (160, 96)) else { return };
     let send = |app: &mut App, command: Command| {
@@ -256,7 +255,7 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
     assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
 }
 
-/// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.
+/// A few droplets upload only what they change, and the image is the same as with a full upload.
 fn parts_of_the_map_make_the_picture_of_the_whole() {
     const SIDE: usize = 256;
     let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
@@ -272,7 +271,7 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
         frames(&mut app, 1);
     }
     let sent = app.world().resource::<Timing>().uploaded - uploaded;
-    // A cell has 16 bytes of layers, 8 of relief, 4 of cover and 1 of its past.
+    // A cell has 16 bytes of layers, 8 of relief, 4 of cover and 1 of elevation change.
     assert!((1..10 * 29 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
     frames(&mut app, 2);
     let parts = picture(&mut app);
@@ -285,14 +284,14 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
     assert!(changed(&parts, &whole) < 1e-3, "parts differ from the whole: {}", changed(&parts, &whole));
 }
 
-/// What changes on the screen is painted over what was there. That looks as if all were painted anew.
+/// Partial repaints of the window match a full repaint.
 fn parts_of_the_window_make_the_whole() {
     const SIZE: (u32, u32) = (640, 480);
-    // The status bar says how long a frame took.
+    // The status bar shows the frame time.
     const SEEN: usize = 640 * (480 - 28);
     let Some(mut app) = running("alpine-valley", 64, SIZE) else { return };
     app.insert_resource(UiVisible(true));
-    // Pictures of scenes come to the graphics card, and go again.
+    // Loads and unloads the preview images of scenes.
     for _ in 0..2 {
         frames(&mut app, 10);
         app.world_mut().write_message(Command::from(WindowCommand::Toggle("scenes")));
@@ -314,7 +313,7 @@ fn parts_of_the_window_make_the_whole() {
     for step in steps {
         let what = format!("{step:?}");
         app.world_mut().write_message(step);
-        // Until nothing fades in or out any more.
+        // Until all fades have ended.
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(700) {
             app.update();
@@ -330,7 +329,7 @@ fn parts_of_the_window_make_the_whole() {
     }
 }
 
-/// Saves a picture as F12 does, and reads it: width and height, and red, green, blue and opacity of every pixel.
+/// Takes a screenshot as F12 does. Returns its size and RGBA pixels.
 fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     app.world_mut().resource_mut::<Jobs>().pictures = Some(folder.path().to_owned());
@@ -347,7 +346,7 @@ fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
     }
 }
 
-/// Width, height and the pixels of a file.
+/// Reads size and pixels of a file.
 fn read(path: &Path) -> ([u32; 2], Vec<[u8; 4]>) {
     let file = io::BufReader::new(fs::File::open(path).expect("it is there"));
     let mut reader = png::Decoder::new(file).read_info().expect("a picture was written");
@@ -358,7 +357,7 @@ fn read(path: &Path) -> ([u32; 2], Vec<[u8; 4]>) {
     ([info.width, info.height], pixels)
 }
 
-/// Pictures larger than the view are drawn part by part, and look as if they were drawn at once.
+/// Screenshots larger than the view are rendered in parts and match a single rendering.
 fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     // Two parts across, of which the second is narrow, and two down.
     const SIZE: [u32; 2] = [2400, 2100];
@@ -367,7 +366,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     app.world_mut().resource_mut::<Preferences>().settings.picture_side = SIZE[0] as f32;
     let (size, parts) = taken(&mut app);
     assert_eq!(size, SIZE);
-    // The same, drawn at once in a view of that size. No message lies over it.
+    // The same, rendered at once in a view of that size. No notification covers it.
     app.insert_resource(Notices::default());
     off_screen::resize(&mut app, SIZE.into());
     frames(&mut app, 10);
@@ -382,7 +381,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     let land: (Vec<[u8; 3]>, Vec<[u8; 3]>) =
         land.map(|pixel| ([alone[pixel][0], alone[pixel][1], alone[pixel][2]], wanted[pixel])).unzip();
     assert!(land.0.len() > alone.len() / 5 && changed(&land.0, &land.1) < 1e-3, "the land looks different alone");
-    // A run stands still for its picture, and goes on.
+    // A running simulation is paused for a screenshot and resumes.
     off_screen::resize(&mut app, (240, 210));
     app.insert_resource(Transport::default());
     let ticks = |app: &App| app.world().resource::<Simulations>().ticks();
@@ -397,7 +396,7 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
     }
 }
 
-/// How much neighbours in a row differ, in steps of a byte, within these rows.
+/// Returns the mean difference of horizontal neighbours, in byte steps, within these rows.
 fn sharpness(picture: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
     let rows = &picture[rows.start * width..rows.end * width];
     let steps =
@@ -405,7 +404,7 @@ fn sharpness(picture: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
     steps.sum::<f64>() / rows.len() as f64
 }
 
-/// A lens blurs what is near and far, and the same picture comes again.
+/// Depth of field blurs near and far, reproducibly.
 fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     let Some(mut app) = running("young-range", 128, (320, 200)) else { return };
     frames(&mut app, 20);
@@ -414,16 +413,16 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     let (_, blurred) = taken(&mut app);
     let [width, height] = size.map(|side| side as usize);
     let kept = |rows: Range<usize>| sharpness(&blurred, width, rows.clone()) / sharpness(&sharp, width, rows);
-    // The land fills the picture from a quarter of its height on.
+    // The terrain fills the image from a quarter of its height downwards.
     let [far, middle, near] = [0.25..0.35, 0.45..0.55, 0.6..0.7]
         .map(|rows: Range<f64>| kept((rows.start * height as f64) as usize..(rows.end * height as f64) as usize));
     assert!(
-        // What is near is smooth in a picture as small as this one.
+        // Near ground is smooth in so small an image.
         middle > 0.7 && far < 0.7 * middle && near < 0.97 * middle,
         "{middle} of the middle is left, {far} of what is far and {near} of what is near"
     );
     assert!(taken(&mut app).1 == blurred, "it is another picture");
-    // Without a window it is the same, also where it shows the land alone.
+    // The same off-screen, also with a transparent background.
     app.world_mut().resource_mut::<Preferences>().settings.transparent_pictures = true;
     let wanted = taken(&mut app);
     drop(app);
@@ -434,7 +433,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     assert!(read(&shot.out) == wanted, "another picture is taken without a window");
 }
 
-/// Of two runs on the same place, each is seen on its side as if it were there alone.
+/// Of two sessions in the same place, each is shown on its side as if alone.
 fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
     let mut show = |before: Comparison| {
@@ -446,7 +445,7 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(Comparison::Runs(share)));
     assert!(changed(&left, &right) > 0.1, "two runs look alike");
     let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
-        // Without the names above and the divider between.
+        // Without labels and divider.
         let inside = |pixel: &usize| pixel / 320 > 50 && if left { pixel % 320 < 145 } else { pixel % 320 > 175 };
         (0..picture.len()).filter(inside).map(|pixel| picture[pixel]).collect()
     };
@@ -455,7 +454,7 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
         assert!(differ < 0.005, "{differ} of a side is not as if it were alone");
     }
     assert!(changed(&show(Comparison::Off), &apart) < 1e-3, "the runs do not stand apart again");
-    // From one to the other and back.
+    // Flickering from one to the other and back.
     app.world_mut().write_message(Command::from(CompareCommand::Flicker));
     frames(&mut app, 8);
     let one = picture(&mut app);
@@ -464,13 +463,13 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     assert!(changed(&one, &right) < 1e-3 && changed(&picture(&mut app), &left) < 1e-3, "they do not take turns");
 }
 
-/// Mean difference of two pictures, in steps of a byte.
+/// Returns the mean difference of two images, in byte steps.
 fn difference(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
     let sum: u64 = a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     sum as f64 / (3 * a.len()) as f64
 }
 
-/// While the camera turns by less than a pixel, shapes that are smaller than a cell change the picture hardly more than the land does.
+/// When the camera turns by less than a pixel, detail below the cell size adds hardly any flicker.
 fn what_is_smaller_than_a_pixel_does_not_flicker() {
     let turned = |detail: &str| {
         let mut app = running("alpine-valley", 256, (480, 300))?;
@@ -480,7 +479,7 @@ fn what_is_smaller_than_a_pixel_does_not_flicker() {
         let before = picture(&mut app);
         app.world_mut().write_message(Command::from(CameraCommand::Move(CameraStep::Turn(0.1, 0.0))));
         let begun = Instant::now();
-        // The camera glides.
+        // Until the camera transition has ended.
         while begun.elapsed() < Duration::from_secs(2) {
             app.update();
         }
@@ -492,7 +491,7 @@ fn what_is_smaller_than_a_pixel_does_not_flicker() {
     assert!(rough < 1.1 * smooth, "a turn by a part of a pixel changes {rough} with small shapes, {smooth} without");
 }
 
-/// In no palette many pixels are as bright or as dark as the screen can be: what is cut off there has no shape.
+/// Hardly any pixels clip to the brightest or darkest value in any palette.
 fn no_palette_is_cut_off_by_the_screen() {
     let Some(mut app) = running("alpine-valley", 128, (320, 200)) else { return };
     let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
@@ -508,7 +507,7 @@ fn no_palette_is_cut_off_by_the_screen() {
     }
 }
 
-/// Woods are darker than meadows, stand nowhere else, and are as dark while the picture moves.
+/// Woods are darker than meadows, only replace green ground, and keep their brightness in coarse rendering.
 fn woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves() {
     let Some(mut app) = running("island", 128, (320, 200)) else { return };
     let mut with = |woods: f32, fine: bool| {
@@ -535,20 +534,20 @@ fn woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves() {
     assert!(touched < 0.08, "{touched} of what was not green has changed");
 }
 
-/// Resident memory of this process in megabytes, where the system says it.
+/// Returns the resident memory of this process in megabytes, where the system reports it.
 fn resident() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1.024e-3)
 }
 
-/// Frames in which memory may grow by [`GROWTH`] megabytes at most.
+/// Frames over which memory may grow by at most [`GROWTH`] megabytes.
 const FRAMES: usize = 600;
 const GROWTH: f64 = 8.0;
-/// Megabytes that a round through many scenes may leave.
+/// Memory that a pass through many scenes may leak, in megabytes.
 const FORGOTTEN: f64 = 2.0;
 
-/// Megabytes by which resident memory grows while [`FRAMES`] are drawn.
+/// Returns the growth of resident memory over [`FRAMES`] frames, in megabytes.
 fn growth(app: &mut App, mut before_frame: impl FnMut(&mut App)) -> f64 {
     let mut draw = |count: usize| {
         for _ in 0..count {
@@ -557,15 +556,15 @@ fn growth(app: &mut App, mut before_frame: impl FnMut(&mut App)) -> f64 {
         }
         resident().expect("it was known before")
     };
-    // Shaders are compiled in the first, pools fill up.
+    // The first frames compile shaders and fill pools.
     let before = draw(40);
     draw(FRAMES) - before
 }
 
-/// How often the window gets another size.
+/// Number of window resizes.
 const RESIZED: usize = 50;
 
-/// Megabytes that a window takes more after it was resized again and again, the camera turning, with every overlay in split view.
+/// Returns the memory growth in megabytes of a repeatedly resized window with a turning camera and all overlays in split view.
 fn resized(app: &mut App) -> f64 {
     app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
     let overlays: Vec<Quantity> = Quantity::all().collect();
@@ -587,7 +586,7 @@ fn resized(app: &mut App) -> f64 {
     round() - first
 }
 
-/// A graphics card that is lost ends the run with the work kept where the next start finds it.
+/// The loss of the graphics device ends the program with the work saved for recovery.
 #[test]
 fn a_lost_card_ends_the_run_with_the_work_kept() {
     let Some(mut app) = running("round-hill", 48, (96, 64)) else { return };
@@ -603,20 +602,20 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     let ground = app.world().resource::<Simulations>().selected().simulation.terrain.ground();
     let device = app.world().resource::<RenderDevice>().wgpu_device().clone();
     device.destroy();
-    // Only then is it said that the card is gone.
+    // The loss is reported only then.
     let _ = device.poll(wgpu::PollType::wait_indefinitely());
     let exit = (0..20).find_map(|_| {
         app.update();
         app.should_exit()
     });
     assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
-    // There is no other frame: the window's loop ends at once.
+    // There is no other frame: the window's event loop ends immediately.
     let left = app.world().resource::<Document>().left.clone().expect("the work is kept");
     let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
     assert!(kept.sessions[0].simulation.terrain.ground() == ground);
 }
 
-/// Resident memory is a matter of the process, so the test runs again alone in one of its own.
+/// Resident memory is per process, so the test runs itself again in a process of its own.
 #[test]
 fn neither_frames_nor_scenes_leave_anything_in_memory() {
     const ALONE: &str = "THALWEG_TEST_ALONE";
@@ -627,7 +626,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     if env::var_os(ALONE).is_none() {
         let name = "picture::neither_frames_nor_scenes_leave_anything_in_memory";
         let mut again = process::Command::new(env::current_exe().expect("it runs"));
-        // With an arena for each thread, glibc would leave gaps in each of them: what grows would be no leak.
+        // With an arena per thread, glibc would leave gaps in each, which look like leaks.
         let again = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").env("MALLOC_ARENA_MAX", "1");
         let again = again.output().expect("it starts");
         let [said, wrong] = [again.stdout, again.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
@@ -636,7 +635,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         return;
     }
     let Some(mut app) = running("mountain-lake", 64, (96, 64)) else { return };
-    // What is drawn counts, not how finely. What undo keeps has a budget of its own.
+    // Coarse and without anti-aliasing for speed. Undo has its own budget.
     let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
     *settings = Settings {
         quality: Quality::Custom,
@@ -645,8 +644,8 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         undo_memory: 0.0,
         ..Settings::default()
     };
-    // Otherwise the clock decides when a coarser image first comes: on a busy machine, amid the frames that are measured. The driver keeps
-    // 20 MB of what it compiles for it.
+    // Otherwise the clock decides when a coarse image first appears: on a busy machine, during the measurement. The driver caches
+    // 20 MB of compiled shaders for it.
     app.insert_resource(FixedStep(Some((1.0, false))));
     app.world_mut().write_message(Command::from(CameraCommand::ToggleTurntable));
     let plain = growth(&mut app, |_| {});
@@ -655,7 +654,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         app.world_mut().write_message(Touch::Hover(Some([0.5, 0.5]), Held::default()));
     };
     let water = growth(&mut app, point);
-    // Under an overlay no water is drawn.
+    // Overlays hide the water.
     app.world_mut().write_message(Command::from(OverlayCommand::Show(Some(Quantity::Layer(Layer::Water)))));
     app.world_mut().write_message(Command::from(OverlayCommand::ToggleArrows));
     let overlay = growth(&mut app, point);
@@ -670,15 +669,15 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         while app.world().resource::<Simulations>().selected().name != *name {
             app.update();
         }
-        // Each scene is drawn as it moves and as it stands still in each round: the driver keeps what it compiles for either.
+        // Each scene is drawn both coarse and fine in each round, as the driver caches compiled shaders for either.
         for coarse in [true, false] {
             app.insert_resource(FixedStep(Some((1.0, coarse))));
             frames(&mut app, 15);
         }
         resident().expect("it was known before")
     };
-    // What a scene needs is kept for the next one, and pools grow until they hold the largest. When that is, depends on chance; but
-    // what is forgotten in each round is missing after each.
+    // Memory of a scene is reused by the next, and pools grow until they hold the largest one, at a random time. Leaks occur in
+    // every round.
     let rounds = [1, 2, 3, 4, 5, 6].map(|time| {
         let sizes: Vec<f64> = BUILT_IN.iter().take(11).map(&mut open).collect();
         let own = in_use() as f64 / 1e6;

@@ -44,7 +44,7 @@ fn an_idle_process_says_why_and_offers_a_remedy() {
         drop(harness);
         (found.is_some(), asked.take())
     };
-    // Enough for dunes on cells of this size.
+    // Enough for dunes at this cell size.
     let metres = (2.0 * thinnest_sheet(sessions("round-hill", 32)[0].simulation.terrain.cell_size)).ceil();
     let spread = format!("Spread {metres} m of sand");
     let (offered, asked) = click("wind", &[], &spread);
@@ -85,7 +85,7 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
             }
             for end in [parameter.knob.min, parameter.knob.max] {
                 asked.borrow_mut().clear();
-                // Pressed at the very end of the rail, as a pointer would.
+                // Pressed at the very end of the rail, as with a pointer.
                 let rail = harness.get_by_role_and_label(Role::Slider, &name).rect();
                 let x = if end == parameter.knob.min { rail.left() - 30.0 } else { rail.right() + 30.0 };
                 harness.drag_at(rail.center());
@@ -95,7 +95,7 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
                 harness.drop_at(egui::pos2(x, rail.center().y));
                 harness.run_steps(2);
                 let reached = asked.borrow().iter().any(|(changed, value)| {
-                    // Sliders round to as many digits as make sense; the end itself must be reached all the same.
+                    // Sliders round to significant digits, but the end itself must be reachable.
                     *changed == parameter.name && *value == Value::Number(end)
                 });
                 assert!(

@@ -1,4 +1,4 @@
-//! The order of a frame.
+//! System order within a frame.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -10,13 +10,13 @@ use bevy::{
 
 use super::*;
 
-/// Returns the pairs of systems of a world whose order is left to chance although one writes what the other reads or writes.
+/// Returns the pairs of systems of a world with ambiguous order and conflicting access.
 fn ambiguities(app: &mut bevy::app::SubApp) -> String {
     let world = app.world_mut();
     let (mut found, mut ours_are_named) = (String::new(), false);
     let settings = ScheduleBuildSettings {
         ambiguity_detection: LogLevel::Ignore,
-        // Points at which commands are applied would order by chance systems that nothing else orders.
+        // Automatic sync points would order otherwise unordered systems arbitrarily.
         auto_insert_apply_deferred: false,
         use_shortnames: false,
         ..ScheduleBuildSettings::default()
@@ -34,7 +34,7 @@ fn ambiguities(app: &mut bevy::app::SubApp) -> String {
             ours_are_named |= names.values().any(|name| name.starts_with("thalweg"));
             for (first, second, data) in schedule.graph().conflicting_systems().iter() {
                 let ours = [first, second].map(|system| names[system].starts_with("thalweg"));
-                // The order of the systems of other crates among themselves is theirs, and exclusive systems conflict with all of them.
+                // The order of systems within other crates is their concern, and exclusive systems conflict with all of them.
                 if ours == [true, true] || ours != [false, false] && !data.is_empty() {
                     let data: Vec<_> = data.iter().filter_map(|id| world.components().get_name(*id)).collect();
                     writeln!(found, "{label:?}: {} and {} on {data:?}", names[first], names[second])

@@ -1,5 +1,5 @@
-//! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a scalar reference
-//! implementation run in the same process.
+//! `thalweg bench`: nanoseconds per particle step or per cell of each process, compared with a scalar reference implementation in
+//! the same program.
 
 mod fluvial;
 mod grids;
@@ -28,31 +28,31 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Droplets that make a finished map in the article.
+/// Droplets of a finished map in the article.
 const FINISHED_MAP: f64 = 200_000.0;
 /// Repetitions whose median is reported.
 const REPETITIONS: usize = 5;
-/// Droplets of a repetition, and those of the scalar reference implementation.
+/// Droplets per repetition, and those of the scalar reference implementation.
 const DROPLETS: f64 = 5000.0;
 const SCALAR_DROPLETS: usize = 2000;
-/// Seconds after which a map is not finished but reckoned from what has run.
+/// Time limit in seconds, after which the time of a finished map is extrapolated.
 const LONGEST: f64 = 3.0;
 
 #[derive(Args)]
 pub(super) struct Bench {
-    /// Cells on a side
+    /// Cells along each side
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(*SIDES.start() as i64..=*SIDES.end() as i64))]
     size: u32,
-    /// Threads to use; all of the machine's without it
+    /// Number of threads; by default all hardware threads
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Grid processes alone, which take seconds
+    /// Benchmark grid processes only, which takes seconds
     #[arg(long)]
     grids: bool,
-    /// Every process at 256² to 4096² cells with 1, 2 and all threads, which takes minutes
+    /// Benchmark every process at 256² to 4096² cells with 1, 2 and all threads, which takes minutes
     #[arg(long, conflicts_with_all = ["size", "threads", "grids"])]
     sizes: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -76,7 +76,7 @@ impl Bench {
         let params = TerrainParams { cell_size: params.cell_size * scale, ..params };
         let terrain = generate(&params, 1);
         let pool = Arc::new(pool);
-        // Grids first: they need half a second, and droplets heat the machine.
+        // Grids first: they take half a second, whereas droplets heat up the machine.
         let bandwidth = bandwidth(&pool);
         let mut processes: BTreeMap<&str, Value> =
             GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
@@ -92,11 +92,11 @@ impl Bench {
     }
 }
 
-/// The report as a table: a line per process, and what there is to say besides.
+/// Formats the report as a table, one line per process.
 fn table(report: &Value) -> String {
     let figure = |of: &Value, key: &str| of[key].as_f64().unwrap_or(f64::NAN);
     let mut text = format!(
-        "{0} × {0} cells, {1} threads, {2:.1} GB/s; medians of {REPETITIONS}, in nanoseconds\n{3:14} {4:>13} {5:>11} {6:>7} {7:>11}   for each\n",
+        "{0} × {0} cells, {1} threads, {2:.1} GB/s; medians of {REPETITIONS}, in nanoseconds\n{3:14} {4:>13} {5:>11} {6:>7} {7:>11}   per\n",
         report["size"],
         report["threads"],
         figure(report, "bandwidth_gb_per_s"),
@@ -108,22 +108,22 @@ fn table(report: &Value) -> String {
     );
     for (name, of) in report["processes"].as_object().into_iter().flatten() {
         let (unit, published) =
-            if of["ns_per_cell"].is_null() { ("step of a particle", "ns_per_step") } else { ("cell", "ns_per_cell") };
+            if of["ns_per_cell"].is_null() { ("particle step", "ns_per_step") } else { ("cell", "ns_per_cell") };
         let [published, scalar, ratio, default] =
             [published, "scalar_ns", "ratio", "default_ns"].map(|key| figure(of, key));
         text += &format!("{name:14} {published:13.2} {scalar:11.2} {ratio:7.1} {default:11.2}   {unit}");
         let [share, default] = ["bandwidth_share", "default_bandwidth_share"].map(|key| 100.0 * figure(of, key));
         let air = figure(of, "default_air_ns");
         if air.is_finite() {
-            text += &format!(", by default cell and step, of which the air takes {air:.2}");
+            text += &format!(", default per cell and step, of which air flow takes {air:.2}");
         }
         if let Some(stages) = of["default_stages_ns"].as_object() {
             let stages: Vec<String> =
                 stages.iter().map(|(name, ns)| format!("{name} {:.1}", ns.as_f64().unwrap_or(f64::NAN))).collect();
-            text += &format!(", by default {}", stages.join(", "));
+            text += &format!(", default stages: {}", stages.join(", "));
         }
         if share.is_finite() {
-            text += &format!(", {share:.0} % and {default:.0} % of the memory's speed");
+            text += &format!(", {share:.0} % and {default:.0} % of the memory bandwidth");
         }
         text += "\n";
     }
@@ -132,14 +132,14 @@ fn table(report: &Value) -> String {
         let [default, scalar, ratio] =
             ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
         text += &format!(
-            "a finished map of {FINISHED_MAP} droplets, made once or reckoned after {LONGEST} s: default {default:.2} s, \
-             published, scalar {scalar:.2} s, ratio {ratio:.1}\n"
+            "a finished map of {FINISHED_MAP} droplets, run once or extrapolated after {LONGEST} s: default {default:.2} s, \
+             published scalar {scalar:.2} s, ratio {ratio:.1}\n"
         );
     }
     text
 }
 
-/// A run of nothing but these processes.
+/// Creates a simulation with only these processes.
 fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn Process>>) -> Simulation {
     let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
     for process in processes {
@@ -151,7 +151,7 @@ fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<B
     simulation
 }
 
-/// Runs ticks. Returns their seconds, and those of each stage by its name.
+/// Runs ticks. Returns their time in seconds, in total and by stage name.
 fn timed(simulation: &mut Simulation, ticks: usize) -> (f64, BTreeMap<&'static str, f64>) {
     let (mut stages, started) = (BTreeMap::new(), Instant::now());
     for _ in 0..ticks {
@@ -177,7 +177,7 @@ fn substeps(simulation: &Simulation) -> u64 {
     simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
 }
 
-/// Gigabytes a second that all threads together read and write in a copy far larger than the caches.
+/// Measures the memory bandwidth of all threads in GB/s, with a copy far larger than the caches.
 fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
     use rayon::prelude::*;
     const COUNT: usize = 1 << 25;
@@ -188,13 +188,13 @@ fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
             to.par_chunks_mut(1 << 16).zip(from.par_chunks(1 << 16)).for_each(|(to, from)| to.copy_from_slice(from));
         });
         black_box(&to);
-        // Read, written, and read before it is written.
+        // Bytes per element: read the source, write the target, and read the target before writing.
         12.0 * COUNT as f64 / started.elapsed().as_secs_f64() * 1e-9
     });
     runs.fold(0.0, f64::max)
 }
 
-/// Runs wave after wave until there were so many particles or so many seconds have gone by. Returns seconds, steps and particles.
+/// Runs waves of particles until the number of particles or the time in seconds is reached. Returns seconds, steps and particles.
 fn waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64, f64) {
     let counts = |simulation: &Simulation| {
         let all = simulation.slots.iter().map(|slot| slot.process.counts());
@@ -209,21 +209,21 @@ fn waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64
         let now = counts(simulation);
         let (steps, ran, seconds) =
             ((now.0 - before.0) as f64, (now.1 - before.1) as f64, begun.elapsed().as_secs_f64());
-        // A wave at least, however long it takes.
+        // At least one wave, however long it takes.
         if ran >= particles || seconds >= longest && ran > 0.0 {
             return (seconds, steps, ran);
         }
     }
 }
 
-/// Runs so many droplets. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
+/// Runs droplets. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
 fn run(terrain: &Terrain, params: &Params, most: f64, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
     let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
     let (seconds, steps, droplets) = waves(&mut simulation, most, LONGEST);
     (seconds * 1e9 / steps, steps / droplets, seconds / droplets)
 }
 
-/// The published loop, one droplet after the other in f32. Same units as [`run`].
+/// Runs the published loop, droplet by droplet in f32. Returns the same quantities as [`run`].
 fn run_scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     let law = MassTransfer::<f32>::new(&Params::default());
     let (width, height) = (terrain.width(), terrain.height());
@@ -253,7 +253,7 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
         streams.push(run(terrain, &params, DROPLETS, &pool));
     }
     let [fast, slow, streams] = [fast, slow, streams].map(median);
-    // Seconds each: once is enough.
+    // These take seconds each: one repetition is enough.
     let whole = run(terrain, &params, FINISHED_MAP, &pool);
     let whole_scalar = run_scalar(terrain, FINISHED_MAP as usize);
     json!({
@@ -271,7 +271,7 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
     })
 }
 
-/// The middle one by its first figure.
+/// Returns the median by the first value.
 fn median(mut runs: Vec<(f64, f64, f64)>) -> (f64, f64, f64) {
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
     runs[runs.len() / 2]

@@ -1,4 +1,4 @@
-//! `thalweg build`: simulate, then write layers, pictures and the report, all or nothing.
+//! `thalweg build`: simulates, then writes layers, images and the report atomically.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,33 +19,33 @@ use thalweg_scene::{
 };
 use thalweg_sim::{core::ledger::Account, measure::statistics::Statistics};
 
-/// What is written unless `--save` says otherwise.
+/// Files that are written without `--save`.
 const DEFAULT_FILES: [&str; 3] = ["height.png", "height.r32", "hillshade.png"];
-/// The file that lists all others, and says how they were made.
+/// Report: lists all other files and the simulation that produced them.
 const REPORT: &str = "report.json";
 
 #[derive(Args)]
 pub(super) struct Build {
     #[command(flatten)]
     start: RunOptions,
-    /// Folder to write into; other files in it are left alone
+    /// Output folder; other files in it are kept
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Files to write, for example height.exr,sand.png,hillshade
+    /// Files to write, e.g. height.exr,sand.png,hillshade
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     save: Vec<String>,
-    /// Cells of the files: working, 2x, 4x (that many times as many along each side), unity (2ⁿ+1) or unreal
+    /// Resolution of the files: working (as simulated), 2x to 8x, unity (2ⁿ+1) or unreal
     #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
     resolution: Size,
-    /// Where unity or unreal need a square and the map is none: pad repeats its border, crop takes its middle
+    /// Conversion of a non-square map for unity or unreal: pad extends its border, crop keeps its centre
     #[arg(long, value_name = "HOW", value_parser = parse_square)]
     square: Option<Square>,
-    /// Print the report on standard output
+    /// Print the report to standard output
     #[arg(long)]
     json: bool,
 }
 
-/// Reads an entry of `--save`: a map, with or without the ending of a format.
+/// Parses an entry of `--save`: a map, with or without the extension of a format.
 pub(super) fn parse_export(text: &str) -> Result<Export, Failure> {
     let text = text.trim();
     Export::parse(text).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
@@ -58,7 +58,7 @@ fn parse_resolution(text: &str) -> Result<Size, String> {
         "unreal" => Ok(Size::Unreal),
         times => match times.strip_suffix('x').and_then(|factor| factor.parse().ok()) {
             Some(factor @ 2..=8) => Ok(Size::Times(factor)),
-            _ => Err("write working, 2x to 8x, unity or unreal".to_owned()),
+            _ => Err("use working, 2x to 8x, unity or unreal".to_owned()),
         },
     }
 }
@@ -67,7 +67,7 @@ fn parse_square(text: &str) -> Result<Square, String> {
     match text {
         "pad" => Ok(Square::Pad),
         "crop" => Ok(Square::Crop),
-        _ => Err("write pad or crop".to_owned()),
+        _ => Err("use pad or crop".to_owned()),
     }
 }
 
@@ -83,13 +83,13 @@ impl Build {
         let exports = wanted.into_iter().map(parse_export).collect::<Result<Vec<_>, _>>()?;
         if self.square.is_some() && !matches!(self.resolution, Size::PowerOfTwoPlusOne | Size::Unreal) {
             return Err(Failure::bad_input(
-                "--square says how a square is made: it needs --resolution unity or unreal",
+                "--square only applies to square output files; add --resolution unity or unreal",
             ));
         }
         let mut sessions = self.start.sessions()?;
-        // Before the work, so that a folder that cannot be written costs no time.
+        // Early, so that an unwritable folder is reported before the simulation.
         let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
-        // And so that a run whose results are too large is not run in vain.
+        // Likewise for results that exceed the memory limit.
         let dimensions =
             Dimensions { size: self.resolution, square: self.square.unwrap_or_default(), ..Dimensions::default() };
         let results = sessions.iter().map(|session| Subject::bytes(session, dimensions, &exports)).max();
@@ -99,7 +99,7 @@ impl Build {
         self.start.simulate(&mut sessions)?;
         let seconds = started.elapsed().as_secs_f64();
         for (index, session) in sessions.iter().enumerate() {
-            // Runs side by side have their number before the name.
+            // Files of side-by-side simulations are prefixed with a number.
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
             let subject = Subject::new(session, dimensions, &exports)?;
             for export in &exports {

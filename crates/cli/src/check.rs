@@ -1,4 +1,4 @@
-//! `thalweg check`: the checks of this machine against what is known exactly.
+//! `thalweg check`: verifies the computations on this machine against exact solutions.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use thalweg_sim::simulation::check::{CHECKS, Check};
 
 #[derive(Args)]
 pub(super) struct CheckMachine {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -18,7 +18,7 @@ impl CheckMachine {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let found: Vec<_> = CHECKS.iter().map(Check::run).collect();
         let rows = found.iter().map(|check| {
-            // What is no number has none in JSON.
+            // JSON cannot represent NaN and infinity.
             let measured = check.measured.is_finite().then_some(check.measured);
             json!({
                 "title": check.title, "about": check.about, "measured": measured, "expected": check.expected, "within": check.within,
@@ -28,7 +28,7 @@ impl CheckMachine {
         print(&if self.json { format!("{:#}\n", Value::Array(rows.collect())) } else { table(&found) })?;
         match found.iter().filter(|check| !check.holds()).count() {
             0 => Ok(()),
-            failed => Err(Failure::while_running(format!("{failed} of {} checks do not hold", found.len()))),
+            failed => Err(Failure::while_running(format!("{failed} of {} checks failed", found.len()))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `thalweg docs`: writes the reference as a page.
+//! `thalweg docs`: writes the reference as an HTML page.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use thalweg_scene::{
 
 #[derive(Args)]
 pub(super) struct Docs {
-    /// The folder to write into
+    /// Output folder
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

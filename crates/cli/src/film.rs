@@ -1,4 +1,4 @@
-//! `thalweg film`: plays a run off-screen, and makes a film of it.
+//! `thalweg film`: renders a film of a simulation off-screen.
 
 use std::path::{Path, PathBuf};
 
@@ -17,47 +17,46 @@ use thalweg_scene::{
     },
 };
 
-/// Most frames: an hour and a half of 60 frames in a second.
+/// Maximum number of frames: an hour and a half at 60 frames per second.
 const MOST_FRAMES: u64 = 324_000;
 
 #[derive(Args)]
 pub(super) struct MakeFilm {
     #[command(flatten)]
     start: RunOptions,
-    /// The film: .mp4, .gif or .webp, or a folder for single pictures
+    /// Output: .mp4, .gif or .webp, or a folder for an image sequence
     #[arg(long, value_name = "FILE|DIR")]
     out: PathBuf,
-    /// Ticks from frame to frame
+    /// Ticks per frame
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     every: u32,
-    /// Frames in a second
+    /// Frames per second
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = parse_fps)]
     fps: f32,
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     resolution: (usize, usize),
-    /// Name of a camera, or a file (.ron) with its keys and captions; without, the keys of the project, or else "default"
+    /// Named camera, or a file (.ron) with keyframes and captions; by default the keyframes of the project, else "default"
     #[arg(long, value_name = "NAME|FILE.ron")]
     camera: Option<String>,
-    /// Degrees that a named camera turns during the film
+    /// Orbit of a named camera during the film, in degrees
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
     turn: f64,
-    /// Text at the bottom of every frame for which the camera file has no caption
+    /// Caption of all frames for which the camera file has none
     #[arg(long, value_name = "TEXT")]
     caption: Option<String>,
-    /// Show the panels in the film
+    /// Include the panels
     #[arg(long)]
     ui: bool,
-    /// How blurred frames are before and behind what lies in their middle, as with a large lens: the width of a far point, in percent of the
-    /// picture's height. Each frame is then drawn 64 times
+    /// Depth of field: diameter of the blur disc of a distant point, in percent of the image height. Renders each frame 64 times
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
     blur: f32,
-    /// What a folder of single pictures holds: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve
+    /// Format of an image sequence: png as displayed, exr with half floats and no tone curve
     #[arg(long, value_name = "FORMAT", default_value = "png")]
     frames: Frames,
 }
 
-/// How single pictures are written.
+/// File format of an image sequence.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Frames {
     Png,
@@ -65,7 +64,7 @@ enum Frames {
 }
 
 fn parse_fps(text: &str) -> Result<f32, String> {
-    text.parse().ok().filter(|fps| (1.0..=120.0).contains(fps)).ok_or_else(|| "1 to 120 frames in a second".to_owned())
+    text.parse().ok().filter(|fps| (1.0..=120.0).contains(fps)).ok_or_else(|| "use a value from 1 to 120".to_owned())
 }
 
 impl MakeFilm {
@@ -75,15 +74,15 @@ impl MakeFilm {
     ) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=4096).contains(&width) || !(16..=4096).contains(&height) {
-            return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 4096 pixels"));
+            return Err(Failure::bad_input("--resolution is out of range: use 16 to 4096 pixels per side"));
         }
         let as_light = self.frames == Frames::Exr;
         if as_light && self.out.extension().is_some() {
-            let sentence = format!("{}: EXR are single pictures; name a folder, without an ending", self.out.display());
+            let sentence = format!("{}: EXR needs an image sequence; use a folder name", self.out.display());
             return Err(Failure::bad_input(sentence));
         }
         if as_light && self.ui {
-            return Err(Failure::bad_input("--frames exr: pictures of light have no panels; leave --ui out"));
+            return Err(Failure::bad_input("--frames exr: EXR images cannot include panels; omit --ui"));
         }
         let mut sessions = self.start.sessions()?;
         let ticks = sessions.iter().map(|session| session.ticks).max().unwrap_or_default();
@@ -92,7 +91,7 @@ impl MakeFilm {
         let last = keys.as_ref().and_then(|keys| keys.camera.last()).map(|key| key.tick as u64);
         if last.is_some_and(|last| last < begun) {
             let sentence = format!(
-                "all keys of the camera lie before tick {begun}, where the project stands; go back to the first key in the window and save \
+                "all camera keyframes lie before tick {begun}, the current tick of the project; go back to the first keyframe in the window and save \
                  the project there, or choose a --camera"
             );
             return Err(Failure::bad_input(sentence));
@@ -103,12 +102,12 @@ impl MakeFilm {
             (asked, _) => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
         };
         if from < begun {
-            return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is at tick {begun} already")));
+            return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is already at tick {begun}")));
         }
         let more = (to - from) / u64::from(self.every);
         if more >= MOST_FRAMES {
             let sentence = format!(
-                "the film would have {more} frames and one more; at most {MOST_FRAMES} are possible; use a larger --every"
+                "the film would have more than {more} frames; at most {MOST_FRAMES} are possible; use a larger --every"
             );
             return Err(Failure::bad_input(sentence));
         }
@@ -136,7 +135,7 @@ impl MakeFilm {
         };
         let shot = shoot(sessions, &mut shooting);
         let count = film.frames();
-        // What is finished is kept, whatever ended it.
+        // Completed frames are kept, whatever the outcome.
         let ended = if count > 0 { film.end() } else { Ok(()) };
         bar.finish_and_clear();
         shot?;
@@ -145,13 +144,13 @@ impl MakeFilm {
             return Err(Failure::stopped());
         }
         if (count as u64) < frames {
-            let sentence = format!("stopped by Ctrl+C; {} has the first {count} frames", self.out.display());
+            let sentence = format!("interrupted by Ctrl+C; {} contains the first {count} frames", self.out.display());
             return Err(Failure::while_running(sentence));
         }
         print(&format!("{}: {count} {}.\n", self.out.display(), if count == 1 { "frame" } else { "frames" }))
     }
 
-    /// The keys of a project, unless another camera is asked for.
+    /// Returns the keyframes of the project, unless another camera is requested.
     fn keys(&self) -> Result<Option<Script>, Failure> {
         match self.start.project().filter(|_| self.camera.is_none() && self.turn == 0.0) {
             Some(path) => Ok(project::keys(path)?.script()),
@@ -159,7 +158,7 @@ impl MakeFilm {
         }
     }
 
-    /// What the camera does.
+    /// Returns the camera script.
     fn script(&self, keys: Option<Script>, [from, to]: [f64; 2]) -> Result<Script, Failure> {
         let camera = self.camera.as_deref().unwrap_or("default");
         let mut script = if let Some(script) = keys {
@@ -169,7 +168,7 @@ impl MakeFilm {
             let text = input::text(path)?;
             let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/films.md"));
             if self.turn != 0.0 {
-                return Err(Failure::bad_input("--turn is for a named camera; a file has keys"));
+                return Err(Failure::bad_input("--turn requires a named camera; a camera file has its own keyframes"));
             }
             let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
             let script: Script = options.from_str(&text).map_err(|error| bad(error.to_string()))?;
@@ -178,11 +177,11 @@ impl MakeFilm {
         } else {
             let named = CAMERAS.iter().find(|(name, ..)| *name == camera).ok_or_else(|| {
                 let names = CAMERAS.map(|(name, ..)| name).join(", ");
-                Failure::bad_input(format!("there is no camera \"{camera}\"; choose {names}, or name a file (.ron)"))
+                Failure::bad_input(format!("there is no camera \"{camera}\"; choose {names}, or give a file (.ron)"))
             })?;
             let &(_, round, above, near) = named;
             let start = Key::still(round.into(), above.into(), near.into());
-            // A film of one frame has no time to turn.
+            // A film of one frame has no duration to turn in.
             Script::turning(start, self.turn, [from, to.max(from + 1.0)])
         };
         if let Some(text) = &self.caption {

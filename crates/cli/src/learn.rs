@@ -1,4 +1,4 @@
-//! `thalweg learn`: opens a lesson in the window, lists the lessons, or plays one without a window to check what it claims.
+//! `thalweg learn`: opens a lesson in the window, lists the lessons, or checks one without a window.
 
 use std::path::PathBuf;
 
@@ -16,18 +16,18 @@ use thalweg_scene::{
 
 #[derive(Args)]
 pub(super) struct Learn {
-    /// A lesson's file (.md), or the name of one that comes with the program; without it, all of these are listed
+    /// Lesson file (.md) or name of a built-in lesson; without it, the built-in lessons are listed
     lesson: Option<PathBuf>,
-    /// Play it without a window, and say of each measurement what it is and what the lesson expects; the exit code is 1 if one is not as expected
+    /// Run the lesson without a window and compare its measurements with their expected bounds; exit code 1 if one is out of bounds
     #[arg(long, requires = "lesson")]
     check: bool,
-    /// Print the teacher's page: right answers, bounds of the measurements, and advice
+    /// Print the teacher's page: right answers, bounds of the measurements, advice
     #[arg(long, requires = "lesson", conflicts_with = "check")]
     teacher: bool,
-    /// Write a copy of the lesson's file, to change it
+    /// Write a copy of the lesson file for editing
     #[arg(long, requires = "lesson", value_name = "FILE.md", conflicts_with_all = ["check", "teacher"])]
     copy: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

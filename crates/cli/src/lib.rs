@@ -1,4 +1,4 @@
-//! The command line: what `thalweg` does without a window, and how the window is asked for.
+//! Command line of Thalweg: all headless commands, and the entry point to the window.
 
 mod bench;
 mod build;
@@ -37,18 +37,18 @@ use thalweg_scene::{
 };
 use thalweg_sim::{params::ParamError, simd::vector_unit::VectorUnit};
 
-/// Interactive terrain sandbox: rain, rivers, slumping slopes and wind shape one landscape, in a window or without one.
+/// Interactive terrain-erosion sandbox: rainfall, rivers, thermal erosion and wind on one terrain, in a window or headless.
 #[derive(Parser)]
 #[command(name = "thalweg", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Action>,
-    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc) to open in the window
+    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.png, .exr, .r16, .r32, .tif, .asc) to open in the window
     input: Option<PathBuf>,
-    /// Measure where the time of a frame goes on this machine, off-screen, and write the figures to a file; takes minutes
+    /// Profile frame times on this machine, off-screen, and write them to a file; takes minutes
     #[arg(long, value_name = "FILE.json", conflicts_with = "input")]
     bench_frames: Option<PathBuf>,
-    /// Memory that may be used, for example 800M or 2G; without it, what the settings say or half of the machine's
+    /// Memory limit, e.g. 800M or 2G; by default that of the settings, else half of the machine's memory
     #[arg(long, global = true, value_name = "SIZE")]
     memory: Option<Budget>,
 }
@@ -57,44 +57,44 @@ struct Cli {
 enum Action {
     /// Simulate without a window and write the results
     Build(build::Build),
-    /// Measure the speed of each process on this machine
+    /// Benchmark each process on this machine
     Bench(bench::Bench),
-    /// Tell land from noise in numbers, for any heightmap
+    /// Compare the morphometry of a heightmap with real mountains
     Measure(measure::Measure),
     /// Open a lesson, list the lessons, or check one without a window
     Learn(learn::Learn),
-    /// Show scenes to a room, one after the other, on the whole screen
+    /// Present scenes to an audience, in fullscreen
     Present(present::Present),
-    /// Check this machine against what is known exactly
+    /// Verify the computations on this machine against exact solutions
     Check(check::CheckMachine),
-    /// Write the reference of processes, equations and parameters as a page
+    /// Write the reference of processes, equations and parameters as an HTML page
     Docs(docs::Docs),
-    /// Render one picture off-screen
+    /// Render an image off-screen
     Shot(shot::Shot),
-    /// Make a film of a run, off-screen
+    /// Render a film of a simulation off-screen
     Film(film::MakeFilm),
-    /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
+    /// Run scenes for minutes or hours and report mass balance, memory and timings as JSON
     Soak(soak::Soak),
-    /// Run a scene with many values of its parameters, here or on many machines, and collect the results
+    /// Run a parameter sweep, here or on a cluster, and collect the results
     Sweep(sweep::Sweep),
     /// List the built-in scenes
     Scenes {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// List every parameter with key, range, default, unit, symbol and source
+    /// List all parameters with key, range, default, unit, symbol and source
     Params {
-        /// As a Markdown table
+        /// Print a Markdown table
         #[arg(long, conflicts_with = "json")]
         markdown: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Why the program ends without having done what it was asked for: a sentence and an exit code.
+/// Failure of a command: message and exit code.
 struct Failure {
     sentence: String,
     code: u8,
@@ -110,7 +110,7 @@ impl Failure {
     }
 
     fn stopped() -> Self {
-        Self::while_running("stopped by Ctrl+C; nothing was written")
+        Self::while_running("interrupted by Ctrl+C; nothing was written")
     }
 }
 
@@ -126,44 +126,44 @@ impl From<ParamError> for Failure {
     }
 }
 
-/// Takes each line of what is printed.
+/// Callback for each printed line.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
 
-/// Opens a project in a window, with its file if it has one, and returns when the window is closed.
+/// Opens a project in a window, along with its file if there is one. Returns when the window is closed.
 pub type Window = fn(Project, Option<PathBuf>, Opening) -> Result<(), String>;
 
-/// What needs Bevy and a graphics driver. Errors are one sentence.
+/// Functions that require Bevy and a graphics driver. Errors are one-sentence messages.
 pub struct Graphics {
     /// Opens a window.
     pub window: Window,
-    /// Takes a picture of sessions.
+    /// Renders an image of sessions.
     pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
-    /// Makes a film of sessions.
+    /// Renders a film of sessions.
     pub film: fn(Vec<Session>, &mut Shooting<'_>) -> Result<(), Error>,
-    /// Plays sessions off-screen, frame by frame.
+    /// Runs sessions off-screen, frame by frame.
     pub frames: fn(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
-    /// Measures frames, says the figures line by line and writes them to a file.
+    /// Profiles frame times, reports them line by line and writes them to a file.
     pub bench_frames: fn(&Path, &mut Say<'_>) -> Result<(), Error>,
 }
 
-/// Why there is no window in a program that was built without one.
-const NO_WINDOW: &str = "this program was built without its feature \"window\"";
+/// Error message of a build without a window.
+const NO_WINDOW: &str = "this program was built without the \"window\" feature";
 
-/// Parses the command line and does what it says. Without graphics, commands that need them are refused.
+/// Parses the command line and runs the command. Without graphics, commands that require it fail.
 pub fn run(graphics: Option<Graphics>) -> ExitCode {
     let window: Window = graphics.as_ref().map_or(|_, _, _| Err(NO_WINDOW.to_owned()), |graphics| graphics.window);
     let graphics = || {
-        let right = "build it again with `cargo build --release`";
+        let right = "rebuild it with `cargo build --release`";
         graphics.as_ref().ok_or_else(|| Failure::bad_input(format!("{NO_WINDOW}; {right}")))
     };
     let done = match Cli::try_parse() {
-        // A wrong name of a vector unit is refused before anything is computed.
+        // An invalid vector unit is rejected before anything is computed.
         Ok(Cli { command, memory, input, bench_frames }) => {
             VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| {
                 Budget::say(SaidBy::CommandLine, memory);
                 match command {
                     None => match bench_frames {
-                        // Where nothing can be printed any more, the file is written all the same.
+                        // A closed standard output does not prevent writing the file.
                         Some(file) => {
                             Ok((graphics()?.bench_frames)(&file, &mut |line| drop(print(&format!("{line}\n"))))?)
                         }
@@ -199,23 +199,23 @@ pub fn run(graphics: Option<Graphics>) -> ExitCode {
     }
 }
 
-/// Says a sentence on standard error, in one line. Where that cannot be written, the exit code has to do.
+/// Writes a message to standard error, on one line. Write errors are ignored: the exit code still reports the failure.
 fn tell(sentence: &str) {
     let _ = writeln!(io::stderr(), "thalweg: {}", escaped(sentence));
 }
 
-/// Prints to standard output; a reader that has gone away is no failure.
+/// Prints to standard output. A closed pipe is not an error.
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::while_running(format!(
-            "standard output cannot be written ({error}); send it to where there is room"
+            "cannot write to standard output ({error}); redirect it to a disk with free space"
         ))),
         _ => Ok(()),
     }
 }
 
-/// The command-line parser's message as one line, without the usage that follows it.
+/// Returns the message of the command-line parser on one line, without the usage.
 fn first_lines(message: &str) -> String {
     let lines = message.lines().take_while(|line| !line.starts_with("Usage"));
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
@@ -246,11 +246,11 @@ fn open(input: Option<PathBuf>, window: Window) -> Result<(), Failure> {
     }
 }
 
-/// Whether Ctrl+C was pressed. The first call takes the signal over: from then on it does not end the program.
+/// Returns `true` after Ctrl+C was pressed. The first call installs the handler, after which the signal no longer ends the process.
 fn interrupted() -> bool {
     static PRESSED: AtomicBool = AtomicBool::new(false);
     static TAKEN_OVER: Once = Once::new();
-    // Without the handler Ctrl+C ends the program at once, which leaves no half file either.
+    // If the handler cannot be installed, Ctrl+C ends the process immediately, which leaves no partial file either.
     TAKEN_OVER.call_once(|| drop(ctrlc::set_handler(|| PRESSED.store(true, Ordering::Relaxed))));
     PRESSED.load(Ordering::Relaxed)
 }

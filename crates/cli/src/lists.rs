@@ -1,4 +1,4 @@
-//! `thalweg scenes` and `thalweg params`: what there is, for people and for scripts.
+//! `thalweg scenes` and `thalweg params`: listings for people and scripts.
 
 use serde_json::json;
 
@@ -69,7 +69,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
                 doc += &format!(" Only with {}.", knob.only.replace(' ', ", ").replace('|', " or "));
             }
             if knob.grows {
-                doc += " The default is stated for 256 × 256 cells; it grows with their number.";
+                doc += " The default applies to 256 × 256 cells and scales with their number.";
             }
             let (Parameter { path, value, .. }, Knob { unit, symbol, source, .. }) = (parameter, knob);
             text += &if markdown {

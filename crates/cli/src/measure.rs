@@ -1,4 +1,4 @@
-//! `thalweg measure`: tells land from noise in numbers.
+//! `thalweg measure`: compares the morphometry of a heightmap with real mountains.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use thalweg_sim::{
 
 #[derive(Args)]
 pub(super) struct Measure {
-    /// A heightmap (.png, .exr, .r16, .r32, .tif, .asc), a built-in scene, a scene file (.ron) or a project (.thalweg), as it begins
+    /// Heightmap (.png, .exr, .r16, .r32, .tif, .asc), built-in scene, scene file (.ron) or project (.thalweg), in its initial state
     map: PathBuf,
     #[command(flatten)]
     reading: setup::Reading,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -44,7 +44,7 @@ impl Measure {
             .collect();
         if self.json {
             let mut reports: Vec<Value> = all.into_iter().map(|(report, _)| report).collect();
-            // Runs side by side are told one by one.
+            // Side-by-side simulations are reported separately.
             let report = if reports.len() == 1 { reports.remove(0) } else { json!({ "tiles": reports }) };
             print(&format!("{report:#}\n"))
         } else {
@@ -56,7 +56,7 @@ impl Measure {
 fn report(name: &str, terrain: &Terrain, readings: &[Reading]) -> Value {
     let rows = readings.iter().map(|reading| {
         let real = reading.real.map(|(least, most)| [least, most]);
-        // What is infinite has no number in JSON.
+        // JSON cannot represent infinity.
         let value = reading.value.filter(|value| value.is_finite());
         let row = json!({"title": reading.title, "value": value, "real": real, "is_real": reading.is_real()});
         (reading.key.to_owned(), row)
@@ -74,13 +74,13 @@ fn report(name: &str, terrain: &Terrain, readings: &[Reading]) -> Value {
 
 fn table(title: &str, readings: &[Reading]) -> String {
     let (real, of) = score(readings);
-    let mut text = format!("{title}: {real} of {of} measures lie where they do in real mountains\n");
+    let mut text = format!("{title}: {real} of {of} measures are in the range of real mountains\n");
     for reading in readings {
         let value = reading.value.map_or("none".to_owned(), |value| format!("{value:.4}"));
         let range = reading.real.map_or(String::new(), |(least, most)| format!("{least} to {most}"));
         let mark = match reading.is_real() {
-            Some(true) => "as real land",
-            Some(false) => "not as real land",
+            Some(true) => "in range",
+            Some(false) => "out of range",
             None => "",
         };
         let line = format!("  {:<26}{value:>10}   {range:<14}{mark}", reading.title);

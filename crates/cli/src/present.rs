@@ -1,4 +1,4 @@
-//! `thalweg present`: shows scenes to a room.
+//! `thalweg present`: presents scenes to an audience.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -12,31 +12,31 @@ use thalweg_scene::{
 
 #[derive(Args)]
 pub(super) struct Present {
-    /// A playlist (.ron); or scenes, projects and heightmaps, in the order in which they are shown
+    /// Playlist (.ron), or scenes, projects and heightmaps in presentation order
     #[arg(required = true, value_name = "LIST|SCENE")]
     inputs: Vec<PathBuf>,
-    /// For exhibitions: files and panels cannot be opened, the first scene follows the last, and the list begins again a minute after the last touch
+    /// Kiosk mode for exhibitions: files and panels are locked, the playlist loops and restarts a minute after the last touch
     #[arg(long)]
     kiosk: bool,
-    /// Number of the screen, from 1, counted from left to right; without it, the main screen
+    /// Number of the screen, from 1, left to right; by default the primary screen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     screen: Option<u8>,
-    /// In a window, and not on the whole screen
+    /// Use a window instead of fullscreen
     #[arg(long, conflicts_with = "screen")]
     windowed: bool,
-    /// A second window, on another screen if there is one, with your notes, the next scene and the time
+    /// Open the presenter's window, on another screen if there is one, with notes, next scene and time
     #[arg(long, conflicts_with = "kiosk")]
     notes: bool,
-    /// Open every scene without a window, and say what there is
+    /// Open every scene without a window and list the scenes
     #[arg(long)]
     check: bool,
-    /// Write the playlist as a file, to change it
+    /// Write the playlist to a file for editing
     #[arg(long, value_name = "FILE.ron", conflicts_with = "check")]
     save: Option<PathBuf>,
 }
 
 impl Present {
-    /// This file in a window.
+    /// Creates the command for one file in a window.
     pub(super) fn of(input: PathBuf) -> Self {
         Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }
     }

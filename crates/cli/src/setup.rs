@@ -1,4 +1,4 @@
-//! What a run is made from and how long it lasts, as the command line states it.
+//! Command-line options that select the input, the parameters and the duration of a simulation.
 
 use std::{
     io::{self, IsTerminal},
@@ -24,15 +24,15 @@ use thalweg_sim::{
     simulation::grow::GrowthEnd,
 };
 
-/// What to start from and with which parameters.
+/// Input, parameters and duration of a simulation.
 #[derive(Args, Default)]
 pub(super) struct RunOptions {
-    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc)
+    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.png, .exr, .r16, .r32, .tif, .asc)
     input: Option<PathBuf>,
-    /// Number of ticks to run; without it, as the scene has it. For a film, A..B are its first and last tick
+    /// Number of ticks; by default that of the scene. For a film, A..B are its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
     ticks: Option<Ticks>,
-    /// Begin with a range that has grown to maturity, where and as fast as the land rises; then run no ticks unless --ticks says so
+    /// Grow a mature mountain range first, according to the uplift; no ticks run after that without --ticks
     #[arg(long)]
     grow: bool,
     /// Seed of terrain and processes
@@ -40,29 +40,29 @@ pub(super) struct RunOptions {
     seed: Option<u64>,
     #[command(flatten)]
     reading: Reading,
-    /// Set a parameter; may be given many times
+    /// Value of a parameter; can be repeated
     #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
     set: Vec<String>,
-    /// Run exactly these processes
+    /// Processes to enable; all others are disabled
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     enable: Vec<String>,
-    /// Don't run these
+    /// Processes to disable
     #[arg(long, value_name = "C", value_delimiter = ',')]
     disable: Vec<String>,
-    /// Start with a sand layer of this thickness, in metres
+    /// Thickness of the initial sand layer, in metres
     #[arg(long, value_name = "M")]
     sand: Option<f32>,
     #[command(flatten)]
     maps: LayerMaps,
-    /// Threads to use; results don't depend on it
+    /// Number of threads; results don't depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Whether no bar shows how far it is.
+    /// `true` to hide the progress bar and warnings.
     #[arg(skip)]
     quiet: bool,
 }
 
-/// So many ticks, or, for films, those from one to another.
+/// Number of ticks; for films, first and last tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticks {
     pub from: Option<u64>,
@@ -75,51 +75,51 @@ fn parse_ticks(text: &str) -> Result<Ticks, String> {
         Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| Ticks { from: Some(from), to }),
         None => number(text).map(|to| Ticks { from: None, to }),
     };
-    let right = "write a number of ticks, or A..B for a film";
+    let right = "use a number of ticks, or A..B for a film";
     found.filter(|ticks| ticks.from.is_none_or(|from| from <= ticks.to)).ok_or_else(|| right.to_owned())
 }
 
-/// How the input is read.
+/// Options for reading the input.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Reading {
-    /// Cells of the result, N or WxH; for raw input without sidecar, of the file
+    /// Number of cells of the result, N or WxH; for raw input without a sidecar, of the file
     #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
     size: Option<(usize, usize)>,
     /// Side of a cell, in metres
     #[arg(long, value_name = "M", value_parser = parse_length)]
     cell_size: Option<f32>,
-    /// Height of an integer format's smallest value, in metres
+    /// Height of the minimum value of an integer format, in metres
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     min_height: Option<f32>,
-    /// Height of an integer format's largest value, in metres
+    /// Height of the maximum value of an integer format, in metres
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     max_height: Option<f32>,
 }
 
 impl Reading {
-    /// Checks it for this input. A project has its own size and heights.
+    /// Validates the options for an input. A project has its own size and heights.
     pub(super) fn options(self, input: &Path) -> Result<Options, Failure> {
         let Self { size, cell_size, min_height, max_height } = self;
         let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
         options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         if project::is_project(input) && options != Options::default() {
-            let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
+            let sentence = "a project has its own size and heights; omit --size, --cell-size and the heights";
             return Err(Failure::bad_input(sentence));
         }
         if size.is_some_and(|(width, height)| !SIDES.contains(&width) || !SIDES.contains(&height)) {
             let (least, most) = (SIDES.start(), SIDES.end());
-            return Err(Failure::bad_input(format!("--size is out of range: each side has {least} to {most} cells")));
+            return Err(Failure::bad_input(format!("--size is out of range: use {least} to {most} cells per side")));
         }
         Ok(options)
     }
 }
 
-/// Files of layers, with an option for each layer that has one.
+/// Layer maps, with one option for each importable layer.
 #[derive(Default)]
 struct LayerMaps(Vec<(Layer, PathBuf)>);
 
 impl LayerMaps {
-    /// Layers with their options and what these say of themselves.
+    /// Returns the importable layers with option name and help text.
     fn options() -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
         Layer::imports().filter_map(|(layer, import)| import.option.map(|(name, help)| (layer, name, help)))
     }
@@ -155,7 +155,8 @@ impl RunOptions {
         Self { input: Some(name.into()), ..Self::default() }
     }
 
-    /// A run of a sweep, on one thread and without a bar of its own: columns and rows, seed, ticks, and parameters as `--set` has them.
+    /// Creates the options of a sweep run, on one thread and without a progress bar: side in cells, seed, ticks, and parameters as
+    /// for `--set`.
     pub(super) fn of_plan(
         input: &Path,
         (size, seed, ticks): (Option<usize>, Option<u64>, Option<u64>),
@@ -176,7 +177,7 @@ impl RunOptions {
         }
     }
 
-    /// Opens the input and applies all options to each of its runs.
+    /// Opens the input and applies all options to each of its simulations.
     pub(super) fn sessions(&self) -> Result<Vec<Session>, Failure> {
         let input = self.input.as_deref().unwrap_or(Path::new(DEFAULT));
         let options = self.reading.options(input)?;
@@ -187,14 +188,14 @@ impl RunOptions {
         let sessions = scene::open(input, &options)?;
         let first = sessions.first().map(|session| session.simulation.seed()).unwrap_or_default();
         let start = |mut session: Session| {
-            // Runs side by side keep the distance of their seeds.
+            // Side-by-side simulations keep the offsets of their seeds.
             let own = session.simulation.seed();
             self.apply(&mut session, self.seed.map_or(own, |seed| seed.wrapping_add(own.wrapping_sub(first))))?;
             session.simulation = session.simulation.with_pool(Arc::clone(&pool));
             Ok(session)
         };
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
-        // What their processes will keep is not there yet.
+        // Processes have not allocated their memory yet.
         Budget::present().ask(input, sessions.iter().map(Session::wanted).sum())?;
         if !self.quiet {
             tell_warnings(&sessions);
@@ -202,17 +203,17 @@ impl RunOptions {
         Ok(sessions)
     }
 
-    /// Ticks that were asked for.
+    /// Returns the value of `--ticks`.
     pub(super) fn asked_ticks(&self) -> Option<Ticks> {
         self.ticks
     }
 
-    /// Whether the input is a project. It continues where it stopped.
+    /// Returns `true` if the input is a project, which continues from its saved state.
     pub(super) fn resumes(&self) -> bool {
         self.project().is_some()
     }
 
-    /// The input, if it is a project.
+    /// Returns the path of the input if it is a project.
     pub(super) fn project(&self) -> Option<&Path> {
         self.input.as_deref().filter(|input| project::is_project(input))
     }
@@ -220,7 +221,7 @@ impl RunOptions {
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
         session.note_shape();
         let split = |assignment: &String| {
-            let without = || Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE"));
+            let without = || Failure::bad_input(format!("--set {assignment} has no value; use group.param=VALUE"));
             assignment
                 .split_once('=')
                 .ok_or_else(without)
@@ -247,7 +248,7 @@ impl RunOptions {
         for (layer, file) in &self.maps.0 {
             heightmap::load_map(session, *layer, file)?;
         }
-        // A project continues where it stopped, unless an option asks for another start.
+        // A project continues from its saved state, unless an option changes its start.
         let restarts =
             self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
         if restarts || !self.maps.0.is_empty() || !self.resumes() {
@@ -261,20 +262,20 @@ impl RunOptions {
         Ok(())
     }
 
-    /// Grows a range in each, if that was asked for.
+    /// Grows a mountain range in each session, if `--grow` is set.
     pub(super) fn grow(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         if self.grow { sessions.iter_mut().try_for_each(grow) } else { Ok(()) }
     }
 
-    /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
+    /// Runs sessions for their ticks, with a progress bar if standard error is a terminal. Ctrl+C cancels.
     pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
-            return Err(Failure::bad_input("--ticks A..B is for films; write one number"));
+            return Err(Failure::bad_input("--ticks A..B is for films; use a single number"));
         }
         self.grow(sessions)?;
         let asked = self.ticks.map(|ticks| ticks.to);
         let ticks = asked.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
-        // A project runs no further, and neither does a grown range, unless ticks are asked for.
+        // Without --ticks, neither a project nor a grown range runs any ticks.
         let ticks = if self.resumes() || self.grow { asked.unwrap_or(0) } else { ticks };
         let terminal = io::stderr().is_terminal() && !self.quiet;
         let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
@@ -292,17 +293,17 @@ impl RunOptions {
     }
 }
 
-/// Tells what was found odd in the input, each once.
+/// Reports the warnings about the input without duplicates.
 pub(super) fn tell_warnings(sessions: &[Session]) {
     let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
     warnings.dedup();
     warnings.into_iter().for_each(|warning| tell(&format!("warning: {warning}")));
 }
 
-/// Grows a range, with a progress bar where standard error is a terminal.
+/// Grows a mountain range, with a progress bar if standard error is a terminal.
 fn grow(session: &mut Session) -> Result<(), Failure> {
     let bar = if io::stderr().is_terminal() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a range, {eta} left") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a mountain range, {eta} left") {
         bar.set_style(style);
     }
     Budget::present().ask(Path::new(&session.name), session.bytes_to_grow())?;
@@ -314,7 +315,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     match grown {
         Ok(GrowthEnd::Grown) => Ok(()),
         Ok(GrowthEnd::StillRising) => {
-            tell(&format!("warning: {}: the range is not mature: uplift still exceeds erosion", session.name));
+            tell(&format!("warning: {}: the mountain range is not mature: uplift still exceeds erosion", session.name));
             Ok(())
         }
         Ok(GrowthEnd::Cancelled) => Err(Failure::stopped()),
@@ -322,7 +323,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     }
 }
 
-/// Runs one tick of every session, concurrently.
+/// Runs one tick of every session in parallel.
 pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
     sessions.par_iter_mut().for_each(|session| session.simulation.tick());
     let broken = |fault| Failure::while_running(format!("{fault}; nothing was written"));
@@ -330,7 +331,7 @@ pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
 }
 
 pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
-    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| "write N or WxH, for example 512 or 512x256");
+    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| "use N or WxH, e.g. 512 or 512x256");
     match text.split_once(['x', 'X', '×']) {
         Some((width, height)) => Ok((number(width)?, number(height)?)),
         None => number(text).map(|side| (side, side)).map_err(str::to_owned),
@@ -338,14 +339,14 @@ pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
 }
 
 pub(super) fn parse_blur(text: &str) -> Result<f32, String> {
-    text.parse().ok().filter(|percent| (0.0..=10.0).contains(percent)).ok_or("0 to 10 percent".into())
+    text.parse().ok().filter(|percent| (0.0..=10.0).contains(percent)).ok_or("use 0 to 10 percent".into())
 }
 
 pub(super) fn parse_length(text: &str) -> Result<f32, String> {
     text.parse()
         .ok()
         .filter(|length: &f32| length.is_finite() && *length > 0.0)
-        .ok_or("a length in metres, more than 0".into())
+        .ok_or("use a length in metres, greater than 0".into())
 }
 
 #[cfg(test)]
@@ -360,8 +361,7 @@ mod tests {
         let start = RunOptions { ticks: Some(Ticks { from: None, to: 3 }), ..RunOptions::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
         assert_eq!(failure.code, 1);
-        for words in ["Droplets broke the run in tick ", ": the bedrock of the cell in column ", "nothing was written"]
-        {
+        for words in ["Droplets failed in tick ", ": the bedrock of the cell in column ", "nothing was written"] {
             assert!(failure.sentence.contains(words), "{}", failure.sentence);
         }
     }

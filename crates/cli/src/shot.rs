@@ -1,4 +1,4 @@
-//! `thalweg shot`: run a scene without a window, then draw one picture of it.
+//! `thalweg shot`: simulates a scene without a window and renders an image of it.
 
 use std::path::PathBuf;
 
@@ -20,23 +20,22 @@ use thalweg_scene::{
 pub(super) struct Shot {
     #[command(flatten)]
     start: RunOptions,
-    /// Picture to write: .png as the screen shows it, .exr as light in half floats, without the tone curve
+    /// Output file: .png as displayed, .exr with half floats and no tone curve
     #[arg(long, value_name = "FILE.png|FILE.exr")]
     out: PathBuf,
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = parse_size)]
     resolution: (usize, usize),
-    /// Name of a camera
+    /// Named camera
     #[arg(long, value_name = "NAME")]
     camera: Option<String>,
-    /// With the panels
+    /// Include the panels
     #[arg(long)]
     ui: bool,
-    /// How blurred it is before and behind what lies in its middle, as with a large lens: the width of a far point, in percent of the
-    /// picture's height
+    /// Depth of field: diameter of the blur disc of a distant point, in percent of the image height
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
     blur: f32,
-    /// Without a background
+    /// Transparent background
     #[arg(long, conflicts_with = "ui")]
     transparent: bool,
 }
@@ -45,17 +44,17 @@ impl Shot {
     pub(super) fn run(self, picture: impl FnOnce(Vec<Session>, &Picture) -> Result<(), Error>) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
-            return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 8192 pixels"));
+            return Err(Failure::bad_input("--resolution is out of range: use 16 to 8192 pixels per side"));
         }
         let name = self.out.display();
         let ends = |ending: &str| self.out.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
         let as_light = ends("exr");
         if !as_light && !ends("png") {
-            let sentence = format!("{name}: pictures are written as PNG or EXR; end the name in .png or .exr");
+            let sentence = format!("{name}: images are written as PNG or EXR; use the extension .png or .exr");
             return Err(Failure::bad_input(sentence));
         }
         if as_light && self.ui {
-            let sentence = format!("{name}: a picture of light has no panels; leave --ui out, or end the name in .png");
+            let sentence = format!("{name}: EXR images cannot include panels; omit --ui or use the extension .png");
             return Err(Failure::bad_input(sentence));
         }
         let mut sessions = self.start.sessions()?;

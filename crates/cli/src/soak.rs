@@ -1,4 +1,4 @@
-//! `thalweg soak`: plays scenes for minutes or hours, and reports mass, memory and times.
+//! `thalweg soak`: runs scenes for minutes or hours and reports mass balance, memory and timings.
 
 use std::{
     path::Path,
@@ -20,33 +20,33 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::ledger::Account;
 
-/// How often memory is read.
+/// Interval between memory readings.
 const LOOK: Duration = Duration::from_millis(100);
 const MINUTE: Duration = Duration::from_secs(60);
-/// Nanoseconds of an hour: no frame takes longer.
+/// Maximum of recorded times: an hour, in nanoseconds.
 const HOUR: u64 = 3_600_000_000_000;
 
 #[derive(Args)]
 pub(super) struct Soak {
-    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap; "all" plays the built-in scenes in a row
+    /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap; "all" runs all built-in scenes in turn
     scene: String,
-    /// How long they are played; scenes in a row share it, and opening them comes on top
+    /// Duration in minutes, shared equally by scenes in turn; opening them is not counted
     #[arg(long, value_name = "N", value_parser = parse_minutes)]
     minutes: f64,
 }
 
 fn parse_minutes(text: &str) -> Result<f64, String> {
     let minutes = text.parse().ok().filter(|minutes| (1e-3..=1e5).contains(minutes));
-    minutes.ok_or_else(|| "write a number of minutes from 0.001 to 100000".to_owned())
+    minutes.ok_or_else(|| "use 0.001 to 100000 minutes".to_owned())
 }
 
 impl Soak {
-    /// Plays the scenes: off-screen, if a graphics driver is there.
+    /// Runs the scenes, off-screen if there is a graphics driver.
     pub(super) fn run(
         self,
         frames: impl FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
     ) -> Result<(), Failure> {
-        // From here on Ctrl+C ends it with a report.
+        // Installs the handler, so that Ctrl+C ends the run with a report.
         interrupted();
         let scenes = match &*self.scene {
             "all" => BUILT_IN.map(|(name, _)| name.to_owned()).to_vec(),
@@ -66,7 +66,7 @@ impl Soak {
         let minutes = log.elapsed().as_secs_f64() / 60.0;
         print(&format!("{:#}\n", log.report(minutes, not_drawn)))?;
         if interrupted() {
-            return Err(Failure::while_running(format!("stopped by Ctrl+C after {minutes:.1} minutes")));
+            return Err(Failure::while_running(format!("interrupted by Ctrl+C after {minutes:.1} minutes")));
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ fn open(scene: &Path) -> Result<Vec<Session>, Failure> {
     Ok(sessions)
 }
 
-/// Plays sessions without drawing them: a tick is a frame.
+/// Runs sessions without rendering: one tick per frame.
 fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
     loop {
         tick(&mut sessions)?;
@@ -92,26 +92,26 @@ fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure
     }
 }
 
-/// What is noted while scenes are played.
+/// Log of a soak test.
 struct Log {
     scenes: Vec<String>,
-    /// How long each is played.
+    /// Time for each scene.
     share: Duration,
-    /// When the first frame ended, and the first of the present scene: what opening takes is no part of its share.
+    /// End of the first frame, and of the first frame of the current scene. Opening time is not counted.
     start: Option<Instant>,
     since: Instant,
     memory: Resident,
-    /// When the last frame ended; none before the first of a scene.
+    /// End of the last frame; `None` before the first frame of a scene.
     last: Option<Instant>,
-    /// Finished ticks, and seconds that all processes had taken then.
+    /// Completed ticks, and process time in seconds at that moment.
     ticked: (u64, f64),
     now: Stretch,
-    /// What was noted of the scenes that are over, and at the end of each minute.
+    /// Records of completed scenes, and of each minute.
     over: Vec<Value>,
     minutes: Vec<Value>,
 }
 
-/// What is noted while a scene is played: times in nanoseconds, exact to 1 %, and resident memory in bytes.
+/// Statistics of the current scene: times in nanoseconds with 1 % precision, resident memory in bytes.
 struct Stretch {
     frames: Histogram<u64>,
     ticks: Histogram<u64>,
@@ -187,7 +187,7 @@ impl Log {
         }
     }
 
-    /// A scene is over.
+    /// Records a completed scene.
     fn close(&mut self, frame: &Watched<'_>) {
         let Stretch { frames, ticks, start, peak } = std::mem::replace(&mut self.now, Stretch::new(self.memory.now));
         let runs: Vec<Value> = frame.sessions.iter().map(ledger).collect();
@@ -209,7 +209,7 @@ impl Log {
     }
 }
 
-/// What a run's ledger says: cubic metres that were moved, and that no row accounts for.
+/// Returns the mass balance of a simulation: moved volume and residual, in cubic metres.
 fn ledger(session: &Session) -> Value {
     let simulation = &session.simulation;
     let row = |account: &Account, residual: f64| {
@@ -223,7 +223,7 @@ fn ledger(session: &Session) -> Value {
     })
 }
 
-/// Resident memory of this program, in bytes.
+/// Resident memory of this process, in bytes.
 struct Resident {
     system: System,
     looked: Instant,
@@ -240,7 +240,7 @@ impl Resident {
         memory
     }
 
-    /// Reads it again from time to time: that takes longer than a small tick.
+    /// Updates the reading at intervals, as it takes longer than a small tick.
     fn look(&mut self) {
         if self.looked.elapsed() >= LOOK {
             self.read();
@@ -257,7 +257,7 @@ impl Resident {
     }
 }
 
-/// How long something took, many times, in milliseconds.
+/// Summarises times in milliseconds.
 fn told(times: &Histogram<u64>) -> Value {
     let milliseconds = |nanoseconds: u64| nanoseconds as f64 * 1e-6;
     let [median, p95] = [0.5, 0.95].map(|share| milliseconds(times.value_at_quantile(share)));

@@ -1,8 +1,7 @@
-//! `thalweg sweep`: runs a scene with many values of its parameters, here or on the nodes of a cluster, and collects the results.
+//! `thalweg sweep`: runs a scene with varied parameters, here or on a cluster, and collects the results.
 //!
-//! A folder holds the results of one plan: `plan.ron`, `runs/0001/` and so on with `report.json`, `thumbnail.png` and what was to be
-//! saved, and at the end `table.csv`, `table.parquet` and `index.html`. A run whose report says that it was made by the same values is
-//! finished, and is not made again.
+//! A folder holds the results of one plan: `plan.ron`, `runs/0001/` etc. with `report.json`, `thumbnail.png` and the saved files,
+//! and at the end `table.csv`, `table.parquet` and `index.html`. A run whose report has the same hash is complete and is skipped.
 
 mod emit;
 mod results;
@@ -49,50 +48,50 @@ use thalweg_scene::{
 };
 use thalweg_sim::params::listed;
 
-/// Above this number of runs, the program asks first.
+/// Number of runs above which the program asks for confirmation.
 const MANY: usize = 2000;
-/// Numbers of missing runs that are listed.
+/// Maximum number of missing runs that are listed.
 const NAMED: usize = 20;
 /// Side of a thumbnail, in pixels.
 const THUMBNAIL: usize = 256;
-/// The copy of the plan in its folder of results, and the folder of runs.
+/// Copy of the plan in the results folder, and the folder of runs.
 const PLAN: &str = "plan.ron";
 const RUNS: &str = "runs";
-/// The report of a run.
+/// Report of a run.
 const REPORT: &str = "report.json";
 
 #[derive(Args)]
 pub(super) struct Sweep {
-    /// The plan (.ron): input, parameters and their values
+    /// Plan (.ron): input, parameters and their values
     #[arg(required_unless_present = "collect")]
     plan: Option<PathBuf>,
-    /// Folder of the results; finished runs in it are not made again
+    /// Results folder; completed runs in it are skipped
     #[arg(long, value_name = "DIR", required_unless_present = "collect")]
     out: Option<PathBuf>,
-    /// Make only run K, or runs A to B (the first run is 1), as the tasks of a cluster do
+    /// Run K alone, or runs A to B, numbered from 1, as the tasks of a cluster do
     #[arg(long, value_name = "K|A-B", value_parser = parse_numbers, conflicts_with = "emit")]
     only: Option<(usize, usize)>,
-    /// Write a job for many machines instead of running here: an array job or a Snakefile
+    /// Write a job for a cluster instead of running: a Slurm job array or a Snakefile
     #[arg(long, value_enum, value_name = "KIND")]
     emit: Option<Kind>,
-    /// Make the table and the page of the finished runs in a folder
+    /// Collect the completed runs of a results folder into a table and a page
     #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "only", "emit"])]
     collect: Option<PathBuf>,
-    /// Runs at the same time; without it, as many as there are cores
+    /// Number of concurrent runs; by default the number of cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Don't ask before many runs
+    /// Skip the confirmation of many runs
     #[arg(long)]
     yes: bool,
-    /// Print what was done as JSON
+    /// Print a summary as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Which kind of job is written.
+/// Type of job.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An array job for Slurm
+    /// Slurm job array
     Slurm,
     /// A Snakefile
     Snakemake,
@@ -104,24 +103,24 @@ fn parse_numbers(text: &str) -> Result<(usize, usize), String> {
         Some((first, last)) => number(first).zip(number(last)),
         None => number(text).map(|only| (only, only)),
     };
-    both.filter(|(first, last)| first <= last).ok_or_else(|| "write the number of a run from 1, or A-B".to_owned())
+    both.filter(|(first, last)| first <= last).ok_or_else(|| "use a run number from 1, or a range A-B".to_owned())
 }
 
-/// A plan that has been read and checked.
+/// Validated plan.
 struct Ready {
     plan: Plan,
     text: String,
-    /// The input as `scene::open` takes it.
+    /// Input as for `scene::open`.
     input: PathBuf,
     runs: usize,
-    /// What all runs have in common, as text.
+    /// Everything the runs have in common, as text.
     common: String,
     outline: Session,
     exports: Vec<Export>,
 }
 
 impl Ready {
-    /// Reads a plan and checks all of it but the values of single runs.
+    /// Reads a plan and validates everything except the values of single runs.
     fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
         let (plan, runs) = parse(path, &text)?;
@@ -129,22 +128,22 @@ impl Ready {
         let beside = path.parent().unwrap_or(Path::new("")).join(&plan.input);
         if !built_in && !beside.exists() {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            let wrong = format!("the input \"{}\" is no file beside the plan and no built-in scene", plan.input);
+            let wrong = format!("the input \"{}\" is neither a file next to the plan nor a built-in scene", plan.input);
             return Err(Error::input(path, wrong, format!("the scenes are {}", listed(&names, &plan.input))).into());
         }
         let input = if built_in { PathBuf::from(&plan.input) } else { beside.clone() };
         let start = options(&input, &plan, None, plan.set.iter());
         if start.resumes() && plan.ticks.is_none() {
-            let wrong = "the input is a project, which runs no further by itself";
-            return Err(Error::input(path, wrong, "state how many ticks, such as ticks: 200").into());
+            let wrong = "the input is a project, which has no default number of ticks";
+            return Err(Error::input(path, wrong, "add a number of ticks, e.g. ticks: 200").into());
         }
         let sessions = start.sessions().map_err(|failure| of_plan(path, failure))?;
         tell_warnings(&sessions);
         if sessions.len() != 1 {
-            let wrong = format!("the input \"{}\" has {} runs side by side", plan.input, sessions.len());
-            return Err(Error::input(path, wrong, "name an input with one run").into());
+            let wrong = format!("the input \"{}\" has {} simulations side by side", plan.input, sessions.len());
+            return Err(Error::input(path, wrong, "use an input with a single simulation").into());
         }
-        // What the input holds is part of what makes a run: its file, and what that names.
+        // The contents of the input determine the results too: its file, and the files it refers to.
         let terrain = &sessions[0].simulation.terrain;
         let mut held: Vec<String> = terrain.layers().map(|(_, grid)| output::hash_of(grid)).collect();
         held.push(terrain.cell_size.to_string());
@@ -162,18 +161,18 @@ impl Ready {
         self.plan.run(number, &self.outline.groups()).map_err(Failure::bad_input)
     }
 
-    /// Tells runs from each other: those with the same hash have the same results.
+    /// Returns the hash of a run. Runs with the same hash have the same results.
     fn hash(&self, run: &Run) -> String {
         format!("{:016x}", xxh3_64(format!("{}{}", self.common, json!(run.values)).as_bytes()))
     }
 
-    /// What a run is started with, on one thread.
+    /// Returns the options of a run, on one thread.
     fn options(&self, run: &Run) -> RunOptions {
         let seed = run.values.get(SEED).and_then(|text| text.parse().ok());
         options(&self.input, &self.plan, seed, self.plan.set.iter().chain(varied(run)))
     }
 
-    /// Checks the values of a run. Returns the memory that it takes, in bytes.
+    /// Validates the values of a run. Returns its memory use, in bytes.
     fn check(&self, number: usize) -> Result<u64, Failure> {
         let run = self.run(number)?;
         let mut outline = self.outline.clone();
@@ -182,12 +181,12 @@ impl Ready {
     }
 }
 
-/// What of a run is a parameter, with its value.
+/// Returns the varied parameters of a run with their values.
 fn varied(run: &Run) -> impl Iterator<Item = (&String, &String)> + Clone {
     run.values.iter().filter(|(path, _)| *path != SEED)
 }
 
-/// What a run of a plan is started with: the seed is its own, if it has one.
+/// Returns the options of a run of a plan. `seed` overrides that of the plan.
 fn options<'a>(
     input: &Path,
     plan: &Plan,
@@ -199,35 +198,35 @@ fn options<'a>(
     RunOptions::of_plan(input, (size, seed.or(plan.seed), plan.ticks), plan.enabled.clone(), set)
 }
 
-/// A failure that a plan has led to.
+/// Prefixes a failure with the path of the plan.
 fn of_plan(path: &Path, failure: Failure) -> Failure {
     Failure { sentence: format!("{}: {}", path.display(), failure.sentence), ..failure }
 }
 
-/// A plan and the number of its runs.
+/// Parses a plan. Returns it with its number of runs.
 fn parse(path: &Path, text: &str) -> Result<(Plan, usize), Failure> {
     let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/sweeps.md"));
     let extensions = ron::extensions::Extensions::IMPLICIT_SOME;
     let options = ron::Options::default().with_default_extension(extensions);
     let plan: Plan = options.from_str(text).map_err(|error| bad(error.to_string()))?;
-    let runs = plan.count().map_err(bad)?.ok_or_else(|| bad("it has more runs than can be counted".to_owned()))?;
+    let runs = plan.count().map_err(bad)?.ok_or_else(|| bad("the number of runs is too large".to_owned()))?;
     Ok((plan, runs))
 }
 
-/// The hash of what a file holds.
+/// Returns the hash of the contents of a file.
 fn hash_of(path: &Path) -> Result<String, Failure> {
     let mut hash = Xxh3Default::new();
     io::copy(&mut input::open(path)?, &mut hash)
-        .map_err(|error| Failure::bad_input(format!("{}: it cannot be read ({error})", path.display())))?;
+        .map_err(|error| Failure::bad_input(format!("{}: cannot be read ({error})", path.display())))?;
     Ok(format!("{:016x}", hash.digest()))
 }
 
-/// The folder of a run.
+/// Returns the folder of a run.
 fn folder(out: &Path, number: usize) -> PathBuf {
     out.join(RUNS).join(format!("{number:04}"))
 }
 
-/// The report of a run, if it is finished.
+/// Returns the report of a run, if it is complete.
 fn finished(out: &Path, number: usize, hash: &str) -> Option<Value> {
     let text = input::text_if_there(&folder(out, number).join(REPORT)).ok()??;
     let report: Value = serde_json::from_str(&text).ok()?;
@@ -241,19 +240,19 @@ impl Sweep {
             return print(&if self.json { format!("{counts}\n") } else { text });
         }
         let (Some(path), Some(out)) = (&self.plan, &self.out) else {
-            return Err(Failure::bad_input("name a plan and --out DIR, or --collect DIR"));
+            return Err(Failure::bad_input("give a plan and --out DIR, or --collect DIR"));
         };
         let ready = Ready::read(path)?;
         let (first, last) = self.only.unwrap_or((1, ready.runs));
         if last > ready.runs {
-            let sentence = format!("--only {last}: the plan has {} runs", ready.runs);
+            let sentence = format!("--only {last} is out of range: the plan has {} runs", ready.runs);
             return Err(Failure::bad_input(sentence));
         }
         let count = last - first + 1;
         if count > MANY && !self.yes && !asks(count)? {
-            return Err(Failure::bad_input("no run was made"));
+            return Err(Failure::bad_input("cancelled; no run was started"));
         }
-        // Every value is checked before the first run begins.
+        // All values are validated before the first run starts.
         let mut bytes = 0;
         for number in first..=last {
             bytes = ready.check(number).map_err(|failure| of_plan(path, failure))?.max(bytes);
@@ -266,7 +265,7 @@ impl Sweep {
         let wanted = self.jobs.map_or_else(rayon::current_num_threads, usize::from).min(count);
         let jobs = wanted.min(Budget::present().times(bytes).max(1));
         if jobs < wanted {
-            tell(&format!("{jobs} runs at a time instead of {wanted}: each takes {} of memory", Budget::of(bytes)));
+            tell(&format!("{jobs} concurrent runs instead of {wanted}: each needs {} of memory", Budget::of(bytes)));
         }
         let begun = Instant::now();
         let made = self.make(&ready, out, (first, last), jobs)?;
@@ -276,10 +275,10 @@ impl Sweep {
         if self.json {
             return print(&format!("{}\n", json!({"made": made, "skipped": skipped, "seconds": seconds})));
         }
-        print(&format!("{made} runs made in {seconds:.1} s, {skipped} were finished before.\n{text}"))
+        print(&format!("{made} runs completed in {seconds:.1} s, {skipped} skipped as already complete.\n{text}"))
     }
 
-    /// Makes runs, several at once. Returns how many were made.
+    /// Executes runs concurrently. Returns the number of executed runs.
     fn make(&self, ready: &Ready, out: &Path, (first, last): (usize, usize), jobs: usize) -> Result<usize, Failure> {
         let (next, made) = (AtomicUsize::new(first), AtomicUsize::new(0));
         let failed: Mutex<Vec<(usize, Failure)>> = Mutex::new(Vec::new());
@@ -302,7 +301,7 @@ impl Sweep {
                         made.fetch_add(1, Ordering::Relaxed);
                     }
                     Ok(false) => {}
-                    // No code panics while it holds the lock.
+                    // No code panics while holding the lock.
                     Err(failure) => drop(failed.lock().map(|mut failed| failed.push((number, failure)))),
                 }
                 bar.inc(1);
@@ -315,7 +314,7 @@ impl Sweep {
         });
         bar.finish_and_clear();
         if interrupted() {
-            let sentence = "stopped by Ctrl+C; finished runs are kept, and the same command makes the others";
+            let sentence = "interrupted by Ctrl+C; completed runs are kept, and the same command resumes the sweep";
             return Err(Failure::while_running(sentence));
         }
         let failed = failed.into_inner().unwrap_or_default();
@@ -330,7 +329,7 @@ impl Sweep {
     }
 }
 
-/// Makes a run, if it is not finished. Returns whether it was made.
+/// Executes a run unless it is complete. Returns `true` if it was executed.
 fn make(ready: &Ready, out: &Path, number: usize) -> Result<bool, Failure> {
     let run = ready.run(number)?;
     let hash = ready.hash(&run);
@@ -360,7 +359,7 @@ fn make(ready: &Ready, out: &Path, number: usize) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// A small picture of the land from above.
+/// Writes a top-view thumbnail of the terrain.
 fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
     let terrain = &session.simulation.terrain;
     let larger = terrain.width().max(terrain.height()).max(1);
@@ -372,37 +371,37 @@ fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
     write_picture(file, size, &hillshade(&ground, &sand, cell, &session.look, &progress), &progress)
 }
 
-/// Puts the plan into its folder. One that holds results of another plan is left as it is.
+/// Copies the plan into the results folder. Fails if the folder belongs to another plan.
 fn claim(out: &Path, ready: &Ready) -> Result<(), Failure> {
     let copy = out.join(PLAN);
-    // In this order: another program puts its plan there before its first run.
+    // The order matters: a concurrent process writes its plan before its first run.
     if out.join(RUNS).exists() && !copy.exists() {
-        return Err(Error::input(out, "it holds runs but no plan.ron", "choose another folder").into());
+        return Err(Error::input(out, "it contains runs but no plan.ron", "choose another folder").into());
     }
     let new = output::write_new(&copy, &ready.text).map_err(|error| Failure::bad_input(error.to_string()))?;
     if !new && input::text(&copy)? != ready.text {
-        let right = "choose another folder, or remove that one";
-        return Err(Error::input(out, "it holds results of another plan", right).into());
+        let right = "choose another folder or delete this one";
+        return Err(Error::input(out, "it contains results of another plan", right).into());
     }
     Ok(())
 }
 
-/// Asks a person whether so many runs are meant.
+/// Asks the user to confirm the number of runs.
 fn asks(count: usize) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::bad_input(format!("the plan has {count} runs; add --yes to make them all")));
+        return Err(Failure::bad_input(format!("the plan has {count} runs; add --yes to run them all")));
     }
-    let _ = write!(io::stderr(), "The plan has {count} runs. Make them all? [y/N] ");
+    let _ = write!(io::stderr(), "The plan has {count} runs. Run them all? [y/N] ");
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Makes the table and the page of a folder. Returns what it made, as a sentence and as numbers.
+/// Collects a results folder into a table and a page. Returns a message and a JSON summary.
 fn collect(out: &Path) -> Result<(String, Value), Failure> {
     let copy = out.join(PLAN);
     let Some(text) = input::text_if_there(&copy)? else {
-        return Err(Error::input(out, "there is no plan.ron in it", "name the folder of a sweep").into());
+        return Err(Error::input(out, "it contains no plan.ron", "give the results folder of a sweep").into());
     };
     let (_, runs) = parse(&copy, &text)?;
     let listed = fs::read_dir(out.join(RUNS)).into_iter().flatten().flatten();
@@ -415,7 +414,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
         reports.insert(number as usize, (name, report));
     }
     if reports.is_empty() {
-        return Err(Error::input(out, "no run in it is finished", "make the runs first").into());
+        return Err(Error::input(out, "it contains no completed run", "execute the sweep first").into());
     }
     let table = results::Table::of(&reports);
     output::replace(&out.join("table.csv"), |file| output::write(file, table.csv()))?;
@@ -426,7 +425,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
     if count > 0 {
         let numbers: Vec<String> = missing().take(NAMED).map(|number| number.to_string()).collect();
         let (numbers, more) = (numbers.join(", "), if count > NAMED { " …" } else { "" });
-        let right = format!("thalweg sweep PLAN --out {} makes them", out.display());
+        let right = format!("thalweg sweep PLAN --out {} completes them", out.display());
         tell(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
     }
     let text = format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len());

@@ -1,10 +1,10 @@
-//! Simulations from scenes, heightmaps and projects, and everything that is written about them: exports, lessons, films, sweeps.
+//! Simulations built from scenes, heightmaps and projects, and their outputs: exports, lessons, films, parameter sweeps.
 //!
-//! - [`allocator`]: how much memory is in use
-//! - [`look`]: the parameters of light and colour
-//! - [`model`]: a simulation and what it was made from; films, lessons, playlists and sweeps as values
+//! - [`allocator`]: global allocator that tracks memory use
+//! - [`look`]: lighting and colour parameters
+//! - [`model`]: sessions with their provenance; films, lessons, playlists and sweeps as plain data
 //! - [`io`]: heightmaps, images, scene files and projects
-//! - [`settings`]: what belongs to the user, not to a scene
+//! - [`settings`]: preferences of the user, independent of any scene
 
 pub mod allocator;
 pub mod io;

@@ -1,4 +1,4 @@
-//! What belongs to the person and the machine and not to a scene: panels, mouse, quality. It survives a restart.
+//! Preferences of the user and the machine that persist across sessions: interface, input devices, render quality.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::io::{Budget, Error, input, output};
 use thalweg_sim::params::{self, choice, knob};
 
-/// Light or dark panels.
+/// Colour theme of the interface.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Light text on dark panels.
@@ -21,47 +21,47 @@ pub enum Theme {
     Light,
 }
 
-/// Which buttons turn and shift the view. The left one stays free to work on the ground.
+/// Mouse buttons that orbit and pan the camera. The left button stays free for tools.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Buttons {
-    /// Right turns, middle shifts.
+    /// Right orbits, middle pans.
     #[default]
     RightAndMiddle,
-    /// Middle turns, right shifts.
+    /// Middle orbits, right pans.
     MiddleAndRight,
-    /// For two buttons: right turns, right with Shift shifts.
+    /// For two-button mice: right orbits, Shift+right pans.
     RightAndShift,
 }
 
-/// What is spent on the picture.
+/// Render quality preset.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quality {
-    /// Fit for the graphics adapter that was found, and for how fast it has drawn so far.
+    /// Chosen for the graphics adapter and its measured frame times.
     #[default]
     Automatic,
-    /// For machines without a graphics card: large triangles. While something moves, as many pixels as the machine can draw in time.
+    /// For machines without a GPU: large triangles, and a resolution that adapts to the frame time while the view changes.
     Software,
-    /// For small graphics cards: four samples for each pixel smooth all edges.
+    /// For small GPUs: 4× MSAA on all edges.
     Balanced,
-    /// For large graphics cards: smaller triangles, so finer crests.
+    /// For large GPUs: smaller triangles, so finer crests.
     High,
-    /// For pictures: small triangles, and more pixels than the window has.
+    /// For screenshots: small triangles and supersampling.
     Ultra,
-    /// What the settings below say.
+    /// The individual settings below.
     Custom,
 }
 
-/// How edges are smoothed.
+/// Anti-aliasing method.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AntiAliasing {
-    /// Not while something moves. Once all stands still, by four samples for each pixel, if "Steady" is on.
+    /// None while the view changes. A still view gets 4× MSAA if "Steady" is on.
     #[default]
     Off,
-    /// Always, by four samples for each pixel.
+    /// Always 4× MSAA.
     Msaa4,
 }
 
-/// In which units lengths, areas, volumes and speeds are told. Files are always metric.
+/// Display units of lengths, areas, volumes and speeds. Files are always metric.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Units {
     /// Metres.
@@ -71,96 +71,95 @@ pub enum Units {
     Feet,
 }
 
-/// When the view has a scale bar and an arrow to the north.
+/// Visibility of the scale bar and the north arrow.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signs {
-    /// In the workspace Learn.
+    /// In the Learn workspace.
     #[default]
     InLearn,
     /// In all workspaces.
     Always,
-    /// In none.
+    /// In no workspace.
     Never,
 }
 
-/// How pictures that are saved are written.
+/// File format of screenshots.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PictureFormat {
-    /// As the screen shows them: PNG with 8 bits for each colour.
+    /// Display-referred: PNG with 8 bits per channel.
     #[default]
     Png,
-    /// As light, without the tone curve: EXR with half floats, for grading and compositing.
+    /// Scene-referred, without the tone curve: EXR with half floats, for grading and compositing.
     Exr,
 }
 
-/// The settings.
+/// User preferences.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Light text on dark panels, or dark text on light ones.
+    /// Colour theme of the interface: dark panels with light text, or light panels with dark text.
     #[reflect(@choice().source("ours").main())]
     pub theme: Theme,
-    /// Metres, or feet, acres and miles. Numbers can be typed in either. Files are always metric.
+    /// Units of displayed values: metres, or feet, acres and miles. Both can be typed in any number field. Files are always metric.
     #[reflect(@choice().source("ours").main())]
     pub units: Units,
-    /// When the view shows a scale bar and an arrow to the north. The bar is right for the place that the camera looks at: what is nearer to you is larger.
+    /// Visibility of the scale bar and the north arrow. The bar is exact at the point the camera looks at; closer terrain appears
+    /// larger.
     #[reflect(@choice().source("ours").main())]
     pub scale_and_north: Signs,
-    /// Size of panels and text. Larger reads more easily and leaves less room for the view.
+    /// Size of the interface. Large values are easier to read and leave less room for the viewport.
     #[reflect(@knob(0.75..=2.5).unit("×").source("ours").main())]
     pub scale: f32,
-    /// Which mouse buttons turn and shift the view; the wheel and two fingers always zoom.
+    /// Mouse buttons that orbit and pan the camera. The wheel and two fingers always zoom.
     #[reflect(@choice().source("ours").main())]
     pub buttons: Buttons,
-    /// Two fingers on a trackpad turn the view, with Shift they shift it, with Ctrl they zoom. Off, they zoom.
+    /// Trackpad navigation: two fingers orbit, with Shift they pan, with Ctrl they zoom. Off, two fingers zoom.
     #[reflect(@choice().source("ours").main())]
     pub trackpad: bool,
-    /// How much work goes into the picture. Higher gives smoother edges and finer crests, and is slower.
+    /// Render quality preset. High presets give smoother edges and finer crests at a lower frame rate.
     #[reflect(@choice().source("ours").main())]
     pub quality: Quality,
-    /// Side of a triangle of the ground on the screen, at least; some are twice as large. Small ones show finer crests and draw more
-    /// slowly; light and colour stay as fine as the cells.
+    /// Minimum side of a terrain triangle on screen; some are twice as large. Small triangles show finer crests and render more
+    /// slowly. Lighting and colour always have the resolution of the cells.
     #[reflect(@knob(2.0..=32.0).unit("px").source("ours").log())]
     pub triangle: f32,
-    /// How jagged edges are smoothed.
+    /// Anti-aliasing of jagged edges.
     #[reflect(@choice().source("ours"))]
     pub anti_aliasing: AntiAliasing,
-    /// Pixels drawn per pixel of the window, along a side. Below 1 is faster and blurred, above 1 is slower and finer.
+    /// Rendered pixels per window pixel, along each side. Below 1 is faster and blurred, above 1 is slower and sharper.
     #[reflect(@knob(0.25..=2.0).unit("×").source("ours"))]
     pub render_scale: f32,
-    /// While something moves, pictures that take too long are drawn with fewer pixels. As soon as all stands still, the picture is
-    /// drawn in full. Off, each picture is drawn in full, and moves less smoothly.
+    /// Adaptive resolution: while the view changes, slow frames are rendered at a lower resolution. A still view is rendered at
+    /// full quality. Off, every frame is rendered at full quality, and motion is less smooth.
     #[reflect(@choice().source("ours"))]
     pub steady: bool,
-    /// Pixels along the longer side of pictures that you save. At 0, they have as many as the view has on the screen.
+    /// Length of the longer side of screenshots. 0 keeps the resolution of the viewport.
     #[reflect(@knob(0.0..=8192.0).unit("px").source("ours").main())]
     pub picture_side: f32,
-    /// How blurred pictures that you save are before and behind what lies in their middle, as with a large lens: the width of a far point, as
-    /// a share of the picture's height. At 0 all is sharp. Blurred pictures take much longer.
+    /// Depth of field of screenshots: diameter of the blur disc of a distant point, in percent of the image height. 0 keeps
+    /// everything sharp. Blurred screenshots take much longer.
     #[reflect(@knob(0.0..=10.0).unit("%").source("ours").main())]
     pub picture_blur: f32,
-    /// How pictures that you save are written: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve,
-    /// for grading and compositing.
+    /// File format of screenshots: PNG as displayed, or EXR with half floats and no tone curve, for grading and compositing.
     #[reflect(@choice().source("ours").main())]
     pub picture_format: PictureFormat,
-    /// Whether pictures that you save show the land alone, with a transparent background.
+    /// Transparent background of screenshots: only the terrain is visible.
     #[reflect(@choice().source("ours").main())]
     pub transparent_pictures: bool,
-    /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
+    /// Vertical synchronisation. Off, the frame rate is not limited and images may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
-    /// Minutes of work that a crash may cost at most: the work is saved this often. A small number keeps the disk busy; 0 saves
-    /// nothing.
+    /// Interval between autosaves: the most work a crash can cost. Low values keep the disk busy, 0 disables autosave.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours").main())]
     pub autosave: f32,
-    /// Memory that the program may take. What needs more is refused before it begins; 0 allows half of what the machine has.
-    /// Too much slows down the whole machine.
+    /// Memory limit. Larger operations are refused before they start. 0 allows half of the machine's memory; too high a limit slows
+    /// down the whole machine.
     #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours").main())]
     pub memory: f32,
-    /// Memory for undo and the timeline. When it is full, states along the run are thinned out and the oldest steps are removed.
+    /// Memory for undo and the timeline. When it is full, timeline states are thinned out and the oldest undo steps are discarded.
     #[reflect(@knob(0.05..=64.0).unit("GB").source("ours").log().main())]
     pub undo_memory: f32,
-    /// Whether projects keep the timeline, so that you can still go back after opening them. A message says how large it is. Off,
-    /// files are many times smaller, and you can only go on from the saved state.
+    /// Timeline in saved projects: earlier states remain available after opening. A message reports its size. Off, files are many
+    /// times smaller and only the saved state can be continued.
     #[reflect(@choice().source("ours").main())]
     pub save_timeline: bool,
 }
@@ -192,11 +191,11 @@ impl Default for Settings {
     }
 }
 
-/// The fields that [`Quality`] decides.
+/// Fields that [`Quality`] presets override.
 const DECIDED_BY_QUALITY: [&str; 3] = ["triangle", "anti_aliasing", "render_scale"];
 
 impl Settings {
-    /// With the fields that its quality decides as they are on this machine.
+    /// Returns a copy with the fields of the quality preset filled in; `software` is `true` with a software renderer.
     pub fn resolved(&self, software: bool) -> Self {
         let (triangle, anti_aliasing, render_scale) = match (self.quality, software) {
             (Quality::Custom, _) => return self.clone(),
@@ -208,17 +207,17 @@ impl Settings {
         Self { triangle, anti_aliasing, render_scale, ..self.clone() }
     }
 
-    /// What the program may take of the machine's memory, if something was chosen.
+    /// Returns the memory limit, or `None` if it is left to the machine.
     pub fn budget(&self) -> Option<Budget> {
         (self.memory > 0.0).then(|| Budget::of((f64::from(self.memory) * 1e9) as u64))
     }
 
-    /// What undo and the timeline may take, in bytes.
+    /// Returns the memory limit of undo and the timeline, in bytes.
     pub fn undo_bytes(&self) -> usize {
         (f64::from(self.undo_memory) * 1e9) as usize
     }
 
-    /// Sets one field. One that the quality decides makes the quality "custom", the others staying as they looked.
+    /// Sets one field. A field that the preset overrides switches the quality to custom and keeps the effective values of the others.
     pub fn change(&mut self, name: &str, value: &params::Value, software: bool) -> bool {
         if DECIDED_BY_QUALITY.contains(&name) {
             *self = Self { quality: Quality::Custom, ..self.resolved(software) };
@@ -227,25 +226,25 @@ impl Settings {
     }
 }
 
-/// Settings and what else is remembered, as the file has it.
+/// Contents of the settings file: changed settings and remembered state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Remembered {
-    /// Changed settings by path.
+    /// Changed settings, by path.
     set: BTreeMap<String, String>,
-    /// What was changed on the brushes, by tool and name.
+    /// Changed brush parameters, by tool and name.
     pub brushes: BTreeMap<String, String>,
-    /// The playlist that was being made and that no file has, as RON; none, if it is empty.
+    /// Unsaved playlist of the editor, as RON; empty if there is none.
     pub playlist: String,
-    /// Projects that were opened or saved, the last first.
+    /// Recent projects, most recent first.
     #[serde(serialize_with = "unicode_paths")]
     pub recent: Vec<PathBuf>,
-    /// Where files were last opened or saved by choice.
+    /// Folder of the last file that the user opened or saved.
     #[serde(skip_serializing_if = "is_not_unicode")]
     pub last_folder: Option<PathBuf>,
 }
 
-/// Serializes the paths that can be written as text. Others are remembered as long as the program runs.
+/// Serializes the paths that are valid Unicode. Others are only remembered until the program exits.
 fn unicode_paths<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(paths.iter().filter(|path| path.to_str().is_some()))
 }
@@ -255,16 +254,16 @@ fn is_not_unicode(path: &Option<PathBuf>) -> bool {
 }
 
 impl Remembered {
-    /// Reads the file. Where there is none, nothing is remembered yet.
+    /// Loads the settings file. A missing file gives the defaults.
     ///
     /// # Errors
-    /// It is unreadable or damaged.
+    /// The file is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
-        input::ron(path, &text, "settings", "until you change one, the defaults hold")
+        input::ron(path, &text, "settings", "the defaults apply until you change a setting")
     }
 
-    /// The settings; entries that are unknown or out of range stay at their defaults.
+    /// Returns the settings; unknown or out-of-range entries keep their defaults.
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::default();
         for (path, value) in &self.set {
@@ -273,7 +272,7 @@ impl Remembered {
         settings
     }
 
-    /// Keeps what differs from the defaults.
+    /// Stores the settings that differ from the defaults.
     pub fn keep(&mut self, settings: &Settings) {
         let fresh = params::walk(("settings", &Settings::default()));
         let now = params::walk(("settings", settings));
@@ -281,46 +280,46 @@ impl Remembered {
         self.set = changed.map(|(now, _)| (now.path, now.value.to_string())).collect();
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }
 }
 
-/// The folders of this program, made by the system's rules; `None` where there is no home folder.
+/// Returns the platform's folders for this program, or `None` if there is no home folder.
 fn folders() -> Option<directories::ProjectDirs> {
     directories::ProjectDirs::from("", "", "thalweg")
 }
 
-/// Where settings are kept.
+/// Returns the path of the settings file.
 pub fn settings_file() -> Option<PathBuf> {
     Some(folders()?.config_dir().join("settings.ron"))
 }
 
-/// Where the log and reports of crashes are written.
+/// Returns the folder of logs and crash reports.
 pub fn log_folder() -> PathBuf {
     folders().map_or_else(std::env::temp_dir, |folders| folders.data_local_dir().join("log"))
 }
 
-/// Where unsaved work is kept in case the program crashes.
+/// Returns the folder of autosaves.
 pub fn autosave_folder() -> Option<PathBuf> {
     Some(folders()?.data_local_dir().join("autosave"))
 }
 
-/// Where the reference is written to be shown.
+/// Returns the folder into which the reference is written for display.
 pub fn reference_folder() -> PathBuf {
     folders().map_or_else(std::env::temp_dir, |folders| folders.cache_dir().to_owned()).join("reference")
 }
 
-/// Where answers to lessons are kept.
+/// Returns the path of the file with lesson answers.
 pub fn lessons_file() -> Option<PathBuf> {
     Some(folders()?.data_local_dir().join("lessons.ron"))
 }
 
-/// Where pictures are written.
+/// Returns the folder of screenshots.
 pub fn picture_folder() -> PathBuf {
     let user = directories::UserDirs::new();
     let pictures = user.as_ref().and_then(|user| user.picture_dir().map(Path::to_owned));

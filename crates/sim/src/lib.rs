@@ -1,9 +1,9 @@
 //! Terrain, the processes that shape it, and the ledger that accounts for every cubic metre.
 //!
 //! A [`Simulation`](simulation::Simulation) holds a [`Terrain`](core::terrain::Terrain) and the processes of the
-//! [`catalogue`](process::catalogue). It runs the same in a window, on the command line, in a test and in a benchmark, several of them side
-//! by side, and gives the same bits on every machine and for every number of threads: sines, powers and logarithms come from `libm`, and
-//! clippy refuses those of the system.
+//! [`catalogue`](process::catalogue). Simulations run in a window, on the command line, in tests and benchmarks, also several side
+//! by side. Results are bit-identical on every machine and for any number of threads: sines, powers and logarithms come from
+//! `libm`, and clippy disallows those of the standard library.
 //!
 //! ```
 //! use thalweg_sim::{
@@ -20,15 +20,15 @@
 //!
 //! # Layers
 //!
-//! Each module uses only those before it; a test of this crate checks that.
+//! Each module uses only those above it, which a test of this crate checks.
 //!
-//! - [`params`]: what a parameter is, and how it is found by reflection
+//! - [`params`]: declaration of parameters, and access by reflection
 //! - [`core`]: grid, terrain, layers, ledger, random numbers, resampling
 //! - [`simd`]: kernels over rows of cells and batches of particles, Fourier transforms
 //! - [`hydrology`]: drainage, depressions, river networks
-//! - [`process`]: the contract of a process, and the catalogue
+//! - [`process`]: the `Process` trait and the catalogue of processes
 //! - [`simulation`]: terrain, processes, clock and ledger as one value
-//! - [`generate`], [`edit`] and [`measure`]: terrain from noise, brushes, and measures
+//! - [`generate`], [`edit`] and [`measure`]: terrain generators, brushes, and terrain measures
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

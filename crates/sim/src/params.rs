@@ -1,10 +1,10 @@
-//! What a parameter is: one field of one struct, declared once.
+//! Declaration of parameters: a parameter is one field of one struct, declared once.
 //!
-//! A field carries its meaning as doc comment, its range, unit, symbol and source as a [`Knob`], and its default in
-//! `Default` of the struct. Sliders, tooltips, `--set`, scene files, range checks and the tables in the
-//! documentation are all made from that declaration by the functions here.
+//! The doc comment of a field describes it, its [`Knob`] gives range, unit, symbol and source, and `Default` of the struct its
+//! default. The functions here derive sliders, tooltips, `--set`, scene files, range checks and the tables of the documentation
+//! from that declaration.
 //!
-//! A group of parameters is a flat struct; the path of a parameter is `group.field`, for example `droplets.dt`.
+//! A group of parameters is a flat struct. The path of a parameter is `group.field`, for example `droplets.dt`.
 
 mod declared;
 
@@ -18,25 +18,25 @@ use bevy_reflect::{
     structs::Struct,
 };
 
-/// What a number is called besides itself.
+/// Alternative display of a number.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// Nothing else.
+    /// None.
     #[default]
     None,
-    /// Of a wind that blows to so many degrees, clockwise from the right of the map: where it comes from, as meteorology has it.
+    /// For a wind direction, in degrees clockwise from the right of the map: the direction the wind comes from, as in meteorology.
     Wind,
-    /// Of so many metres per second: millimetres per hour, as rain is told.
+    /// For a rain rate in metres per second: millimetres per hour.
     Rain,
 }
 
-/// The points of the compass, clockwise from the top of the map.
+/// Points of the compass, clockwise from the top of the map.
 const COMPASS: [&str; 16] =
     ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
 
 impl Reading {
-    /// The same number in other words, if there are any. `told_in` gives, for a metric unit, the unit that the person reads and the factor
-    /// to it.
+    /// Returns the alternative display of `number`, if there is one. `told_in` returns the display unit of a metric unit, and the
+    /// factor to it.
     pub fn of(self, number: f64, told_in: impl FnOnce(&'static str) -> (&'static str, f64)) -> Option<String> {
         match self {
             Self::None => None,
@@ -58,40 +58,40 @@ impl Reading {
 /// Range, unit, symbol and source of a parameter. Built with [`knob`] or [`choice`] in a field's `#[reflect(@…)]`.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Knob {
-    /// What panels call it, if that is not its name.
+    /// Label in panels; empty to use the field name.
     pub title: &'static str,
     /// Smallest allowed value; 0 for switches and choices.
     pub min: f64,
-    /// Largest allowed value; 1 for switches, the last index for choices is not stated here.
+    /// Largest allowed value; 1 for switches and choices.
     pub max: f64,
-    /// Unit as printed behind the number; empty for a pure number.
+    /// Unit printed after the number; empty if dimensionless.
     pub unit: &'static str,
-    /// Symbol in the equations of the source; empty if it has none.
+    /// Symbol in the equations of the source; empty if there is none.
     pub symbol: &'static str,
-    /// Where the parameter and its range come from: paper, article or "ours".
+    /// Source of the parameter and its range: paper, article or "ours".
     pub source: &'static str,
-    /// True where equal ratios matter, not equal differences: sliders are then logarithmic.
+    /// `true` if ratios matter rather than differences. Sliders are then logarithmic.
     pub log: bool,
-    /// True for the few parameters that a panel shows first.
+    /// `true` for the few parameters that a panel shows first.
     pub main: bool,
-    /// Other parameters of the group and their values, as `law=2020 generator=perlin|simplex`: with others this one does
-    /// nothing. ` or ` parts alternatives. Empty if it always acts.
+    /// Values of other parameters of the group for which this one has an effect, as `law=2020 generator=perlin|simplex`. ` or `
+    /// separates alternatives. Empty if it always has an effect.
     pub only: &'static str,
-    /// True for a number of things on the whole map, such as droplets: with more cells there are more of them. Its default is
-    /// stated for [`STATED_CELLS`].
+    /// `true` for a count over the whole map, such as droplets, which scales with the number of cells. Its default holds for
+    /// [`STATED_CELLS`].
     pub grows: bool,
-    /// What the number is called besides itself.
+    /// Alternative display of the value.
     pub reading: Reading,
-    /// `true` if it need not change a layer within a few ticks: it is for the eye, acts at the border or after long, or waits for another
-    /// parameter.
+    /// `true` if a change need not affect a layer within a few ticks: the parameter is visual, acts at the border or in the long
+    /// run, or depends on another one.
     pub indirect: bool,
 }
 
-/// Name of a variant in files and on the command line, where it is not the variant's own in kebab case. Stands at the variant.
+/// Attribute of a variant: its name in files and on the command line, if that is not the variant's own in kebab case.
 #[derive(Reflect, Clone, Copy, Debug)]
 pub struct ChoiceName(pub &'static str);
 
-/// Name of a variant of a choice.
+/// Returns the name of a variant of a choice.
 fn choice_name(variant: &VariantInfo) -> String {
     let named = match variant {
         VariantInfo::Unit(unit) => unit.get_attribute::<ChoiceName>(),
@@ -100,12 +100,12 @@ fn choice_name(variant: &VariantInfo) -> String {
     named.map_or_else(|| kebab(variant.name()), |choice| choice.0.to_owned())
 }
 
-/// Side of the map, in cells, for which defaults are stated that depend on its number of cells.
+/// Side of the map, in cells, for which size-dependent defaults are stated.
 pub const STATED_SIDE: f64 = 256.0;
-/// Cells of that map.
+/// Number of cells of that map.
 pub const STATED_CELLS: f64 = STATED_SIDE * STATED_SIDE;
 
-/// A number between two bounds, both included.
+/// Creates a knob for a number within `range`.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
     let (min, max) = (*range.start(), *range.end());
     Knob {
@@ -124,19 +124,19 @@ pub const fn knob(range: RangeInclusive<f64>) -> Knob {
     }
 }
 
-/// A switch or a choice among the variants of an enum: it has no range.
+/// Creates a knob for a switch or an enum, which have no range.
 pub const fn choice() -> Knob {
     knob(0.0..=1.0)
 }
 
 impl Knob {
-    /// Sets what panels call it.
+    /// Sets the label in panels.
     pub const fn title(mut self, title: &'static str) -> Self {
         self.title = title;
         self
     }
 
-    /// Marks a parameter that need not change a layer within a few ticks.
+    /// Marks a parameter whose change need not affect a layer within a few ticks.
     pub const fn indirect(mut self) -> Self {
         self.indirect = true;
         self
@@ -160,69 +160,69 @@ impl Knob {
         self
     }
 
-    /// Equal ratios matter.
+    /// Marks a parameter with a logarithmic slider.
     pub const fn log(mut self) -> Self {
         self.log = true;
         self
     }
 
-    /// Shown first.
+    /// Marks a parameter that panels show first.
     pub const fn main(mut self) -> Self {
         self.main = true;
         self
     }
 
-    /// Acts with these values of other parameters alone.
+    /// Restricts the effect to these values of other parameters.
     pub const fn only(mut self, conditions: &'static str) -> Self {
         self.only = conditions;
         self
     }
 
-    /// Grows with the number of cells.
+    /// Marks a count that scales with the number of cells.
     pub const fn grows(mut self) -> Self {
         self.grows = true;
         self
     }
 
-    /// Is also told in other words.
+    /// Sets the alternative display.
     pub const fn reads(mut self, reading: Reading) -> Self {
         self.reading = reading;
         self
     }
 
-    /// The conditions of [`Self::only`], of all alternatives: names of parameters, and the values that each may have.
+    /// Returns the conditions of all alternatives of [`Self::only`]: names of parameters, and their allowed values.
     pub fn conditions(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> + use<> {
         self.only.split(" or ").flat_map(conditions)
     }
 
-    /// The first condition that keeps the parameter from acting in its group.
+    /// Returns the first condition that makes the parameter ineffective in its group, or `None` if it has an effect.
     pub fn idle(&self, group: &[Parameter]) -> Option<(&'static str, Vec<&'static str>)> {
         let fails = |(name, values): &(&str, Vec<&str>)| {
             let named = group.iter().find(|parameter| parameter.name == *name);
             named.is_some_and(|parameter| values.iter().all(|value| parameter.value.to_string() != *value))
         };
         let failing: Vec<_> = self.only.split(" or ").map(|alternative| conditions(alternative).find(fails)).collect();
-        // One alternative that holds is enough.
+        // One alternative that holds suffices.
         failing.into_iter().collect::<Option<Vec<_>>>()?.into_iter().next()
     }
 }
 
-/// The conditions that hold together.
+/// Returns the conditions of an alternative, all of which must hold.
 fn conditions(alternative: &'static str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     let conditions = alternative.split_whitespace().filter_map(|condition| condition.split_once('='));
     conditions.map(|(name, values)| (name, values.split('|').collect()))
 }
 
-/// The value of a parameter, free of its Rust type.
+/// Value of a parameter, independent of its Rust type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `f32`, `u32`, `u64` and `usize` fields.
     Number(f64),
     /// `bool` fields.
     Switch(bool),
-    /// Fields of a unit-variant enum: the variant's name in kebab-case.
+    /// Fields of a unit-variant enum: the name of the variant.
     Choice(String),
-    /// `[f32; 3]` fields: red, green, blue as display values (sRGB), 0 to 1.
+    /// `[f32; 3]` fields: red, green, blue in sRGB, 0 to 1.
     Color([f32; 3]),
 }
 
@@ -237,32 +237,32 @@ impl fmt::Display for Value {
     }
 }
 
-/// Everything that is known of one parameter.
+/// Declaration and current value of a parameter.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// Group and field: `droplets.dt`.
     pub path: String,
-    /// The field's name alone.
+    /// Name of the field.
     pub name: &'static str,
-    /// What it does and what too high and too low do.
+    /// Description, with the effects of high and low values.
     pub doc: &'static str,
-    /// Range, unit, symbol, source.
+    /// Range, unit, symbol and source.
     pub knob: Knob,
-    /// The present value.
+    /// Current value.
     pub value: Value,
-    /// The names to choose from, in kebab-case; empty unless the value is a choice.
+    /// Names of the variants; empty unless the value is a choice.
     pub choices: Vec<String>,
-    /// True for whole numbers.
+    /// `true` for integers.
     pub whole: bool,
 }
 
 impl Parameter {
-    /// What panels call it.
+    /// Returns the label in panels.
     pub fn title(&self) -> String {
         if self.knob.title.is_empty() { title(self.name) } else { self.knob.title.to_owned() }
     }
 
-    /// Of which kind it is, as `thalweg params --json` says: `whole` or `number`, `switch`, `choice` or `colour`.
+    /// Returns the kind, as in `thalweg params --json`: `whole` or `number`, `switch`, `choice` or `colour`.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Number(_) if self.whole => "whole",
@@ -274,17 +274,17 @@ impl Parameter {
     }
 }
 
-/// A named group of parameters.
+/// Named group of parameters.
 pub type Group<'a> = (&'static str, &'a dyn Struct);
-/// A named group of parameters that can be changed.
+/// Mutable named group of parameters.
 pub type GroupMut<'a> = (&'static str, &'a mut dyn Struct);
 
-/// Why a parameter was not set, as one sentence for a person.
+/// Reason why a parameter was not set, in one sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParamError(String);
 
-/// All parameters of a group, in the order of their declaration.
+/// Returns all parameters of a group, in order of declaration.
 pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
     let Some(TypeInfo::Struct(info)) = fields.get_represented_type_info() else { return Vec::new() };
     let mut found = Vec::with_capacity(fields.field_len());
@@ -304,18 +304,18 @@ pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
     found
 }
 
-/// The parameter at a path. If there is none, the error names the nearest path that exists.
+/// Returns the parameter at `path`. The error names the closest existing path.
 pub fn get(groups: &[Group<'_>], path: &str) -> Result<Parameter, ParamError> {
     let own = groups.iter().filter(|(name, _)| path.split('.').next() == Some(*name));
     own.flat_map(|&group| walk(group)).find(|parameter| parameter.path == path).ok_or_else(|| {
         let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
         let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str()));
-        let nearest = nearest.map(|name| format!("; the nearest is \"{name}\"")).unwrap_or_default();
+        let nearest = nearest.map(|name| format!("; the closest match is \"{name}\"")).unwrap_or_default();
         ParamError(format!("there is no parameter \"{path}\"{nearest}"))
     })
 }
 
-/// Sets the parameter at a path from its text, as `--set` does. After an error nothing is changed.
+/// Sets the parameter at `path` from text, as `--set` does. Changes nothing on error.
 pub fn set(groups: &mut [GroupMut<'_>], path: &str, text: &str) -> Result<(), ParamError> {
     let seen: Vec<Group<'_>> = groups.iter().map(|(name, fields)| (*name, &**fields)).collect();
     let parameter = get(&seen, path)?;
@@ -327,9 +327,9 @@ pub fn set(groups: &mut [GroupMut<'_>], path: &str, text: &str) -> Result<(), Pa
     Ok(())
 }
 
-/// Writes a value that is already known to fit into a field of a group.
+/// Writes a valid value to a field of a group.
 ///
-/// Returns false, and changes nothing, if there is no such field or the value is of another kind.
+/// Returns `false`, and changes nothing, if there is no such field or the value is of another kind.
 pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
     let Some(field) = fields.field_mut(name) else { return false };
     if let (Value::Choice(chosen), ReflectMut::Enum(_)) = (value, field.reflect_mut()) {
@@ -351,7 +351,7 @@ pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
     false
 }
 
-/// Parameters with those multiplied that have a factor of the same name; each stays within its range.
+/// Returns the parameters, each multiplied by the factor of the same name, if any, and clamped to its range.
 pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
     let mut scaled = params.clone();
     let factors = walk(("", factors));
@@ -367,9 +367,9 @@ pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
     scaled
 }
 
-/// Fits the numbers that grow with the map to another number of cells. Only those whose paths are wanted change, and each stays
-/// within its range. `defaults` is the group untouched: a number that is as stated there becomes what is stated for the new map. Any
-/// other is multiplied.
+/// Scales the counts that grow with the map from one number of cells to another, clamped to their ranges. Only those whose paths
+/// are `wanted` change. `defaults` is the unmodified group: a count at the default for the old map becomes the default for the new
+/// one, any other is multiplied.
 pub fn follow(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], wanted: impl Fn(&str) -> bool) {
     let (name, fields) = group;
     let stated = walk((name, defaults));
@@ -385,16 +385,16 @@ pub fn follow(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], 
     }
 }
 
-/// Reads a value of one parameter from text and checks it against the range.
+/// Parses a value of a parameter and checks its range.
 ///
 /// # Errors
 /// Malformed text, or a number outside the range.
 pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
     let Parameter { path, knob: Knob { min, max, unit, .. }, .. } = parameter;
-    let malformed = |expected: &str| ParamError(format!("{path} cannot be \"{text}\": it takes {expected}"));
+    let malformed = |expected: &str| ParamError(format!("{path} cannot be \"{text}\"; expected {expected}"));
     let in_range = |number: f64| {
         let space = if unit.is_empty() { "" } else { " " };
-        let outside = || ParamError(format!("{path} cannot be {number}: it ranges from {min} to {max}{space}{unit}"));
+        let outside = || ParamError(format!("{path} cannot be {number}; expected {min} to {max}{space}{unit}"));
         (*min..=*max).contains(&number).then_some(number).ok_or_else(outside)
     };
     match &parameter.value {
@@ -416,14 +416,14 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
         Value::Color(_) => {
             let parts: Vec<f32> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
             let color: [f32; 3] =
-                parts.try_into().map_err(|_| malformed("three numbers, red, green, blue, with commas between"))?;
+                parts.try_into().map_err(|_| malformed("three comma-separated numbers: red, green, blue"))?;
             color.into_iter().try_for_each(|part| in_range(part.into()).map(drop))?;
             Ok(Value::Color(color))
         }
     }
 }
 
-/// The name among `names` that is most like `wanted`, if any is near enough to be meant.
+/// Returns the name most similar to `wanted`, if it is similar enough.
 pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names
         .map(|name| (strsim::jaro_winkler(wanted, name), name))
@@ -432,13 +432,13 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option
         .map(|(_, name)| name)
 }
 
-/// The names that there are, and the one that was probably meant.
+/// Joins the names, and adds the closest match to `wanted`, if there is one.
 pub fn listed(names: &[&str], wanted: &str) -> String {
-    let near = nearest(wanted, names.iter().copied()).map(|near| format!(", and the nearest is {near}"));
+    let near = nearest(wanted, names.iter().copied()).map(|near| format!(" (closest match: {near})"));
     format!("{}{}", names.join(", "), near.unwrap_or_default())
 }
 
-/// `MassTransfer` as `mass-transfer`, `_2020` as `2020`.
+/// Converts `MassTransfer` to `mass-transfer` and `_2020` to `2020`.
 pub fn kebab(variant: &str) -> String {
     let variant = variant.trim_start_matches('_');
     let mut name = String::with_capacity(variant.len() + 4);
@@ -451,20 +451,20 @@ pub fn kebab(variant: &str) -> String {
     name
 }
 
-/// `sun_azimuth` and `diamond-square` as a person writes them.
+/// Converts `sun_azimuth` and `diamond-square` to display text.
 pub fn title(name: &str) -> String {
-    // Names in files and on the command line are American, texts are British.
+    // Identifiers have American spelling, display texts British.
     let spaced = name.replace(['_', '-'], " ").replace("color", "colour");
     capital(&spaced)
 }
 
-/// A text with a large first letter.
+/// Capitalises the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What panels call a value of a choice.
+/// Returns the label of a choice in panels.
 pub fn choice_title(name: &str) -> String {
     match name {
         "default" => "Corrected".to_owned(),
@@ -472,7 +472,7 @@ pub fn choice_title(name: &str) -> String {
     }
 }
 
-/// Value, choices and whether it is a whole number; `None` for a type that no parameter can have.
+/// Returns the value, the choices, and `true` for integers; `None` for a type that no parameter can have.
 fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
     if let ReflectRef::Enum(value) = field.reflect_ref() {
         let info = value.get_represented_enum_info()?;
@@ -481,7 +481,7 @@ fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
     }
     let on = field.try_downcast_ref::<bool>().map(|on| Value::Switch(*on));
     let color = || field.try_downcast_ref::<[f32; 3]>().map(|color| Value::Color(*color));
-    // Through the shortest decimal text, so that 0.1 is shown and compared as 0.1.
+    // Via the shortest decimal text, so that 0.1 is displayed and compared as 0.1.
     let number = || field.try_downcast_ref::<f32>()?.to_string().parse().ok().map(Value::Number);
     if let Some(value) = on.or_else(color).or_else(number) {
         return Some((value, Vec::new(), false));

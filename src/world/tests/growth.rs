@@ -90,7 +90,7 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
     wait(&mut app);
     assert!(terrain(&app) == before);
     let told = notices(&app);
-    assert!(told.iter().any(|text| text.contains("no range can grow where nothing rises")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("a mountain range cannot grow without uplift")), "{told:?}");
 }
 
 #[test]

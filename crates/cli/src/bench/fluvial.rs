@@ -1,4 +1,4 @@
-//! Uplift and rivers: nanoseconds per cell and tick, by stage, on land that has been cut already.
+//! Benchmark of uplift and rivers: nanoseconds per cell and tick, by stage, on terrain with an established drainage network.
 
 use std::{hint::black_box, sync::Arc, time::Instant};
 
@@ -14,12 +14,12 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Ticks before anything is measured: rivers have found their ways then.
+/// Warm-up ticks, in which the drainage network forms.
 const BEFORE: usize = 4;
-/// Ticks in a repetition.
+/// Ticks per repetition.
 const TICKS: usize = 2;
 
-/// Runs ticks. Returns nanoseconds for each cell, milliseconds of a tick, and nanoseconds by stage.
+/// Runs ticks. Returns nanoseconds per cell, milliseconds per tick, and nanoseconds per cell by stage.
 fn ticks(simulation: &mut Simulation) -> (f64, f64, Vec<(&'static str, f64)>) {
     let (all, stages) = timed(simulation, TICKS);
     let per_cell = 1e9 / (TICKS * simulation.terrain.bedrock.len()) as f64;
@@ -27,7 +27,7 @@ fn ticks(simulation: &mut Simulation) -> (f64, f64, Vec<(&'static str, f64)>) {
     (all * per_cell, all * 1e3 / TICKS as f64, INFO.stages.iter().map(by_stage).collect())
 }
 
-/// By default and as published, beside the scalar reference implementation.
+/// Benchmarks the default and the published mode, along with the scalar reference implementation.
 pub(super) fn rivers(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> Value {
     let run = |mode| {
         let params = Params { mode, ..Params::default() };

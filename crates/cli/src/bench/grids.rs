@@ -1,4 +1,4 @@
-//! Processes on grids, in nanoseconds per cell.
+//! Benchmarks of grid processes, in nanoseconds per cell.
 
 use std::{sync::Arc, time::Instant};
 
@@ -14,11 +14,11 @@ use thalweg_sim::{
     process::{Mode, Process, runoff, thermal, water},
 };
 
-/// Grid processes that are measured together.
+/// Benchmark of grid processes that run together.
 pub(super) struct GridBench {
     pub name: &'static str,
     enabled: &'static [&'static str],
-    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once each way.
+    /// Bytes that a step reads and writes per cell, published and default: each value of a pass once per direction.
     bytes: [f64; 2],
 }
 
@@ -30,14 +30,14 @@ pub(super) const GRIDS: [GridBench; 4] = [
     GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [92.0, 72.0] },
 ];
 
-/// Ticks of a repetition at most, and cells that they compute; a tick is one step at published values.
+/// Maximum number of ticks and cells per repetition. With the published parameters, a tick is one step.
 const MOST_TICKS: usize = 12;
 const GRID_CELLS: usize = 4 << 20;
 
 impl GridBench {
-    /// The figures of these processes on a terrain, with so many bytes that the machine moves in a nanosecond.
+    /// Measures the processes on a terrain. `bandwidth` is the memory bandwidth in bytes per nanosecond.
     pub fn measure(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, bandwidth: f64) -> Value {
-        // Cells of 4 m: at published values one step a tick, and a depth at which the default needs no more.
+        // With cells of 4 m, a tick is one step with the published parameters, and at this depth by default too.
         let terrain = Terrain { cell_size: 4.0, ..terrain.clone() };
         let ticks = (GRID_CELLS / terrain.bedrock.len()).clamp(1, MOST_TICKS);
         let cells = (terrain.bedrock.len() * ticks) as f64;
@@ -58,7 +58,7 @@ impl GridBench {
                 (0..ticks).for_each(|_| simulation.tick());
                 started.elapsed().as_secs_f64()
             });
-            // The first makes room.
+            // The first repetition allocates memory.
             let runs = runs.skip(1).collect();
             let steps =
                 simulation.slots.iter().filter(|slot| slot.key() == "water").map(|slot| slot.process.counts().substeps);

@@ -1,4 +1,4 @@
-//! What each process costs on maps of several sizes, and how the cost grows with the number of cells.
+//! Scaling benchmark: cost of each process at several map sizes, and its growth with the number of cells.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -19,25 +19,25 @@ use thalweg_sim::{
 
 /// Sides of the maps, in cells.
 const SIDES: [u32; 5] = [256, 512, 1024, 2048, 4096];
-/// Ticks that are measured, and seconds after which no other one begins.
+/// Maximum number of measured ticks, and time in seconds after which no further tick starts.
 const TICKS: usize = 8;
 const LONGEST: f64 = 1.0;
 
-/// What a process costs for.
+/// Unit of the cost of a process.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Cells,
-    /// Steps of as many particles on every map.
+    /// Step of a particle, with the same number of particles on every map.
     Particles,
-    /// Steps of particles whose number follows the cells of the map.
+    /// Step of a particle, with a number of particles proportional to the cells.
     ParticlesPerCell,
 }
 
-/// A process that is measured.
+/// Process under test.
 struct Subject {
     name: &'static str,
     of: Of,
-    /// Whether it runs on a map of nothing but sand.
+    /// `true` if the process runs on a map of sand only.
     loose: bool,
     process: fn() -> Box<dyn Process>,
 }
@@ -72,14 +72,14 @@ const SUBJECTS: [Subject; 12] = [
     subject("runoff", Of::Cells, false, || Box::new(runoff::Runoff::default())),
 ];
 
-/// Measures every process at every size with each of these numbers of threads.
+/// Measures every process at every size with each number of threads.
 ///
 /// # Errors
-/// If threads can't be started.
+/// Threads cannot be started.
 pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuildError> {
     let pools = threads.iter().map(|&count| rayon::ThreadPoolBuilder::new().num_threads(count).build().map(Arc::new));
     let pools: Vec<Arc<rayon::ThreadPool>> = pools.collect::<Result<_, _>>()?;
-    // By process and number of threads, from the smallest map to the largest: nanoseconds, and seconds of a tick.
+    // By process and number of threads, from the smallest to the largest map: nanoseconds per unit, and seconds per tick.
     let mut runs: BTreeMap<(&str, usize), Vec<(f64, f64)>> = BTreeMap::new();
     for side in SIDES {
         tell(&format!("measuring {side}² cells …"));
@@ -99,7 +99,7 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
         json!({
             "process": name,
             "threads": threads,
-            "of": if cells { "cell" } else { "step of a particle" },
+            "of": if cells { "cell" } else { "particle step" },
             "ns": ns,
             "seconds_per_tick": seconds,
             "exponent": exponent(if cells { &seconds } else { &ns }),
@@ -108,7 +108,7 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
     Ok(json!({ "sides": SIDES, "rows": rows.collect::<Vec<_>>() }))
 }
 
-/// The map of `thalweg bench` with so many cells on a side; the one for the wind is nothing but sand.
+/// Generates the benchmark terrain with a side in cells; the one for wind is sand only.
 fn terrain(side: u32, loose: bool) -> Terrain {
     let params = TerrainParams { width: side, height: side, ..TerrainParams::default() };
     let params = if loose {
@@ -120,7 +120,7 @@ fn terrain(side: u32, loose: bool) -> Terrain {
 }
 
 impl Subject {
-    /// Returns nanoseconds for each step of a particle or each cell, and the seconds of a tick.
+    /// Returns nanoseconds per particle step or cell, and seconds per tick.
     fn run(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> (f64, f64) {
         let mut process = (self.process)();
         if self.of == Of::ParticlesPerCell {
@@ -137,8 +137,8 @@ impl Subject {
     }
 }
 
-/// Runs two ticks at least. Returns the median of nanoseconds for each of what is counted, and of the seconds of a tick. The first, which
-/// makes room, is left out.
+/// Runs at least two ticks and discards the first, which allocates memory. Returns the medians of nanoseconds per counted unit and
+/// of seconds per tick.
 fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (f64, f64) {
     let (begun, mut ticks) = (Instant::now(), Vec::new());
     while ticks.len() <= TICKS && (ticks.len() < 2 || begun.elapsed().as_secs_f64() < LONGEST) {
@@ -152,8 +152,8 @@ fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (
     ticks[ticks.len() / 2]
 }
 
-/// Runs wave after wave, as a tick of many droplets takes long. Returns the mean of nanoseconds for each step of a particle, and the
-/// seconds that a tick takes at this pace. The first waves, which make room, are left out.
+/// Runs waves of particles, as a full tick of many droplets takes long, and discards the first ones, which allocate memory. Returns
+/// the mean nanoseconds per particle step, and the seconds per tick extrapolated from them.
 fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
     waves(simulation, f64::INFINITY, 0.5 * LONGEST);
     let (seconds, steps, particles) = waves(simulation, f64::INFINITY, LONGEST);
@@ -165,22 +165,22 @@ fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
     (seconds * 1e9 / steps, seconds * per_tick / particles)
 }
 
-/// The power of the number of cells with which these times grow, from one side to the next twice as long.
+/// Returns the exponent of the growth of times with the number of cells, for sides that double from one time to the next.
 fn exponent(seconds: &[f64]) -> f64 {
-    // The slope of the straight line through the logarithms.
+    // Slope of the regression line through the logarithms.
     let middle = 0.5 * (seconds.len() as f64 - 1.0);
     let steps = || seconds.iter().enumerate().map(|(step, seconds)| (step as f64 - middle, seconds.ln()));
     let (along, square) = steps().fold((0.0, 0.0), |(a, b), (step, log)| (a + step * log, b + step * step));
     along / square / 4.0_f64.ln()
 }
 
-/// The figures as a table: a line for each process and number of threads.
+/// Formats the figures as a table, one line per process and number of threads.
 pub(super) fn table(report: &Value) -> String {
     let sides = SIDES.map(|side| format!("{:>9}", format!("{side}²"))).concat();
-    let mut text = "nanoseconds for each step of a particle, which are ~ cells^exponent, or for each cell, in which case the time of \
-        a tick is\n"
+    let mut text = "nanoseconds per particle step, which grow as cells^exponent, or per cell, in which case the time of a tick grows \
+        as cells^exponent\n"
         .to_owned();
-    text += &format!("{:30}{:>8}{sides}{:>10}   for each\n", "process", "threads", "exponent");
+    text += &format!("{:30}{:>8}{sides}{:>10}   per\n", "process", "threads", "exponent");
     for row in report["rows"].as_array().into_iter().flatten() {
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         let ns: String = row["ns"].as_array().into_iter().flatten().map(|ns| format!("{:9.2}", number(ns))).collect();

@@ -1,4 +1,4 @@
-//! Wind: as published in nanoseconds per step of a grain, by default, where there are no grains, per cell of the map and step.
+//! Benchmark of wind: as published, nanoseconds per grain step; by default, which has no grains, nanoseconds per cell and step.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Grains of a frame in the article.
+/// Grains per frame in the article.
 const PUBLISHED_GRAINS: u32 = 250;
-/// Ticks of wind in a repetition.
+/// Ticks per repetition.
 const WIND_TICKS: usize = 4;
 
-/// The article's start: a map of nothing but sand, here of Perlin noise as high as a quarter of the map is wide.
+/// Benchmarks wind on the initial terrain of the article: sand only, here Perlin noise with a relief of a quarter of the map's width.
 pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
     let params = TerrainParams { width: size, height: size, cell_size: 10.0, loose: true, ..TerrainParams::default() };
     let terrain = generate(&TerrainParams { relief: 2.5 * size as f32, ..params }, 1);
@@ -30,7 +30,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
         ..wind::Params::default()
     };
     let wind = |params: &wind::Params| simulation(&terrain, pool, vec![Box::new(Wind::with(params.clone()))]);
-    // A sub-step is one of a grain, or one of so many cells. The third number is what the air takes of the first.
+    // A substep moves one grain or updates `cells` cells. The third value is the part of the first that air flow takes.
     let ticks = |simulation: &mut Simulation, cells: usize| {
         let before = substeps(simulation);
         let (seconds, stages) = timed(simulation, WIND_TICKS);
@@ -46,7 +46,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
         runs[1].push(ticks(&mut default, side * side));
     }
     let [grains, default] = runs.map(median);
-    // The published laws run grain by grain, in the scalar loop itself.
+    // The published laws already run grain by grain in a scalar loop.
     json!({
         "ns_per_step": grains.0,
         "scalar_ns": grains.0,

@@ -1,14 +1,14 @@
-//! Jobs for many machines: each of their tasks is `thalweg sweep PLAN --out DIR --only K`.
+//! Cluster jobs whose tasks are `thalweg sweep PLAN --out DIR --only K`.
 
 use std::{env, fs, path::Path};
 
 use super::{Failure, Kind};
 use thalweg_scene::io::output;
 
-/// Most tasks of an array: what Slurm allows unless it is told otherwise.
+/// Maximum number of tasks in an array: Slurm's default limit.
 const MOST_TASKS: usize = 1000;
 
-/// Writes a job into the folder of the results. Returns how it is started.
+/// Writes a job into the results folder. Returns the commands that start it.
 pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<String, Failure> {
     let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (plan, out) = (whole(plan), whole(out));
@@ -26,7 +26,7 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
                  #SBATCH --array=1-{tasks}\n\
                  #SBATCH --cpus-per-task=1\n\
                  #SBATCH --output=/dev/null\n\
-                 # {runs} runs, {each} to a task. A failed task is tried three times. If runs are missing then, submit this job again.\n\
+                 # {runs} runs, {each} per task. Each task has three attempts. If runs are still missing, submit this job again.\n\
                  first=$(( (SLURM_ARRAY_TASK_ID - 1) * {each} + 1 ))\n\
                  last=$(( first + {each} - 1 ))\n\
                  [ \"$last\" -gt {runs} ] && last={runs}\n\
@@ -40,12 +40,12 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
             let start = format!(
                 "job=$(sbatch --parsable --requeue {folder}/sweep.sbatch)\n\
                  sbatch --dependency=afterany:$job --output=/dev/null --wrap {last}\n\
-                 What goes wrong is written into {folder}/errors.log.\n"
+                 Errors are logged to {folder}/errors.log.\n"
             );
             ("sweep.sbatch", text, start)
         }
         Kind::Snakemake => {
-            // Braces are signs of a Snakefile's own, and so are quotes.
+            // Braces and quotes are special in a Snakefile.
             let own =
                 |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('{', "{{").replace('}', "}}");
             let (program, plan) = (own(&program), own(&plan));

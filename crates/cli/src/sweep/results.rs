@@ -1,4 +1,4 @@
-//! The table of a sweep: a row for each run, with what was varied and its results.
+//! Results table of a sweep: one row per run, with varied parameters and measures.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use thalweg_scene::io::{Error, output};
 
-/// Results of each run: name of the column, and its place in the report.
+/// Measures of each run: name of the column, and JSON pointer into the report.
 const MEASURES: [(&str, &str); 17] = [
     ("ticks", "/ticks"),
     ("simulated_seconds", "/simulated_seconds"),
@@ -33,18 +33,18 @@ const MEASURES: [(&str, &str); 17] = [
     ("water_outflow_m3", "/ledger/water/outflow"),
 ];
 
-/// A column: numbers if every cell is a number, otherwise texts.
+/// Column of numbers if every cell is a number, otherwise of texts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Column {
     Numbers(Vec<f64>),
     Texts(Vec<String>),
 }
 
-/// Columns with their names.
+/// Table with named columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     pub columns: Vec<(String, Column)>,
-    /// How many of them were varied: they follow the number of the run.
+    /// Number of varied columns, which follow the run number.
     pub varied: usize,
 }
 
@@ -59,7 +59,7 @@ impl Column {
 }
 
 impl Table {
-    /// The table of all reports, in the order of their numbers.
+    /// Creates the table of all reports, ordered by run number.
     pub(super) fn of(reports: &BTreeMap<usize, (String, Value)>) -> Self {
         let all = || reports.values().map(|(_, report)| report);
         let mut columns =
@@ -77,7 +77,7 @@ impl Table {
             let numbers = all().map(|report| report.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN));
             columns.push((name.to_owned(), Column::Numbers(numbers.collect())));
         }
-        // The ground as bits: runs with the same hashes have the same land.
+        // Hashes of the ground: runs with the same hashes have bit-identical terrain.
         for layer in ["bedrock", "sand", "water"] {
             let texts = all().map(|report| report["layers"][layer]["hash"].as_str().unwrap_or_default().to_owned());
             columns.push((format!("{layer}_hash"), Column::Texts(texts.collect())));
@@ -102,9 +102,9 @@ impl Table {
         table
     }
 
-    /// Its bytes as Parquet, which go into the file at a path: numbers as doubles, texts as UTF-8.
+    /// Encodes the table as Parquet: numbers as doubles, texts as UTF-8. `path` is the file named in errors.
     pub(super) fn parquet(&self, path: &Path) -> Result<Vec<u8>, Error> {
-        let wrong = |error: &dyn std::fmt::Display| Error::output(path, error.to_string(), "write where there is room");
+        let wrong = |error: &dyn std::fmt::Display| Error::output(path, error.to_string(), "free some disk space");
         let field = |(name, column): &(String, Column)| {
             let kind = match column {
                 Column::Numbers(_) => Type::primitive_type_builder(name, PhysicalType::DOUBLE),
@@ -142,7 +142,7 @@ impl Table {
 }
 
 fn column(texts: Vec<String>) -> Column {
-    // A seed of so many digits that a number cannot hold them stays a text.
+    // A seed with more digits than a double can represent stays a text.
     let number = |text: &String| text.parse::<f64>().ok().filter(|number| number.is_finite() && number.abs() < 9e15);
     let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
     numbers.map_or(Column::Texts(texts), Column::Numbers)

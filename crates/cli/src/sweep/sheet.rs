@@ -1,4 +1,4 @@
-//! The contact sheet of a sweep: one page of HTML with a picture of each run, which sorts and filters by parameter without a server.
+//! Contact sheet of a sweep: an HTML page with a thumbnail of each run, sorted and filtered by parameter without a server.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -28,7 +28,7 @@ document.querySelector('#count').textContent=rows.length+' of '+all.length+' run
 document.querySelector('main').replaceChildren(...rows.map(({row,index})=>{\
 const figure=document.querySelector('template').content.cloneNode(true);\
 const folder='runs/'+data.folders[index]+'/';figure.querySelector('img').src=folder+'thumbnail.png';\
-figure.querySelector('img').alt='Run '+row[0]+' from above';\
+figure.querySelector('img').alt='Run '+row[0]+', top view';\
 figure.querySelector('a').href=folder+'report.json';figure.querySelector('b').textContent='Run '+row[0];\
 const list=figure.querySelector('dl');const columns=[...Array(data.varied).keys()].map(column=>column+1);\
 if(extra>0&&!columns.includes(extra))columns.push(extra);\
@@ -36,7 +36,7 @@ for(const column of columns){const [name,value]=['dt','dd'].map(tag=>document.cr
 name.textContent=data.columns[column];value.textContent=text(row[column]);list.append(name,value)}return figure}))}\
 for(const field of [sort,down,show,...filters])field.addEventListener('change',draw);draw();";
 
-/// The page.
+/// Returns the page.
 pub(super) fn page(table: &Table, reports: &BTreeMap<usize, (String, Value)>) -> String {
     let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
     let rows: Vec<Vec<Value>> = (0..table.rows())
@@ -76,7 +76,7 @@ pub(super) fn page(table: &Table, reports: &BTreeMap<usize, (String, Value)>) ->
             _ => a.cmp(b),
         });
         values.dedup();
-        // A list of many numbers chooses nothing quicker than sorting does.
+        // With many values, sorting is faster than choosing from a list.
         if values.len() > 40 {
             continue;
         }
@@ -87,7 +87,7 @@ pub(super) fn page(table: &Table, reports: &BTreeMap<usize, (String, Value)>) ->
         }
         page.push_str("</select></label>");
     }
-    // A text that ends the script would end it.
+    // A `</script>` inside the data would end the script.
     let data = data.to_string().replace("</", "<\\/");
     let _ = writeln!(
         page,

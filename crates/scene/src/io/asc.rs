@@ -1,4 +1,4 @@
-//! ESRI ASCII grids: a header of names and numbers, then heights in metres, row by row from the north.
+//! ESRI ASCII grids: a header of key-value pairs, then elevations in metres, row by row from the north.
 
 use std::{
     io::{self, Bytes, Read, Seek, SeekFrom, Write},
@@ -14,23 +14,23 @@ use super::{
 use crate::model::origin::Geo;
 use thalweg_sim::core::{bounds::CELL_SIZE, grid::Grid};
 
-/// The header must lie within so many bytes.
+/// Maximum length of the header, in bytes.
 const HEADER_BYTES: u64 = 4096;
-/// No way of writing a number takes more bytes than this.
+/// Maximum length of a number, in bytes.
 const LONGEST_WORD: usize = 64;
 
-/// Reads heights. Cells that hold NODATA or `nan` are filled from the nearest that have some.
+/// Reads elevations. NODATA and `nan` cells are filled from their nearest neighbours with data.
 ///
 /// # Errors
-/// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one cannot be
-/// carried.
+/// The header or a value is malformed, there are too few or too many values, the size is rejected, no cell has data, or a value is
+/// out of range.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let header = Header::read(path)?;
     let size = expected.admit(path, header.columns, header.rows)?;
     let geo = header.geo();
     let cell_size = header.cell.map(|cell| CellSize::of(cell, geo));
     if let Some(size) = &cell_size {
-        CELL_SIZE.check("its cellsize in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
+        CELL_SIZE.check("the cellsize in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
     }
     geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
 
@@ -39,7 +39,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     Ok(Raster { cell_size, geo, ..raster })
 }
 
-/// Writes a grid. Cells without data hold what the header says as NODATA_value.
+/// Writes a grid. Cells without data get the NODATA_value of the header.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -68,15 +68,14 @@ pub fn write_asc(path: &Path, grid: &Grid, place: Place<'_>, progress: &JobProgr
 }
 
 fn malformed(path: &Path, wrong: String) -> Error {
-    Error::input(path, wrong, "an ESRI ASCII grid states ncols, nrows and cellsize, then one number for each cell")
+    Error::input(path, wrong, "an ESRI ASCII grid has ncols, nrows and cellsize, then one number per cell")
 }
 
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Reads the next word into `word`. Of one that is longer than any number, only the beginning is kept. At the end of the file the
-/// word is empty.
+/// Reads the next word into `word`, truncated to [`LONGEST_WORD`]. The word is empty at the end of the file.
 fn next_word(bytes: &mut Bytes<impl Read>, word: &mut Vec<u8>) -> io::Result<()> {
     word.clear();
     for byte in bytes {
@@ -94,24 +93,24 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// The beginning of a word, fit for a message.
+/// Returns the beginning of a word in printable form, for messages.
 fn shown(word: &[u8]) -> String {
     let letters: String = String::from_utf8_lossy(word).chars().take(20).collect();
     letters.replace(char::is_control, "?")
 }
 
-/// Header of a grid. Lengths are in the file's own unit, degrees or metres.
+/// Header of a grid. Lengths are in the unit of the file, degrees or metres.
 #[derive(Debug, Default)]
 struct Header {
     columns: u64,
     rows: u64,
-    /// West and south edge, if stated.
+    /// Western and southern edge, if stated.
     west: Option<f64>,
     south: Option<f64>,
     /// Width and height of a cell, if stated.
     cell: Option<[f64; 2]>,
     nodata: f32,
-    /// How many bytes it takes.
+    /// Length in bytes.
     length: usize,
 }
 
@@ -123,7 +122,7 @@ impl Header {
         Self::parse(path, &text)
     }
 
-    /// Reads the values, with NaN where there are no data.
+    /// Reads the values, with NaN for NODATA.
     fn cells(&self, path: &Path, mut rows: RasterRows<'_>) -> Result<Raster, Error> {
         let unreadable = |error: io::Error| Error::unreadable(path, &error);
         let bad = |wrong: String| Err(malformed(path, wrong));
@@ -139,12 +138,12 @@ impl Header {
                 break;
             } else if word.is_empty() {
                 let values = come * width + column;
-                return bad(format!("it is cut off: it has {values} values for {width} × {height} cells"));
+                return bad(format!("truncated: {values} values for {width} × {height} cells"));
             } else if come == height {
-                return bad(format!("it has more values than its {width} × {height} cells"));
+                return bad(format!("more values than {width} × {height} cells"));
             }
             let Some(value) = number::<f32>(&word) else {
-                return bad(format!("column {column}, row {come} (counted from 0) holds \"{}\"", shown(&word)));
+                return bad(format!("column {column}, row {come} (counted from 0) is \"{}\"", shown(&word)));
             };
             row.push(if value == self.nodata { f32::NAN } else { value });
             if row.len() == width {
@@ -161,18 +160,18 @@ impl Header {
         let bad = |wrong: String| Err(malformed(path, wrong));
         let mut pairs = words(text);
         while let (Some(name), Some(value)) = (pairs.next(), pairs.next()) {
-            // The first number ends the header; "nan" is a number, but no name begins so.
+            // The first number ends the header. "nan" parses as a number, but no key is called that.
             if number::<f64>(name).is_some() {
                 break;
             }
             let name = name.to_ascii_lowercase();
             let Some(parsed) = number::<f64>(value) else {
-                return bad(format!("\"{} {}\" is no header line", shown(&name), shown(value)));
+                return bad(format!("\"{} {}\" is not a header line", shown(&name), shown(value)));
             };
             match name.as_slice() {
                 b"ncols" | b"nrows" => {
                     let Some(count) = number::<u64>(value) else {
-                        return bad(format!("{} is {parsed}, no count", shown(&name)));
+                        return bad(format!("{} is {parsed}, expected a positive integer", shown(&name)));
                     };
                     *(if name == b"ncols" { &mut header.columns } else { &mut header.rows }) = count;
                 }
@@ -185,13 +184,13 @@ impl Header {
                 }
                 b"cellsize" | b"dx" | b"dy" => return bad(format!("{} is {parsed}", shown(&name))),
                 b"nodata_value" | b"nodata" => header.nodata = parsed as f32,
-                _ => return bad(format!("\"{}\" is no name of a header line", shown(&name))),
+                _ => return bad(format!("\"{}\" is not a known header key", shown(&name))),
             }
-            // Both words lie in `text`, so this is where the value ends.
+            // Both words are slices of `text`, so this is the end of the value.
             header.length = value.as_ptr_range().end as usize - text.as_ptr() as usize;
         }
         if header.length == 0 {
-            return bad("it has no header".into());
+            return bad("header missing".into());
         }
         let [half_x, half_y] = header.cell.unwrap_or_default().map(|side| side / 2.0);
         header.west = header.west.map(|west| if centred_x { west - half_x } else { west });
@@ -199,12 +198,12 @@ impl Header {
         Ok(header)
     }
 
-    /// Where on Earth the map lies, if it says so. Nothing lies at exactly (0, 0): that is a map with local coordinates.
+    /// Returns the georeference, if there is one. An origin of exactly (0, 0) denotes local coordinates.
     fn geo(&self) -> Option<Geo> {
         let ([wide, tall], west, south) = (self.cell?, self.west?, self.south?);
         let (width, height) = (wide * self.columns as f64, tall * self.rows as f64);
         let north = south + height;
-        // Cells so small and so placed can only be measured in degrees.
+        // Cells this small within the range of longitudes and latitudes can only be in degrees.
         let on_the_globe = west >= -180.0 && west + width <= 360.0 && south >= -90.0 && north <= 90.0;
         let geo = Geo { west, north, width, height, degrees: wide < 0.1 && on_the_globe };
         (west != 0.0 || south != 0.0).then_some(geo)
@@ -249,7 +248,7 @@ mod tests {
     fn cells_that_are_no_squares_become_squares_of_the_same_area() {
         let read = read_text("ncols 2 nrows 1 xllcorner 500 yllcorner 40 dx 8 dy 2  1 3").expect("it is a grid");
         let size = read.cell_size.expect("it is stated");
-        assert!(size.metres == 4.0 && size.warning.is_some_and(|told| told.contains("8 m wide and 2 m tall")));
+        assert!(size.metres == 4.0 && size.warning.is_some_and(|told| told.contains("8 × 2 m")));
         let geo = read.geo.expect("it is stated");
         assert_eq!([geo.west, geo.north, geo.width, geo.height], [500.0, 42.0, 16.0, 2.0]);
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -263,7 +262,7 @@ mod tests {
     fn cells_without_data_are_filled_from_the_nearest() {
         let read = read_text("ncols 5 nrows 1 cellsize 1 NODATA_value -1  4 -1 -1 -1 8").expect("it is a grid");
         assert_eq!(read.cells.to_vec(), [4.0, 4.0, 6.0, 8.0, 8.0]);
-        assert!(read.warnings[0].starts_with("3 of its 5 cells hold NODATA (-1)"), "{:?}", read.warnings);
+        assert!(read.warnings[0].starts_with("3 of 5 cells are NODATA (-1)"), "{:?}", read.warnings);
         let read = read_text("ncols 2 nrows 1 cellsize 1 NODATA_value nan nan 8").expect("it is a grid");
         assert_eq!(read.cells.to_vec(), [8.0, 8.0]);
     }
@@ -271,19 +270,19 @@ mod tests {
     #[test]
     fn what_is_no_grid_is_refused_with_the_reason() {
         let cases = [
-            ("", "no header"),
-            ("1 2 3 4", "no header"),
-            ("Once upon a time", "\"once upon\" is no header line"),
-            ("ncols 2 nrows 2 color 7 1 2 3 4", "\"color\" is no name"),
+            ("", "header missing"),
+            ("1 2 3 4", "header missing"),
+            ("Once upon a time", "\"once upon\" is not a header line"),
+            ("ncols 2 nrows 2 color 7 1 2 3 4", "\"color\" is not a known header key"),
             ("ncols 2.5 nrows 2 1 2 3 4", "ncols is 2.5"),
             ("ncols 0 nrows 2 cellsize 1", "0 × 2 cells"),
             ("ncols 20000 nrows 20000 cellsize 1 5", "20000 × 20000 cells"),
             ("ncols 2 nrows 2 cellsize -1 1 2 3 4", "cellsize is -1"),
             ("ncols 2 nrows 2 cellsize 1 1 2 3", "3 values for 2 × 2"),
             ("ncols 2 nrows 2 cellsize 1 1 2 3 4 5", "more values"),
-            ("ncols 2 nrows 2 cellsize 1 1 2 3 four", "column 1, row 1 (counted from 0) holds \"four\""),
+            ("ncols 2 nrows 2 cellsize 1 1 2 3 four", "column 1, row 1 (counted from 0) is \"four\""),
             ("ncols 2 nrows 2 cellsize 1 1 2 inf 4", "column 0, row 1 (counted from 0) is inf"),
-            ("ncols 2 nrows 2 cellsize 1 NODATA_value 7 7 7 7 7", "all of its 4 cells hold NODATA (7)"),
+            ("ncols 2 nrows 2 cellsize 1 NODATA_value 7 7 7 7 7", "all 4 cells are NODATA (7)"),
         ];
         for (text, part) in cases {
             let error = read_text(text).err().expect(text).to_string();

@@ -1,7 +1,7 @@
-//! How much memory the program may take. Code that is about to take much of it asks here first.
+//! Memory budget of the program, checked before every large allocation.
 //!
-//! A request is compared with what the program has in use at that moment, as the allocator counts it: runs, steps that can be
-//! undone, the timeline. So no second bookkeeping is needed. Memory that a graphics driver takes for itself is not counted.
+//! A request is compared with the current memory use as counted by the allocator (simulations, undo steps, the timeline), so no
+//! separate bookkeeping is needed. Memory allocated by a graphics driver is not counted.
 
 use std::{
     fmt,
@@ -18,11 +18,11 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 use super::Error;
 use crate::allocator::in_use;
 
-/// Memory that the program may take, in bytes.
+/// Amount of memory in bytes, usually the amount that the program may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(u64);
 
-/// Who states the budget. The command line wins over the person's settings.
+/// Source of the budget. The command line takes precedence over the user's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum SaidBy {
@@ -30,39 +30,39 @@ pub enum SaidBy {
     Settings,
 }
 
-/// What each of [`SaidBy`] has said; 0 says nothing.
+/// Budget set by each [`SaidBy`], in bytes; 0 if unset.
 static SAID: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 impl Budget {
-    /// So many bytes.
+    /// Creates a budget of this many bytes.
     pub const fn of(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// What was said, else half of what the machine has, or of what the system lets this program have.
+    /// Returns the budget that was set, or else half of the memory of the machine or of its cgroup limit.
     pub fn present() -> Self {
         static HALF: OnceLock<u64> = OnceLock::new();
         let said = SAID.iter().map(|said| said.load(Ordering::Relaxed)).find(|bytes| *bytes > 0);
         Self(said.unwrap_or_else(|| *HALF.get_or_init(|| memory() / 2)))
     }
 
-    /// States what the program may take; `None` takes that back.
+    /// Sets the budget of one source; `None` removes it.
     pub fn say(by: SaidBy, budget: Option<Self>) {
         SAID[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
     }
 
-    /// What the program has in use now.
+    /// Returns the memory that the program uses now.
     pub fn in_use() -> Self {
         Self(in_use() as u64)
     }
 
-    /// Asks for memory, in bytes, on behalf of the file or scene that needs it. If there is not so much left, that is an error of the
-    /// input: a smaller one would be right.
+    /// Requests memory, in bytes, on behalf of the file or scene that needs it. Insufficient memory is an input error, as a smaller
+    /// input would fit.
     pub fn ask(self, path: &Path, bytes: u64) -> Result<(), Error> {
         self.grant(path, bytes, in_use() as u64)
     }
 
-    /// How many times so many bytes are left.
+    /// Returns the number of allocations of `bytes` that still fit into the budget.
     pub fn times(self, bytes: u64) -> usize {
         (self.0.saturating_sub(in_use() as u64) / bytes.max(1)) as usize
     }
@@ -75,8 +75,8 @@ impl Budget {
         let (needs, left) = (Budget(bytes), Budget(left));
         Err(Error::input(
             path,
-            format!("it needs {needs} of memory, but only {left} of the {self} that may be used are free"),
-            "choose a smaller size, or allow more with --memory or in the settings",
+            format!("needs {needs} of memory, but only {left} of the {self} budget are free"),
+            "choose a smaller size, or raise the limit with --memory or in the settings",
         ))
     }
 }
@@ -95,9 +95,9 @@ impl fmt::Display for Budget {
 impl FromStr for Budget {
     type Err = &'static str;
 
-    /// Reads `2G`, `1.5 GB` or `800M`.
+    /// Parses `2G`, `1.5 GB` or `800M`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const RIGHT: &str = "write a number with M, G or T behind it, for example 800M or 2G";
+        const RIGHT: &str = "expected a number followed by M, G or T, for example 800M or 2G";
         let text = text.trim().trim_end_matches(['b', 'B']);
         let unit = text.chars().last().ok_or(RIGHT)?;
         let scale = match unit.to_ascii_uppercase() {
@@ -112,15 +112,15 @@ impl FromStr for Budget {
     }
 }
 
-/// Memory of the machine, or that the system lets this program have, in bytes.
+/// Returns the memory of the machine or its cgroup limit, in bytes.
 fn memory() -> u64 {
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(kind);
-    // Where the system tells nothing, as without /proc, nothing is known of a limit.
+    // Without /proc, for instance, the total is unknown.
     if system.total_memory() == 0 {
         return u64::MAX;
     }
-    // In a container less may be allowed than the machine has.
+    // A container may have a lower limit than the machine.
     let allowed = system.cgroup_limits().map(|limits| limits.total_memory).filter(|bytes| *bytes > 0);
     allowed.unwrap_or(u64::MAX).min(system.total_memory())
 }
@@ -135,7 +135,7 @@ mod tests {
         let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
         assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));
         let error = budget.grant(path, 1_500_000_000, 600_000_000).expect_err("it is too much");
-        let said = "hills.png: it needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB that may be used are free; ";
+        let said = "hills.png: needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB budget are free; ";
         assert!(error.exit_code() == 2 && error.to_string().starts_with(said), "{error}");
         assert!(budget.ask(path, u64::MAX).is_err());
     }

@@ -1,25 +1,25 @@
-//! Charts as files: tables, drawings and pictures.
+//! Export of charts as CSV tables, SVG drawings and PNG images.
 
 use std::{fmt::Write, path::Path};
 
 use super::{Error, output, page, reference::escaped};
 use crate::model::chart::{Chart, Mark, ticks, told};
 
-/// Endings of the files that hold a chart, and what they are called.
-pub const KINDS: [(&str, &str); 3] = [("Picture (PNG)", "png"), ("Table (CSV)", "csv"), ("Drawing (SVG)", "svg")];
+/// Export formats of a chart: label and file extension.
+pub const KINDS: [(&str, &str); 3] = [("Image (PNG)", "png"), ("Table (CSV)", "csv"), ("Vector graphic (SVG)", "svg")];
 
-/// Width and height of a chart, and the room for its numbers, in pixels of a page.
+/// Width and height of a chart, and the margin for its axis labels, in page pixels.
 pub const SIZE: [f64; 2] = [520.0, 240.0];
 const ROOM: [f64; 2] = [64.0, 44.0];
-/// From a line of the legend to the next, in pixels.
+/// Line height of the legend, in pixels.
 const LINE: f64 = 14.0;
-/// Colours that colour-blind eyes tell apart (Okabe & Ito 2008).
+/// Colour palette that is safe for colour-blind readers (Okabe & Ito 2008).
 const COLORS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555"];
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
-/// Pixels of a picture for each of a page.
+/// Image pixels per page pixel.
 const SHARPNESS: f32 = 3.0;
 
-/// All points as rows of text with commas between: the curve's name and both values.
+/// Returns all points as CSV: name of the curve, x and y.
 pub fn csv(chart: &Chart) -> String {
     let mut text = output::csv_row(["curve", &chart.axes[0], &chart.axes[1]]);
     for curve in &chart.curves {
@@ -30,10 +30,10 @@ pub fn csv(chart: &Chart) -> String {
     text
 }
 
-/// Writes a chart as the file's ending says; without one that is known, as a picture.
+/// Writes a chart in the format of the file extension; PNG if the extension is unknown.
 ///
 /// # Errors
-/// If it cannot be written.
+/// The file cannot be written.
 pub fn save(chart: &Chart, path: &Path) -> Result<(), Error> {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
     let bytes = match ending.to_str() {
@@ -44,7 +44,7 @@ pub fn save(chart: &Chart, path: &Path) -> Result<(), Error> {
     output::replace(path, |file| output::write(file, bytes))
 }
 
-/// A chart as a drawing. Curves differ by colour and by dashes.
+/// Draws a chart as SVG. Curves differ in colour and dash pattern.
 pub fn svg(chart: &Chart) -> String {
     let [width, height] = SIZE;
     let title = escaped(&chart.title);
@@ -84,7 +84,7 @@ pub fn svg(chart: &Chart) -> String {
     line([left, top], [left, bottom], "#888888");
     line([left, bottom], [right, bottom], "#888888");
     for (axis, ticks) in ticks.iter().enumerate() {
-        // An axis shorter than a power of ten has its ends instead.
+        // An axis that spans less than a decade is labelled at its ends instead.
         let ends = range[axis].to_vec();
         for tick in if ticks.is_empty() { &ends } else { ticks } {
             let text = chart.tick_text(axis, *tick);
@@ -143,7 +143,7 @@ pub fn svg(chart: &Chart) -> String {
     drawing
 }
 
-/// The line of the legend and the place in it where each curve's sign stands. Lines begin behind the unit, and end at the frame's right side.
+/// Returns the legend line and x position of each curve's symbol. Lines start after the unit and end at the right edge of the frame.
 fn legend(chart: &Chart, right: f64) -> Vec<(usize, f64)> {
     let left = 20.0 + page::width(&chart.axes[1], 11.0);
     let (mut line, mut end) = (0, left);
@@ -159,7 +159,7 @@ fn legend(chart: &Chart, right: f64) -> Vec<(usize, f64)> {
     places.collect()
 }
 
-/// The numbers at the ends of a chart's axes, for those who do not see it.
+/// Describes the chart and its axis ranges as text for screen readers.
 pub fn said(chart: &Chart) -> String {
     let range = chart.shown_range();
     let ends = |axis: usize| {

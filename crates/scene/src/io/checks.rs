@@ -1,11 +1,11 @@
-//! The table of the checks of this machine, as text.
+//! Results of the self-checks on this machine, as a text table.
 
 use std::fmt::Write;
 
 use crate::model::chart::told;
 use thalweg_sim::{simd::vector_unit::VectorUnit, simulation::check::Checked};
 
-/// What the checks found, with the machine on which they were made.
+/// Formats the results of the checks, with the machine they ran on.
 pub fn table(found: &[Checked]) -> String {
     let mut text = format!(
         "Thalweg {} on {} {}, {} threads, vectors: {}\n",
@@ -17,7 +17,7 @@ pub fn table(found: &[Checked]) -> String {
     );
     let _ = writeln!(text, "  {:<22}{:>14}{:>12}{:>12}", "check", "measured", "expected", "within");
     for check in found {
-        let mark = if check.holds() { "holds" } else { "DOES NOT HOLD" };
+        let mark = if check.holds() { "ok" } else { "FAILED" };
         let (measured, expected) = (told(check.measured), told(check.expected));
         let _ = writeln!(
             text,
@@ -41,7 +41,7 @@ mod tests {
         let text = table(&[good, bad]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains(env!("CARGO_PKG_VERSION")) && lines.len() == 4);
-        assert!(lines[2].ends_with("1e-7           0        4e-6   holds: Still."), "{text}");
-        assert!(lines[3].contains(" 0.5 ") && lines[3].contains("DOES NOT HOLD"), "{text}");
+        assert!(lines[2].ends_with("1e-7           0        4e-6   ok: Still."), "{text}");
+        assert!(lines[3].contains(" 0.5 ") && lines[3].contains("FAILED"), "{text}");
     }
 }

@@ -1,4 +1,5 @@
-//! OpenEXR pictures: heights in metres, as half, float or whole numbers in; as 32-bit floats out. Pictures of light as half floats out.
+//! OpenEXR images: reads elevations in metres as half, float or integer channels and writes 32-bit floats. Writes linear light as half
+//! floats.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -20,28 +21,28 @@ use super::{
 };
 use thalweg_sim::core::grid::Grid;
 
-/// What would be right instead of a file of another kind.
-const NEEDED: &str = "a channel named Y of 32-bit floats is needed";
-/// Channel names that hold heights, the surest first. In a grey picture stored as colours all colours are alike.
+/// Remedy for files without a usable channel.
+const NEEDED: &str = "expected a channel named Y of 32-bit floats";
+/// Channel names that may hold elevations, in order of preference. In a greyscale image stored as RGB, all channels are equal.
 const HEIGHT_CHANNELS: [&str; 4] = ["y", "z", "height", "r"];
 
-/// Reads the channel of heights: Y or Z, else the first that can hold them.
+/// Reads the elevation channel: Y or Z, else the first suitable one.
 ///
 /// # Errors
-/// It is no EXR, it is damaged or cut off, its size is refused, or a cell is not a finite number.
+/// The file is not an EXR, is damaged or truncated, its size is rejected, or a cell is not finite.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: exr::error::Error| unusable(path, &error);
     let reader = exr::block::read(open(path)?, false).map_err(bad)?;
     let found = reader.headers().iter().enumerate().find_map(|(layer, header)| Some((layer, height_channel(header)?)));
     let Some((layer, channel)) = found else {
-        return Err(Error::input(path, "it has no layer of plain pixels", NEEDED));
+        return Err(Error::input(path, "no layer of flat pixels", NEEDED));
     };
     let header = reader.headers()[layer].clone();
     let Vec2(width, height) = header.layer_size;
     let size = expected.admit(path, width as u64, height as u64)?;
     let Vec2(block_width, block_height) = header.max_block_pixel_size();
     let block = (block_width.min(width) * block_height.min(height)).saturating_mul(header.channels.bytes_per_pixel);
-    // A block as it lies in the file, on its way and unpacked, and where all blocks lie.
+    // A block as stored, in transit and decompressed, plus the chunk offset table.
     let chunks: usize = reader.headers().iter().map(|header| header.chunk_count).fold(0, usize::saturating_add);
     let besides = block.saturating_mul(3).saturating_add(chunks.saturating_mul(16));
     let mut bands = Bands { rows: expected.rows(path, size, besides as u64)?, begun: BTreeMap::new(), room: 0 };
@@ -50,7 +51,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let mut warnings = Vec::new();
     if header.channels.list.len() > 1 && !["Y", "Z"].iter().any(|sure| name.to_string().eq_ignore_ascii_case(sure)) {
         warnings.push(format!(
-            "it has several channels, and heights are taken from {name}; to use another channel, rename it to \
+            "several channels; elevations are read from {name}. To use another channel, rename it to \
             Y"
         ));
     }
@@ -69,21 +70,21 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     Ok(Raster { warnings, ..bands.rows.finish()? })
 }
 
-/// Joins the lines of blocks to rows. Blocks come in any order. RasterRows that have begun wait until all rows before them are whole:
-/// those of one block where the file is in order.
+/// Assembles lines of blocks into rows. Blocks arrive in any order; incomplete rows wait until all rows before them are complete. In a
+/// file in line order these are the rows of a single block.
 struct Bands<'a> {
     rows: RasterRows<'a>,
-    /// By number: the row, with NaN where no line has come yet, and how many of its cells have come.
+    /// Incomplete rows by index: cells, NaN where still missing, and the number of cells received.
     begun: BTreeMap<usize, (Vec<f32>, usize)>,
-    /// How many rows there was memory for when it was last asked for.
+    /// Number of rows for which memory was granted.
     room: usize,
 }
 
 impl Bands<'_> {
-    /// Takes the cells of a line whose first one lies at (column, row).
+    /// Stores a line of cells that starts at (column, row).
     fn take(&mut self, path: &Path, expected: &Expected, at: Vec2<usize>, values: &[f32]) -> Result<(), Error> {
         let (Vec2(x, y), (width, height)) = (at, self.rows.size);
-        let twice = || Error::input(path, "it has the same pixels twice", "a whole EXR picture is needed");
+        let twice = || Error::input(path, "duplicate pixels", "expected a complete EXR image");
         if y < self.rows.come() || y >= height || x + values.len() > width {
             return Err(twice());
         }
@@ -104,8 +105,8 @@ impl Bands<'_> {
     }
 }
 
-/// Index of the channel to take from a layer: found by its name, else the first of floats, else the first. Transparency is taken
-/// only where there is no other.
+/// Returns the index of the elevation channel: matched by name, else the first float channel, else the first. The alpha channel is used
+/// only if there is no other.
 fn height_channel(header: &Header) -> Option<usize> {
     let channels = &header.channels.list;
     let named =
@@ -122,11 +123,11 @@ fn height_channel(header: &Header) -> Option<usize> {
 fn unusable(path: &Path, error: &exr::error::Error) -> Error {
     match error {
         exr::error::Error::Io(cause) => Error::unreadable(path, cause),
-        other => Error::input(path, format!("it is no whole EXR picture ({other})"), NEEDED),
+        other => Error::input(path, format!("not a complete EXR image ({other})"), NEEDED),
     }
 }
 
-/// Writes heights in metres as one channel `Y` of 32-bit floats, compressed without loss.
+/// Writes elevations in metres as a single channel `Y` of 32-bit floats with lossless compression.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -136,14 +137,14 @@ pub fn write_exr(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(),
     write(path, (grid.width(), grid.height()), channels, progress)
 }
 
-/// Writes channels, compressed without loss.
+/// Writes channels with lossless compression.
 fn write(
     path: &Path,
     size: (usize, usize),
     channels: AnyChannels<FlatSamples>,
     progress: &JobProgress,
 ) -> Result<(), Error> {
-    // Several threads pack blocks. Without this, blocks would be in the order in which they were ready.
+    // Blocks are compressed by several threads. This keeps them in order.
     let encoding = Encoding { line_order: LineOrder::Increasing, ..Encoding::SMALL_FAST_LOSSLESS };
     let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
     let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
@@ -151,8 +152,8 @@ fn write(
     output::create(path, |file| picture.write().on_progress(tell).to_buffered(file))
 }
 
-/// Writes a picture of light: red, green, blue and opacity of each pixel, rows from top to bottom. Opacity is left out where nothing is
-/// transparent. Numbers that half floats cannot hold become the largest that they can, and what is no number becomes 0.
+/// Writes linear light: RGBA pixels in rows from top to bottom. Alpha is omitted if the image is opaque. Values outside the range of half
+/// floats are clamped; NaN becomes 0.
 ///
 /// # Errors
 /// The number of pixels is not `width * height`, or the file cannot be written.
@@ -163,8 +164,8 @@ pub(super) fn write_light(
     progress: &JobProgress,
 ) -> Result<(), Error> {
     if light.len() != width * height {
-        let wrong = format!("there are {} pixels, and {width} × {height} are needed", light.len());
-        return Err(Error::output(path, wrong, "this is a fault of the program"));
+        let wrong = format!("{} pixels instead of {width} × {height}", light.len());
+        return Err(Error::output(path, wrong, "this is a bug, please report it"));
     }
     let channel = |(place, name): (usize, &str)| {
         let bounded = |part: f32| if part.is_nan() { 0.0 } else { part.clamp(f16::MIN.to_f32(), f16::MAX.to_f32()) };
@@ -181,14 +182,14 @@ pub(super) fn write_light(
 mod tests {
     use super::*;
 
-    /// Writes a picture of one layer.
+    /// Writes an image with one layer.
     fn put(path: &Path, size: (usize, usize), channels: Vec<AnyChannel<FlatSamples>>, encoding: Encoding) {
         let channels = AnyChannels::sort(SmallVec::from_vec(channels));
         let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
         Image::from_layer(layer).write().to_file(path).expect("it is writable");
     }
 
-    /// Writes channels of 3 × 2 cells and reads them as heights.
+    /// Writes channels of 3 × 2 cells and reads them back as elevations.
     fn read_channels(channels: Vec<AnyChannel<FlatSamples>>) -> Result<Raster, Error> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
@@ -216,7 +217,7 @@ mod tests {
         assert!(error.contains("column 1, row 1 (counted from 0) is NaN"), "{error}");
     }
 
-    /// Writes 70 × 50 heights in this way.
+    /// Writes 70 × 50 elevations with this encoding.
     fn write_as(path: &Path, encoding: Encoding) -> Grid {
         let grid = Grid::from_fn(70, 50, |x, y| (x * 3 + y * y) as f32);
         put(path, (70, 50), vec![AnyChannel::new("Y", FlatSamples::F32(grid.to_vec()))], encoding);
@@ -269,7 +270,7 @@ mod tests {
         let path = folder.path().join("hills.exr");
         write_as(&path, Encoding::SMALL_LOSSLESS);
         let mut bytes = std::fs::read(&path).expect("it was just written");
-        // The last block's checksum ends the file.
+        // The file ends with the checksum of the last block.
         *bytes.last_mut().expect("it is not empty") ^= 1;
         std::fs::write(&path, bytes).expect("it is writable");
         assert!(read(&path, &Expected::anything()).is_err());

@@ -1,7 +1,7 @@
-//! Films: pictures that come one after the other, as a file that is played, or as a folder of pictures.
+//! Videos, as a video file or as a folder of images.
 //!
-//! MP4, GIF and WebP are made by the system's `ffmpeg`, which gets the pixels through a pipe. Frames go into a file beside the film, and
-//! that is renamed at the end. An MP4 is written in fragments of a second, so that the finished ones can be played if the machine stops.
+//! MP4, GIF and WebP are encoded by the system's `ffmpeg`, which receives the pixels through a pipe. The output goes to a temporary file
+//! next to the target and is renamed at the end. An MP4 consists of one-second fragments, so a partial file is playable after a crash.
 
 use std::{
     ffi::OsString,
@@ -16,9 +16,9 @@ use std::{
 
 use super::{Error, JobProgress, Pixels, write_picture};
 
-/// Endings of films, and what `ffmpeg` is told for each.
+/// Extensions of video files, with the `ffmpeg` arguments of each.
 const KINDS: [(&str, &[&str]); 3] = [
-    // Evenly sized for players that need that; a fragment ends with each frame that stands for itself.
+    // Padded to even sizes, which some players require; a fragment ends with each keyframe.
     (
         "mp4",
         &[
@@ -46,7 +46,7 @@ const KINDS: [(&str, &[&str]); 3] = [
         "gif",
         &[
             "-vf",
-            // Each picture has its own colours: those of all of them would be known only when all are held in memory.
+            // A palette per frame: a global palette would need all frames in memory.
             "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=sierra2_4a",
             "-loop",
             "0",
@@ -57,7 +57,7 @@ const KINDS: [(&str, &[&str]); 3] = [
     ("webp", &["-c:v", "libwebp_anim", "-quality", "80", "-loop", "0", "-f", "webp"]),
 ];
 
-/// Where a film goes.
+/// Writer of a video file or an image sequence.
 #[derive(Debug)]
 pub struct Film {
     path: PathBuf,
@@ -68,42 +68,42 @@ pub struct Film {
 
 #[derive(Debug)]
 enum Kind {
-    /// Pictures in a folder.
+    /// An image sequence in a folder.
     Folder,
-    /// What is written for now, what writes it, and what that has said so far.
+    /// Temporary file, encoder process and its error output.
     Encoded { part: PathBuf, encoder: Child, said: Option<JoinHandle<String>> },
 }
 
 impl Film {
-    /// Begins a film of so many columns and rows and so many pictures in a second, as the name's ending says: `.mp4`, `.gif` or `.webp`.
-    /// A name without an ending is a folder of pictures.
+    /// Starts a video of `size` (columns, rows) at `fps` frames per second, in the format of the file extension: `.mp4`, `.gif` or `.webp`.
+    /// A name without an extension is a folder of images.
     ///
     /// # Errors
-    /// Another ending, a folder that cannot be made, a folder where the file would go, or no `ffmpeg`.
+    /// The extension is unknown, the folder cannot be created, a folder is in the way of the file, or `ffmpeg` is missing.
     pub fn begin(path: &Path, size: (usize, usize), fps: f32) -> Result<Self, Error> {
         Self::begin_with(path, size, fps, &[])
     }
 
-    /// The same with more to tell `ffmpeg`.
+    /// As [`begin`](Self::begin), with additional arguments for `ffmpeg`.
     fn begin_with(path: &Path, size: (usize, usize), fps: f32, more: &[&str]) -> Result<Self, Error> {
         let made = |folder: &Path| {
             fs::create_dir_all(folder)
-                .map_err(|error| Error::output(folder, error.to_string(), "name a folder that can be made"))
+                .map_err(|error| Error::output(folder, error.to_string(), "choose a folder that can be created"))
         };
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let Some(ending) = ending else {
             if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-                return Err(Error::input(path, "the folder is not empty", "name another one"));
+                return Err(Error::input(path, "the folder is not empty", "choose another one"));
             }
             made(path)?;
             return Ok(Self { path: path.to_owned(), size, frames: 0, kind: Kind::Folder });
         };
         let Some((_, how)) = KINDS.iter().find(|(known, _)| **known == ending) else {
-            let right = "end the name in .mp4, .gif or .webp, or name a folder for single pictures";
-            return Err(Error::input(path, format!("films are not written as .{ending}"), right));
+            let right = "use .mp4, .gif or .webp, or a name without extension for a folder of images";
+            return Err(Error::input(path, format!(".{ending} is not a supported video format"), right));
         };
         if path.is_dir() {
-            return Err(Error::output(path, "there is a folder of this name", "move it away or write elsewhere"));
+            return Err(Error::output(path, "a folder with this name exists", "move it away or choose another name"));
         }
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), made)?;
         let parts = (1..)
@@ -111,7 +111,7 @@ impl Film {
         let free = parts.map(|end| path.with_extension(end)).find(|part| !part.exists());
         let part = free.unwrap_or_else(|| path.with_extension("part"));
         let (width, height) = size;
-        // Without this, a name with a colon would be one of another machine.
+        // Without this prefix, a name with a colon would be parsed as a URL.
         let mut file = OsString::from("file:");
         file.push(&part);
         let mut command = Command::new("ffmpeg");
@@ -124,19 +124,21 @@ impl Film {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        // Ctrl+C ends the program in order, and the encoder with it: it must not get the signal itself.
+        // Ctrl+C shuts the program down cleanly, including the encoder, which must not receive the signal itself.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut encoder = command.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
-                let right = "install ffmpeg, or name a folder to get single pictures";
-                Error::input(path, "ffmpeg, which makes films, is not installed", right)
+                let right = "install ffmpeg, or choose a folder to get an image sequence";
+                Error::input(path, "ffmpeg, which encodes videos, is not installed", right)
             }
-            _ => {
-                Error::output(path, format!("ffmpeg does not start ({error})"), "name a folder to get single pictures")
-            }
+            _ => Error::output(
+                path,
+                format!("ffmpeg failed to start ({error})"),
+                "choose a folder to get an image sequence",
+            ),
         })?;
-        // What it says is read at once: a full pipe would stop it.
+        // Drains the error output continuously: a full pipe would block the encoder.
         let said = encoder.stderr.take().map(|mut pipe| {
             thread::spawn(move || {
                 let mut bytes = Vec::new();
@@ -147,15 +149,15 @@ impl Film {
         Ok(Self { path: path.to_owned(), size, frames: 0, kind: Kind::Encoded { part, encoder, said } })
     }
 
-    /// Pictures so far.
+    /// Returns the number of frames written so far.
     pub fn frames(&self) -> usize {
         self.frames
     }
 
-    /// Adds a picture: red, green and blue of each pixel, rows from top to bottom.
+    /// Appends a frame: RGB pixels in rows from top to bottom.
     ///
     /// # Errors
-    /// It cannot be written; what was written before stays.
+    /// The frame cannot be written; earlier frames are kept.
     pub fn add(&mut self, pixels: &[u8]) -> Result<(), Error> {
         self.frames += 1;
         match &mut self.kind {
@@ -173,10 +175,10 @@ impl Film {
         }
     }
 
-    /// Adds a picture of light, or of red, green and blue.
+    /// Appends a frame in linear light or as RGB bytes.
     ///
     /// # Errors
-    /// It cannot be written, or the film is none of single pictures, which alone have light.
+    /// The frame cannot be written, or it is in linear light and the video is not an image sequence.
     pub fn add_picture(&mut self, pixels: &Pixels) -> Result<(), Error> {
         match (pixels, &self.kind) {
             (Pixels::Bytes(bytes), _) => self.add(bytes),
@@ -185,16 +187,18 @@ impl Film {
                 let file = self.path.join(format!("{:06}.{}", self.frames, light.ending()));
                 light.write(&file, self.size, &JobProgress::default())
             }
-            (_, Kind::Encoded { .. }) => {
-                Err(Error::output(&self.path, "a film has no pictures of light", "name a folder for single pictures"))
-            }
+            (_, Kind::Encoded { .. }) => Err(Error::output(
+                &self.path,
+                "a video file cannot store linear light",
+                "choose a folder for an image sequence",
+            )),
         }
     }
 
-    /// Ends the film and puts it in its place.
+    /// Finishes the video and moves it to its final path.
     ///
     /// # Errors
-    /// It cannot be ended; what was written lies beside it, with `.part` in its name.
+    /// Encoding failed; the partial output is next to the target, with `.part` in its name.
     pub fn end(mut self) -> Result<(), Error> {
         let Kind::Encoded { part, encoder, said } = &mut self.kind else { return Ok(()) };
         drop(encoder.stdin.take());
@@ -202,12 +206,12 @@ impl Film {
             return Err(refused(&self.path, encoder, said));
         }
         fs::rename(&*part, &self.path)
-            .map_err(|error| Error::output(&self.path, error.to_string(), format!("the film is {}", part.display())))
+            .map_err(|error| Error::output(&self.path, error.to_string(), format!("the video is {}", part.display())))
     }
 }
 
 impl Drop for Film {
-    /// Removes what holds no picture.
+    /// Removes the output if it has no frames.
     fn drop(&mut self) {
         if self.frames > 0 {
             return;
@@ -223,47 +227,47 @@ impl Drop for Film {
     }
 }
 
-/// Red, green and blue of each pixel of a picture, and its columns and rows.
+/// Columns and rows of an image, and its RGB pixels.
 pub type Picture = ((usize, usize), Vec<u8>);
 
-/// Makes a picture, away from where it was taken.
+/// Deferred read-back of a frame, run on the writer thread.
 pub type Shot = Box<dyn FnOnce() -> Option<Picture> + Send>;
 
-/// Pictures in a second of a film that is recorded.
+/// Frame rate of a recording, in frames per second.
 const LIVE: f32 = 30.0;
-/// What makes `ffmpeg` fast enough beside the program.
+/// `ffmpeg` arguments for encoding in real time.
 const IN_HASTE: [&str; 2] = ["-preset", "ultrafast"];
-/// If the encoder is so many seconds late, the film loses them, so that its end does not come ever later.
+/// Delay of the encoder in seconds beyond which the recording drops time, so that the backlog stays bounded.
 const LATE: f64 = 2.0;
-/// Shots that may wait. If the encoder is slower, some are left out, and the one before stays longer.
+/// Capacity of the frame queue. If it is full, new frames are dropped and the previous one is held longer.
 const WAITING: usize = 3;
 
-/// A film of what happens, as it happens: a picture stays until the next one comes.
+/// Real-time recording: each frame is held until the next one arrives.
 pub struct Reel {
     begun: Instant,
-    /// Seconds since the begin, and a shot; none ends the film.
+    /// Seconds since the start with a frame; `None` ends the recording.
     shots: SyncSender<(f64, Option<Shot>)>,
     writer: JoinHandle<Result<Filmed, Error>>,
 }
 
-/// What came of a film that was recorded.
+/// Result of a recording.
 #[derive(Debug, PartialEq)]
 pub struct Filmed {
-    /// Where it is.
+    /// Path of the video file or folder.
     pub path: PathBuf,
-    /// Seconds that it has.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Seconds for which the encoder was too slow.
+    /// Seconds dropped because the encoder was too slow.
     pub missing: f64,
-    /// Whether it is a folder of pictures.
+    /// `true` if the recording is a folder of images.
     pub is_folder: bool,
 }
 
 impl Reel {
-    /// Begins an MP4 of this name; without `ffmpeg` a folder of pictures.
+    /// Starts an MP4 at this path, or a folder of images if there is no `ffmpeg`.
     ///
     /// # Errors
-    /// Neither can be made.
+    /// Neither can be created.
     pub fn begin(path: &Path, size: (usize, usize)) -> Result<Self, Error> {
         let folder = path.with_extension("");
         let film = Film::begin_with(path, size, LIVE, &IN_HASTE)
@@ -273,33 +277,33 @@ impl Reel {
         let begun = Instant::now();
         let writer = writer
             .spawn(move || roll(film, taken.into_iter(), || begun.elapsed().as_secs_f64()))
-            .map_err(|error| Error::output(path, error.to_string(), "close other programs"))?;
+            .map_err(|error| Error::output(path, error.to_string(), "close other applications"))?;
         Ok(Self { begun, shots, writer })
     }
 
-    /// Seconds since it has begun.
+    /// Returns the seconds since the start.
     pub fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Shows a picture from now on. Says whether the film goes on: if not, its end tells why.
+    /// Shows a frame from now on. Returns `false` if the writer has stopped; [`end`](Self::end) then returns the reason.
     pub fn show(&self, shot: Shot) -> bool {
         !matches!(self.shots.try_send((self.seconds(), Some(shot))), Err(TrySendError::Disconnected(_)))
     }
 
-    /// Ends the film now, and returns what came of it.
+    /// Ends the recording and returns its result.
     ///
     /// # Errors
-    /// It could not be written; what was written stays.
+    /// Writing failed; the partial output is kept.
     pub fn end(self) -> Result<Filmed, Error> {
-        // A writer that has stopped says why.
+        // If the writer has stopped, its result has the reason.
         let _ = self.shots.send((self.seconds(), None));
         drop(self.shots);
         self.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-/// Writes shots as they come, each as often as it is seen, up to the one that ends them. `now` tells the seconds since the begin.
+/// Writes frames as they arrive, each repeated for its duration, up to the one that ends them. `now` returns the seconds since the start.
 fn roll(
     mut film: Film,
     shots: impl Iterator<Item = (f64, Option<Shot>)>,
@@ -323,8 +327,10 @@ fn roll(
     }
     let (path, is_folder) = (film.path.clone(), matches!(film.kind, Kind::Folder));
     match seen {
-        None => return Err(Error::output(&path, "the driver gave no picture of the window", "film it again")),
-        // It was seen for less than the time of a picture.
+        None => {
+            return Err(Error::output(&path, "the graphics driver returned no image of the window", "record again"));
+        }
+        // Held for less than the duration of one frame.
         Some(seen) if film.frames() == 0 => film.add(&seen)?,
         Some(_) => {}
     }
@@ -333,7 +339,7 @@ fn roll(
     Ok(Filmed { path, seconds, missing, is_folder })
 }
 
-/// A picture with so many columns and rows: what is more is cut off, what is missing is black.
+/// Crops an image to `size` or pads it with black.
 fn fitted(((width, height), pixels): Picture, size: (usize, usize)) -> Vec<u8> {
     if (width, height) == size {
         return pixels;
@@ -346,12 +352,16 @@ fn fitted(((width, height), pixels): Picture, size: (usize, usize)) -> Vec<u8> {
     out
 }
 
-/// What the encoder says of why it has ended.
+/// Returns the encoder's error output as an error.
 fn refused(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<String>>) -> Error {
     drop(encoder.stdin.take());
     let text = said.take().and_then(|said| said.join().ok()).unwrap_or_default();
-    let first = text.lines().next().unwrap_or("it did not say why").trim().to_owned();
-    Error::output(path, format!("ffmpeg stopped ({first})"), "see whether the disk is full, or name a folder")
+    let first = text.lines().next().unwrap_or("no reason given").trim().to_owned();
+    Error::output(
+        path,
+        format!("ffmpeg stopped ({first})"),
+        "check whether the disk is full, or choose a folder for an image sequence",
+    )
 }
 
 #[cfg(test)]
@@ -371,7 +381,7 @@ mod tests {
             Some(Box::new(move || Some((size, vec![shade; 3 * size.0 * size.1]))))
         };
         let nothing: Option<Shot> = Some(Box::new(|| None));
-        // The window becomes wider and lower meanwhile, and once the driver gives no picture.
+        // Meanwhile the window becomes wider and lower, and the driver once returns no image.
         let shots = [
             (0.0, shot(10, (32, 24))),
             (0.1, shot(20, (40, 12))),
@@ -401,7 +411,7 @@ mod tests {
             let shot: Shot = Box::new(|| Some(((32, 24), vec![9; 3 * 32 * 24])));
             (seconds, Some(shot))
         });
-        // It is late at the third and at the fourth shot, and then no more.
+        // Late for the third and fourth frame only.
         let clock = std::cell::RefCell::new([0.0, 0.1, 8.0, 8.1, 5.4].into_iter());
         let now = || clock.borrow_mut().next().expect("it looks once for each");
         let filmed = roll(film, shots.into_iter(), now).unwrap_or_else(|error| panic!("{error}"));
@@ -416,7 +426,7 @@ mod tests {
         assert!(reel.show(Box::new(|| None)));
         assert!(reel.seconds() < 60.0);
         let error = reel.end().expect_err("there is no picture");
-        assert!(error.to_string().contains("no picture"), "{error}");
+        assert!(error.to_string().contains("no image"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).map(Iterator::count).unwrap_or_default(), 0);
     }
 

@@ -1,7 +1,7 @@
-//! Heightmaps and layer maps from files of any format, as metres on a grid.
+//! Heightmaps and layer maps from files of any supported format, as a grid in metres.
 //!
-//! What the command line says wins over the sidecar, and the sidecar over the file. What is not stated is assumed, and a
-//! warning tells what was assumed and how to state it.
+//! The command line takes precedence over the sidecar, and the sidecar over the file. Missing values are assumed, with a warning that
+//! names the assumption and the way to set the value.
 
 use std::{path::Path, sync::Arc};
 
@@ -23,17 +23,17 @@ use thalweg_sim::core::{
     terrain::Layer,
 };
 
-/// Endings of the files that it reads.
+/// Extensions of readable files.
 pub const ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
-/// Side of a cell where it is not stated, in metres.
+/// Default cell size, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
-/// Relief of an integer format where it is not stated, as a share of the shorter side: that of the published terrain.
+/// Default relief of an integer format, as a fraction of the shorter side. Same proportions as the published terrain.
 const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 
-/// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32`, `.tif` or `.asc`, with its sidecar if there is one.
+/// Reads a heightmap (`.png`, `.exr`, `.r16`, `.r32`, `.tif` or `.asc`) with its sidecar, if there is one.
 ///
 /// # Errors
-/// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
+/// The file or its sidecar is invalid for the options, or an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
     let expected = expected(path, options.size, HEIGHT)?;
@@ -45,7 +45,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     let (wider, taller) = (old_width as f32 / width as f32, old_height as f32 / height as f32);
     if (wider / taller - 1.0).abs() > 0.02 {
         warnings.push(format!(
-            "{old_width} × {old_height} cells are resampled to {width} × {height}, which changes the map's proportions"
+            "resampling from {old_width} × {old_height} to {width} × {height} cells changes the aspect ratio"
         ));
     }
     let beside = Sidecar::beside(path);
@@ -58,33 +58,33 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
         }
         (None, None, None) => {
             warnings.push(format!(
-                "its cell size is not stated, so cells of {ASSUMED_CELL_SIZE} m are assumed; state it with --cell-size or as \
+                "cell size missing, assuming {ASSUMED_CELL_SIZE} m; set it with --cell-size or as \
                  cell_size_m in {}",
                 beside.display()
             ));
             ASSUMED_CELL_SIZE * wider
         }
     };
-    CELL_SIZE.check("the side of its cells", cell_size).map_err(|unfit| Error::unfit(path, unfit))?;
+    CELL_SIZE.check("the cell size", cell_size).map_err(|unfit| Error::unfit(path, unfit))?;
     let (stated_min, stated_max) = (options.min_m.or(sidecar.min_m), options.max_m.or(sidecar.max_m));
     if let Some(full_scale) = full_scale {
         let relief = ASSUMED_RELIEF * width.min(height) as f32 * cell_size;
         let min = stated_min.unwrap_or(0.0);
         let max = stated_max.unwrap_or(min + relief);
         if min > max {
-            let wrong = format!("its lowest height {min} m is above its highest {max} m");
-            return Err(Error::input(path, wrong, "--min-height (min_m) must not be above --max-height (max_m)"));
+            let wrong = format!("minimum height {min} m is above the maximum {max} m");
+            return Err(Error::input(path, wrong, "--min-height (min_m) must not exceed --max-height (max_m)"));
         }
         if stated_min.is_none() || stated_max.is_none() {
             warnings.push(format!(
-                "its range of heights is not stated, so {min} m to {max} m is assumed; state it with --min-height and \
+                "height range missing, assuming {min} m to {max} m; set it with --min-height and \
                  --max-height or as min_m and max_m in {}",
                 beside.display()
             ));
         }
         scale(&mut cells, full_scale, (min, max));
     } else if options.min_m.is_some() || options.max_m.is_some() {
-        warnings.push("its values are metres already, so --min-height and --max-height do nothing".to_owned());
+        warnings.push("values are already in metres, --min-height and --max-height are ignored".to_owned());
     }
     let map = (sidecar.map_width.unwrap_or(old_width), sidecar.map_height.unwrap_or(old_height));
     let (columns, rows) = (cells_within(map.0, old_width, width), cells_within(map.1, old_height, height));
@@ -96,13 +96,13 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     Ok(Heightmap { heights: cells, file_size: size, cell_size, geo, nodata, warnings })
 }
 
-/// Reads a map of a layer and resamples it to `size` (columns, rows). The values of integer formats
-/// span the range of its import unless a sidecar states min_m and max_m. Those of other formats are taken as they are.
+/// Reads a layer map and resamples it to `size` (columns, rows). Values of integer formats span the layer's import range, unless a
+/// sidecar states min_m and max_m. Values of other formats are used unchanged.
 ///
-/// Returns the map and the warnings, a sentence each.
+/// Returns the map and one-sentence warnings.
 ///
 /// # Errors
-/// One sentence, if the file or its sidecar cannot be used.
+/// The file or its sidecar is invalid.
 pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Grid, Vec<String>), Error> {
     let expected = expected(path, Some(size), layer.row().bounds)?;
     let Raster { mut cells, full_scale, warnings, .. } = load(path, &expected)?;
@@ -110,18 +110,18 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
     if let Some(full_scale) = full_scale {
         let (min, max) = (expected.sidecar.min_m.unwrap_or(range.0), expected.sidecar.max_m.unwrap_or(range.1));
         if min > max {
-            let wrong = format!("its lowest value {min} is above its highest {max}");
-            return Err(Error::input(path, wrong, "state both min_m and max_m in the sidecar"));
+            let wrong = format!("minimum {min} is above the maximum {max}");
+            return Err(Error::input(path, wrong, "set both min_m and max_m in the sidecar"));
         }
         scale(&mut cells, full_scale, (min, max));
     }
     Ok((cells, with_name(path, warnings)))
 }
 
-/// Returns a session that starts from a map as bare dry bedrock, with droplets on, drawn so that its relief can be read.
+/// Creates a session from a heightmap: bare, dry bedrock with the droplets process enabled, rendered with a look that suits its relief.
 ///
 /// # Errors
-/// It needs more memory than may be used.
+/// It exceeds the memory budget.
 pub fn session(name: &str, map: Heightmap, origin: Origin) -> Result<Session, Error> {
     let mut session = Session::small(name, 1, origin);
     session.set_heights(Arc::new(map));
@@ -133,10 +133,10 @@ pub fn session(name: &str, map: Heightmap, origin: Origin) -> Result<Session, Er
     Ok(session)
 }
 
-/// Loads a map of a layer into a session. It takes effect at the next [`Session::restart`].
+/// Loads a layer map into a session. It takes effect at the next [`Session::restart`].
 ///
 /// # Errors
-/// The file cannot be used as such a map; nothing is changed then.
+/// The file is not valid for this layer; the session is unchanged.
 pub fn load_map(session: &mut Session, layer: Layer, path: &Path) -> Result<(), Error> {
     let (grid, warnings) = read_layer(path, session.size(), layer)?;
     session.set_map(layer, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;
@@ -154,7 +154,7 @@ fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result
     })
 }
 
-/// Whether a map can have so many columns and rows.
+/// `true` if `width` and `height` are supported map sizes.
 pub fn fits(width: usize, height: usize) -> bool {
     [width, height].iter().all(|side| SIDES.contains(side))
 }
@@ -164,7 +164,7 @@ fn check(options: &Options, path: &Path) -> Result<(), Error> {
     if let Some((width, height)) = options.size
         && !fits(width, height)
     {
-        let wrong = format!("it cannot have the size {width} × {height}");
+        let wrong = format!("size {width} × {height} is not supported");
         return Err(Error::input(path, wrong, format!("each side of --size ranges from {shortest} to {longest}")));
     }
     options.check_numbers().map_err(|unfit| Error::unfit(path, unfit))
@@ -181,13 +181,13 @@ fn load(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         "asc" => asc::read(path, expected),
         _ => {
             input::open(path)?;
-            let wrong = format!("a name that ends in \"{extension}\" tells no format");
-            Err(Error::input(path, wrong, "heightmaps are .png, .exr, .r16, .r32, .tif or .asc"))
+            let wrong = format!("unknown file extension \"{extension}\"");
+            Err(Error::input(path, wrong, "expected .png, .exr, .r16, .r32, .tif or .asc"))
         }
     }
 }
 
-/// Turns steps from 0 to `full_scale` into values from `min` to `max`.
+/// Maps values from 0 to `full_scale` to the range from `min` to `max`.
 fn scale(cells: &mut Grid, full_scale: f32, (min, max): (f32, f32)) {
     let (min, max) = (f64::from(min), f64::from(max));
     let step = (max - min) / f64::from(full_scale);

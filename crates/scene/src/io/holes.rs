@@ -1,4 +1,4 @@
-//! Cells without data: filled from their neighbours when a map is read, remembered, and marked again where a format has a mark.
+//! NODATA cells: filled from their neighbours when a map is read, recorded in a mask, and written back to formats that support them.
 
 use std::path::Path;
 
@@ -8,19 +8,19 @@ use super::{
 };
 use thalweg_sim::core::{border::Border, grid::Grid, terrain::Edge};
 
-/// What a cell without data holds in a file that does not say it.
+/// Default NODATA value.
 pub(super) const USUAL: f32 = -9999.0;
-/// Memory that filling takes for each cell, in bytes: its value, its distance, its index in two lists, and whether it was empty.
+/// Memory per cell that filling needs, in bytes: value, distance, index in two lists and mask.
 const BYTES_TO_FILL: u64 = 28;
 
-/// What cells without data hold beside the values of a map: a number that none of them is. As f64, so that its digits are exact.
+/// Returns a NODATA value that does not occur in the grid. As f64, so that it is formatted exactly.
 pub(super) fn value_beside(grid: &Grid) -> f64 {
     if grid.contains(&USUAL) { f32::MIN.into() } else { USUAL.into() }
 }
 
-/// The same mask with another number of cells: 1 where at least half of a cell has no data, else 0.
+/// Resamples a mask: 1 where at least half of a cell has no data, else 0.
 pub(super) fn fitted(nodata: &Grid, (width, height): (usize, usize)) -> Grid {
-    // Of each new cell along a side, the old ones that it covers, and how much of it each makes up.
+    // For each new cell along a side, the old cells it overlaps and the fraction of its length in each.
     let shares = |from: usize, to: usize| -> Vec<Vec<(usize, f64)>> {
         let step = from as f64 / to as f64;
         let covered = |index: usize| {
@@ -39,12 +39,12 @@ pub(super) fn fitted(nodata: &Grid, (width, height): (usize, usize)) -> Grid {
     })
 }
 
-/// Reads a map that may have cells without data, which hold `nodata` in the file, and fills them from the nearest that have some.
-/// `read` reads all of its rows. It is called again for the whole map if it has such cells and is to get another size. A reader needs
-/// as many bytes as it says `besides`.
+/// Reads a map with `read` and fills its NODATA cells, which hold `nodata` in the file, from their nearest neighbours with data. `read`
+/// reads all rows; it is called again at full size if there are such cells and the map is to be resampled. `besides` is the additional
+/// memory that the reader needs, in bytes.
 ///
 /// # Errors
-/// No cell has data, it needs more memory than may be used, or `read` fails.
+/// No cell has data, the memory budget is exceeded, or `read` fails.
 pub(super) fn filled(
     path: &Path,
     expected: &Expected,
@@ -58,13 +58,13 @@ pub(super) fn filled(
     if missing == 0 {
         return Ok(raster);
     } else if missing == count {
-        let wrong = format!("all of its {count} cells hold NODATA ({nodata})");
-        return Err(Error::input(path, wrong, "at least one cell needs a height"));
+        let wrong = format!("all {count} cells are NODATA ({nodata})");
+        return Err(Error::input(path, wrong, "at least one cell must have a value"));
     }
     expected.budget.ask(path, count as u64 * BYTES_TO_FILL)?;
     let wanted = expected.size.filter(|wanted| *wanted != size);
     if wanted.is_some() {
-        // What is nearest is known when all of the map is.
+        // Finding the nearest cells requires the map at full size.
         let whole = Expected { size: None, sidecar: expected.sidecar.clone(), ..*expected };
         raster = read(whole.rows(path, size, besides)?)?;
     }
@@ -76,13 +76,12 @@ pub(super) fn filled(
     }
     raster.nodata = Some(mask);
     raster.warnings.push(format!(
-        "{missing} of its {count} cells hold NODATA ({nodata}) and are filled from the nearest that have a height"
+        "{missing} of {count} cells are NODATA ({nodata}) and were filled from the nearest cells with data"
     ));
     Ok(raster)
 }
 
-/// Fills missing cells, which hold NaN, ring by ring from their neighbours that have a value. Each gets the mean of those in the
-/// rings before.
+/// Fills NaN cells ring by ring, each with the mean of its neighbours in earlier rings.
 fn fill(cells: &mut Grid) {
     const UNREACHED: u32 = u32::MAX;
     let border = Border { width: cells.width(), height: cells.height(), edge: Edge::Open };

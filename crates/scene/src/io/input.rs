@@ -1,6 +1,6 @@
-//! Where every file that is read is opened.
+//! Opening of all input files.
 //!
-//! Only regular files are: a pipe or a device may never answer, or never end.
+//! Only regular files are accepted: a pipe or a device could block or never end.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Error;
 
-/// Longest text that is read, in bytes. Scenes, presets, sidecars and settings are a thousand times shorter.
+/// Maximum length of a text file, in bytes; a thousand times the size of usual scenes, presets, sidecars and settings.
 const LONGEST_TEXT: u64 = 4 << 20;
 
 /// Opens a regular file.
@@ -21,39 +21,39 @@ const LONGEST_TEXT: u64 = 4 << 20;
 /// It is missing, unreadable, a folder, a pipe or a device.
 pub fn open(path: &Path) -> Result<BufReader<File>, Error> {
     let regular = || {
-        // Not every system opens a folder, or says that it is one.
+        // Not every system reports an error for a folder.
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let mut options = OpenOptions::new();
         options.read(true);
-        // A pipe is opened without waiting for its other end; to a regular file it makes no difference.
+        // Opens a pipe without waiting for a writer; no effect on regular files.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
         let file = options.open(path)?;
-        // Asked of the open file: the name may belong to another one by now.
+        // Queried from the open file, as the path may refer to another one by now.
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::NotSeekable.into()) }
     };
     regular().map(BufReader::new).map_err(|error: io::Error| Error::unreadable(path, &error))
 }
 
-/// Reads a text file whole.
+/// Reads a text file.
 ///
 /// # Errors
-/// As [`open()`], or it is no text, or too long.
+/// As [`open()`], or the file is not UTF-8 or too long.
 pub fn text(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
     read.map_err(|error| Error::unreadable(path, &error))?;
     if bytes.len() as u64 > LONGEST_TEXT {
-        let wrong = format!("it is longer than {} MiB", LONGEST_TEXT >> 20);
-        return Err(Error::input(path, wrong, "scenes, presets, sidecars and settings are much shorter"));
+        let wrong = format!("longer than {} MiB", LONGEST_TEXT >> 20);
+        return Err(Error::input(path, wrong, "expected a scene, preset, sidecar or settings file"));
     }
     let no_text = |error| Error::unreadable(path, &io::Error::new(io::ErrorKind::InvalidData, error));
     String::from_utf8(bytes).map_err(no_text)
 }
 
-/// Reads a text file whole; `None` if there is none.
+/// Reads a text file, or returns `None` if there is none.
 ///
 /// # Errors
 /// As [`text()`].
@@ -64,12 +64,12 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Reads a value from RON. `what` names such values, and `right` says what would be right if the text holds none.
+/// Parses a value from RON. `what` names the expected content for the error, `right` is the remedy.
 ///
 /// # Errors
-/// The text is not that of such a value.
+/// The text does not parse as such a value.
 pub fn ron<T: DeserializeOwned>(path: &Path, text: &str, what: &str, right: &str) -> Result<T, Error> {
-    ron::from_str(text).map_err(|error| Error::input(path, format!("it holds no {what} ({error})"), right))
+    ron::from_str(text).map_err(|error| Error::input(path, format!("does not contain {what} ({error})"), right))
 }
 
 #[cfg(all(test, unix))]
@@ -84,8 +84,11 @@ mod tests {
         assert!(made.is_ok_and(|status| status.success()), "no pipe could be made");
         for path in [&*pipe, Path::new("/dev/zero"), Path::new("/dev/tty")] {
             let said = open(path).expect_err("it is no file").to_string();
-            // Without a terminal there is no such device.
-            assert!(said.contains("it is a pipe or a device; name a file") || path.ends_with("tty"), "{said}");
+            // Without a controlling terminal, /dev/tty does not exist.
+            assert!(
+                said.contains("this is a pipe or a device; choose a regular file") || path.ends_with("tty"),
+                "{said}"
+            );
             assert!(text_if_there(path).is_err());
         }
         assert_eq!(text_if_there(&folder.path().join("none.ron")), Ok(None));

@@ -1,5 +1,5 @@
-//! Work that is kept in case the program crashes: one project for each running program, locked as long as it runs. A project whose
-//! lock is free was left behind by a crash. It stays there until a person opens it or throws it away.
+//! Crash recovery: each running program autosaves to one project, locked while it runs. An unlocked project was left behind by a crash
+//! and stays until the user opens or discards it.
 
 use std::{
     fs::{self, File},
@@ -12,16 +12,16 @@ use super::{Error, input, project::ENDING};
 
 const LOCK: &str = "lock";
 
-/// The place where a running program keeps its work.
+/// Autosave file of a running program.
 #[derive(Debug)]
 pub struct Keeper {
     path: PathBuf,
-    /// Locked as long as the program runs. The system unlocks it however the program ends.
+    /// Locked while the program runs. The operating system releases it however the program ends.
     _lock: File,
 }
 
 impl Keeper {
-    /// Takes a place of its own in a folder, which is made if there is none.
+    /// Reserves an autosave file in a folder, which is created if missing.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -31,7 +31,7 @@ impl Keeper {
         let hold = || loop {
             let lock = File::create(path.with_extension(LOCK))?;
             lock.lock()?;
-            // Before it was locked, another program that was just starting may have removed it.
+            // Before it was locked, another starting program may have removed it.
             if path.with_extension(LOCK).exists() {
                 return Ok(lock);
             }
@@ -41,33 +41,33 @@ impl Keeper {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Takes over what a program left behind; `None` if a running program keeps it.
+    /// Takes over the autosave of a crashed program; `None` if a running program holds its lock.
     pub fn take_over(path: &Path) -> Option<Self> {
         let lock = File::options().create(true).append(true).open(path.with_extension(LOCK)).ok()?;
         lock.try_lock().ok()?;
         Some(Self { path: path.to_owned(), _lock: lock })
     }
 
-    /// Where its project is written.
+    /// Path of the autosaved project.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes what was kept: the program ends as planned.
+    /// Removes the autosave on a regular exit.
     pub fn end(self) {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(self.path.with_extension(LOCK));
     }
 }
 
-/// Projects in a folder whose program did not end as planned, the newest first. They stay until a [`Keeper`] that has taken
-/// them over ends.
+/// Returns the projects in a folder left behind by crashed programs, newest first. They stay until a [`Keeper`] that has taken them
+/// over ends.
 pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let (locks, mut left): (Vec<PathBuf>, Vec<PathBuf>) =
         entries.partition(|path| path.extension().is_some_and(|ending| ending == LOCK));
     left.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    // A program that crashed before it kept anything has left nothing but its lock.
+    // A program that crashed before its first autosave leaves only its lock.
     for lock in locks.iter().filter(|lock| !lock.with_extension(ENDING).exists()) {
         Keeper::take_over(lock).into_iter().for_each(Keeper::end);
     }
@@ -99,9 +99,9 @@ mod tests {
         let keeper = keep(&place, "work");
         assert!(left_behind(&place).is_empty() && Keeper::take_over(keeper.path()).is_none(), "it runs");
         let path = keeper.path().to_owned();
-        // As if the program were gone: the lock is free, the files stay.
+        // Simulates a crash: the lock is released, the files stay.
         drop(keeper);
-        // However often programs start and crash before they have kept anything.
+        // Regardless of how many programs start and crash before their first autosave.
         for _ in 0..3 {
             assert_eq!(left_behind(&place), std::slice::from_ref(&path));
             drop(Keeper::new(&place).unwrap_or_else(|error| panic!("{error}")));
@@ -111,7 +111,7 @@ mod tests {
         let more = again.path().to_owned();
         drop(again);
         assert_eq!(left_behind(&place), [more.clone(), path.clone()], "the newest first");
-        // A program that takes it over and crashes leaves it behind again. One that ends as planned does not.
+        // A program that takes it over and crashes leaves it behind again; one that exits regularly does not.
         let taken = Keeper::take_over(&path).expect("nobody has it");
         assert_eq!(left_behind(&place), std::slice::from_ref(&more));
         drop(taken);

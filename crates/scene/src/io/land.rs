@@ -1,4 +1,4 @@
-//! New land: a run that a person begins from a generator, and not from a scene or a map.
+//! New terrain: a simulation started from a generator instead of a scene or heightmap.
 
 use std::path::Path;
 
@@ -15,53 +15,53 @@ use thalweg_sim::{
     simulation::grow::typical_relief,
 };
 
-/// The scene whose parameters a new land begins with, so that the command line can tell what is different.
+/// Scene that provides the initial parameters, so that the command line lists only the differences.
 const BASE: &str = "round-hill";
 
-/// Thickness of the sand on a land for the wind that has none, in metres; more on cells for which that is too thin.
+/// Default thickness of sand for wind, in metres; more if the cells are too large for it.
 const SAND: f32 = 4.0;
 
-/// Most sand that a land can begin with, in metres.
+/// Maximum initial thickness of sand, in metres.
 const MOST_SAND: f32 = 100.0;
 
-/// Tick to which a new land with enabled processes runs ahead when it is first played.
+/// Tick to which a new terrain with enabled processes fast-forwards on its first playback.
 const SHOWN_FROM: u64 = 150;
 
-/// Extent in metres below which thinner films of water are drawn, in proportion to the extent.
+/// Extent in metres below which the minimum visible water depth shrinks in proportion.
 const WIDE: f64 = 2560.0;
 
-/// What happens on a new land: processes that are enabled, with values that work at its extent.
+/// Preset of enabled processes, with parameters scaled to the extent of the terrain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
-    /// Droplets gather in rivers and cut gullies.
+    /// Droplets that gather in rivers and cut gullies.
     #[default]
     Rain,
-    /// Heavy rain runs off in a sheet that gathers in torrents.
+    /// Heavy rain with sheet flow that concentrates into torrents.
     Flood,
-    /// Wind drives sand.
+    /// Aeolian sand transport.
     Wind,
-    /// Mountains rise and rivers cut them.
+    /// Tectonic uplift with fluvial incision.
     Uplift,
-    /// No process is enabled.
+    /// No processes.
     Nothing,
 }
 
 impl Activity {
-    /// All of them, with their titles.
+    /// All activities with their titles.
     pub const ALL: [(Self, &str); 5] = [
         (Self::Rain, "Rain and rivers"),
         (Self::Flood, "Flood"),
         (Self::Wind, "Desert wind"),
         (Self::Uplift, "Rising mountains"),
-        (Self::Nothing, "Nothing yet"),
+        (Self::Nothing, "None"),
     ];
 
-    /// Returns its title.
+    /// Returns the title.
     pub fn title(self) -> &'static str {
         Self::ALL.iter().find(|(activity, _)| *activity == self).map_or("", |(_, title)| title)
     }
 
-    /// Keys of the processes that it enables.
+    /// Returns the keys of the enabled processes.
     pub fn processes(self) -> &'static [&'static str] {
         match self {
             Self::Rain => &["droplets"],
@@ -72,12 +72,12 @@ impl Activity {
         }
     }
 
-    /// Name of the built-in preset of colours that suits it.
+    /// Returns the name of the matching built-in colour preset.
     pub fn palette(self) -> &'static str {
         if self == Self::Wind { "palette-desert" } else { "palette-alpine" }
     }
 
-    /// Names of the built-in presets that it sets.
+    /// Returns the names of the built-in presets that are applied.
     fn presets(self) -> &'static [&'static str] {
         match self {
             Self::Flood => &["water-flash-flood"],
@@ -87,16 +87,16 @@ impl Activity {
     }
 }
 
-/// What a new land is made of.
+/// Settings of a new terrain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewLand {
     /// Generator, size and relief.
     pub terrain: TerrainParams,
-    /// The same seed gives the same land.
+    /// Random seed.
     pub seed: u64,
-    /// What happens on it.
+    /// Processes to enable.
     pub activity: Activity,
-    /// Name of the built-in preset of its colours.
+    /// Name of the built-in colour preset.
     pub palette: &'static str,
 }
 
@@ -109,10 +109,10 @@ impl Default for NewLand {
 }
 
 impl NewLand {
-    /// What it is called.
-    pub const TITLE: &str = "New land";
+    /// Title of the session.
+    pub const TITLE: &str = "New terrain";
 
-    /// Memory that it takes, in bytes.
+    /// Returns the memory that the session needs, in bytes.
     pub fn bytes(&self) -> u64 {
         let mut outline = Session::small(Self::TITLE, self.seed, Default::default());
         outline.terrain = self.terrain.clone();
@@ -120,10 +120,10 @@ impl NewLand {
         outline.bytes()
     }
 
-    /// The run that begins on it.
+    /// Opens a session with this terrain.
     ///
     /// # Errors
-    /// It needs more memory than may be used.
+    /// It exceeds the memory budget.
     pub fn open(&self) -> Result<Session, Error> {
         Budget::present().ask(Path::new(Self::TITLE), self.bytes())?;
         let (width, height) = (self.terrain.width as usize, self.terrain.height as usize);
@@ -156,10 +156,10 @@ impl NewLand {
         Ok(session)
     }
 
-    /// Returns its shaded relief, `side` cells along the longer side: columns and rows, and 8-bit RGB row by row.
+    /// Renders a hillshade with `side` cells along the longer side: columns and rows, and 8-bit RGB in row order.
     ///
     /// # Errors
-    /// It needs more memory than may be used.
+    /// It exceeds the memory budget.
     pub fn preview(&self, side: u32) -> Result<([usize; 2], Vec<u8>), Error> {
         let mut small = self.clone();
         let terrain = &mut small.terrain;
@@ -174,7 +174,7 @@ impl NewLand {
         Ok(([ground.width(), ground.height()], pixels))
     }
 
-    /// Changes the extent or the number of cells. Relief and strata thickness scale with the relief of real ranges of that extent.
+    /// Changes the extent or the number of cells. Relief and strata thickness follow the typical relief of mountain ranges of that extent.
     pub fn resize(&mut self, change: impl FnOnce(&mut TerrainParams)) {
         let before = typical_relief(extent(&self.terrain));
         change(&mut self.terrain);
@@ -191,7 +191,7 @@ impl NewLand {
     }
 }
 
-/// Shorter side, in metres.
+/// Returns the shorter side, in metres.
 fn extent(terrain: &TerrainParams) -> f64 {
     f64::from(terrain.width.min(terrain.height)) * f64::from(terrain.cell_size)
 }
@@ -259,12 +259,12 @@ mod tests {
         assert_eq!((columns, rows, pixels.len()), (128, 64, 3 * 128 * 64));
         let other = NewLand { seed: 2, ..land.clone() }.preview(128).unwrap_or_else(|error| panic!("{error}"));
         assert!(other.1 != pixels, "another seed has the same preview");
-        // Cells of the preview may be larger than those of any land.
+        // Cells of the preview may exceed the maximum cell size.
         let mut wide = NewLand::default();
         wide.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (256, 256, 900.0));
         let (size, shades) = wide.preview(64).unwrap_or_else(|error| panic!("{error}"));
         assert!(size == [64, 64] && shades.iter().any(|shade| *shade != shades[0]));
-        // Shades of the real land, each the mean of the pixels that it covers.
+        // Hillshade of the full terrain, averaged over the cells of the preview.
         let session = land.open().unwrap_or_else(|error| panic!("{error}"));
         let terrain = &session.simulation.terrain;
         let ground = terrain.ground().resampled(128, 64);

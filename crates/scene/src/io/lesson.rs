@@ -1,18 +1,18 @@
-//! Lessons: Markdown files with a head in RON, which a teacher can copy and edit.
+//! Lessons: Markdown files with RON front matter, which teachers can copy and edit.
 //!
 //! ````text
 //! ---
 //! (title: "…", about: "…", level: "…", minutes: 20, source: "…", scene: "round-hill")
 //! ---
-//! The introduction.
+//! Introduction.
 //! ## A step
-//! Its text.
+//! Text of the step.
 //! ```ask
 //! Run(ticks: 200)
 //! ```
-//! > Hint: a line that is shown when it is asked for.
+//! > Hint: shown on request.
 //!
-//! What is shown when the task is done.
+//! Shown when the task is done.
 //! ## For the teacher
 //! ````
 
@@ -42,7 +42,7 @@ use thalweg_sim::params::listed;
 
 macro_rules! built_in {
     ($($name:literal)*) => {
-        /// The lessons compiled into the program, in the order of a course: name and Markdown text.
+        /// Lessons compiled into the program, in course order: name and Markdown text.
         pub const BUILT_IN: [(&str, &str); [$($name),*].len()] =
             [$(($name, include_str!(concat!("../../../../assets/lessons/", $name, ".md")))),*];
     };
@@ -54,45 +54,45 @@ built_in! {
     "a-range-comes-into-balance" "the-wadi"
 }
 
-/// The ending of a lesson's file.
+/// File extension of lessons.
 pub const ENDING: &str = "md";
-/// The heading under which the teacher's page stands.
+/// Heading of the teacher's page.
 const TEACHER: &str = "For the teacher";
-/// How a hint begins.
+/// Prefix of a hint.
 const HINT: &str = "Hint:";
-/// The line above and below a head.
+/// Delimiter line of the front matter.
 const RULE: &str = "---";
 
-const RIGHT: &str = "a lesson that comes with the program is a good example to copy from";
+const RIGHT: &str = "use a built-in lesson as a template";
 
-/// Whether a path is that of a lesson.
+/// `true` if this is the path of a lesson.
 pub fn is_lesson(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
 }
 
-/// The path by which a lesson that comes with the program is opened.
+/// Returns the path of a built-in lesson.
 pub fn path_of(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name).with_extension(ENDING)
 }
 
-/// The path of a lesson that is called by its file or by the name of one that comes with the program.
+/// Returns the path of a lesson, given its file or the name of a built-in one.
 fn path(named: &Path) -> PathBuf {
     if is_lesson(named) { named.to_owned() } else { path_of(&named.to_string_lossy()) }
 }
 
-/// Reads a lesson by its file or by the name of one that comes with the program.
+/// Reads a lesson, given its file or the name of a built-in one.
 ///
 /// # Errors
-/// One sentence, if there is no such lesson or it cannot be taught.
+/// There is no such lesson, or it is invalid.
 pub fn read(named: impl AsRef<Path>) -> Result<Lesson, Error> {
     let named = named.as_ref();
     parse(&path(named), &text(named)?)
 }
 
-/// The text of a lesson's file, to be copied and changed.
+/// Returns the Markdown text of a lesson.
 ///
 /// # Errors
-/// One sentence, if there is no such lesson or file.
+/// There is no such lesson or file.
 pub fn text(named: &Path) -> Result<String, Error> {
     let path = path(named);
     match path.strip_prefix(FOLDER) {
@@ -104,7 +104,7 @@ pub fn text(named: &Path) -> Result<String, Error> {
     }
 }
 
-/// Writes a copy of a lesson's file.
+/// Writes a copy of a lesson.
 ///
 /// # Errors
 /// There is no such lesson, or the copy cannot be written.
@@ -113,7 +113,7 @@ pub fn copy(named: &Path, to: &Path) -> Result<(), Error> {
     output::replace(to, |file| output::write(file, text))
 }
 
-/// The teacher's page: right answers, bounds of the measurements, and what the file says to teachers, as Markdown.
+/// Formats the teacher's page as Markdown: correct answers, accepted ranges of measurements and the teacher's section of the file.
 pub fn teachers_page(lesson: &Lesson) -> String {
     let head = &lesson.head;
     let mut page = format!("# {}\n\n{} · {} minutes · {}\n\n", head.title, head.level, head.minutes, head.source);
@@ -130,22 +130,22 @@ pub fn teachers_page(lesson: &Lesson) -> String {
     page + "\n" + &lesson.teacher + "\n"
 }
 
-/// The lessons that come with the program, by their names.
+/// Returns the built-in lessons with their names.
 pub fn built_in() -> &'static [(&'static str, Lesson)] {
     static LESSONS: LazyLock<Vec<(&str, Lesson)>> =
         LazyLock::new(|| BUILT_IN.iter().filter_map(|(name, _)| Some((*name, read(name).ok()?))).collect());
     &LESSONS
 }
 
-/// Opens a lesson as [`read`] does, with its scene at the lesson's start.
+/// Reads a lesson as [`read`] does and opens its scene in the lesson's initial state.
 ///
 /// # Errors
-/// One sentence, if there is no such lesson or scene, or it cannot be taught.
+/// There is no such lesson or scene, or the lesson is invalid.
 pub fn open(named: impl AsRef<Path>) -> Result<(Lesson, Session), Error> {
     let named = named.as_ref();
     let (lesson, path) = (read(named)?, path(named));
     let scene = Path::new(&lesson.head.scene);
-    // A file lies beside the lesson.
+    // Scene files are relative to the lesson.
     let beside = scene.extension().is_some() && !path.starts_with(FOLDER);
     let scene = if beside { path.with_file_name(scene) } else { scene.to_owned() };
     let mut session = open_first(&scene, &Options::default())?;
@@ -158,20 +158,20 @@ pub fn open(named: impl AsRef<Path>) -> Result<(Lesson, Session), Error> {
 fn unknown(name: &Path) -> Error {
     let names = BUILT_IN.map(|(name, _)| name);
     let right = format!("the lessons are {}", listed(&names, &name.to_string_lossy()));
-    Error::input(name, "there is no such lesson or file", right)
+    Error::input(name, "no such lesson or file", right)
 }
 
-/// Reads a lesson from its text.
+/// Parses a lesson.
 ///
 /// # Errors
-/// One sentence: what is wrong, and what would be right.
+/// The text is not a valid lesson.
 pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
     let bad = |wrong: String| Error::input(path, wrong, RIGHT);
     let text = text.replace("\r\n", "\n");
     let parts =
         text.trim_start_matches('\u{feff}').trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
-    let (head, body) = parts.ok_or_else(|| bad("it has no head between two lines \"---\"".to_owned()))?;
-    let head: Head = ron(head).map_err(|error| bad(format!("its head cannot be read ({error})")))?;
+    let (head, body) = parts.ok_or_else(|| bad("front matter between two \"---\" lines missing".to_owned()))?;
+    let head: Head = ron(head).map_err(|error| bad(format!("invalid front matter ({error})")))?;
     let (mut steps, mut teacher) = (vec![Step { title: head.title.clone(), ..Step::default() }], None);
     let fold = |step: &mut Step, block: Block<'_>| -> Result<(), Error> {
         let paragraph = |text: &mut String, more: &str| {
@@ -183,11 +183,10 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
         match block {
             Block::Ask(ask) if step.task.is_none() => {
                 let task = ron(&ask);
-                step.task = Some(
-                    task.map_err(|error| bad(format!("the task of \"{}\" cannot be read ({error})", step.title)))?,
-                );
+                step.task =
+                    Some(task.map_err(|error| bad(format!("invalid task in step \"{}\" ({error})", step.title)))?);
             }
-            Block::Ask(_) => return Err(bad(format!("the step \"{}\" has two tasks", step.title))),
+            Block::Ask(_) => return Err(bad(format!("step \"{}\" has two tasks", step.title))),
             Block::Hint(hint) => step.hints.push(tied(&hint)),
             Block::Text(text) if step.task.is_none() => paragraph(&mut step.text, text),
             Block::Text(text) => paragraph(&mut step.after, text),
@@ -214,7 +213,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
     Ok(lesson)
 }
 
-/// Text in which no line ends within a number, as between the two parts of 37 000.
+/// Replaces spaces within numbers, such as 37 000, by no-break spaces.
 fn tied(text: &str) -> String {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
@@ -223,20 +222,20 @@ fn tied(text: &str) -> String {
     text.char_indices().map(tied).collect()
 }
 
-/// Reads RON in which what may be left out is written plainly.
+/// Parses RON with implicit `Some`.
 pub(crate) fn ron<T: DeserializeOwned>(text: &str) -> ron::error::SpannedResult<T> {
     ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME).from_str(text)
 }
 
-/// A part of a step.
+/// Part of a step.
 enum Block<'a> {
     Text(&'a str),
-    /// A task, as RON.
+    /// Task in RON.
     Ask(String),
     Hint(String),
 }
 
-/// Headings of the second level, and the blocks below them.
+/// Splits Markdown into level-2 headings and the blocks below them.
 fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
     let (mut blocks, mut depth) = (Vec::new(), 0);
     for (event, range) in Parser::new(body).into_offset_iter() {
@@ -266,7 +265,7 @@ fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
                 });
             }
             Event::End(_) => depth -= 1,
-            // The lines of a block of code.
+            // Lines of a code block.
             Event::Text(line) if depth == 1 => {
                 if let Some((None, Some(Block::Ask(ask)))) = blocks.last_mut() {
                     ask.push_str(&line);
@@ -278,54 +277,54 @@ fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
     blocks
 }
 
-/// What a student has done of all lessons so far.
+/// A student's progress in all lessons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The student's name, for the report.
+    /// Name of the student, for the report.
     #[serde(default)]
     pub name: String,
-    /// Answers by the file of the lesson and by the keys of their tasks.
+    /// Answers by lesson file and task key.
     #[serde(default)]
     pub answers: BTreeMap<String, BTreeMap<String, Answer>>,
-    /// Files of lessons that were gone through to their end.
+    /// Files of completed lessons.
     #[serde(default)]
     pub complete: Vec<String>,
 }
 
 impl Progress {
-    /// Reads the file. Where there is none, nothing has been done yet.
+    /// Reads the file, or returns empty progress if there is none.
     ///
     /// # Errors
-    /// It is unreadable or damaged.
+    /// The file is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
-        input::ron(path, &text, "answers to lessons", "move it away, so that answers are kept again")
+        input::ron(path, &text, "answers to lessons", "move or delete the file to record answers again")
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }
 
-    /// Takes over what was answered.
+    /// Records the answers of an attempt.
     pub fn keep(&mut self, attempt: &Attempt) {
         let name = name(&attempt.lesson.path);
         if attempt.complete() && !self.complete.contains(&name) {
             self.complete.push(name.clone());
         }
-        // Answers to tasks that the file does not have any more stay.
+        // Answers to tasks no longer in the file are kept.
         self.answers.entry(name).or_default().extend(attempt.answers.clone());
     }
 
-    /// Forgets the answers to a lesson, and returns them.
+    /// Removes and returns the answers to a lesson.
     pub fn forget(&mut self, lesson: &Path) -> BTreeMap<String, Answer> {
         self.answers.remove(&name(lesson)).unwrap_or_default()
     }
 
-    /// Takes answers to a lesson back that were forgotten.
+    /// Restores removed answers to a lesson, without replacing newer ones.
     pub fn bring_back(&mut self, lesson: &Path, answers: BTreeMap<String, Answer>) {
         let now = self.answers.entry(name(lesson)).or_default();
         for (key, answer) in answers {
@@ -333,15 +332,15 @@ impl Progress {
         }
     }
 
-    /// Whether a lesson was gone through to its end.
+    /// `true` if the lesson was completed.
     pub fn is_complete(&self, lesson: &Path) -> bool {
         self.complete.contains(&name(lesson))
     }
 
-    /// A lesson with what was answered.
+    /// Starts an attempt at a lesson with the recorded answers.
     pub fn attempt(&self, lesson: Lesson) -> Attempt {
         let mut answers = self.answers.get(&name(&lesson.path)).cloned().unwrap_or_default();
-        // A teacher may have changed the file since.
+        // The file may have changed in the meantime.
         answers.retain(|key, answer| {
             let task = lesson.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key));
             task.is_some_and(|task| task.takes(answer))
@@ -350,7 +349,7 @@ impl Progress {
     }
 }
 
-/// What a lesson's file is called, wherever the program was started.
+/// Returns the key of a lesson, independent of the working directory.
 fn name(lesson: &Path) -> String {
     let path = if lesson.starts_with(FOLDER) {
         lesson.to_owned()
@@ -397,27 +396,24 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_taught_is_refused_in_a_sentence() {
         for (change, by, said) in [
-            ("\r\n---\r\n\r\nHello", "Hello", "it has no head between two lines \"---\""),
-            ("minutes: 5", "minutes: \"5\"", "its head cannot be read"),
-            ("level:", "levels:", "its head cannot be read"),
-            ("Run(ticks: 2)", "Fly(ticks: 2)", "the task of \"Run\" cannot be read"),
-            ("```text\nE", "```ask\nE", "the step \"Run\" has two tasks"),
-            ("right: 0", "right: 7", "in the step \"Predict\" the right answer is number 7"),
+            ("\r\n---\r\n\r\nHello", "Hello", "front matter between two \"---\" lines missing"),
+            ("minutes: 5", "minutes: \"5\"", "invalid front matter"),
+            ("level:", "levels:", "invalid front matter"),
+            ("Run(ticks: 2)", "Fly(ticks: 2)", "invalid task in step \"Run\""),
+            ("```text\nE", "```ask\nE", "step \"Run\" has two tasks"),
+            ("right: 0", "right: 7", "in the step \"Predict\": the right answer has index 7"),
         ] {
             let error = parsed(&TEXT.replace(change, by)).expect_err(said);
             assert!(error.starts_with("heaps.md: ") && error.contains(said) && error.ends_with(RIGHT), "{error}");
         }
-        // A file that was not written to its end.
+        // An incompletely written file.
         for end in ["## Last\n\n```ask", "## Last\n\n```ask\nRun(ticks: 3)"] {
             let cut = format!("{TEXT}{end}").replace("## For the teacher\n\nAnswers.\n", "");
             assert_eq!(parsed(&cut).is_ok(), end.ends_with(')'), "{cut}");
         }
         let missing = open("droplets-carv").err().expect("there is none").to_string();
-        assert!(
-            missing.contains("there is no such lesson") && missing.contains("the nearest is droplets-carve"),
-            "{missing}"
-        );
-        assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("there is no such file")));
+        assert!(missing.contains("no such lesson") && missing.contains("closest match: droplets-carve"), "{missing}");
+        assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("file not found")));
     }
 
     #[test]
@@ -446,7 +442,7 @@ mod tests {
         attempt.answers.insert("a".to_owned(), Answer::Chosen(1));
         let mut progress = Progress::default();
         progress.keep(&attempt);
-        // A copy of it in another file has answers of its own.
+        // A copy in another file has its own answers.
         let copy = Lesson { path: folder.path().join("copy.md"), ..lesson.clone() };
         assert!(progress.attempt(copy).answers.is_empty());
         let file = folder.path().join("kept/lessons.ron");

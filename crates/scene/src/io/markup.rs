@@ -1,19 +1,19 @@
-//! Markdown as HTML with its equations as MathML, which browsers set as in print. Equations are the lines of a block of code marked as
-//! `text`, and a line of code that is a paragraph of its own.
+//! Conversion of Markdown to HTML, with equations as MathML. Equations are the lines of code blocks marked as `text`, and paragraphs that
+//! consist of inline code only.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd, html};
 
 use super::reference::escaped;
 use crate::model::formula::Formula;
 
-/// A piece of a text.
+/// Part of a Markdown text.
 pub enum Piece<'a> {
     /// A line that is an equation.
     Equation(String),
     Other(Event<'a>),
 }
 
-/// The pieces of a text.
+/// Splits Markdown into equations and other events.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let events: Vec<Event<'_>> = Parser::new(text).collect();
     let (mut pieces, mut rest) = (Vec::with_capacity(events.len()), &*events);
@@ -39,7 +39,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The HTML of a text.
+/// Converts Markdown to HTML.
 pub fn markup(text: &str) -> String {
     let html = |piece| match piece {
         Piece::Equation(line) => Event::Html(format!("<div class=\"equation\">{}</div>\n", mathml(&line)).into()),
@@ -50,7 +50,7 @@ pub fn markup(text: &str) -> String {
     page
 }
 
-/// An equation on a line of its own.
+/// Converts an equation to display-style MathML.
 fn mathml(text: &str) -> String {
     format!("<math displaystyle=\"true\">{}</math>", part(&Formula::read(text)))
 }

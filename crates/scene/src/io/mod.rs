@@ -1,9 +1,8 @@
-//! Data in, data out: heightmaps, layer maps, pictures, scene files. Knows nothing of windows.
+//! File formats: heightmaps, layer maps, images and scene files. Independent of the window.
 //!
-//! A reader takes any bytes and answers with data or with an [`Error`] of one sentence; it never panics. Before it makes
-//! room it asks the [`Budget`], and every number is checked against what the simulation can carry
-//! ([`bounds`](thalweg_sim::core::bounds)). [`input`] opens every file that is read. A writer writes the path that it is given;
-//! [`output`] makes sure that what stood there before is replaced whole or not at all.
+//! A reader accepts arbitrary bytes and returns data or a one-sentence [`Error`]; it never panics. It asks the [`Budget`] before
+//! allocating and checks every number against the range that the simulation supports ([`bounds`](thalweg_sim::core::bounds)).
+//! [`input`] opens every file that is read. A writer writes to the path it is given; [`output`] replaces existing files atomically.
 
 mod asc;
 mod budget;
@@ -57,7 +56,7 @@ pub use self::{
 };
 use thalweg_sim::{core::bounds::Unfit, params::listed};
 
-/// Why a file could not be read or written. The message is one sentence: which file, what is wrong, what would be right.
+/// Error while reading or writing a file. The message is one sentence: the file, the problem and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {wrong}; {right}", escaped(&path.to_string_lossy()))]
 pub struct Error {
@@ -68,41 +67,41 @@ pub struct Error {
 }
 
 impl Error {
-    /// Bad input: what is wrong with `path`, and what would be right.
+    /// Creates an error for bad input in `path`, with the problem and a remedy.
     pub fn input(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
         Self { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right), exit_code: 2 }
     }
 
-    /// A number in `path` that the simulation cannot carry.
+    /// Creates an error for a number in `path` that is outside the supported range.
     pub fn unfit(path: &Path, unfit: Unfit) -> Self {
         Self::input(path, unfit.wrong, unfit.right)
     }
 
-    /// A failure while writing: what is wrong with `path`, and what would be right.
+    /// Creates an error for a failed write to `path`, with the problem and a remedy.
     pub fn output(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
         Self { exit_code: 1, ..Self::input(path, wrong, right) }
     }
 
-    /// The operating system does not let a file be read.
+    /// Creates an error for a file that the operating system fails to read.
     pub(super) fn unreadable(path: &Path, cause: &io::Error) -> Self {
         let (wrong, right) = match cause.kind() {
-            io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the name and the folder"),
-            io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
-            io::ErrorKind::NotSeekable => ("it is a pipe or a device".to_owned(), "name a file"),
-            io::ErrorKind::PermissionDenied => ("you are not allowed to read it".to_owned(), "change its permissions"),
-            io::ErrorKind::InvalidData => (format!("it is not text ({cause})"), "a text file in UTF-8 is needed"),
-            _ => (format!("it cannot be read ({cause})"), "check the disk or copy the file elsewhere"),
+            io::ErrorKind::NotFound => ("file not found".to_owned(), "check the name and the folder"),
+            io::ErrorKind::IsADirectory => ("this is a folder".to_owned(), "choose a file inside it"),
+            io::ErrorKind::NotSeekable => ("this is a pipe or a device".to_owned(), "choose a regular file"),
+            io::ErrorKind::PermissionDenied => ("permission denied".to_owned(), "change the file permissions"),
+            io::ErrorKind::InvalidData => (format!("not a text file ({cause})"), "expected UTF-8 text"),
+            _ => (format!("reading failed ({cause})"), "check the disk, or copy the file to another one"),
         };
         Self::input(path, wrong, right)
     }
 
-    /// The operating system does not let a file be written.
+    /// Creates an error for a file that the operating system fails to write.
     pub fn unwritable(path: &Path, cause: &impl Display) -> Self {
-        let wrong = format!("it cannot be written ({cause})");
-        Self::output(path, wrong, "choose a folder with room and the right to write")
+        let wrong = format!("writing failed ({cause})");
+        Self::output(path, wrong, "choose a writable folder with enough free space")
     }
 
-    /// The same error, but of a file in the folder `to` if it was of one in `from`.
+    /// Moves the path of the error from the folder `from` to the folder `to`, if it is inside `from`.
     pub(super) fn moved(mut self, from: &Path, to: &Path) -> Self {
         if let Ok(within) = self.path.strip_prefix(from) {
             self.path = to.join(within);
@@ -110,24 +109,24 @@ impl Error {
         self
     }
 
-    /// There is neither a scene nor a file called `name`. `scenes` are the names that exist.
+    /// Creates an error for a `name` that is neither a scene nor a file. `scenes` are the available names.
     pub(super) fn unknown_scene(name: &str, scenes: &[&str]) -> Self {
         let right = format!("the built-in scenes are {}", listed(scenes, name));
-        Self::input(Path::new(name), "there is no such scene or file", right)
+        Self::input(Path::new(name), "no such scene or file", right)
     }
 
-    /// A scene file that cannot be used, for the reason given.
+    /// Creates an error for an unusable scene file, with the reason given.
     pub(super) fn bad_scene(path: &Path, reason: &str) -> Self {
-        Self::input(path, reason, "a built-in scene is a good example to copy from")
+        Self::input(path, reason, "use a built-in scene as a template")
     }
 
-    /// What the program exits with: 2 for bad input, 1 for a failure while writing.
+    /// Returns the exit code of the program: 2 for bad input, 1 for a failed write.
     pub fn exit_code(&self) -> u8 {
         self.exit_code
     }
 }
 
-/// Text that stays on one line: line breaks and other characters that control a terminal become codes like `\n`.
+/// Escapes line breaks and other control characters of a terminal as codes like `\n`, so that the text stays on one line.
 pub fn escaped(text: &str) -> String {
     let breaks = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
     text.chars()
@@ -135,8 +134,7 @@ pub fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// Messages of other crates may span several lines, end in a full stop, or quote characters that control a terminal. Our sentences
-/// do not.
+/// Normalises a message of another crate, which may span several lines, end in a full stop or quote terminal control characters.
 fn one_line(text: impl Into<String>) -> String {
     let text = text.into();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -149,19 +147,19 @@ mod tests {
 
     #[test]
     fn an_error_is_one_sentence_with_its_exit_code() {
-        let bad = Error::input(Path::new("hills.png"), "it\u{1b} is\n empty.", "a picture is needed");
-        assert_eq!(bad.to_string(), r"hills.png: it\u{1b} is empty; a picture is needed");
+        let bad = Error::input(Path::new("hills.png"), "it\u{1b} is\n empty.", "expected an image");
+        assert_eq!(bad.to_string(), r"hills.png: it\u{1b} is empty; expected an image");
         assert_eq!(bad.exit_code(), 2);
-        let broken = Error::input(Path::new("hills\n\u{1b}[2J.png"), "it is empty", "a picture is needed");
-        assert_eq!(broken.to_string(), r"hills\n\u{1b}[2J.png: it is empty; a picture is needed");
+        let broken = Error::input(Path::new("hills\n\u{1b}[2J.png"), "it is empty", "expected an image");
+        assert_eq!(broken.to_string(), r"hills\n\u{1b}[2J.png: it is empty; expected an image");
         let failed = Error::unwritable(Path::new("out"), &io::Error::other("disk full"));
-        assert!(failed.to_string().starts_with("out: it cannot be written (disk full); "));
+        assert!(failed.to_string().starts_with("out: writing failed (disk full); "));
         assert_eq!(failed.exit_code(), 1);
     }
 
     #[test]
     fn a_mistyped_scene_is_answered_with_the_nearest() {
         let error = Error::unknown_scene("round-hil", &["alpine-valley", "round-hill"]);
-        assert!(error.to_string().ends_with("are alpine-valley, round-hill, and the nearest is round-hill"), "{error}");
+        assert!(error.to_string().ends_with("are alpine-valley, round-hill (closest match: round-hill)"), "{error}");
     }
 }

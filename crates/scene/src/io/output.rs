@@ -1,11 +1,10 @@
-//! Results that appear whole or not at all.
+//! Atomic output.
 //!
-//! Files are written into a hidden folder beside their targets, thus on the same disk, and renamed when all are done and
-//! flushed. A run that fails before that leaves everything as it was. If a run was killed, the next one removes its hidden folder.
+//! Files are written to a hidden folder next to their targets, thus on the same disk, and renamed when all are complete and flushed. A
+//! failed export leaves everything unchanged; the hidden folder of a killed program is removed by the next one.
 //!
-//! One of several files may be their index: a report, or a scene that names its maps. The old index is removed before the first
-//! file is replaced, and the new one comes last. So the files of a folder that has its index belong together, whenever a run was
-//! killed.
+//! One of several files may be their index: a report, or a scene that names its maps. The old index is removed before the first file is
+//! replaced, and the new one is moved last. The files of a folder with an index are thus always consistent.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -23,47 +22,47 @@ use super::{Error, input};
 use thalweg_sim::core::grid::Grid;
 
 const PREFIX: &str = ".thalweg-";
-/// The file in a hidden folder that is locked as long as the folder is in use.
+/// Lock file of a hidden folder, held while the folder is in use.
 const LOCK: &str = "thalweg.lock";
 
-/// A hash as it is written: 16 hexadecimal digits.
+/// Formats a hash as 16 hexadecimal digits.
 pub(super) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
-/// The hash of a map's cells as little-endian floats of 32 bits, which are those of its `.r32` (XXH3, 64 bits).
+/// Returns the XXH3 hash (64 bits) of a map's cells as little-endian 32-bit floats, which are the bytes of its `.r32`.
 pub fn hash_of(map: &Grid) -> String {
     let mut hash = Xxh3Default::new();
     map.chunks(map.width()).for_each(|row| hash.update(&bytes_of(row)));
     hex(hash.digest())
 }
 
-/// Numbers as `.r32` has them.
+/// Converts numbers to the bytes of an `.r32`.
 pub(super) fn bytes_of(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A set of files that are published together in one folder.
+/// Set of files that are published together in one folder.
 #[derive(Debug)]
 pub struct Output {
     folder: PathBuf,
-    /// The hidden folder where the files are written.
+    /// Hidden folder in which the files are written.
     staging: PathBuf,
-    /// Locked while the hidden folder is in use. The system unlocks it however the program ends.
+    /// Locked while the hidden folder is in use. The operating system releases it however the program ends.
     _lock: File,
-    /// Folders made for this output, the innermost first.
+    /// Folders created for this output, innermost first.
     made: Vec<PathBuf>,
 }
 
 impl Output {
-    /// Prepares to write into a folder, which is made if there is none.
+    /// Prepares to write to a folder, which is created if missing.
     ///
     /// # Errors
-    /// The folder cannot be made or written, or there is a file of its name.
+    /// The folder cannot be created or written, or a file has its name.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         if folder.exists() && !folder.is_dir() {
-            return Err(Error::output(folder, "it is a file", "name a folder to write into"));
+            return Err(Error::output(folder, "this is a file", "choose a folder to write to"));
         }
         let mut made: Vec<PathBuf> = folder
             .ancestors()
@@ -78,8 +77,8 @@ impl Output {
         Ok(Self { folder: folder.to_owned(), staging, _lock: lock, made })
     }
 
-    /// Lets `write` write the file that will be published under `name`, to the path that it is given, and others beside it. An error
-    /// names the file by the place where it would have been published.
+    /// Calls `write` with the staging path of the file `name`, next to which it may write further files. Errors are reported with the final
+    /// path.
     pub fn write(&self, name: impl AsRef<OsStr>, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
         write(&self.staging.join(name.as_ref())).map_err(|error| error.moved(&self.staging, &self.folder))
     }
@@ -93,10 +92,10 @@ impl Output {
         Ok(names)
     }
 
-    /// What was written so far, as JSON: by name, the number of bytes and their hash (XXH3, 64 bits, in hexadecimal).
+    /// Lists the files written so far as JSON: size in bytes and hash (XXH3, 64 bits, hexadecimal) by name.
     ///
     /// # Errors
-    /// A file cannot be read again.
+    /// A file cannot be read back.
     pub fn contents(&self) -> Result<Value, Error> {
         let content = |name: &OsStr| -> io::Result<Value> {
             let mut hash = Xxh3Default::new();
@@ -110,8 +109,8 @@ impl Output {
         self.names()?.into_iter().map(named).collect()
     }
 
-    /// Moves every file that was written to its target, replacing what was there. `index` is the name of the file that lists the
-    /// others. Returns the targets. Nothing is moved if one of them is a folder or write-protected.
+    /// Moves all files to their targets, replacing existing ones, and returns the targets. `index` is the name of the file that lists the
+    /// others.
     ///
     /// # Errors
     /// A target is a folder or write-protected, in which case nothing is moved, or a move fails.
@@ -122,16 +121,20 @@ impl Output {
         for target in &targets {
             match fs::metadata(target) {
                 Ok(found) if found.is_dir() => {
-                    let right = "move it away or write elsewhere";
-                    return Err(Error::output(target, "there is a folder of this name", right));
+                    let right = "move it away or choose another name";
+                    return Err(Error::output(target, "a folder with this name exists", right));
                 }
                 Ok(found) if found.permissions().readonly() => {
-                    return Err(Error::output(target, "it is write-protected", "unprotect it or write elsewhere"));
+                    return Err(Error::output(
+                        target,
+                        "the file is write-protected",
+                        "remove the write protection or choose another name",
+                    ));
                 }
                 _ => {}
             }
         }
-        // A new folder is an entry of the one around it.
+        // A new folder is an entry of its parent.
         self.made.iter().filter_map(|made| made.parent()).try_for_each(flush)?;
         if !first.is_empty() {
             for index in &last {
@@ -152,25 +155,25 @@ impl Output {
 }
 
 impl Drop for Output {
-    /// Removes what was made, if it was not published.
+    /// Removes everything that was not published.
     fn drop(&mut self) {
-        // What cannot be removed does no harm.
+        // Leftovers are harmless.
         let _ = clear(&self.staging);
         remove_empty(&mut self.made);
     }
 }
 
-/// Makes a hidden folder to write into, and locks it.
+/// Creates and locks a hidden staging folder.
 fn stage(folder: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let staging = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
         let path = staging.path().join(LOCK);
         let lock = match File::create_new(&path) {
-            // Another run swept it away before it was locked.
+            // Removed by another program before it was locked.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             made => made?,
         };
-        // Some disks have no locks. There, hidden folders of killed runs are not removed.
+        // Some file systems have no locks. There, staging folders of killed programs are not removed.
         let _ = lock.lock();
         if path.exists() {
             return Ok((staging.keep(), lock));
@@ -178,7 +181,7 @@ fn stage(folder: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Removes a hidden folder, its lock last: if the program is killed on the way, the next run still sees whose it is.
+/// Removes a staging folder, its lock last: if the program is killed meanwhile, the next one still recognises the folder.
 fn clear(staging: &Path) -> io::Result<()> {
     for entry in fs::read_dir(staging)? {
         let path = entry?.path();
@@ -189,7 +192,7 @@ fn clear(staging: &Path) -> io::Result<()> {
     fs::remove_dir_all(staging)
 }
 
-/// Removes the hidden folders of runs that were killed.
+/// Removes the staging folders of killed programs.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -199,7 +202,7 @@ fn sweep(folder: &Path) {
         let _ = match input::open(&entry.path().join(LOCK)) {
             Ok(lock) if lock.get_ref().try_lock().is_ok() => clear(&entry.path()),
             Ok(_) => Ok(()),
-            // Without a lock it is ours if it is empty.
+            // Without a lock, only an empty folder is ours.
             Err(_) => fs::remove_dir(entry.path()),
         };
     }
@@ -212,10 +215,10 @@ fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes sure that the names in a folder outlast a loss of power.
+/// Flushes the directory entries of a folder to disk.
 fn flush(folder: &Path) -> Result<(), Error> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    // Some disks cannot do it, and other systems do it on their own.
+    // Some file systems do not support this, and some operating systems do not need it.
     let cannot = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         Err(error) if cfg!(unix) && !cannot(&error) => Err(Error::unwritable(folder, &error)),
@@ -223,7 +226,7 @@ fn flush(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes folders in this order. It stops at the first that is not empty.
+/// Removes folders in order, up to the first that is not empty.
 fn remove_empty(folders: &mut Vec<PathBuf>) {
     for folder in folders.drain(..) {
         if fs::remove_dir(folder).is_err() {
@@ -232,39 +235,38 @@ fn remove_empty(folders: &mut Vec<PathBuf>) {
     }
 }
 
-/// Replaces a single file by what `write` writes to the path that it is given. The folder is made if there is none. After an error
-/// the file is as it was before.
+/// Replaces a single file atomically with the output of `write`. The folder is created if missing. On error the file is unchanged.
 pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Error::output(path, "it is no name of a file", "name a file to write"));
+        return Err(Error::output(path, "not a file name", "choose a file name"));
     };
     let output = Output::new(folder)?;
     output.write(name, write)?;
     output.publish(Some(name)).map(drop)
 }
 
-/// Writes a file where there is none. Returns whether it did: of several programs at once, one does. The folder is made if there is none.
+/// Creates a file unless it exists, and returns `true` if it did so. Atomic across processes. The folder is created if missing.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<bool, Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Error::output(path, "it is no name of a file", "name a file to write"));
+        return Err(Error::output(path, "not a file name", "choose a file name"));
     };
     let output = Output::new(folder)?;
     output.write(name, |file| write(file, bytes))?;
     match fs::hard_link(output.staging.join(name), path) {
         Ok(()) => flush(folder).map(|()| true),
         Err(_) if path.exists() => Ok(false),
-        // A disk without links.
+        // The file system has no hard links.
         Err(_) => output.publish(None).map(|_| true),
     }
 }
 
-/// Makes a file, lets `fill` write into it, and flushes it to the disk.
+/// Creates a file, lets `fill` write to it, and flushes it to disk.
 ///
 /// # Errors
-/// `fill` or the system cannot write it.
+/// `fill` fails, or the file cannot be written.
 pub(super) fn create<E: From<io::Error> + Display>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
@@ -278,15 +280,15 @@ pub(super) fn create<E: From<io::Error> + Display>(
     create().map_err(|error| Error::unwritable(path, &error))
 }
 
-/// Makes a file of these bytes.
+/// Writes a file with these bytes.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
     create(path, |file| file.write_all(bytes.as_ref()))
 }
 
-/// A row of a table, with commas between its cells. Those that have a comma, a quote or a line break are quoted (RFC 4180).
+/// Formats a CSV row. Cells with a comma, a quote or a line break are quoted (RFC 4180).
 pub fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let quoted = |cell: &str| {
         let plain = !cell.contains([',', '"', '\n', '\r']);
@@ -295,10 +297,10 @@ pub fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     cells.into_iter().map(quoted).collect::<Vec<String>>().join(",") + "\n"
 }
 
-/// Replaces a text file by a value as RON.
+/// Replaces a text file atomically with a value in RON.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn replace_by_ron(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let text = ron::ser::to_string_pretty(value, ron::ser::PrettyConfig::new());
     let text = text.map_err(|error| Error::unwritable(path, &error))?;
@@ -363,7 +365,7 @@ mod tests {
             output.write(name, |file| put(file, "new")).expect("it is writable");
         }
         let error = output.publish(None).expect_err("a folder is in the way");
-        assert!(error.to_string().contains("b.txt: there is a folder of this name"), "{error}");
+        assert!(error.to_string().contains("b.txt: a folder with this name exists"), "{error}");
         assert_eq!((names(around.path()), error.exit_code()), (vec!["b.txt".to_owned()], 1));
         let error = Output::new(&around.path().join("b.txt/../b.txt")).map(drop);
         assert!(error.is_ok(), "a folder may be named in any way");
@@ -409,7 +411,7 @@ mod tests {
                 Ok(())
             });
             let told = written.expect_err(moment).to_string();
-            assert!(told.contains("disk") && told.contains("cannot be written") && !told.contains('\n'), "{told}");
+            assert!(told.contains("disk") && told.contains("writing failed") && !told.contains('\n'), "{told}");
             assert!(names(around.path()).is_empty(), "{moment}: {:?}", names(around.path()));
         }
     }
@@ -436,7 +438,7 @@ mod tests {
         let around = tempfile::tempdir().expect("a temporary folder");
         let (left, lock) = stage(around.path()).expect("it is writable");
         put(&left.join("height.png"), "half").expect("it is writable");
-        // As if the program were gone: the lock is free, the files stay.
+        // Simulates a killed program: the lock is released, the files stay.
         drop(lock);
         let mine = around.path().join(".thalweg-notes");
         fs::create_dir(&mine).expect("it is writable");

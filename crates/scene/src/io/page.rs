@@ -1,4 +1,4 @@
-//! Pictures that are described as SVG, drawn as PNG and as pages of PDF, with the fonts of the panels.
+//! Rendering of SVG drawings to PNG and PDF, with the fonts of the user interface.
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,10 +16,10 @@ use resvg::{
 use super::reference::escaped;
 use crate::model::formula::typeset::{Letters, Mark, Typeset};
 
-/// The family of the running text.
+/// Font family of body text.
 pub const FAMILY: &str = "Ubuntu";
 
-/// The fonts that come with the program.
+/// Bundled fonts.
 static OWN: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     for font in [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR] {
@@ -29,14 +29,14 @@ static OWN: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// The same with those of the system, which know more scripts.
+/// Bundled and system fonts, which cover more scripts.
 static ALL: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::clone(&OWN);
     fonts.load_system_fonts();
     Arc::new(fonts)
 });
 
-/// Whether the fonts that come with the program know all signs of a text.
+/// `true` if the bundled fonts have glyphs for the whole text.
 fn are_known(text: &str) -> bool {
     let faces = [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR]
         .map(|font| ttf_parser::Face::parse(font, 0));
@@ -44,8 +44,8 @@ fn are_known(text: &str) -> bool {
     text.chars().all(|sign| sign.is_control() || known(sign))
 }
 
-/// A font of the system for what the fonts that come with the program do not know of a text: its name, its file, and which of the fonts in
-/// the file. None if nothing is missing, or no font has any of it.
+/// Finds a system font for the characters missing from the bundled fonts: its name, file and index in the file. `None` if nothing is
+/// missing, or no font has any of them.
 pub fn font_for(text: &str) -> Option<(String, Vec<u8>, u32)> {
     let missing: Vec<char> = text.chars().filter(|sign| !are_known(sign.encode_utf8(&mut [0; 4]))).collect();
     if missing.is_empty() {
@@ -58,48 +58,50 @@ pub fn font_for(text: &str) -> Option<(String, Vec<u8>, u32)> {
         })
     };
     let counted = ALL.faces().map(|face| (known(face).unwrap_or(0), face)).filter(|(count, _)| *count > 0);
-    // The first of those that know most.
+    // The first of the fonts with the most glyphs.
     let (_, face) = counted.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
     ALL.with_face_data(face.id, |data, index| (face.post_script_name.clone(), data.to_vec(), index))
 }
 
+/// Parses SVG.
+///
 /// # Errors
-/// If it is no SVG.
+/// The text is not valid SVG.
 fn tree(svg: &str) -> Result<Tree, String> {
-    // Pictures are the same on every machine, as long as its own fonts are not needed.
+    // Renders are identical on every machine unless its system fonts are needed.
     let fonts = if are_known(svg) { &OWN } else { &ALL };
     let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::clone(fonts), ..Options::default() };
     Tree::from_str(svg, &options).map_err(|error| error.to_string())
 }
 
-/// A picture, each of whose units becomes so many pixels, as the bytes of a PNG.
+/// Renders a drawing as PNG, with this many pixels per unit.
 ///
 /// # Errors
-/// If it is no SVG, or too large for the memory.
+/// The text is not valid SVG, or the image does not fit into memory.
 pub fn png(svg: &str, pixels: f32) -> Result<Vec<u8>, String> {
     drawn(svg, pixels)?.encode_png().map_err(|error| error.to_string())
 }
 
 fn drawn(svg: &str, pixels: f32) -> Result<Pixmap, String> {
     let tree = tree(svg)?;
-    let size = tree.size().to_int_size().scale_by(pixels).ok_or("the picture has no width or height")?;
-    let mut picture = Pixmap::new(size.width(), size.height()).ok_or("the picture has no width or height")?;
+    let size = tree.size().to_int_size().scale_by(pixels).ok_or("the image has no width or height")?;
+    let mut picture = Pixmap::new(size.width(), size.height()).ok_or("the image has no width or height")?;
     resvg::render(&tree, Transform::from_scale(pixels, pixels), &mut picture.as_mut());
     Ok(picture)
 }
 
-/// A picture as red, green, blue and opacity of each pixel, the colours multiplied with the opacity.
+/// Renders a drawing as RGBA pixels with premultiplied alpha.
 ///
 /// # Errors
-/// If it is no SVG, or too large for the memory.
+/// The text is not valid SVG, or the image does not fit into memory.
 pub fn pixels(svg: &str, scale: f32) -> Result<Vec<u8>, String> {
     Ok(drawn(svg, scale)?.take())
 }
 
-/// Pages as one document in PDF; a unit is a point.
+/// Combines pages into a PDF document; a unit is a point.
 ///
 /// # Errors
-/// If a page is no SVG.
+/// A page is not valid SVG.
 pub fn pdf(pages: &[String]) -> Result<Vec<u8>, String> {
     let mut document = Document::new();
     for page in pages {
@@ -109,14 +111,14 @@ pub fn pdf(pages: &[String]) -> Result<Vec<u8>, String> {
         let mut page = document.start_page_with(settings);
         let mut surface = page.surface();
         let size = Size::from_wh(width, height).ok_or("the page has no width or height")?;
-        surface.draw_svg(&tree, size, SvgSettings::default()).ok_or("a page that cannot be drawn")?;
+        surface.draw_svg(&tree, size, SvgSettings::default()).ok_or("the page cannot be drawn")?;
         surface.finish();
         page.finish();
     }
     document.finish().map_err(|error| format!("{error:?}"))
 }
 
-/// The letters of pages.
+/// Font metrics of pages.
 pub struct Print;
 
 impl Letters for Print {
@@ -125,7 +127,7 @@ impl Letters for Print {
     }
 }
 
-/// An equation as a part of a drawing.
+/// Converts a typeset equation to SVG.
 pub fn equation(set: &Typeset, color: &str) -> String {
     let drawn = set.marks.iter().map(|(at, mark)| {
         let place = |way: &Vec2| format!("{:.2} {:.2}", at.x + way.x, at.y + way.y);
@@ -145,18 +147,18 @@ pub fn equation(set: &Typeset, color: &str) -> String {
     drawn.collect()
 }
 
-/// How wide a line of text of this size is.
+/// Returns the width of a line of text at this font size.
 pub fn width(text: &str, size: f64) -> f64 {
     let Ok(face) = ttf_parser::Face::parse(epaint_default_fonts::UBUNTU_LIGHT, 0) else { return 0.0 };
     let wide = |sign| {
         let own = face.glyph_index(sign).and_then(|glyph| face.glyph_hor_advance(glyph));
-        // Signs of other fonts are as wide as high, at most.
+        // Glyphs of other fonts are at most one em wide.
         own.map_or(1.0, |wide| f64::from(wide) / f64::from(face.units_per_em()))
     };
     size * text.chars().map(wide).sum::<f64>()
 }
 
-/// Text in lines that are no wider than this. A word that is wider is cut.
+/// Wraps text into lines of at most this width. Longer words are broken.
 pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -173,7 +175,7 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
                 lines.push(String::new());
                 continue;
             }
-            // At least one sign, or it would never end.
+            // At least one character, for progress.
             let ends = || rest.char_indices().skip(1).map(|(place, _)| place).chain([rest.len()]);
             let fits = ends().take_while(|end| width(&rest[..*end], size) <= most).last();
             let end = fits.or_else(|| ends().next()).unwrap_or(rest.len());

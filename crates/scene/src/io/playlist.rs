@@ -1,4 +1,4 @@
-//! Playlists: scenes in an order, as a RON file that a person can write by hand.
+//! Playlists: ordered lists of scenes, as hand-written RON files.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::model::{
 };
 use thalweg_sim::params::listed;
 
-/// Whether a text is that of a playlist, and not of a scene: its outermost field `scenes` says so, and in a text with a slip the word.
+/// `true` if the text is a playlist and not a scene: it has a top-level field `scenes`, or contains `scenes:` if it does not parse.
 pub fn is_playlist(text: &str) -> bool {
     match ron::from_str(text) {
         Ok(ron::Value::Map(fields)) => {
@@ -22,21 +22,21 @@ pub fn is_playlist(text: &str) -> bool {
     }
 }
 
-/// Whether a file is a playlist, and not a scene.
+/// `true` if the file is a playlist.
 pub fn is_playlist_file(path: &Path) -> bool {
     let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
     ron && input::text(path).is_ok_and(|text| is_playlist(&text))
 }
 
-/// Reads a playlist and checks it. Each scene is there, and its parameters are known and in range. Paths of files are whole afterwards.
+/// Reads and checks a playlist: every scene exists and its parameters are valid. Relative paths are resolved against the playlist.
 ///
 /// # Errors
-/// One sentence: which scene, what is wrong, and what would be right.
+/// The playlist is invalid. The message names the scene, the problem and a remedy.
 pub fn read(path: &Path) -> Result<Playlist, Error> {
     let text = input::text(path)?;
     let right = "see docs/presenting.md";
     let mut list: Playlist =
-        ron::from_str(&text).map_err(|error| Error::input(path, format!("it is no playlist ({error})"), right))?;
+        ron::from_str(&text).map_err(|error| Error::input(path, format!("not a valid playlist ({error})"), right))?;
     list.check().map_err(|wrong| Error::input(path, wrong, right))?;
     for item in &mut list.scenes {
         let beside = path.with_file_name(&item.open);
@@ -52,38 +52,38 @@ fn is_built_in(name: &Path) -> bool {
     scene::BUILT_IN.iter().any(|(known, _)| Path::new(known) == name)
 }
 
-/// Checks that what a playlist names is there.
+/// Checks that all scenes and parameters of a playlist exist.
 ///
 /// # Errors
-/// One sentence: which scene, what is wrong, and what would be right.
+/// An entry is invalid. The message names the scene, the problem and a remedy.
 pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
     let names = scene::BUILT_IN.map(|(name, _)| name);
     for (number, item) in list.scenes.iter().enumerate() {
         let wrong = |what: String, right: &str| Error::input(path, format!("scene {}: {what}", number + 1), right);
         if !is_built_in(&item.open) && !item.open.is_file() {
             let right = format!("the built-in scenes are {}", listed(&names, &item.open.to_string_lossy()));
-            return Err(wrong(format!("there is no scene or file \"{}\"", item.open.display()), &right));
+            return Err(wrong(format!("no scene or file \"{}\"", item.open.display()), &right));
         }
         let mut sample = Session::small("sample", 0, crate::model::origin::Origin::default());
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
         sample.set_all(set).map_err(|error| wrong(error.to_string(), "see `thalweg params`"))?;
         if let Some(unknown) = item.sliders.iter().find(|path| !sample.has(path)) {
-            return Err(wrong(format!("there is no parameter \"{unknown}\" for a slider"), "see `thalweg params`"));
+            return Err(wrong(format!("unknown slider parameter \"{unknown}\""), "see `thalweg params`"));
         }
     }
     Ok(())
 }
 
-/// The keys of the camera that a scene brings, if it is a project. It is shown without those that make no sense.
+/// Returns the camera keyframes of a scene that is a project; empty if they are invalid.
 pub fn keys(item: &Item) -> Keys {
     let path = &*item.open;
     if project::is_project(path) { project::keys(path).unwrap_or_default() } else { Keys::default() }
 }
 
-/// Opens a scene as it is to be shown.
+/// Opens a scene with the overrides of its playlist entry.
 ///
 /// # Errors
-/// One sentence, if it cannot be used.
+/// The scene or its parameters are invalid.
 pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
     let mut sessions = scene::open(&item.open, &Options::default())?;
     let path = &*item.open;
@@ -92,7 +92,7 @@ pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
         session.note_shape();
         session.set_all(set).map_err(|error| Error::input(path, error.to_string(), "see `thalweg params`"))?;
-        // A project goes on from where it was, unless its land is another.
+        // A project continues from its saved state, unless its terrain is changed.
         if item.set.keys().any(|path| path.starts_with("terrain.")) || !goes_on && !item.set.is_empty() {
             Budget::present().ask(path, session.wanted())?;
             session.restart(session.simulation.seed());
@@ -113,7 +113,7 @@ pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
     Ok(sessions)
 }
 
-/// Writes a playlist. Paths of files count from its folder where they lie in it, and else are whole.
+/// Writes a playlist. Paths inside its folder become relative, others absolute.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -128,7 +128,7 @@ pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
     }
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
     let text = ron::ser::to_string_pretty(&list, pretty)
-        .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
+        .map_err(|error| Error::output(path, format!("writing failed ({error})"), "choose another name"))?;
     output::write(path, text + "\n")
 }
 
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(session.sliders, ["droplets.entrainment"]);
         let (low, high) = session.simulation.terrain.bedrock.min_max();
         assert!((high - low - 33.0).abs() < 1.0, "{low} to {high} m");
-        // Written here or elsewhere and read again it is the same.
+        // Written in the same or another folder and read back, it is equal.
         let elsewhere = tempfile::tempdir().expect("a folder");
         for copy in [elsewhere.path().join("copy.ron"), folder.path().join("copy.ron")] {
             save(&list, &copy).expect("it can be written");
@@ -174,12 +174,12 @@ mod tests {
     #[test]
     fn what_a_playlist_names_in_vain_is_said() {
         for (scenes, said) in [
-            ("(open: \"round-hil\")", "the nearest is round-hill"),
-            ("(open: \"wadi\") (open: \"delta\")", "it is no playlist"),
+            ("(open: \"round-hil\")", "closest match: round-hill"),
+            ("(open: \"wadi\") (open: \"delta\")", "not a valid playlist"),
             ("(open: \"nowhere.ron\")", "nowhere.ron"),
             ("(open: \"wadi\", set: {\"droplets.nothing\": \"1\"})", "droplets.nothing"),
             ("(open: \"wadi\", set: {\"terrain.relief\": \"-9\"})", "terrain.relief"),
-            ("(open: \"wadi\", sliders: [\"droplets\"])", "\"droplets\" for a slider"),
+            ("(open: \"wadi\", sliders: [\"droplets\"])", "unknown slider parameter \"droplets\""),
             ("(open: \"wadi\", colour: 3)", "colour"),
         ] {
             let (_folder, path) = written(&format!("(title: \"a\", scenes: [{scenes}])"));

@@ -1,4 +1,4 @@
-//! PNG pictures: heightmaps of 16 (or 8) bits in, heightmaps of 16 bits and coloured pictures out.
+//! PNG images: reads 16-bit (or 8-bit) heightmaps; writes heightmaps and colour images.
 
 use std::{
     io::{BufRead, Cursor, ErrorKind, Seek, Write},
@@ -15,15 +15,15 @@ use super::{
 };
 use thalweg_sim::core::grid::Grid;
 
-/// Share of red, green and blue in luminance (ITU-R BT.709).
+/// Luminance weights of red, green and blue (ITU-R BT.709).
 const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
-/// A file, or bytes of the program.
+/// A file or embedded bytes.
 trait BufReadSeek: BufRead + Seek {}
 
 impl<T: BufRead + Seek> BufReadSeek for T {}
 
-/// Width and height of a picture of the program itself, and its pixels as red, green and blue; `None` if it is no such picture.
+/// Decodes a built-in RGB image: width and height, and its pixels; `None` if it is not RGB.
 pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::EXPAND);
@@ -33,10 +33,10 @@ pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
     (info.color_type == ColorType::Rgb).then_some(([info.width as usize, info.height as usize], pixels))
 }
 
-/// Reads a picture as heights: grey as it is, colours by their luminance. Transparency does not count.
+/// Reads an image as heights: greyscale values, or the luminance of colours. Alpha is ignored.
 ///
 /// # Errors
-/// It is no PNG, it is damaged or cut off, or its size is refused.
+/// The file is not a PNG, is damaged or truncated, or its size is rejected.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: DecodingError| unusable(path, &error);
     let file: Box<dyn BufReadSeek> = match embedded::find(path) {
@@ -49,7 +49,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     options.set_ignore_text_chunk(true);
     options.set_ignore_iccp_chunk(true);
     let mut decoder = Decoder::new_with_options(file, options);
-    // Palettes become colours, and less than 8 bits become 8.
+    // Palettes become RGB, and less than 8 bits become 8.
     decoder.set_transformations(Transformations::EXPAND);
     let (width, height) = decoder.read_header_info().map_err(bad)?.size();
     let size = expected.admit(path, u64::from(width), u64::from(height))?;
@@ -58,13 +58,14 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let (wide, channels) = (depth == BitDepth::Sixteen, color.samples());
     let mut warnings = Vec::new();
     if !wide {
-        warnings.push("it has 8 bits, so slopes are stepped; 16-bit grey keeps them smooth".to_owned());
+        warnings.push("8-bit heights produce terraces; use 16-bit greyscale for smooth slopes".to_owned());
     }
     if channels > 2 {
-        warnings.push("it is in colour, so heights are its luminance; 16-bit grey states them exactly".to_owned());
+        warnings
+            .push("colour image, its luminance is used as height; use 16-bit greyscale for exact heights".to_owned());
     }
     let length = size.0 * channels * if wide { 2 } else { 1 };
-    let part = || Error::input(path, "its first frame is not the whole picture", "a still PNG is needed");
+    let part = || Error::input(path, "the first frame does not cover the image", "expected a still PNG");
     let mut values = vec![0.0; size.0];
     let mut take = |rows: &mut RasterRows<'_>, line: &[u8]| {
         if line.len() != length {
@@ -86,7 +87,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         Ok(())
     };
     let rows = if reader.info().interlaced {
-        // Its last rows come with the last of seven passes.
+        // The last rows are complete only after the last of seven passes.
         let bytes = reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?;
         let mut rows = expected.rows(path, size, bytes as u64)?;
         let mut pixels = vec![0; bytes];
@@ -101,7 +102,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         }
         rows
     };
-    // The checksums behind the last row are read too.
+    // Reads the checksums after the last row too.
     reader.finish().map_err(bad)?;
     let full_scale = Some(if wide { u16::MAX.into() } else { u8::MAX.into() });
     Ok(Raster { full_scale, warnings, ..rows.finish()? })
@@ -109,14 +110,14 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
 
 fn unusable(path: &Path, error: &DecodingError) -> Error {
     let wrong = match error {
-        DecodingError::IoError(cause) if cause.kind() == ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        DecodingError::IoError(cause) if cause.kind() == ErrorKind::UnexpectedEof => "truncated".to_owned(),
         DecodingError::IoError(cause) => return Error::unreadable(path, cause),
-        _ => format!("it is no whole PNG picture ({error})"),
+        _ => format!("not a complete PNG image ({error})"),
     };
-    Error::input(path, wrong, "a PNG of 16-bit grey is needed")
+    Error::input(path, wrong, "expected a 16-bit greyscale PNG")
 }
 
-/// What a pixel is.
+/// Pixel format.
 type Pixel = (ColorType, BitDepth);
 
 const GREY_8: Pixel = (ColorType::Grayscale, BitDepth::Eight);
@@ -125,7 +126,7 @@ const RGB_8: Pixel = (ColorType::Rgb, BitDepth::Eight);
 const RGBA_8: Pixel = (ColorType::Rgba, BitDepth::Eight);
 const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
 
-/// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`. Values outside are clamped.
+/// Writes values as 16-bit greyscale, scaled from `range` to 0..=65535 and clamped.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -134,7 +135,7 @@ pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobPr
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_16, &bytes, progress))
 }
 
-/// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`. Values outside are clamped.
+/// Writes values as 8-bit greyscale, scaled from `range` to 0..=255 and clamped.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -143,7 +144,7 @@ pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobPro
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_8, &bytes, progress))
 }
 
-/// Writes a picture of 16 bits. Its colours are data, not light.
+/// Writes a 16-bit RGB image of data without a colour space.
 ///
 /// # Errors
 /// The file cannot be written, or the number of values is not `width * height * 3`.
@@ -157,8 +158,7 @@ pub(super) fn write_rgb16(
     output::create(path, |file| encode(file, size, RGB_16, &bytes, progress))
 }
 
-/// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom. With four bytes for
-/// each pixel, the last is its opacity.
+/// Writes an sRGB image of `size` (columns, rows), rows from top to bottom: RGB, or RGBA if there are four bytes per pixel.
 ///
 /// # Errors
 /// The file cannot be written, or the number of bytes is not `width * height * 3` or `* 4`.
@@ -167,7 +167,7 @@ pub fn write_picture(path: &Path, size: (usize, usize), pixels: &[u8], progress:
     output::create(path, |file| encode(file, size, pixel, pixels, progress))
 }
 
-/// The bytes of such a picture, which become part of the file at `path`.
+/// Encodes an RGB image that becomes part of the file at `path`.
 ///
 /// # Errors
 /// The number of bytes is not `width * height * 3`.
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_giant_is_refused_from_its_header() {
         let (_folder, path) = path();
-        // Written without pixels: had it been read past its header, the answer would be that it is cut off.
+        // Written without pixels: reading past the header would report a truncated file.
         let file = File::create(&path).expect("it is writable");
         let mut encoder = Encoder::new(file, 20_000, 20_000);
         encoder.set_depth(BitDepth::Sixteen);

@@ -1,4 +1,4 @@
-//! Sets of parameters as files: of a process, or of everything.
+//! Presets: parameter sets as files, of one process or of everything.
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
@@ -8,7 +8,7 @@ use super::{Error, heightmap, input, output};
 use crate::model::session::Session;
 use thalweg_sim::core::bounds::SIDES;
 
-/// Ending of their names.
+/// File extension of presets.
 pub const ENDING: &str = "ron";
 
 macro_rules! built_in {
@@ -17,85 +17,85 @@ macro_rules! built_in {
     };
 }
 
-/// The presets compiled into the program: name and RON text.
+/// Presets compiled into the program: name and RON text.
 const BUILT_IN: [(&str, &str); 28] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
 "palette-desert" "palette-tropics" "palette-clay" "palette-hypsometric" "palette-satellite-alps"
 "palette-satellite-atlas" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
 "droplets-1998" "water-gentle-rain" "water-snowmelt-river" "water-flash-flood" "water-2011" "wind-transverse-dunes" "wind-barchans"
 "wind-linear-dunes" "wind-star-dunes" "thermal-2011" };
 
-/// The presets that come with the program, by name. Each is about one process, or about light and colour.
+/// Built-in presets by name. Each belongs to one process or to the look.
 pub static PRESETS: LazyLock<Vec<(&'static str, Preset)>> = LazyLock::new(|| {
     let read = |(name, text): (&'static str, &str)| {
-        let preset = input::ron(Path::new(name), text, "parameters", "it comes with the program");
+        let preset = input::ron(Path::new(name), text, "parameters", "reinstall Thalweg");
         preset.ok().map(|preset| (name, preset))
     };
     BUILT_IN.into_iter().filter_map(read).collect()
 });
 
-/// Parameters by path, as they are written on the command line.
+/// Parameters by path, with values in the syntax of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// Name shown to the user; empty for those that a user saves, which have the name of their file.
+    /// Display name; empty for the user's presets, which are named after their file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// What is set.
+    /// Values by parameter path.
     pub parameters: BTreeMap<String, String>,
-    /// Columns and rows of the map that it was saved from: on another one, numbers of droplets and grains follow its cells. Without
-    /// it they are taken as they stand.
+    /// Columns and rows of the map that it was saved from. On maps of other sizes, the numbers of droplets and grains are scaled with the
+    /// number of cells. `None` disables the scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<(usize, usize)>,
 }
 
 impl Preset {
-    /// The parameters of a group, or all but those of the terrain, which would start the run again.
+    /// Captures the parameters of a group, or all except those of the terrain, which would restart the simulation.
     pub fn of(session: &Session, group: Option<&str>) -> Self {
         let mut parameters = session.all_parameters();
         parameters.retain(|path, _| match (path.split('.').next(), group) {
-            // The parameters of a process, and the factors by which the mask scales them.
+            // The parameters of a process, and its mask factors.
             (own, Some(group)) => own.is_some_and(|own| own.strip_suffix("-masked").unwrap_or(own) == group),
             (own, None) => own != Some("terrain"),
         });
         Self { title: String::new(), parameters, size: Some(session.size()) }
     }
 
-    /// The one of this name that comes with the program.
+    /// Returns the built-in preset of this name.
     pub fn built_in(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|(own, _)| *own == name).map(|(_, preset)| preset)
     }
 
-    /// Whether it sets parameters of this group, a process for instance.
+    /// `true` if it sets parameters of this group, e.g. a process.
     pub fn is_of(&self, group: &str) -> bool {
         self.parameters.keys().any(|path| path.split('.').next() == Some(group))
     }
 
-    /// Reads a file.
+    /// Reads a preset.
     ///
     /// # Errors
-    /// It cannot be read or holds no parameters.
+    /// The file cannot be read or is not a preset.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        input::ron(path, &input::text(path)?, "parameters", "a file that was saved as a preset is needed")
+        input::ron(path, &input::text(path)?, "parameters", "expected a saved preset")
     }
 
-    /// Sets the parameters of a session: all, or none if one is unknown or out of range. The error names the file at `path`.
+    /// Sets the parameters of a session, or none if one is unknown or out of range. The error names the file at `path`.
     pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
         if let Some((width, height)) = self.size.filter(|&(width, height)| !heightmap::fits(width, height)) {
-            let wrong = format!("it says that it is from a map of {width} × {height} cells");
+            let wrong = format!("invalid map size of {width} × {height} cells");
             let (shortest, longest) = (SIDES.start(), SIDES.end());
-            let right = format!("a map has {shortest} to {longest} cells on each side; nothing was changed");
+            let right = format!("each side ranges from {shortest} to {longest} cells; nothing was changed");
             return Err(Error::input(path, wrong, right));
         }
         let before = Self::of(session, None);
         for (parameter, value) in &self.parameters {
             let outcome = if parameter.starts_with("terrain.") {
-                Err(format!("it sets {parameter}, which would start the run again"))
+                Err(format!("sets {parameter}, which would restart the simulation"))
             } else {
                 session.set(parameter, value).map_err(|error| error.to_string())
             };
             if let Err(wrong) = outcome {
                 for (parameter, value) in &before.parameters {
-                    // They were read from the session, so they are in range.
+                    // Values read from the session are in range.
                     let _ = session.set(parameter, value);
                 }
                 return Err(Error::input(path, wrong, "nothing was changed; correct the file"));
@@ -107,10 +107,10 @@ impl Preset {
         Ok(())
     }
 
-    /// Writes a file, whole or not at all.
+    /// Writes the preset atomically.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }
@@ -143,7 +143,7 @@ mod tests {
     fn a_palette_takes_back_all_that_another_one_has_set() {
         let all: Vec<_> = PRESETS.iter().filter(|(_, preset)| preset.is_of("look")).collect();
         assert_eq!(all.len(), 12);
-        // The colours of a ramp don't show in a palette that goes by steepness.
+        // Ramp colours have no effect in a palette based on steepness.
         let seen = |palette: &Preset| -> Vec<String> {
             palette.parameters.keys().filter(|path| !path.starts_with("look.ramp_")).cloned().collect()
         };
@@ -179,9 +179,9 @@ mod tests {
         assert!(water.parameters.keys().all(own) && water.parameters.len() > 5);
         for (text, said) in [
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rain_rate\": \"-1\"})", "water.rain_rate cannot be -1"),
-            ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would start the run again"),
+            ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would restart the simulation"),
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rane\": \"1\"})", "there is no parameter"),
-            ("(parameters: {\"droplets.per_tick\": \"10\"}, size: Some((0, 64)))", "a map of 0 × 64 cells"),
+            ("(parameters: {\"droplets.per_tick\": \"10\"}, size: Some((0, 64)))", "map size of 0 × 64 cells"),
         ] {
             fs::write(&path, text).expect("it is writable");
             let mut other = open();
@@ -191,6 +191,6 @@ mod tests {
             assert_eq!(other.all_parameters(), open().all_parameters());
         }
         fs::write(&path, "no preset").expect("it is writable");
-        assert!(Preset::load(&path).expect_err("refused").to_string().contains("it holds no parameters"));
+        assert!(Preset::load(&path).expect_err("refused").to_string().contains("does not contain parameters"));
     }
 }

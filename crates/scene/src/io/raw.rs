@@ -1,4 +1,4 @@
-//! Raw cells without a header, row by row, little-endian: `.r16` (unsigned steps) and `.r32` (float, metres).
+//! Raw rasters without a header, row by row, little-endian: `.r16` (unsigned integers) and `.r32` (floats, in metres).
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -24,10 +24,10 @@ pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error
     })
 }
 
-/// Reads 32-bit float cells. Where the sidecar states their hash, theirs must be the same.
+/// Reads 32-bit float cells. If the sidecar states a hash, it is verified.
 ///
 /// # Errors
-/// No size fits the file's length, the size is refused, a cell cannot be carried, or cells were changed.
+/// The file length fits no size, the size is rejected, a cell is out of range, or the hash differs.
 pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let mut hash = Xxh3::new();
     let raster = read(path, expected, None, f32::from_le_bytes, |rows, row, bytes| {
@@ -38,9 +38,8 @@ pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error
     match &expected.sidecar.cells_hash {
         Some(stated) if *stated != hash => {
             let sidecar = Sidecar::beside(path);
-            let wrong = format!("its cells have the hash {hash}, but {} states {stated}", sidecar.display());
-            let right =
-                "the file is damaged, or was changed on purpose: in that case remove cells_hash from the sidecar";
+            let wrong = format!("the hash of its cells is {hash}, but {} states {stated}", sidecar.display());
+            let right = "the file is damaged; if it was changed on purpose, remove cells_hash from the sidecar";
             Err(Error::input(path, wrong, right))
         }
         _ => Ok(raster),
@@ -63,9 +62,9 @@ fn read<const BYTES: usize>(
     let (mut bytes, mut values) = (vec![0; size.0 * BYTES], vec![0.0; size.0]);
     for _ in 0..size.1 {
         file.read_exact(&mut bytes).map_err(|error| match error.kind() {
-            // It was as long as it should be a moment ago.
+            // The length was correct when the file was opened.
             ErrorKind::UnexpectedEof => {
-                Error::input(path, "it was cut off while it was read", "wait until it is written, and try again")
+                Error::input(path, "truncated while being read", "wait until it is completely written and try again")
             }
             _ => Error::unreadable(path, &error),
         })?;
@@ -75,7 +74,7 @@ fn read<const BYTES: usize>(
     Ok(Raster { full_scale, warnings, ..rows.finish()? })
 }
 
-/// The size that fits a file of so many bytes: from the sidecar, else from the options, else a square.
+/// Determines the size for a file of this length: from the sidecar, else from the options, else a square.
 fn size(
     path: &Path,
     expected: &Expected,
@@ -92,24 +91,23 @@ fn size(
     let length = |width: u64, height: u64| width.checked_mul(height).and_then(|cells| cells.checked_mul(cell_bytes));
     match stated.map(|(width, height)| (width as u64, height as u64)) {
         Some((width, height)) if length(width, height) != Some(bytes) => {
-            let wrong = format!("it has {bytes} bytes, which are not {width} × {height} cells of {cell_bytes} bytes");
-            Err(Error::input(path, wrong, "state its true size with --size WxH or as width and height in a sidecar"))
+            let wrong = format!("{bytes} bytes are not {width} × {height} cells of {cell_bytes} bytes");
+            Err(Error::input(path, wrong, "set the correct size with --size WxH or as width and height in a sidecar"))
         }
         Some(size) => Ok(size),
         None if length(square, square) == Some(bytes) => {
-            warnings.push(format!(
-                "its size is not stated, so it is taken as {square} × {square} cells; state it with --size or in a sidecar"
-            ));
+            warnings
+                .push(format!("size missing, assuming {square} × {square} cells; set it with --size or in a sidecar"));
             Ok((square, square))
         }
         None => {
-            let wrong = format!("its size is not stated, and {bytes} bytes are no square of {cell_bytes}-byte cells");
-            Err(Error::input(path, wrong, "state it with --size WxH or as width and height in a sidecar"))
+            let wrong = format!("size missing, and {bytes} bytes are not a square of {cell_bytes}-byte cells");
+            Err(Error::input(path, wrong, "set it with --size WxH or as width and height in a sidecar"))
         }
     }
 }
 
-/// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, every bit kept.
+/// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, bit-exact.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -123,7 +121,7 @@ pub fn write_r32(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(),
     })
 }
 
-/// Writes a grid as `.r16`: little-endian whole numbers of 16 bits, linear from `min` to `max`.
+/// Writes a grid as `.r16`: little-endian 16-bit integers, linear from `min` to `max`.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -154,10 +152,10 @@ mod tests {
         assert_eq!(size(expecting(Some((4, 9)), None, None)), Ok((4, 9, 0)));
         assert_eq!(size(expecting(None, None, None)), Ok((6, 6, 1)));
         let error = size(expecting(Some((5, 9)), None, None)).expect_err("45 cells are not 36").to_string();
-        assert!(error.contains("72 bytes, which are not 5 × 9 cells of 2 bytes"), "{error}");
+        assert!(error.contains("72 bytes are not 5 × 9 cells of 2 bytes"), "{error}");
         fs::write(&path, [0; 70]).expect("it is writable");
         let error = size(expecting(None, None, None)).expect_err("35 is no square").to_string();
-        assert!(error.contains("no square"), "{error}");
+        assert!(error.contains("not a square"), "{error}");
         assert_eq!(
             read_r16(&path, &expecting(Some((5, 7)), None, None)).map(|read| read.full_scale),
             Ok(Some(65535.0))
@@ -178,7 +176,7 @@ mod tests {
         fs::write(&path, bytes).expect("it is writable");
         let damaged = read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() });
         let told = damaged.err().expect("a bit is wrong").to_string();
-        assert!(told.contains("hills.r32: its cells have the hash ") && told.contains("hills.json states"), "{told}");
+        assert!(told.contains("hills.r32: the hash of its cells is ") && told.contains("hills.json states"), "{told}");
         let without = Sidecar { cells_hash: None, ..sidecar() };
         assert!(read_r32(&path, &Expected { sidecar: without, ..Expected::anything() }).is_ok());
     }

@@ -1,5 +1,5 @@
-//! The reference: processes with their equations, parameters, quantities and lessons, as one page that needs no other. It is made from
-//! what the program declares, so that it cannot say anything else than the program does.
+//! Reference manual: processes with their equations, parameters, overlays and lessons as one self-contained HTML page, generated from the
+//! declarations in the code, so that it cannot deviate from the program.
 
 use std::{
     fmt::Write,
@@ -20,7 +20,7 @@ use thalweg_sim::{
     process::{Info, catalogue, masked::masked_key},
 };
 
-/// The name of the page in its folder.
+/// File name of the page.
 pub const PAGE: &str = "index.html";
 
 const STYLE: &str = "body{font:16px/1.55 system-ui,sans-serif;margin:0;color:#1d2226;background:#fff;display:grid;\
@@ -33,7 +33,7 @@ code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}
 math{font-size:1.15em}.equation{padding:.3em .8em;background:#f3f4f3;overflow:auto}\
 @media(max-width:50em){body{display:block}nav{position:static;height:auto}}";
 
-/// Hides the rows that have none of what is typed.
+/// Hides the rows that do not match the search.
 const SCRIPT: &str = "const field=document.querySelector('input');field.addEventListener('input',()=>{\
 const words=field.value.toLowerCase().split(/\\s+/).filter(word=>word);\
 for(const row of document.querySelectorAll('[data-find]'))row.hidden=!words.every(word=>row.textContent.toLowerCase().includes(word));\
@@ -42,31 +42,31 @@ const prose=[...part.children].filter(child=>child.tagName!=='TABLE').map(child=
 const rows=[...part.querySelectorAll('[data-find]')];\
 part.hidden=!words.every(word=>prose.includes(word))&&rows.every(row=>row.hidden)}});";
 
-/// Writes the page into a folder, which is made if there is none. The settings of a person stand among the parameters.
+/// Writes the page to a folder, which is created if missing. The user's settings are listed among the parameters.
 ///
 /// # Errors
-/// It cannot be written.
+/// The page cannot be written.
 pub fn write(folder: &Path, settings: Group<'_>) -> Result<(), Error> {
     let output = Output::new(folder)?;
     output.write(PAGE, |file| output::write(file, page(settings)))?;
     output.publish(Some(PAGE.as_ref())).map(drop)
 }
 
-/// Writes a page that leads to a parameter or a process in the other one, in the same folder: a browser that is asked for a file does
-/// not always take a place in it along.
+/// Writes a page in the same folder that redirects to a parameter or process in the reference. Browsers do not always preserve the
+/// fragment of a file URL.
 ///
 /// # Errors
-/// It cannot be written.
+/// The page cannot be written.
 pub fn write_way(folder: &Path, at: &str) -> Result<PathBuf, Error> {
     let page = folder.join("at.html");
-    // A factor under the mask is told of with its parameter.
+    // Mask factors are documented with their parameter.
     let at = escaped(&at.replacen("-masked.", ".", 1));
     let text = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={PAGE}#{at}\">");
     output::replace(&page, |file| output::write(file, text))?;
     Ok(page)
 }
 
-/// The page, with the settings of a person among the parameters.
+/// Builds the page, with the user's settings among the parameters.
 pub fn page(settings: Group<'_>) -> String {
     let fresh = Session::small("", 1, Origin::default());
     let processes = catalogue();
@@ -80,7 +80,7 @@ pub fn page(settings: Group<'_>) -> String {
     let mut groups = fresh.groups();
     let beside: [Group<'_>; 3] = [("brush", &brush), ("selection", &selection), settings];
     groups.extend(beside);
-    // The land, then what happens to it, then how it looks, and last what belongs to the hand and to the person.
+    // Terrain, processes, rendering, tools and settings.
     groups.sort_by_key(|(group, _)| match *group {
         "terrain" | "range" => 0,
         "look" | "water-look" | "rivers" => 2,
@@ -101,14 +101,14 @@ pub fn page(settings: Group<'_>) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Thalweg {0}: reference</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\n<body><nav><p><strong>Thalweg {0}</strong></p>\
-         <label>Find <input type=\"search\"></label>{links}</nav>\n<main><h1>Reference</h1>\n<p>Each process with its equations, each \
-         parameter with its range, unit, symbol and source. It is made from the program that you have.</p>\n{body}</main>\
+         <label>Search <input type=\"search\"></label>{links}</nav>\n<main><h1>Reference</h1>\n<p>All processes with their equations, and all \
+         parameters with range, unit, symbol and source. Generated from this version of Thalweg.</p>\n{body}</main>\
          <script>{SCRIPT}</script></body></html>\n",
         env!("CARGO_PKG_VERSION")
     )
 }
 
-/// What a process does, stage by stage, its equations, and its limits.
+/// Describes a process: its stages, equations and limiters.
 fn process(info: &Info) -> String {
     let mut text =
         format!("<p>{} <span class=\"of\">{}</span></p>\n<ol>", escaped(info.about), escaped(info.reference.source));
@@ -118,7 +118,7 @@ fn process(info: &Info) -> String {
     text.push_str("</ol>\n");
     info.reference.equations.iter().for_each(|head| text += &markup(&stated(head)));
     if !info.limiters.is_empty() {
-        text.push_str("<h3>Limits</h3>\n<ul>");
+        text.push_str("<h3>Limiters</h3>\n<ul>");
         for limiter in info.limiters {
             let _ =
                 write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(limiter.name)), escaped(limiter.about));
@@ -128,7 +128,7 @@ fn process(info: &Info) -> String {
     text
 }
 
-/// What the head of a file of the program states, as Markdown without links into the code.
+/// Extracts the module documentation of a source file as Markdown without intra-doc links.
 fn stated(file: &str) -> String {
     let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
     let text = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
@@ -179,8 +179,7 @@ fn parameters(all: &[Parameter]) -> String {
 }
 
 fn quantities() -> String {
-    let mut text =
-        "<table><thead><tr><th>Overlay</th><th>Unit</th><th>What it tells</th></tr></thead><tbody>\n".to_owned();
+    let mut text = "<table><thead><tr><th>Overlay</th><th>Unit</th><th>Meaning</th></tr></thead><tbody>\n".to_owned();
     for quantity in Quantity::all() {
         let _ = writeln!(
             text,
@@ -211,7 +210,7 @@ fn lessons() -> String {
     text + "</tbody></table>\n"
 }
 
-/// Text that is no markup.
+/// Escapes text for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -233,7 +232,7 @@ mod tests {
         }
         let mut all: Vec<Parameter> =
             Session::small("", 1, Origin::default()).groups().into_iter().flat_map(walk).collect();
-        // What belongs to the person and the hand has its place too.
+        // Settings and tools are included.
         all.extend(walk(("brush", &Brush::default())));
         all.extend(walk(("selection", &Selection::default())));
         all.extend(walk(("settings", &Settings::default())));

@@ -1,4 +1,4 @@
-//! Scenes: what one or more runs start from, as a RON file that a person can copy and edit.
+//! Scenes: initial states of one or more simulations, as RON files that users can copy and edit.
 
 use std::{
     collections::BTreeMap,
@@ -26,11 +26,11 @@ use thalweg_sim::core::terrain::{Layer, Pool, Source};
 
 macro_rules! built_in {
     ($($name:literal)*) => {
-        /// The scenes compiled into the program: name and RON text.
+        /// Scenes compiled into the program: name and RON text.
         pub const BUILT_IN: [(&str, &str); [$($name),*].len()] =
             [$(($name, include_str!(concat!("../../../../assets/scenes/", $name, ".ron")))),*];
 
-        /// A small picture of each, as a PNG file of 240 × 150 pixels.
+        /// Thumbnails of the scenes, as PNG files of 240 × 150 pixels.
         pub const THUMBNAILS: [&[u8]; BUILT_IN.len()] =
             [$(include_bytes!(concat!("../../../../assets/thumbnails/", $name, ".png"))),*];
     };
@@ -43,48 +43,47 @@ built_in! {
     "buried-pyramid" "obstacle-abrasion" "star-dunes" "parameter-study" "wadi" "as-published"
 }
 
-/// Headings of the scenes in lists.
+/// Groups of the scene list.
 pub const GROUPS: [&str; 5] = ["Mountains", "Rivers", "Dunes", "From the papers", "Tests"];
 
-/// The scene that `thalweg` starts with.
+/// Scene that `thalweg` opens without arguments.
 pub const DEFAULT: &str = BUILT_IN[0].0;
 
-/// A scene file. Parameters that it does not set keep their defaults.
+/// Scene file. Unset parameters have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scene {
-    /// Name shown to the user.
+    /// Display name.
     pub title: String,
-    /// Under which heading a list of scenes has it.
+    /// Group in the scene list.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// What there is to see, in a sentence or two.
+    /// Description in a sentence or two.
     pub about: String,
-    /// Seed of terrain and processes.
+    /// Random seed of terrain and processes.
     pub seed: u64,
-    /// How many ticks make the finished scene.
+    /// Ticks until the scene is finished.
     pub ticks: u64,
-    /// The tick that is worth seeing: a window runs ahead to it.
+    /// Tick to which the window fast-forwards on opening.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shown_from: u64,
-    /// Processes that run.
+    /// Enabled processes.
     pub enabled: Vec<String>,
-    /// Parameters by path, values as they are written on the command line.
+    /// Parameters by path, with values in the syntax of the command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// Parameters that are worth turning before a room, one or two.
+    /// One or two parameters recommended for live demonstration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sliders: Vec<String>,
-    /// Files of layers to start from, relative to the scene file: `heightmap` instead of the terrain generator's heights, and
-    /// `sand_map` and the like.
+    /// Layer files relative to the scene file: `heightmap`, which replaces the terrain generator, `sand_map` and so on.
     #[serde(skip)]
     pub maps: BTreeMap<Layer, String>,
-    /// Springs, and drains whose rate is negative.
+    /// Springs, and drains with a negative rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub springs: Vec<Source>,
-    /// Still water at the start.
+    /// Initial standing water.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
-    /// Several runs side by side, each with its own title, seed, processes and parameters; without any there is one run.
+    /// Simulations side by side, each with its own title, seed, processes and parameters. If empty, there is one simulation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Tile>,
 }
@@ -93,42 +92,42 @@ fn is_zero(ticks: &u64) -> bool {
     *ticks == 0
 }
 
-/// The title of a built-in scene; `None` if there is no such scene.
+/// Returns the title of a built-in scene; `None` if there is no such scene.
 pub fn title_of(name: &str) -> Option<String> {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     ron::from_str::<Scene>(text).ok().map(|scene| scene.title)
 }
 
-/// A picture to take of a scene.
+/// Render of a scene to an image file.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// PNG or EXR file to write.
+    /// Output file, PNG or EXR.
     pub out: PathBuf,
     /// Width and height in pixels.
     pub resolution: (u32, u32),
-    /// Name of a camera.
+    /// Name of the camera.
     pub camera: Option<String>,
-    /// How it is taken.
+    /// Render options.
     pub how: PictureOptions,
 }
 
-/// How pictures are taken.
+/// Render options.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PictureOptions {
-    /// Whether panels are seen. Such pictures are sharp, opaque and as the screen shows them.
+    /// `true` to include the user interface. Such renders are sharp, opaque and tone-mapped.
     pub ui: bool,
-    /// Whether their light is taken, before the tone curve.
+    /// `true` to output linear light, before tone mapping.
     pub as_light: bool,
-    /// How blurred they are before and behind what lies in their middle: the width of a far point, in percent of the picture's height.
+    /// Depth of field: diameter of the circle of confusion at infinity, in percent of the image height.
     pub blur: f32,
-    /// Whether they show the land alone.
+    /// `true` to render the terrain alone on a transparent background.
     pub transparent: bool,
 }
 
-/// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. There is at least one session.
+/// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. Returns at least one session.
 ///
 /// # Errors
-/// One sentence, if there is no such scene or the file cannot be used.
+/// There is no such scene, or the file is invalid.
 pub fn open(input: impl AsRef<Path>, options: &Options) -> Result<Vec<Session>, Error> {
     let path = input.as_ref();
     let origin = Origin { input: path.to_owned(), options: options.clone(), ..Origin::default() };
@@ -146,16 +145,16 @@ pub fn open(input: impl AsRef<Path>, options: &Options) -> Result<Vec<Session>, 
     }
 }
 
-/// Opens the first run of a scene, or the heightmap: see [`open()`].
+/// Opens the first simulation of a scene, or a heightmap, see [`open()`].
 ///
 /// # Errors
-/// One sentence, if there is no such scene or the file cannot be used.
+/// There is no such scene, or the file is invalid.
 pub fn open_first(input: impl AsRef<Path>, options: &Options) -> Result<Session, Error> {
-    // A scene has at least one run.
+    // A scene has at least one simulation.
     open(input, options).map(|mut sessions| sessions.swap_remove(0))
 }
 
-/// Fields of a scene file besides those of layers.
+/// Fields of a scene file other than layer files.
 const FIELDS: [&str; 12] = [
     "title",
     "group",
@@ -174,7 +173,7 @@ const FIELDS: [&str; 12] = [
 fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
     let bad = |error: ron::error::SpannedError| Error::bad_scene(path, &error.to_string());
     let mut scene: Scene = ron::from_str(text).map_err(bad)?;
-    // The fields for files of layers come from the table of layers, which a derive cannot read.
+    // The fields for layer files come from the layer table, which a derive cannot read.
     let ron::Value::Map(fields) = ron::from_str(text).map_err(bad)? else { return Ok(scene) };
     for (field, value) in fields {
         let field: String = field.into_rust().unwrap_or_default();
@@ -184,14 +183,14 @@ fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
                 scene.maps.insert(layer, file);
             }
             None if FIELDS.contains(&&*field) => {}
-            None => return Err(Error::bad_scene(path, &format!("there is no field \"{field}\""))),
+            None => return Err(Error::bad_scene(path, &format!("unknown field \"{field}\""))),
         }
     }
     Ok(scene)
 }
 
 impl Scene {
-    /// The runs that the scene describes. `path` is its file.
+    /// Opens the simulations of the scene. `path` is its file.
     fn sessions(&self, name: &str, path: &Path, origin: Origin) -> Result<Vec<Session>, Error> {
         let only = [Tile::default()];
         let tiles = if self.tiles.is_empty() { &only[..] } else { &self.tiles };
@@ -206,7 +205,7 @@ impl Scene {
         let session = |tile| self.session(tile, name, path, origin.clone(), heights.clone());
         let mut sessions = tiles.iter().map(session).collect::<Result<Vec<_>, _>>()?;
         let maps: Vec<_> = self.maps.iter().filter(|(layer, _)| **layer != Layer::Bedrock).collect();
-        // Memory for all of them together is asked for before the first one is made.
+        // The total memory is requested before the first simulation is created.
         let bytes = |session: &Session| session.wanted() + session.bytes_of_maps(maps.len());
         Budget::present().ask(path, sessions.iter().map(bytes).sum())?;
         for session in &mut sessions {
@@ -219,7 +218,7 @@ impl Scene {
         Ok(sessions)
     }
 
-    /// The session of a tile, whose terrain is not made yet.
+    /// Creates the session of a tile without generating its terrain.
     fn session(
         &self,
         tile: &Tile,
@@ -239,12 +238,12 @@ impl Scene {
         session.about = self.about.clone();
         session.ticks = self.ticks;
         if self.shown_from > LATEST_SHOWN {
-            let right = format!("a window runs ahead by {LATEST_SHOWN} ticks at most");
+            let right = format!("the window fast-forwards by at most {LATEST_SHOWN} ticks");
             return Err(Error::input(path, format!("shown_from is {}", self.shown_from), right));
         }
         session.shown_from = self.shown_from;
         if let Some(unknown) = self.sliders.iter().find(|path| !session.has(path)) {
-            return Err(refuse(format!("there is no parameter \"{unknown}\" for a slider")));
+            return Err(refuse(format!("unknown slider parameter \"{unknown}\"")));
         }
         session.sliders.clone_from(&self.sliders);
         session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
@@ -270,17 +269,17 @@ impl Scene {
     }
 }
 
-/// Writes the present state of a session as a scene file, with the layers that it needs beside it. Opened again, it starts from
-/// exactly these layers, its water at rest. A session at its start needs no layers if a scene or generator made it.
+/// Saves the current state of a session as a scene file with layer files next to it. The saved scene starts from exactly these layers,
+/// with still water. An initial state that a scene or generator produces is saved without layers.
 ///
 /// # Errors
 /// A file cannot be written; nothing is replaced then.
 pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     let (Some(folder), Some(file), Some(stem)) = (path.parent(), path.file_name(), path.file_stem()) else {
-        return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));
+        return Err(Error::output(path, "not a file name", "choose a file name ending in .ron"));
     };
     let Some(stem) = stem.to_str() else {
-        let wrong = "its name is not Unicode, and a scene names its layers as text";
+        let wrong = "the file name is not Unicode, but a scene refers to its layers by name";
         return Err(Error::output(path, wrong, "choose another name"));
     };
     let simulation = &session.simulation;
@@ -299,11 +298,11 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
     };
     let output = Output::new(folder)?;
     if !session.generates_its_state() {
-        // Sand lies in the layers now; size and cell size in their sidecars.
+        // Sand is stored in the layers; size and cell size are in their sidecars.
         for path in ["terrain.sand", "terrain.width", "terrain.height", "terrain.cell_size"] {
             scene.set.remove(path);
         }
-        // Pools lie in the layers now, too.
+        // Pools are stored in the layers.
         scene.pools.clear();
         for (layer, grid) in terrain.layers() {
             let (least, most) = grid.min_max();
@@ -321,7 +320,7 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
     }
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
     let text = ron::ser::to_string_pretty(&scene, pretty)
-        .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
+        .map_err(|error| Error::output(path, format!("writing failed ({error})"), "choose another name"))?;
     let files =
         scene.maps.iter().filter_map(|(layer, file)| Some(format!("    {}: {file:?},\n", layer.row().import?.field)));
     let text = format!("{}{})\n", text.trim_end_matches(')'), files.collect::<String>());

@@ -1,4 +1,4 @@
-//! The small JSON file beside a heightmap that states what its format cannot: size, cell size, range of heights.
+//! JSON sidecar of a heightmap with the properties that its format cannot store: size, cell size, height range.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use thalweg_sim::core::{
     grid::Grid,
 };
 
-/// What a sidecar states; every field may be missing.
+/// Content of a sidecar; every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sidecar {
@@ -18,29 +18,29 @@ pub(super) struct Sidecar {
     pub height: Option<usize>,
     /// Side of a cell, in metres.
     pub cell_size_m: Option<f32>,
-    /// Height that the value 0 of an integer format stands for, in metres.
+    /// Height for the value 0 of an integer format, in metres.
     pub min_m: Option<f32>,
-    /// Height that the largest value of an integer format stands for, in metres.
+    /// Height for the maximum value of an integer format, in metres.
     pub max_m: Option<f32>,
-    /// Columns and rows from the upper left that are the map, where the others lie outside of it.
+    /// Columns and rows, from the upper left, of the actual map inside a padded one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_width: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_height: Option<usize>,
-    /// Hash of the cells: see [`output::hash_of`].
+    /// Hash of the cells, see [`output::hash_of`].
     pub cells_hash: Option<String>,
 }
 
 impl Sidecar {
-    /// Where the sidecar of a file lies: same stem, `.json`.
+    /// Returns the path of the sidecar of a file: same stem, `.json`.
     pub(super) fn beside(path: &Path) -> PathBuf {
         path.with_extension("json")
     }
 
-    /// Reads the sidecar of a heightmap. Without one, every field is missing.
+    /// Reads the sidecar of a heightmap, or returns an empty one if there is none.
     ///
     /// # Errors
-    /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
+    /// The sidecar is unreadable, not JSON, or has an unknown or invalid field.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::beside(heightmap);
         let text = match embedded::find(&path) {
@@ -51,7 +51,7 @@ impl Sidecar {
         let right =
             "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
         let sidecar: Self = serde_json::from_str(&text)
-            .map_err(|error| Error::input(&path, format!("it is no sidecar of a heightmap ({error})"), right))?;
+            .map_err(|error| Error::input(&path, format!("not a valid heightmap sidecar ({error})"), right))?;
         let numbers = [
             ("min_m", sidecar.min_m, HEIGHT),
             ("max_m", sidecar.max_m, HEIGHT),
@@ -63,13 +63,13 @@ impl Sidecar {
         if let (Some(min), Some(max)) = (sidecar.min_m, sidecar.max_m)
             && min > max
         {
-            return Err(Error::input(&path, format!("min_m {min} is above max_m {max}"), "exchange the two"));
+            return Err(Error::input(&path, format!("min_m {min} is above max_m {max}"), "swap them"));
         }
         Ok(sidecar)
     }
 }
 
-/// Writes the sidecar of a map whose cells have a side of so many metres. So many columns and rows from the upper left are the map.
+/// Writes the sidecar of a grid. `map` is the size of the actual map, from the upper left.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -124,10 +124,10 @@ mod tests {
             (r#"{"width": -4}"#, "expected usize"),
             (r#"{"cellsize": 4}"#, "unknown field `cellsize`"),
             (r#"{"cell_size_m": 0}"#, "cell_size_m is 0;"),
-            (r#"{"max_m": 1e39}"#, "max_m is inf; a height lies between"),
-            (r#"{"min_m": -3.4e38}"#, "min_m is -3.4e38; a height lies between"),
+            (r#"{"max_m": 1e39}"#, "max_m is inf; a height must be between"),
+            (r#"{"min_m": -3.4e38}"#, "min_m is -3.4e38; a height must be between"),
             (r#"{"cell_size_m": 1e-46}"#, "cell_size_m is 0;"),
-            (r#"{"cell_size_m": 1e30}"#, "cell_size_m is 1e30; the side of a cell lies between"),
+            (r#"{"cell_size_m": 1e30}"#, "cell_size_m is 1e30; a cell size must be between"),
             (r#"{"min_m": 5, "max_m": 4}"#, "min_m 5 is above max_m 4;"),
         ];
         for (text, part) in cases {

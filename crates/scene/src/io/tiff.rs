@@ -1,4 +1,4 @@
-//! (Geo)TIFF: numbers of one band in; floats of 32 bits out, with the tags of GeoTIFF 1.1 (OGC 19-008r4).
+//! (Geo)TIFF: reads single-band numeric rasters; writes 32-bit floats with GeoTIFF 1.1 tags (OGC 19-008r4).
 
 use std::{fs::File, io::BufReader, path::Path};
 
@@ -18,28 +18,27 @@ use super::{
 use crate::model::origin::Geo;
 use thalweg_sim::core::{bounds::CELL_SIZE, grid::Grid};
 
-/// Keys of a GeoTIFF directory: the kind of coordinates, whether a cell is an area or a point, the ellipsoid, the unit of length.
+/// GeoKeys: model type, raster type (pixel is area or point), geodetic CRS and linear unit.
 const MODEL_TYPE: u16 = 1024;
 const RASTER_TYPE: u16 = 1025;
 const GEODETIC_CRS: u16 = 2048;
 const LINEAR_UNITS: u16 = 3076;
-/// Their values: coordinates in metres of a projection that is not known, degrees of longitude and latitude, areas, points.
+/// GeoKey values: unspecified projected coordinates in metres, geographic coordinates in degrees, areas, points.
 const PROJECTED: u16 = 1;
 const GEOGRAPHIC: u16 = 2;
 const AREAS: u16 = 1;
 const POINTS: u16 = 2;
 const WGS_84: u16 = 4326;
 const METRES: u16 = 9001;
-/// What would be right instead of a file of another kind.
-const NEEDED: &str = "a TIFF with one band of heights in metres is needed";
+/// Remedy for files of another kind.
+const NEEDED: &str = "expected a single-band TIFF with elevations in metres";
 
 type Reader = Decoder<BufReader<File>>;
 
-/// Reads heights in metres from numbers of any kind. Cells that hold NODATA or are no number are filled from the nearest that have
-/// some.
+/// Reads elevations in metres from any numeric type. NODATA and NaN cells are filled from their nearest neighbours with data.
 ///
 /// # Errors
-/// It is no TIFF, it is damaged or cut off, it has several bands, its size is refused, no cell holds data, or one cannot be carried.
+/// The file is not a TIFF, is damaged, truncated or multi-band, its size is rejected, no cell has data, or a value is out of range.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: TiffError| unusable(path, &error);
     let mut file: Reader = Decoder::new(open(path)?).map_err(bad)?;
@@ -47,12 +46,12 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let size = expected.admit(path, width.into(), height.into())?;
     let bits = match file.colortype().map_err(bad)? {
         ColorType::Gray(bits @ 8..) => usize::from(bits),
-        _ => return Err(Error::input(path, "it has several bands, or colours", NEEDED)),
+        _ => return Err(Error::input(path, "multiple bands or colour channels", NEEDED)),
     };
     let (cell, geo, mut warnings) = place(&mut file, size);
     let cell_size = cell.map(|cell| CellSize::of(cell, geo));
     if let Some(size) = &cell_size {
-        CELL_SIZE.check("its pixel scale in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
+        CELL_SIZE.check("the pixel scale in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
     }
     geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
 
@@ -61,7 +60,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let nodata = text.parse::<f64>().map_or(f32::NAN, |number| number as f32);
     let (chunk_width, chunk_height) = file.chunk_dimensions();
     let chunk = (chunk_width as usize, (chunk_height as usize).min(size.1));
-    // A chunk as it lies in the file and unpacked, and a band of them as numbers.
+    // A chunk as stored and decompressed, and a band of chunks as numbers.
     let bytes = chunk.0.min(size.0) * chunk.1 * bits / 8;
     let band = size.0 * chunk.1 * size_of::<f32>();
     let mut limits = Limits::default();
@@ -75,7 +74,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     Ok(Raster { cell_size, geo, warnings, ..raster })
 }
 
-/// Reads the values, with NaN where there are no data.
+/// Reads the values, with NaN for NODATA.
 fn cells(
     file: &mut Reader,
     path: &Path,
@@ -124,14 +123,13 @@ fn numbers(values: DecodingResult) -> Vec<f32> {
     }
 }
 
-/// Width and height of a cell, where on Earth the map lies, as far as the file says it, and what the user should know of that.
-/// Nothing lies at exactly (0, 0) in metres: that is a map with local coordinates.
+/// Reads the cell size, the georeference and warnings about them. An origin of exactly (0, 0) in metres denotes local coordinates.
 fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]>, Option<Geo>, Vec<String>) {
     let mut numbers = |tag| file.get_tag_f64_vec(tag).unwrap_or_default();
     let (scale, tiepoint) = (numbers(Tag::ModelPixelScaleTag), numbers(Tag::ModelTiepointTag));
     let directory = file.get_tag_u16_vec(Tag::GeoKeyDirectoryTag).unwrap_or_default();
     let (entries, _) = directory.get(4..).unwrap_or_default().as_chunks();
-    // A value that lies in another tag is no whole number.
+    // Values stored in another tag are not integers.
     let key =
         |wanted: u16| entries.iter().find_map(|&[key, tag, _, value]| (key == wanted && tag == 0).then_some(value));
     let &[wide, tall, ..] = &scale[..] else { return (None, None, Vec::new()) };
@@ -142,7 +140,7 @@ fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]
     let mut warnings = Vec::new();
     if let Some(unit) = key(LINEAR_UNITS).filter(|unit| !degrees && *unit != METRES) {
         warnings.push(format!(
-            "its lengths are in the unit {unit} of EPSG and are taken as metres; state them with --cell-size or cell_size_m in a sidecar"
+            "lengths in EPSG unit {unit} are interpreted as metres; set the cell size with --cell-size or cell_size_m in a sidecar"
         ));
     }
     let half = if key(RASTER_TYPE) == Some(POINTS) { 0.5 } else { 0.0 };
@@ -160,22 +158,21 @@ fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]
 fn unusable(path: &Path, error: &TiffError) -> Error {
     match error {
         TiffError::IoError(cause) if cause.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Error::input(path, "it is cut off", NEEDED)
+            Error::input(path, "truncated", NEEDED)
         }
         TiffError::IoError(cause) => Error::unreadable(path, cause),
-        _ => Error::input(path, format!("it is no whole TIFF that can be read ({error})"), NEEDED),
+        _ => Error::input(path, format!("not a complete, supported TIFF ({error})"), NEEDED),
     }
 }
 
-/// Writes a grid, every bit kept, with its place: on Earth where that is known, else in local metres. Cells without data hold what the
-/// tag `GDAL_NODATA` says.
+/// Writes a grid bit-exactly with its georeference, or local coordinates in metres. Cells without data get the value of `GDAL_NODATA`.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_tiff(path: &Path, grid: &Grid, place: Place<'_>) -> Result<(), Error> {
     let (width, height) = (grid.width(), grid.height());
     let Geo { west, north, width: wide, height: tall, degrees } = place.extent(width, height);
-    // Each is a key, no tag of its own, one value, and the value.
+    // Each entry is a key, tag location (0: none), number of values and value.
     let ellipsoid_or_unit = if degrees { [GEODETIC_CRS, 0, 1, WGS_84] } else { [LINEAR_UNITS, 0, 1, METRES] };
     let model = if degrees { GEOGRAPHIC } else { PROJECTED };
     let keys = [[MODEL_TYPE, 0, 1, model], [RASTER_TYPE, 0, 1, AREAS], ellipsoid_or_unit];

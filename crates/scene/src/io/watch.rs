@@ -1,49 +1,49 @@
-//! A run that is played frame by frame. After each frame a watcher says what comes next.
+//! Interface to a simulation that is played frame by frame, with a callback after each frame.
 
 use std::path::PathBuf;
 
 use super::{Error, Pixels, scene::PictureOptions};
 use crate::model::{film::Script, origin::Options, session::Session};
 
-/// What a watcher sees after a frame.
+/// State that the callback receives after a frame.
 pub struct Watched<'a> {
-    /// The runs side by side, perhaps in the middle of a tick.
+    /// Simulations side by side, possibly in the middle of a tick.
     pub sessions: &'a [Session],
-    /// Memory that undo and timeline hold, in bytes.
+    /// Memory used by undo and timeline, in bytes.
     pub history_bytes: usize,
-    /// Whether the scene that was asked for is still being opened, and the one before is seen.
+    /// `true` while the requested scene is still loading and the previous one is visible.
     pub opening: bool,
 }
 
-/// What comes next.
+/// Action after a frame.
 pub enum Next {
-    /// Another frame.
+    /// Render another frame.
     GoOn,
-    /// Another scene, opened as a person opens it.
+    /// Open another scene, as the user would.
     Open(PathBuf, Options),
-    /// Nothing.
+    /// Quit.
     End,
 }
 
-/// A watcher.
+/// Callback after each frame.
 pub type Watch<'a> = dyn FnMut(Watched<'_>) -> Next + 'a;
 
-/// A film that is being made of a run.
+/// Video to be rendered from a simulation.
 pub struct Shooting<'a> {
     /// Width and height in pixels.
     pub size: (u32, u32),
-    /// How pictures are taken.
+    /// Render options of the frames.
     pub how: PictureOptions,
-    /// What the camera does, and what is written into the pictures.
+    /// Camera moves and captions.
     pub script: Script,
-    /// The tick of the first picture.
+    /// Tick of the first frame.
     pub from: u64,
-    /// Ticks from picture to picture.
+    /// Ticks per frame.
     pub every: u32,
-    /// How many pictures.
+    /// Number of frames.
     pub frames: u64,
-    /// Whether a person wants no more of it. It is asked after every tick and picture.
+    /// Returns `true` if the user cancelled. Called after every tick and frame.
     pub stopped: &'a dyn Fn() -> bool,
-    /// Takes the pixels of each.
+    /// Receives the pixels of each frame.
     pub take: &'a mut dyn FnMut(&Pixels) -> Result<(), Error>,
 }

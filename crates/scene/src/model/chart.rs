@@ -1,93 +1,93 @@
-//! A chart as data: what a panel draws, a file keeps and a report repeats.
+//! Charts as data, for panels, files and reports.
 
 use std::cmp::Ordering;
 
-/// How the points of a curve are drawn.
+/// Marker style of a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
-    /// Joined by a line.
+    /// Points connected by a line.
     #[default]
     Line,
-    /// Each as a dot.
+    /// One dot per point.
     Dots,
-    /// Each as a small, faint dot: there are very many.
+    /// One small, faint dot per point, for very many points.
     Cloud,
 }
 
-/// Points that belong together.
+/// Data series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub name: String,
-    /// How it is drawn.
+    /// Marker style.
     pub mark: Mark,
-    /// Places along both axes. What is not finite is left out.
+    /// Coordinates along both axes. Points that are not finite are skipped.
     pub points: Vec<[f64; 2]>,
 }
 
-/// Least and largest value along both axes.
+/// Minimum and maximum along both axes.
 pub type Range = [[f64; 2]; 2];
 
-/// Curves in one frame.
+/// Chart with one or more curves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// A short name, of which that of a file is made.
+    /// Short identifier, used in file names.
     pub key: &'static str,
-    /// What is shown.
+    /// Title.
     pub title: String,
-    /// What lies along the axes, with units.
+    /// Axis labels with units.
     pub axes: [String; 2],
-    /// Whether an axis is logarithmic: then what is not above zero is left out.
+    /// `true` for each logarithmic axis, on which values that are not positive are skipped.
     pub logarithmic: [bool; 2],
-    /// The range that is shown, if it is not that of the points.
+    /// Fixed range, if different from that of the points.
     pub range: Option<Range>,
-    /// The curves, the first in front.
+    /// Curves, front to back.
     pub curves: Vec<Curve>,
 }
 
 impl Curve {
-    /// A line through points.
+    /// Creates a curve drawn as a line.
     pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = [f64; 2]>) -> Self {
         Self { name: name.into(), mark: Mark::Line, points: points.into_iter().collect() }
     }
 
-    /// The same points with another mark.
+    /// Returns the curve with another marker style.
     pub fn with(self, mark: Mark) -> Self {
         Self { mark, ..self }
     }
 }
 
 impl Chart {
-    /// An empty frame.
+    /// Creates an empty chart.
     pub fn new(key: &'static str, title: impl Into<String>, axes: [&str; 2]) -> Self {
         Self { key, title: title.into(), axes: axes.map(str::to_owned), ..Self::default() }
     }
 
-    /// The same with one more curve behind the others.
+    /// Adds a curve behind the others.
     pub fn and(mut self, curve: Curve) -> Self {
         self.curves.push(curve);
         self
     }
 
-    /// A value as it lies along an axis: its decimal logarithm where the axis is logarithmic. Nothing if it does not lie there.
+    /// Returns the axis coordinate of a value: its decimal logarithm if the axis is logarithmic. `None` if it cannot be shown.
     pub fn along(&self, axis: usize, value: f64) -> Option<f64> {
         let along = if self.logarithmic[axis] { (value > 0.0).then(|| value.log10())? } else { value };
         along.is_finite().then_some(along)
     }
 
-    /// A point as it lies along both axes.
+    /// Returns the axis coordinates of a point.
     pub fn place(&self, point: [f64; 2]) -> Option<[f64; 2]> {
         Some([self.along(0, point[0])?, self.along(1, point[1])?])
     }
 
-    /// The places of some points, parted where one cannot be shown.
+    /// Splits points into contiguous segments that can be shown, in axis coordinates.
     pub fn stretches(&self, points: &[[f64; 2]]) -> Vec<Vec<[f64; 2]>> {
         let places: Vec<_> = points.iter().map(|point| self.place(*point)).collect();
         let parts = places.split(Option::is_none).map(|part| part.iter().flatten().copied().collect());
         parts.filter(|part: &Vec<_>| !part.is_empty()).collect()
     }
 
-    /// The range that is shown, along the axes: logarithms where they are logarithmic. It is never empty.
+    /// Returns the visible range in axis coordinates. It is never empty.
     pub fn shown_range(&self) -> Range {
         [0, 1].map(|axis| {
             let kept = self.range.map(|range| range[axis].map(|end| self.along(axis, end)));
@@ -97,7 +97,7 @@ impl Chart {
             };
             match ends.0.total_cmp(&ends.1) {
                 Ordering::Less => [ends.0, ends.1],
-                // Time that has not begun yet goes on from there.
+                // A time axis starts at 0 before the first tick.
                 Ordering::Equal if axis == 0 && ends.0 == 0.0 => [0.0, 1.0],
                 Ordering::Equal => [ends.0 - 1.0, ends.1 + 1.0],
                 // There are no points.
@@ -106,36 +106,36 @@ impl Chart {
         })
     }
 
-    /// The least and the largest place of its points along an axis; the other way round where there are none.
+    /// Returns minimum and maximum of the points along an axis, reversed if there are no points.
     fn ends(&self, axis: usize) -> (f64, f64) {
         let points = self.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| self.place(*point));
         points.fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at[axis]), high.max(at[axis])))
     }
 
-    /// Whether its points lie apart along both axes.
+    /// Returns `true` if the points span a range along both axes.
     pub fn spreads(&self) -> bool {
         [0, 1].into_iter().all(|axis| self.ends(axis).0 < self.ends(axis).1)
     }
 
-    /// What stands beside a tick of an axis.
+    /// Returns the label of a tick mark.
     pub fn tick_text(&self, axis: usize, along: f64) -> String {
         told(if self.logarithmic[axis] { 10.0_f64.powf(along) } else { along })
     }
 }
 
-/// Round values between the ends of an axis, at most so many or a few more, as they lie along it: logarithms where it is logarithmic.
+/// Returns round tick positions between the ends of an axis, about `most` of them, in axis coordinates.
 pub fn ticks(logarithmic: bool, [low, high]: [f64; 2], most: usize) -> Vec<f64> {
     let rough = (high - low) / most.max(1) as f64;
     let power = 10.0_f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
     let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    // Between powers of ten a logarithmic axis has none.
+    // No ticks between powers of ten on a logarithmic axis.
     let step = if logarithmic { step.max(1.0).round() } else { step };
     if !(step > 0.0 && step.is_finite()) {
         return Vec::new();
     }
     let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-    // An axis that is shorter than the rounding of its numbers has none.
+    // No ticks if the axis is shorter than the rounding error of its numbers.
     if last.saturating_sub(first) > 2 * most as i64 + 2 {
         Vec::new()
     } else {
@@ -143,7 +143,7 @@ pub fn ticks(logarithmic: bool, [low, high]: [f64; 2], most: usize) -> Vec<f64> 
     }
 }
 
-/// A number with four digits that count.
+/// Formats a number with four significant digits.
 pub fn told(number: f64) -> String {
     let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
     match size {
@@ -160,7 +160,7 @@ pub fn told(number: f64) -> String {
     }
 }
 
-/// The same with a unit behind it; a sign of degrees stands at the number.
+/// Formats a number with its unit. A degree sign follows without a space.
 pub fn told_with(number: f64, unit: &str) -> String {
     let blank = if unit.is_empty() || unit.starts_with('°') { "" } else { " " };
     format!("{}{blank}{unit}", told(number))

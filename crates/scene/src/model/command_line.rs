@@ -1,10 +1,10 @@
-//! The command that makes a session's run without a window.
+//! Command line that reproduces the simulation of a session without a window.
 
 use super::{origin::Origin, session::Session};
 use thalweg_sim::{params, simulation::Slot};
 
 impl Session {
-    /// The command that makes this run without a window.
+    /// Returns the command that reproduces this simulation without a window.
     pub fn command_line(&self) -> String {
         let Origin { input, options, maps, .. } = &self.origin;
         let mut words = ["thalweg", "build", &input.to_string_lossy()].map(str::to_owned).to_vec();
@@ -28,7 +28,7 @@ impl Session {
         }
         let mut changed = self.different_from(&self.opened_with);
         if ["terrain.width", "terrain.height"].iter().any(|path| changed.contains_key(*path)) {
-            // What grows with the map would follow the new size.
+            // Parameters that scale with the map size would follow the new size.
             let all = self.groups().into_iter().flat_map(params::walk);
             changed.extend(all.filter(|own| own.knob.grows).map(|own| (own.path, own.value.to_string())));
         }
@@ -43,7 +43,7 @@ impl Session {
             option("--enable", enabled.join(","));
         }
         option("--out", "thalweg-out".to_owned());
-        // As a shell takes it. No word holds a zero, as no path and no number does.
+        // Quoted for a shell. No word contains NUL, as neither paths nor numbers do.
         shlex::Quoter::new().allow_nul(true).join(words.iter().map(String::as_str)).unwrap_or_default()
     }
 }

@@ -1,78 +1,78 @@
-//! What the camera does in a film, and what is written into its pictures.
+//! Camera animation and captions of a film.
 
 use serde::{Deserialize, Serialize};
 
-/// Named views: name, direction in degrees (0 is south, 90 is east), angle above the horizontal in degrees, and zoom: at 1 the whole land just
-/// fits into the picture, at 2 the camera is at half that distance.
+/// Named views: name, azimuth in degrees (0 is south, 90 is east), elevation in degrees, and zoom: at 1 the whole terrain just fits
+/// into the frame, at 2 the camera is at half that distance.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
     [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 
-/// A film's camera and captions, tick by tick.
+/// Camera keyframes and captions of a film.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// Where the camera is at some ticks; between them it moves.
+    /// Camera keyframes.
     pub camera: Vec<Key>,
-    /// Words at the foot of the picture.
+    /// Captions at the bottom of the frame.
     #[serde(default)]
     pub captions: Vec<Caption>,
 }
 
-/// Where the camera is at a tick.
+/// Camera keyframe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// The tick.
+    /// Tick of the keyframe.
     pub tick: f64,
-    /// Direction in degrees: 0 is south, 90 is east. Beyond 360 the camera goes round again.
+    /// Azimuth of the camera in degrees: 0 is south, 90 is east. Values beyond 360 make further turns.
     pub round: f64,
-    /// Angle above the horizontal, in degrees.
+    /// Elevation angle of the camera, in degrees.
     pub above: f64,
-    /// Zoom: at 1 the whole land fits into the picture, at 2 the camera is at half that distance.
+    /// Zoom: at 1 the whole terrain fits into the frame, at 2 the camera is at half that distance.
     #[serde(default = "whole")]
     pub near: f64,
-    /// The place that it looks at, as shares of the land's width and height from the north-west corner.
+    /// Look-at point, as fractions of the terrain's width and height from the north-west corner.
     #[serde(default = "middle", skip_serializing_if = "is_middle")]
     pub at: [f64; 2],
-    /// How it goes on to the next key.
+    /// Interpolation to the next keyframe.
     #[serde(default)]
     pub then: Ease,
 }
 
-/// Where the camera is: its numbers are those of a [`Key`].
+/// Camera pose, with the conventions of a [`Key`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
-    /// Direction in degrees.
+    /// Azimuth, in degrees.
     pub round: f64,
-    /// Angle above the horizontal, in degrees.
+    /// Elevation angle, in degrees.
     pub above: f64,
     /// Zoom.
     pub near: f64,
-    /// The place that it looks at.
+    /// Look-at point.
     pub at: [f64; 2],
 }
 
-/// How the camera goes from a key to the next.
+/// Interpolation between two camera keyframes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ease {
-    /// It starts and stops gently.
+    /// Smoothstep: starts and stops gently.
     #[default]
     Smooth,
-    /// At the same speed all the way: several in a row make one long turn.
+    /// Linear: constant speed. Several in a row give one continuous move.
     Even,
-    /// It stays until the next key, and is there at once.
+    /// Constant: stays until the next keyframe and jumps there.
     Hold,
 }
 
-/// Words that are seen for a while.
+/// Caption with the ticks at which it is visible.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caption {
-    /// First tick at which they are seen.
+    /// First tick at which it is visible.
     pub from: f64,
-    /// First tick at which they are seen no more.
+    /// First tick at which it is no longer visible.
     pub to: f64,
-    /// The words.
+    /// Text of the caption.
     pub text: String,
 }
 
@@ -89,36 +89,36 @@ fn is_middle(at: &[f64; 2]) -> bool {
 }
 
 impl Key {
-    /// A camera that stays there.
+    /// Creates a keyframe of a static camera.
     pub fn still(round: f64, above: f64, near: f64) -> Self {
         Self { tick: 0.0, round, above, near, at: middle(), then: Ease::Hold }
     }
 
-    /// A key at a tick.
+    /// Creates a keyframe with a pose.
     pub fn new(tick: f64, Pose { round, above, near, at }: Pose, then: Ease) -> Self {
         Self { tick, round, above, near, at, then }
     }
 
-    /// Where the camera is.
+    /// Returns the pose of the keyframe.
     pub fn pose(&self) -> Pose {
         let Self { round, above, near, at, .. } = *self;
         Pose { round, above, near, at }
     }
 }
 
-/// Keys that a hand sets one by one: their ticks rise.
+/// Camera keyframes edited one by one, sorted by tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Keys(Vec<Key>);
 
 impl Keys {
-    /// Most keys of a run.
+    /// Maximum number of keyframes of a simulation.
     pub const MOST: usize = 1000;
 
-    /// Those that were saved; what is wrong with them, if something is.
+    /// Creates the list from saved keyframes.
     ///
     /// # Errors
-    /// One sentence.
+    /// A message about the first invalid keyframe.
     pub fn of(keys: Vec<Key>) -> Result<Self, String> {
         if !keys.is_empty() {
             Script { camera: keys.clone(), captions: Vec::new() }.check()?;
@@ -126,17 +126,17 @@ impl Keys {
         Ok(Self(keys))
     }
 
-    /// The keys.
+    /// Returns the keyframes.
     pub fn list(&self) -> &[Key] {
         &self.0
     }
 
-    /// The way of the camera, if there is a key.
+    /// Returns the camera script, or `None` without keyframes.
     pub fn script(&self) -> Option<Script> {
         (!self.0.is_empty()).then(|| Script { camera: self.0.clone(), captions: Vec::new() })
     }
 
-    /// Sets a key, in the place of one at its tick. Returns whether there was room for it.
+    /// Inserts a keyframe, or replaces the one at its tick but keeps its interpolation. Returns `false` if the list is full.
     pub fn set(&mut self, key: Key) -> bool {
         if let Some(other) = self.at(key.tick) {
             *other = Key { then: other.then, ..key };
@@ -149,12 +149,12 @@ impl Keys {
         true
     }
 
-    /// The key at a tick.
+    /// Returns the keyframe at a tick.
     pub fn at(&mut self, tick: f64) -> Option<&mut Key> {
         self.0.iter_mut().find(|key| key.tick == tick)
     }
 
-    /// Moves a key to another tick, if none is there.
+    /// Moves a keyframe to another tick, unless that is occupied.
     pub fn shift(&mut self, from: f64, to: f64) {
         if self.at(to).is_none()
             && let Some(key) = self.at(from)
@@ -164,13 +164,13 @@ impl Keys {
         }
     }
 
-    /// Takes a key away.
+    /// Removes the keyframe at a tick.
     pub fn remove(&mut self, tick: f64) {
         self.0.retain(|key| key.tick != tick);
         self.arrange();
     }
 
-    /// Brings them into order. From each to the next the camera turns by the shorter way.
+    /// Sorts the keyframes and unwraps their azimuths, so that the camera takes the shorter way between neighbours.
     fn arrange(&mut self) {
         self.0.sort_by(|a, b| a.tick.total_cmp(&b.tick));
         let mut before = 0.0;
@@ -182,28 +182,28 @@ impl Keys {
 }
 
 impl Script {
-    /// A camera that goes round by so many degrees from one tick to another.
+    /// Creates a script that orbits by `degrees` from one tick to another.
     pub fn turning(start: Key, degrees: f64, [from, to]: [f64; 2]) -> Self {
         let first = Key { tick: from, then: Ease::Even, ..start };
         let last = Key { tick: to, round: start.round + degrees, ..first };
         Self { camera: vec![first, last], captions: Vec::new() }
     }
 
-    /// Checks it.
+    /// Checks keyframes and captions.
     ///
     /// # Errors
-    /// One sentence: what is wrong, and what would be right.
+    /// A message with the defect and a valid alternative.
     pub fn check(&self) -> Result<(), String> {
         if self.camera.is_empty() {
-            return Err("the camera has no key; give it one or more".to_owned());
+            return Err("the camera has no keyframe; add at least one".to_owned());
         }
         for key in &self.camera {
             let numbers = [key.tick, key.round, key.above, key.near, key.at[0], key.at[1]];
             if !numbers.iter().all(|number| number.is_finite()) {
-                return Err("a number of a key is not finite; write plain numbers".to_owned());
+                return Err("a value of a camera keyframe is not finite; use plain numbers".to_owned());
             }
             if key.round.abs() > 36_000.0 {
-                return Err(format!("`round` is {} degrees; it must be -36000 to 36000, a hundred turns", key.round));
+                return Err(format!("`round` is {} degrees; it must be -36000 to 36000 (a hundred turns)", key.round));
             }
             if !(1.0..=89.0).contains(&key.above) {
                 return Err(format!("`above` is {} degrees; it must be 1 to 89", key.above));
@@ -213,16 +213,16 @@ impl Script {
             }
             if !key.at.iter().all(|share| (-1.0..=2.0).contains(share)) {
                 return Err(format!(
-                    "`at` is {:?}; both shares must be -1 to 2, where (0.5, 0.5) is the middle",
+                    "`at` is {:?}; both values must be -1 to 2, where (0.5, 0.5) is the centre",
                     key.at
                 ));
             }
         }
         if self.camera.windows(2).any(|pair| pair[1].tick <= pair[0].tick) {
-            return Err("the ticks of the keys do not rise; put the keys in order".to_owned());
+            return Err("the ticks of the camera keyframes are not ascending; put the keyframes in order".to_owned());
         }
         if let Some(caption) = self.captions.iter().find(|caption| caption.text.chars().any(char::is_control)) {
-            return Err(format!("the caption {:?} has a control character; write plain text", caption.text));
+            return Err(format!("the caption {:?} has a control character; use plain text", caption.text));
         }
         match self
             .captions
@@ -234,7 +234,7 @@ impl Script {
         }
     }
 
-    /// Where the camera is at a tick.
+    /// Returns the interpolated camera pose at a tick.
     pub fn at(&self, tick: f64) -> Pose {
         let of = |key: &Key| [key.round, key.above, key.near.ln(), key.at[0], key.at[1]];
         let next = self.camera.partition_point(|key| key.tick <= tick);
@@ -256,7 +256,7 @@ impl Script {
         Pose { round, above, near: near.exp(), at: [x, y] }
     }
 
-    /// What is written into the picture of a tick.
+    /// Returns the caption at a tick, if there is one.
     pub fn caption(&self, tick: f64) -> Option<&str> {
         let seen = |caption: &&Caption| caption.from <= tick && tick < caption.to;
         self.captions.iter().rev().find(seen).map(|caption| caption.text.as_str())
@@ -316,7 +316,7 @@ mod tests {
         keys.shift(20.0, 150.0);
         keys.remove(100.0);
         assert_eq!(told(&keys), [(150.0, 10.0), (200.0, 20.0)]);
-        // What comes after a key that has changed turns by the shorter way too.
+        // A changed keyframe also unwraps those that follow it.
         for (tick, round) in [(300.0, 170.0), (400.0, 340.0), (300.0, 190.0)] {
             assert!(keys.set(key(tick, round, Ease::Smooth)));
         }
@@ -339,7 +339,7 @@ mod tests {
         let script = Script { camera: vec![key(0.0, 0.0, Ease::Hold)], captions };
         assert_eq!([4.0, 6.0, 9.0, 10.0].map(|tick| script.caption(tick)), [Some("a"), Some("b"), Some("a"), None]);
         let wrong = |script: Script| script.check().expect_err("it is wrong");
-        assert!(wrong(Script::default()).contains("no key"));
+        assert!(wrong(Script::default()).contains("no keyframe"));
         let twice = Script { camera: vec![key(3.0, 0.0, Ease::Even); 2], captions: Vec::new() };
         assert!(wrong(twice).contains("in order"));
         assert!(wrong(Script { captions: vec![caption(5.0, 5.0, "c")], ..script.clone() }).contains("ends before"));

@@ -1,40 +1,40 @@
-//! Equations as they are written in a line of text, and their parts as they are set in print.
+//! Parser for equations written in a line of text, as input for typesetting.
 //!
-//! `C = Kc·v·(A/ha)^θ` has a letter with a lower index, a fraction and an exponent. A letter with letters behind it has a lower index: `Kc`,
-//! `Dmax`; `_` and `^` write any other. What stands before `/`, back to the last sign that is no product, is divided by what follows. Words
-//! of three small letters stay words, and two blanks part what stands side by side.
+//! `C = Kc·v·(A/ha)^θ` has a letter with a subscript, a fraction and an exponent. Letters directly after a letter are its
+//! subscript: `Kc`, `Dmax`; `_` and `^` attach any other script. The numerator of `/` extends back to the last sign that is no
+//! product. Three or more lowercase letters form an upright word, and two spaces separate equations on one line.
 
 pub mod typeset;
 
-/// A part of an equation.
+/// Part of an equation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formula {
     /// Parts from left to right.
     Row(Vec<Formula>),
-    /// A quantity: a letter, which is set slanted.
+    /// Variable, set in italics.
     Letter(String),
-    /// A number, the name of a function, a word or a bracket.
+    /// Number, function name, word or bracket, set upright.
     Upright(String),
-    /// A sign between two parts.
+    /// Operator or relation between two parts.
     Sign(String),
-    /// A blank between words.
+    /// Space between words.
     Blank,
-    /// The room between equations on one line.
+    /// Gap between equations on one line.
     Gap,
-    /// A base with what stands at its foot and at its head.
+    /// Base with subscript and superscript.
     Scripts(Box<Formula>, Option<Box<Formula>>, Option<Box<Formula>>),
-    /// What stands above the bar, and what below.
+    /// Numerator and denominator.
     Fraction(Box<Formula>, Box<Formula>),
-    /// A square root.
+    /// Square root.
     Root(Box<Formula>),
-    /// What stands in parentheses.
+    /// Expression in parentheses.
     Parentheses(Box<Formula>),
 }
 
 impl Formula {
-    /// Reads an equation. Every text is one: what it does not know it takes as it stands.
+    /// Parses an equation. Never fails: unknown characters are kept verbatim.
     pub fn read(text: &str) -> Self {
-        // A keyboard has no minus. Between letters, it is a hyphen.
+        // Keyboards have no minus sign. Between letters, `-` stays a hyphen.
         let letters: Vec<char> = text.trim().chars().collect();
         let is_letter =
             |place: Option<usize>| place.and_then(|place| letters.get(place)).is_some_and(|at| at.is_alphabetic());
@@ -53,7 +53,7 @@ impl Formula {
                 Self::Row(row) => parts.extend(row),
                 part => parts.push(part),
             }
-            // A parenthesis that nothing opened.
+            // An unmatched closing parenthesis.
             if let Some(sign) = reader.take() {
                 parts.push(Self::Upright(sign.into()));
             }
@@ -61,28 +61,28 @@ impl Formula {
         Self::of(parts)
     }
 
-    /// A row, unless there is only one part.
+    /// Returns a row, or the part itself if there is only one.
     fn of(mut parts: Vec<Self>) -> Self {
         if parts.len() == 1 { parts.remove(0) } else { Self::Row(parts) }
     }
 
-    /// Without the parentheses around all of it.
+    /// Strips the outer parentheses.
     fn bare(self) -> Self {
         if let Self::Parentheses(inside) = self { *inside } else { self }
     }
 }
 
-/// Signs that part products from each other.
+/// Signs that separate products.
 const SIGNS: &str = "=+−<>≥≤→←∝,:;≈±";
-/// Signs that belong to what follows.
+/// Operators that bind to the following factor.
 const OPERATORS: &str = "ΣΔδ∂∇";
-/// Names that are set upright although they are short.
+/// Short words that are set upright.
 const NAMES: [&str; 16] =
     ["it", "to", "is", "of", "ha", "on", "or", "as", "in", "by", "at", "up", "no", "so", "if", "an"];
 
 struct Reader<'a> {
     rest: &'a str,
-    /// In an exponent a fraction stays on its line.
+    /// `true` inside a script, where fractions stay inline.
     inline: bool,
 }
 
@@ -105,10 +105,10 @@ impl Reader<'_> {
         taken.to_owned()
     }
 
-    /// All up to the end, or up to a closing parenthesis.
+    /// Parses up to the end or a closing parenthesis.
     fn row(&mut self) -> Formula {
         let mut parts: Vec<Formula> = Vec::new();
-        // Where the last product begins.
+        // Index of the first part of the current product.
         let mut product = 0;
         while let Some(next) = self.next().filter(|&next| next != ')') {
             let after_a_sign = matches!(parts.last(), None | Some(Formula::Sign(_) | Formula::Gap));
@@ -126,7 +126,7 @@ impl Reader<'_> {
                 if "+−*".contains(next) && self.next() == Some('=') {
                     sign.extend(self.take());
                 }
-                // A sign before a number is no sum.
+                // A sign at the start of a term is unary.
                 parts.push(if after_a_sign && "+−".contains(next) {
                     Formula::Upright(sign)
                 } else {
@@ -147,7 +147,7 @@ impl Reader<'_> {
         Formula::of(parts)
     }
 
-    /// One part, with what stands at its foot and its head.
+    /// Parses a base with its scripts.
     fn factor(&mut self) -> Formula {
         let base = self.base();
         let (mut base, mut foot) = match base {
@@ -197,7 +197,7 @@ impl Reader<'_> {
             Some(next) if next.is_ascii_digit() => {
                 Formula::Upright(self.take_while(|letter| letter.is_ascii_digit() || letter == '.'))
             }
-            // A sum, a difference, a derivative: it belongs to what follows.
+            // An operator such as Σ, Δ or ∂ binds to the following factor.
             Some(next) if OPERATORS.contains(next) => {
                 let operator = Formula::Upright(self.take().into_iter().collect());
                 match self.next() {
@@ -207,7 +207,7 @@ impl Reader<'_> {
                     _ => operator,
                 }
             }
-            // A length, between two bars.
+            // A norm between two bars.
             Some('|') if self.rest[1..].contains('|') => {
                 self.take();
                 let end = self.rest.find('|').unwrap_or(self.rest.len());
@@ -223,7 +223,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands at the head or at the foot.
+    /// Parses a subscript or superscript.
     fn script(&mut self) -> Formula {
         let outer = std::mem::replace(&mut self.inline, true);
         let sign = if self.next() == Some('−') { self.take() } else { None };
@@ -236,7 +236,7 @@ impl Reader<'_> {
     }
 }
 
-/// Letters that are small already: whether they stand at the head, and what they are.
+/// Unicode subscripts and superscripts: the character, `true` for a superscript, the plain character.
 const SMALL: [(char, bool, &str); 10] = [
     ('²', true, "2"),
     ('³', true, "3"),
@@ -254,12 +254,12 @@ fn is_small(letter: char) -> bool {
     SMALL.iter().any(|(small, ..)| *small == letter)
 }
 
-/// Whether it stands over the letter before it.
+/// Returns `true` for a combining diacritic.
 fn is_mark(letter: char) -> bool {
     ('\u{300}'..='\u{36f}').contains(&letter)
 }
 
-/// A letter, a letter with a lower index, or a word.
+/// Returns a variable, a variable with a subscript, or a word.
 fn letters(text: String) -> Formula {
     let (first, behind) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     let is_word = text.len() > 2 && text.chars().all(|letter| letter.is_ascii_lowercase());
@@ -284,7 +284,7 @@ fn letters(text: String) -> Formula {
 mod tests {
     use super::*;
 
-    /// Its parts as text, each named.
+    /// Returns the parts as labelled text.
     fn told(formula: &Formula) -> String {
         let script = |script: &Option<Box<Formula>>| script.as_ref().map_or_else(String::new, |script| told(script));
         match formula {

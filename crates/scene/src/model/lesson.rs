@@ -1,4 +1,5 @@
-//! A lesson: a scene, and steps that ask before they show. `attempt.rs` has what a student has answered, `play.rs` plays one without.
+//! Lessons: a scene, and steps that ask for a prediction before they show the result. `attempt.rs` holds the progress of a student,
+//! `play.rs` runs a lesson unattended.
 //!
 //! [`io`](crate::io) reads lessons from Markdown.
 
@@ -18,129 +19,129 @@ use thalweg_sim::{
     simulation::gauge::Gauge,
 };
 
-/// Less than this share of its bounds is a number near zero.
+/// Fraction of the bounds below which a number counts as near zero.
 const NEAR_ZERO: f64 = 0.02;
 
-/// What stands above the steps of a lesson's file.
+/// Front matter of a lesson file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
-    /// Name shown to the student.
+    /// Title shown to the student.
     pub title: String,
-    /// What it is about, in a sentence.
+    /// One-sentence summary.
     pub about: String,
-    /// For whom it is.
+    /// Target audience.
     pub level: String,
-    /// Time that it needs.
+    /// Estimated duration, in minutes.
     pub minutes: u32,
-    /// Where its facts come from.
+    /// Source of the facts.
     pub source: String,
-    /// The scene on which it plays.
+    /// Scene of the lesson.
     pub scene: String,
-    /// Cells along the shorter side, if not as many as the scene has.
+    /// Cells along the shorter side, if different from the scene.
     #[serde(default)]
     pub size: Option<u32>,
-    /// Seed, if not the scene's.
+    /// Seed, if different from the scene.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// Processes that run, if not the scene's.
+    /// Enabled processes, if different from the scene.
     #[serde(default)]
     pub enabled: Option<Vec<String>>,
-    /// Parameters by path, as `--set` has them.
+    /// Parameters by path, with values as for `--set`.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
-    /// Parameters whose sliders stand beside the text.
+    /// Paths of the parameters with sliders beside the text.
     #[serde(default)]
     pub free: Vec<String>,
-    /// What is shown over the ground, by the quantity's key.
+    /// Key of the quantity shown as an overlay.
     #[serde(default)]
     pub overlay: Option<String>,
-    /// Ends of the line of the section, as shares of the map's sides.
+    /// End points of the section line, as fractions of the map's sides.
     #[serde(default)]
     pub section: Option<[[f32; 2]; 2]>,
-    /// From where the land is seen at first: degrees from the south through the east, and degrees above the table.
+    /// Initial view: degrees from south through east, and degrees above the horizontal.
     #[serde(default)]
     pub seen_from: Option<[f32; 2]>,
 }
 
-/// What a student does in a step.
+/// Task of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Task {
-    /// Chooses one of several answers.
+    /// Multiple choice.
     Choose {
-        /// Its name in the lesson.
+        /// Name of the task within the lesson.
         key: String,
-        /// The answers.
+        /// Answer options.
         options: Vec<String>,
-        /// Which one is right, from 0.
+        /// Index of the right answer, from 0.
         right: usize,
     },
-    /// Predicts a number.
+    /// Prediction of a number.
     Estimate {
-        /// Its name in the lesson.
+        /// Name of the task within the lesson.
         key: String,
-        /// What the number is of.
+        /// Quantity to predict.
         of: String,
-        /// Its unit.
+        /// Unit of the number.
         #[serde(default)]
         unit: String,
     },
-    /// Draws the profile that the section will have.
+    /// Prediction of the profile along the section.
     Draw {
-        /// Its name in the lesson.
+        /// Name of the task within the lesson.
         key: String,
     },
-    /// Runs ticks.
+    /// Simulation of a number of ticks.
     Run {
-        /// How many.
+        /// Number of ticks.
         ticks: u64,
-        /// How fast, as a multiple of the usual speed.
+        /// Playback speed, as a multiple of the default.
         #[serde(default = "usual_speed")]
         speed: f32,
-        /// Parameters that are set before.
+        /// Parameters set before the simulation starts.
         #[serde(default)]
         set: BTreeMap<String, String>,
-        /// Processes that run from then on, if not those before.
+        /// Processes enabled from then on, if different.
         #[serde(default)]
         enable: Option<Vec<String>>,
-        /// From the start.
+        /// `true` to restart first.
         #[serde(default)]
         restart: bool,
-        /// From where the land is seen then, as in the head.
+        /// View, as in the head.
         #[serde(default)]
         seen_from: Option<[f32; 2]>,
     },
-    /// Reads a number with a tool.
+    /// Measurement with a tool.
     Measure {
-        /// Its name in the lesson.
+        /// Name of the task within the lesson.
         key: String,
-        /// The gauge: see [`Gauge`].
+        /// Gauge: see [`Gauge`].
         of: String,
-        /// Its unit.
+        /// Unit of the reading.
         #[serde(default)]
         unit: String,
         /// Factor from the gauge to the unit.
         #[serde(default = "one")]
         times: f64,
-        /// Between which bounds it lies.
+        /// Bounds of the expected value.
         expect: (f64, f64),
-        /// How far off a reading may be, as a share.
+        /// Tolerance of the reading, as a fraction of the measured value.
         #[serde(default = "tenth")]
         within: f64,
-        /// The prediction to compare it with.
+        /// Key of the prediction to compare with.
         #[serde(default)]
         guess: Option<String>,
-        /// An earlier measurement that is subtracted.
+        /// Key of an earlier measurement to subtract.
         #[serde(default)]
         since: Option<String>,
-        /// An earlier measurement by which it is divided.
+        /// Key of an earlier measurement to divide by.
         #[serde(default)]
         over: Option<String>,
     },
-    /// Sees which answer was right, or what was drawn beside what has come of it.
+    /// Reveals the right answer, or the drawn profile beside the simulated one.
     Reveal {
-        /// The prediction.
+        /// Key of the prediction.
         guess: String,
     },
 }
@@ -157,61 +158,61 @@ fn tenth() -> f64 {
     0.1
 }
 
-/// A step of a lesson.
+/// Step of a lesson.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// Markdown that stands above the task.
+    /// Markdown above the task.
     pub text: String,
-    /// What the student does, if the step is not only read.
+    /// Task, or `None` for a step without one.
     pub task: Option<Task>,
-    /// Markdown that is shown when the task is done.
+    /// Markdown shown after the task.
     pub after: String,
-    /// Markdown of hints, one after the other.
+    /// Hints in Markdown, in order.
     pub hints: Vec<String>,
 }
 
-/// A lesson.
+/// Lesson with its steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lesson {
-    /// Where it was read.
+    /// Path of the lesson file.
     pub path: PathBuf,
-    /// What it is called, and where it plays.
+    /// Front matter.
     pub head: Head,
-    /// Its steps; the first is the introduction.
+    /// Steps; the first is the introduction.
     pub steps: Vec<Step>,
     /// Markdown of the teacher's page.
     pub teacher: String,
 }
 
-/// What a student answered.
+/// Answer of a student.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// An option, from 0.
+    /// Index of the chosen option, from 0.
     Chosen(usize),
-    /// A predicted number.
+    /// Predicted number.
     Number(f64),
-    /// Heights of a drawn profile, evenly spaced along the section, in metres.
+    /// Drawn profile: heights at even spacing along the section, in metres.
     Line(Vec<f32>),
-    /// A drawn profile beside the one that came of it.
+    /// Drawn profile with the simulated one.
     Profile {
-        /// What the student drew.
+        /// Heights drawn by the student.
         drawn: Vec<f32>,
-        /// The ground at that moment, evenly spaced too.
+        /// Ground heights at that moment, at the same spacing.
         found: Vec<f32>,
     },
-    /// A number that was read, and the one that the program measured at that moment.
+    /// Reading with the value measured by the program at that moment.
     Measured {
-        /// What the student read.
+        /// Reading of the student.
         read: f64,
-        /// What the program measured.
+        /// Value measured by the program.
         found: f64,
     },
 }
 
 impl Task {
-    /// Its name, if it has an answer that is kept.
+    /// Returns the key under which the answer is stored, or `None` for tasks without an answer.
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::Choose { key, .. } | Self::Estimate { key, .. } | Self::Draw { key } | Self::Measure { key, .. } => {
@@ -221,7 +222,7 @@ impl Task {
         }
     }
 
-    /// Whether an answer is of its kind.
+    /// Returns `true` if an answer has the right type and valid values for this task.
     pub fn takes(&self, answer: &Answer) -> bool {
         match (self, answer) {
             (Self::Choose { options, .. }, Answer::Chosen(option)) => *option < options.len(),
@@ -237,30 +238,30 @@ impl Task {
 }
 
 impl Lesson {
-    /// Checks that each step can be done.
+    /// Checks that every step can be completed.
     ///
     /// # Errors
-    /// The first step that cannot: a sentence that says what is wrong, and what would be right.
+    /// A message about the first invalid step, with a valid alternative.
     pub fn check(&self) -> Result<(), String> {
         let head = &self.head;
         let of_map = |place: &[f32; 2]| place.iter().all(|share| (0.0..=1.0).contains(share));
         if head.section.is_some_and(|ends| !ends.iter().all(of_map)) {
-            return Err("its section leaves the map; name shares of the sides from 0 to 1".to_owned());
+            return Err("the section leaves the map; give fractions of the sides from 0 to 1".to_owned());
         }
         let fresh = TerrainParams::default();
         let Knob { min, max, .. } =
             params::get(&[("terrain", &fresh)], "terrain.width").map_err(|error| error.to_string())?.knob;
         if head.size.is_some_and(|size| !(min..=max).contains(&size.into())) {
-            return Err(format!("its size is out of range; name {min} to {max} cells"));
+            return Err(format!("the size is out of range; use {min} to {max} cells"));
         }
         if let Some(key) = head.overlay.as_ref().filter(|key| Quantity::of_key(key).is_none()) {
             let keys: Vec<&str> = Quantity::all().map(Quantity::key).collect();
-            return Err(format!("there is no overlay \"{key}\"; there are {}", keys.join(", ")));
+            return Err(format!("there is no overlay \"{key}\"; the overlays are {}", keys.join(", ")));
         }
         let mut before: Vec<&Task> = Vec::new();
         for step in &self.steps {
             let Some(task) = &step.task else { continue };
-            self.check_task(task, &before).map_err(|wrong| format!("in the step \"{}\" {wrong}", step.title))?;
+            self.check_task(task, &before).map_err(|wrong| format!("in the step \"{}\": {wrong}", step.title))?;
             before.push(task);
         }
         Ok(())
@@ -269,30 +270,35 @@ impl Lesson {
     fn check_task(&self, task: &Task, before: &[&Task]) -> Result<(), String> {
         let earlier = |key: &str| before.iter().find(|task| task.key() == Some(key)).copied();
         if let Some(key) = task.key().filter(|key| earlier(key).is_some()) {
-            return Err(format!("the key \"{key}\" is taken already; give each task a key of its own"));
+            return Err(format!("the key \"{key}\" is already in use; give each task a unique key"));
         }
         let predicted = |key: &str| match earlier(key) {
             Some(Task::Choose { .. } | Task::Estimate { .. } | Task::Draw { .. }) => Ok(()),
-            _ => Err(format!("nothing was predicted as \"{key}\"; name the key of an earlier prediction")),
+            _ => Err(format!("there is no prediction \"{key}\"; use the key of an earlier prediction")),
         };
         match task {
-            Task::Choose { options, right, .. } if *right >= options.len() => {
-                Err(format!("the right answer is number {right}, of {}; count from 0", options.len()))
-            }
+            Task::Choose { options, right, .. } if *right >= options.len() => Err(format!(
+                "the right answer has index {right}, but there are {} options; count from 0",
+                options.len()
+            )),
             Task::Draw { .. } if self.head.section.is_none() => {
-                Err("a profile is drawn; the head needs a section for it".to_owned())
+                Err("drawing a profile needs a section in the head".to_owned())
             }
             Task::Run { speed, .. } if !SPEEDS.contains(speed) => {
-                Err(format!("the speed is {speed}; {} to {} would be right", SPEEDS.start(), SPEEDS.end()))
+                Err(format!("the speed is {speed}; use {} to {}", SPEEDS.start(), SPEEDS.end()))
             }
             Task::Measure { of, expect, within, times, guess, since, over, .. } => {
                 Gauge::parse(of)?;
                 if !(expect.0 <= expect.1 && *within > 0.0 && within.is_finite() && times.is_finite()) {
-                    return Err("the bounds make no sense; name the lower one first, and a share above 0".to_owned());
+                    return Err(
+                        "invalid bounds or tolerance; give the lower bound first, and a tolerance above 0".to_owned()
+                    );
                 }
                 for key in since.iter().chain(over) {
                     if !matches!(earlier(key), Some(Task::Measure { .. })) {
-                        return Err(format!("nothing was measured as \"{key}\"; name an earlier measurement"));
+                        return Err(format!(
+                            "there is no measurement \"{key}\"; use the key of an earlier measurement"
+                        ));
                     }
                 }
                 guess.as_deref().map_or(Ok(()), predicted)
@@ -300,23 +306,23 @@ impl Lesson {
             Task::Reveal { guess } => match earlier(guess) {
                 Some(Task::Choose { .. } | Task::Draw { .. }) => Ok(()),
                 _ => {
-                    Err(format!("there is nothing to reveal of \"{guess}\"; name the key of an earlier Choose or Draw"))
+                    Err(format!("there is nothing to reveal for \"{guess}\"; use the key of an earlier Choose or Draw"))
                 }
             },
             _ => Ok(()),
         }
     }
 
-    /// Makes a scene that of the lesson. It takes effect at the next [`Session::restart`].
+    /// Configures a session for the lesson. This takes effect at the next [`Session::restart`].
     ///
     /// # Errors
-    /// A sentence, if it names a parameter or a process that there is not.
+    /// A message that names the unknown parameter or process.
     pub fn set_up(&self, session: &mut Session) -> Result<(), String> {
         let head = &self.head;
         session.title.clone_from(&head.title);
         session.about.clone_from(&head.about);
         session.shown_from = 0;
-        // It plays on one run, however many the scene sets side by side.
+        // A lesson uses a single simulation, even if its scene has several side by side.
         session.tile = None;
         if let Some(size) = head.size {
             session.resize(size);
@@ -324,18 +330,18 @@ impl Lesson {
         set(session, &head.set, head.enabled.as_deref())?;
         let known = self.sliders(session);
         if let Some(missing) = head.free.iter().find(|path| !known.iter().any(|known| known.path == **path)) {
-            return Err(format!("there is no parameter \"{missing}\" to be free"));
+            return Err(format!("`free` names an unknown parameter \"{missing}\""));
         }
         Ok(())
     }
 
-    /// Starts a scene that was set up for it.
+    /// Starts a session that was configured by [`Self::set_up`].
     pub fn begin(&self, session: &mut Session) {
         session.restart(self.head.seed.unwrap_or(session.simulation.seed()));
         session.note_defaults();
     }
 
-    /// The parameters whose sliders stand beside the text.
+    /// Returns the parameters with sliders beside the text.
     pub fn sliders(&self, session: &Session) -> Vec<Parameter> {
         let groups = session.groups();
         let all = groups.into_iter().flat_map(params::walk);
@@ -354,10 +360,10 @@ fn set(session: &mut Session, set: &BTreeMap<String, String>, enable: Option<&[S
 }
 
 impl Task {
-    /// Sets what a run is made with, and starts it again if it begins from the start.
+    /// Applies the parameters and processes of a simulation task, and restarts if it asks for that.
     ///
     /// # Errors
-    /// A sentence, if it names a parameter or a process that there is not.
+    /// A message that names the unknown parameter or process.
     pub fn prepare(&self, session: &mut Session) -> Result<(), String> {
         let Self::Run { set: parameters, enable, restart, .. } = self else { return Ok(()) };
         set(session, parameters, enable.as_deref())?;
@@ -367,7 +373,7 @@ impl Task {
         Ok(())
     }
 
-    /// Measures what a student is to read now, in the task's unit; none where there is nothing of the kind.
+    /// Measures the expected reading in the unit of the task, or returns `None` if it is undefined.
     pub fn measure(&self, session: &Session, answers: &BTreeMap<String, Answer>) -> Option<f64> {
         let Self::Measure { of, times, since, over, .. } = self else { return None };
         let gauge = Gauge::parse(of).ok()?.of(&session.simulation, &session.rivers)?;
@@ -385,10 +391,10 @@ impl Task {
         found.is_finite().then_some(found)
     }
 
-    /// Whether a reading is near enough to what was measured.
+    /// Returns `true` if a reading is within the tolerance of the measured value.
     pub fn agrees(&self, read: f64, found: f64) -> bool {
         let Self::Measure { within, expect, .. } = self else { return false };
-        // Of a number near zero a share is nothing: there the bounds count, between which it may lie.
+        // Near zero, a relative tolerance vanishes; there it applies to half the width of the bounds.
         let (bounds, size) = (expect.0.abs().max(expect.1.abs()), found.abs());
         let size = if size < NEAR_ZERO * bounds { 0.5 * (expect.1 - expect.0) } else { size };
         (read - found).abs() <= within * size
@@ -424,12 +430,12 @@ mod tests {
         let measure = r#"Measure(key: "a", of: "slope.mean", expect: (0, 90))"#;
         for (tasks, said) in [
             (vec![r#"Choose(key: "a", options: ["x"], right: 1)"#], "count from 0"),
-            (vec![measure, measure], "taken already"),
+            (vec![measure, measure], "already in use"),
             (vec![r#"Measure(key: "a", of: "slop.mean", expect: (0, 1))"#], "no quantity \"slop\""),
-            (vec![r#"Measure(key: "a", of: "slope.mean", expect: (2, 1))"#], "the lower one first"),
-            (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), guess: "b")"#], "nothing was predicted"),
-            (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), since: "b")"#], "nothing was measured"),
-            (vec![measure, r#"Reveal(guess: "a")"#], "nothing to reveal of \"a\""),
+            (vec![r#"Measure(key: "a", of: "slope.mean", expect: (2, 1))"#], "the lower bound first"),
+            (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), guess: "b")"#], "there is no prediction"),
+            (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), since: "b")"#], "there is no measurement"),
+            (vec![measure, r#"Reveal(guess: "a")"#], "nothing to reveal for \"a\""),
             (vec![r#"Draw(key: "a")"#], "needs a section"),
             (vec![r#"Run(ticks: 3, speed: 9999)"#], "0.25 to 1000"),
         ] {
@@ -439,7 +445,7 @@ mod tests {
         assert_eq!(lesson(&[measure]).check(), Ok(()));
         let mut small = lesson(&[measure]);
         small.head.size = Some(16);
-        assert!(small.check().is_err_and(|error| error.contains("name 32 to 4096 cells")));
+        assert!(small.check().is_err_and(|error| error.contains("use 32 to 4096 cells")));
     }
 
     #[test]

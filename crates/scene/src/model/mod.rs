@@ -1,6 +1,6 @@
-//! A run and what it was made from: the session that the window, the command line and project files share.
+//! Simulations and their provenance: the session model shared by the window, the command line and project files.
 //!
-//! It knows nothing of files: [`io`](crate::io) reads what a session is made of, and writes it down.
+//! Everything here is free of file access: [`io`](crate::io) reads and writes sessions.
 
 pub mod chart;
 pub mod command_line;
@@ -16,8 +16,8 @@ mod shaped;
 pub mod state;
 pub mod sweep;
 
-/// Slowest and fastest speed of a run that is watched, as multiples of the usual one. The fastest is more than a machine can do.
+/// Playback speeds of a simulation, as multiples of the default. No machine reaches the maximum.
 pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=1000.0;
 
-/// Most simulations side by side, in a scene, in a project and in the window.
+/// Maximum number of side-by-side simulations in a scene, in a project and in the window.
 pub const MOST_SIDE_BY_SIDE: usize = 32;

@@ -1,4 +1,4 @@
-//! Where a run came from: its input, how that was read, and which of several runs side by side it is.
+//! Provenance of a simulation: its input, how it was read, and its position among side-by-side simulations.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -10,26 +10,26 @@ use thalweg_sim::core::{
     terrain::Layer,
 };
 
-/// Where on Earth a map lies, in the units of its own coordinates.
+/// Georeference of a map, in the units of its coordinate system.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Geo {
     /// Western edge.
     pub west: f64,
     /// Northern edge.
     pub north: f64,
-    /// From the western to the eastern edge.
+    /// Extent from west to east.
     pub width: f64,
-    /// From the southern to the northern edge.
+    /// Extent from south to north.
     pub height: f64,
-    /// Whether the units are degrees of longitude and latitude (WGS 84) and not metres of a projection.
+    /// `true` if the units are degrees of longitude and latitude (WGS 84), `false` if metres of a projection.
     pub degrees: bool,
 }
 
 impl Geo {
-    /// Checks that its numbers make sense.
+    /// Checks that all values are plausible.
     ///
     /// # Errors
-    /// One is infinite, no number, or far off the Earth.
+    /// A value is infinite, NaN or far outside the Earth.
     pub fn check(&self) -> Result<(), Unfit> {
         let Self { west, north, width, height, degrees: _ } = *self;
         let numbers = [("western edge", west), ("northern edge", north), ("width", width), ("height", height)];
@@ -39,10 +39,10 @@ impl Geo {
     }
 }
 
-/// What the command line says of a heightmap.
+/// Command-line options that control the reading of a heightmap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// (columns, rows) of the result; also those of a raw file that has no sidecar.
+    /// Columns and rows of the result, and of a raw file without sidecar.
     pub size: Option<(usize, usize)>,
     /// Side of a cell of the result, in metres.
     pub cell_size: Option<f32>,
@@ -52,29 +52,29 @@ pub struct Options {
     pub max_m: Option<f32>,
 }
 
-/// A terrain's heights, as read from a file.
+/// Heights of a terrain, read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heightmap {
-    /// Heights in metres, all finite; the first row is the northern one.
+    /// Finite heights in metres; the first row is the northern one.
     pub heights: Grid,
-    /// Columns and rows that the file has. A scene file that names it states its numbers for this size.
+    /// Columns and rows of the file. A scene file that refers to it states its cell-dependent parameters for this size.
     pub file_size: (usize, usize),
     /// Side of a cell, in metres.
     pub cell_size: f32,
-    /// Where on Earth it lies, if that is known.
+    /// Georeference, if known.
     pub geo: Option<Geo>,
-    /// As many cells as the heights: 1 where the file has no data and the height is made of those around it, else 0. `None` if all
+    /// Mask of the same size: 1 where the file has no data and the height was filled from surrounding cells, else 0. `None` if all
     /// cells have data.
     pub nodata: Option<Grid>,
-    /// What was assumed, filled or converted: a sentence each, with the file's name.
+    /// Assumptions, fills and conversions during reading: one sentence each, with the file name.
     pub warnings: Vec<String>,
 }
 
 impl Options {
-    /// Checks cell size and heights, whatever is to be read.
+    /// Checks cell size and heights, independently of the input.
     ///
     /// # Errors
-    /// One cannot be carried.
+    /// A value is out of bounds.
     pub fn check_numbers(&self) -> Result<(), Unfit> {
         let numbers = [
             ("--cell-size", self.cell_size, CELL_SIZE),
@@ -87,34 +87,34 @@ impl Options {
     }
 }
 
-/// Where a session came from: what a command line or a scene file must name to make it again.
+/// Origin of a session: everything a command line or scene file must name to recreate it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
     /// Name of a built-in scene, or path of a scene file or heightmap, as given.
     pub input: PathBuf,
-    /// How it was read.
+    /// Reading options.
     pub options: Options,
-    /// Maps that were loaded over it.
+    /// Imported layer maps.
     pub maps: Vec<(Layer, PathBuf)>,
-    /// Whether layers were changed by hand since.
+    /// `true` if layers were edited by hand since.
     pub edited: bool,
-    /// How far its seed lies above that of the first of several runs side by side.
+    /// Difference of the seed from that of the first side-by-side simulation.
     pub seeds_before: u64,
 }
 
-/// One of several runs side by side: what sets it apart from the scene's others.
+/// Side-by-side simulation: its differences from the scene.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tile {
-    /// Its name in the picture.
+    /// Name in the view.
     pub title: String,
-    /// Its seed; without one, the scene's.
+    /// Seed, if different from the scene.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Processes that run in it; without, the scene's.
+    /// Enabled processes, if different from the scene.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<Vec<String>>,
-    /// Its parameters, over the scene's.
+    /// Parameters that override those of the scene.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
 }

@@ -1,18 +1,18 @@
-//! Numbers, compressed without loss.
+//! Lossless compression of grids.
 
 use std::{fmt, sync::Arc};
 
 use thalweg_sim::core::bounds::Bounds;
 
-/// Numbers, compressed without loss: their count, as a whole number of 32 bits (little-endian), then one LZ4 block. Copies share it.
+/// Losslessly compressed array of `f32`: its length as a little-endian `u32`, then one LZ4 block. Clones share the data.
 #[derive(Clone)]
 pub struct Packed(Arc<Vec<u8>>);
 
-/// Bytes of the count.
+/// Bytes of the length prefix.
 const COUNT: usize = 4;
 
 impl Packed {
-    /// Neighbours are alike, so their differences are small, and small numbers have many equal bytes in the same place.
+    /// Packs cells. Neighbouring values are similar, so deltas are small; splitting them into byte planes collects the equal bytes.
     pub fn of(cells: &[f32]) -> Self {
         let count = cells.len();
         let mut planes = vec![0; 4 * count];
@@ -20,7 +20,7 @@ impl Packed {
         for (index, cell) in cells.iter().enumerate() {
             let bits = cell.to_bits();
             let difference = bits.wrapping_sub(last);
-            // Small negative numbers get leading zeros too.
+            // Zigzag encoding: small negative deltas get leading zeros too.
             let folded = (difference << 1) ^ (((difference as i32) >> 31) as u32);
             for (plane, byte) in folded.to_le_bytes().into_iter().enumerate() {
                 planes[plane * count + index] = byte;
@@ -32,29 +32,29 @@ impl Packed {
         Self(Arc::new(bytes))
     }
 
-    /// Takes up the bytes of a file: at most so many numbers, each between these bounds.
+    /// Validates the bytes of a file: at most `most` numbers, all within `bounds`.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A description of the defect.
     pub fn read(bytes: Vec<u8>, most: usize, bounds: Bounds) -> Result<Self, String> {
         let packed = Self(Arc::new(bytes));
         let count = packed.count();
         if packed.0.len() < COUNT || count > most {
-            return Err(format!("has {count} numbers, where at most {most} are needed"));
+            return Err(format!("has {count} values, expected at most {most}"));
         }
         if packed.planes().is_none_or(|planes| planes.len() != 4 * count) {
-            return Err("cannot be unpacked".to_owned());
+            return Err("cannot be decompressed".to_owned());
         }
         let cells = bounds.check_cells(&packed.unpack(), count.max(1), 0);
-        cells.map(|()| packed).map_err(|unfit| format!("has values that make no sense: {unfit}"))
+        cells.map(|()| packed).map_err(|unfit| format!("has invalid values: {unfit}"))
     }
 
-    /// Most bytes that so many numbers can take.
+    /// Returns the maximum length of `count` packed numbers, in bytes.
     pub fn longest(count: usize) -> u64 {
         (COUNT + lz4_flex::block::get_maximum_output_size(4 * count)) as u64
     }
 
-    /// The numbers.
+    /// Returns the unpacked numbers.
     pub fn unpack(&self) -> Vec<f32> {
         let count = self.count();
         let mut planes = self.planes().unwrap_or_default();
@@ -70,17 +70,17 @@ impl Packed {
             .collect()
     }
 
-    /// The bytes, as they are written to a file.
+    /// Returns the bytes as stored in a file.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Memory that it takes, in bytes; of what several copies share each has its part.
+    /// Returns the memory use, in bytes; shared data is split evenly among its clones.
     pub fn memory(&self) -> usize {
         self.0.len() / Arc::strong_count(&self.0)
     }
 
-    /// How many numbers there are.
+    /// Returns the number of values.
     pub fn count(&self) -> usize {
         self.0.first_chunk().map_or(0, |count| u32::from_le_bytes(*count) as usize)
     }
@@ -118,10 +118,10 @@ mod tests {
         let bytes = Packed::of(&[1.0, -2.0, 3.0]).bytes().to_vec();
         assert!(Packed::read(bytes.clone(), 3, HEIGHT).is_ok());
         for (bytes, most, bounds, said) in [
-            (bytes.clone(), 2, HEIGHT, "has 3 numbers, where at most 2 are needed"),
-            (bytes[..3].to_vec(), 3, HEIGHT, "has 0 numbers"),
-            (bytes[..bytes.len() - 1].to_vec(), 3, HEIGHT, "cannot be unpacked"),
-            (bytes.clone(), 3, DEPTH, "has values that make no sense: the value in column 1"),
+            (bytes.clone(), 2, HEIGHT, "has 3 values, expected at most 2"),
+            (bytes[..3].to_vec(), 3, HEIGHT, "has 0 values"),
+            (bytes[..bytes.len() - 1].to_vec(), 3, HEIGHT, "cannot be decompressed"),
+            (bytes.clone(), 3, DEPTH, "has invalid values: the value in column 1"),
         ] {
             let told = Packed::read(bytes, most, bounds).expect_err(said);
             assert!(told.starts_with(said), "{told}");

@@ -1,4 +1,4 @@
-//! Scenes in an order, to be shown to a room.
+//! Playlists: scenes in order, presented to an audience.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -10,75 +10,75 @@ use super::{
     session::LATEST_SHOWN,
 };
 
-/// What a window begins with, besides its runs.
+/// Content of a window on startup, in addition to its simulations.
 #[derive(Clone, Debug)]
 pub enum Opening {
-    /// Nothing else.
+    /// The default workspaces.
     Work,
     /// A lesson.
     Lesson(Box<Lesson>),
-    /// Scenes for a room.
+    /// A playlist.
     Show(Show),
 }
 
-/// A playlist on a screen.
+/// Presentation of a playlist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Show {
-    /// The scenes. The first is open.
+    /// The playlist. Its first scene is open.
     pub list: Arc<Playlist>,
-    /// Whether files and panels cannot be opened.
+    /// `true` if files and panels are locked.
     pub kiosk: bool,
-    /// Which screen, from 0; without, the main one.
+    /// Index of the screen; `None` for the primary screen.
     pub screen: Option<usize>,
-    /// Whether it is shown in a window and not on the whole screen.
+    /// `true` for a window instead of fullscreen.
     pub windowed: bool,
-    /// Whether a second window shows the presenter's notes and the next scene.
+    /// `true` if a second window shows the presenter's notes and the next scene.
     pub notes: bool,
 }
 
-/// Scenes in an order.
+/// Scenes in presentation order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Playlist {
-    /// What the whole is called.
+    /// Title of the playlist.
     #[serde(default)]
     pub title: String,
     /// The scenes.
     pub scenes: Vec<Item>,
 }
 
-/// A scene, and how it is shown.
+/// Scene of a playlist with its presentation settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// A built-in scene, or a file: a scene, a project or a heightmap. Its path counts from the folder of the playlist.
+    /// Built-in scene, or path of a scene, project or heightmap relative to the playlist.
     pub open: PathBuf,
-    /// Its title, if not its own.
+    /// Title, if different from the scene's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// What there is to see, if not what the scene says of itself.
+    /// Description, if different from the scene's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// What the presenter reads in a window of their own, in as many lines as wanted. The room does not see it.
+    /// Notes for the presenter's window, in any number of lines. The audience does not see them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notes: String,
-    /// Parameters by path, values as they are written on the command line.
+    /// Parameters by path, with values as on the command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// First and last tick: the run goes ahead to the first, and stands still at the last, or never if that is 0. Without, as the scene
-    /// has it.
+    /// First and last tick: the simulation fast-forwards to the first and pauses at the last, or never if that is 0. If missing,
+    /// the scene's own.
     #[serde(default, skip_serializing_if = "no_ticks")]
     pub ticks: (u64, u64),
-    /// Parameters that the room may turn, if not those that the scene names.
+    /// Paths of the parameters that the audience may change, if different from the scene's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sliders: Vec<String>,
-    /// Where the camera is at some ticks; between them it moves.
+    /// Camera keyframes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub camera: Vec<Key>,
-    /// Words at the foot of the picture, instead of `about`.
+    /// Captions, instead of `about`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captions: Vec<Caption>,
-    /// Seconds after which the next scene follows by itself; 0 waits for a key.
+    /// Seconds until the next scene follows automatically; 0 waits for a key press.
     #[serde(default, skip_serializing_if = "waits")]
     pub seconds: f64,
 }
@@ -91,28 +91,28 @@ fn waits(seconds: &f64) -> bool {
     *seconds == 0.0
 }
 
-/// Longest time that a scene is shown before the next follows by itself, in seconds: a day.
+/// Maximum time until the next scene follows automatically, in seconds: a day.
 pub const LONGEST: f64 = 86_400.0;
-/// Most sliders over a picture.
+/// Maximum number of sliders on screen.
 const MOST_SLIDERS: usize = 4;
 
 impl Playlist {
-    /// One of inputs as they are.
+    /// Creates a playlist of inputs with default settings.
     pub fn of(inputs: impl IntoIterator<Item: Into<PathBuf>>) -> Self {
         let scenes = inputs.into_iter().map(|open| Item { open: open.into(), ..Item::default() }).collect();
         Self { title: "Scenes".to_owned(), scenes }
     }
 
-    /// Checks its numbers and words.
+    /// Checks all values and texts.
     ///
     /// # Errors
-    /// One sentence: which scene, what is wrong, and what would be right.
+    /// A message that names the scene, the defect and a valid alternative.
     pub fn check(&self) -> Result<(), String> {
         if self.title.chars().any(char::is_control) {
-            return Err("`title` has a control character; write plain text in one line".to_owned());
+            return Err("`title` has a control character; use a single line of plain text".to_owned());
         }
         if self.scenes.is_empty() {
-            return Err("`scenes` is empty; name one or more".to_owned());
+            return Err("`scenes` is empty; list at least one scene".to_owned());
         }
         for (number, item) in self.scenes.iter().enumerate() {
             item.check().map_err(|wrong| format!("scene {} (\"{}\"): {wrong}", number + 1, item.open.display()))?;
@@ -129,32 +129,34 @@ impl Item {
         let (first, last) = self.ticks;
         if last != 0 && first >= last {
             return Err(format!(
-                "`ticks` is ({first}, {last}); the last must be greater than the first, or 0 for a run without end"
+                "`ticks` is ({first}, {last}); the last must be greater than the first, or 0 to run without end"
             ));
         }
         if first > LATEST_SHOWN {
-            return Err(format!("`ticks` begins at {first}; a run goes ahead by {LATEST_SHOWN} ticks at most"));
+            return Err(format!(
+                "`ticks` begins at {first}; a simulation fast-forwards by {LATEST_SHOWN} ticks at most"
+            ));
         }
         if self.sliders.len() > MOST_SLIDERS {
-            return Err(format!("it has {} sliders; {MOST_SLIDERS} at most find room", self.sliders.len()));
+            return Err(format!("it has {} sliders; at most {MOST_SLIDERS} fit on the screen", self.sliders.len()));
         }
         if [&self.title, &self.about].into_iter().any(|text| text.chars().any(char::is_control)) {
-            return Err("title or `about` has a control character; write plain text".to_owned());
+            return Err("title or `about` has a control character; use plain text".to_owned());
         }
         if self.notes.chars().any(|letter| letter.is_control() && !['\n', '\r', '\t'].contains(&letter)) {
-            return Err("`notes` has a control character; write plain text".to_owned());
+            return Err("`notes` has a control character; use plain text".to_owned());
         }
-        // A film must say where its camera is; here it may stay where it is.
+        // A film needs a camera keyframe; a playlist scene may do without.
         let camera = if self.camera.is_empty() { vec![Key::still(0.0, 30.0, 1.0)] } else { self.camera.clone() };
         Script { camera, captions: self.captions.clone() }.check()
     }
 
-    /// The way of the camera, if it has one.
+    /// Returns the camera script, if there are keyframes.
     pub fn script(&self) -> Option<Script> {
         (!self.camera.is_empty()).then(|| Script { camera: self.camera.clone(), captions: self.captions.clone() })
     }
 
-    /// The words at a tick, if it has captions.
+    /// Returns the caption at a tick, if there is one.
     pub fn caption(&self, tick: f64) -> Option<&str> {
         let seen = |caption: &&Caption| caption.from <= tick && tick < caption.to;
         self.captions.iter().rev().find(seen).map(|caption| caption.text.as_str())

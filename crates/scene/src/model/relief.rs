@@ -1,18 +1,18 @@
-//! Height and colours in which the relief of a person's own map can be read.
+//! Vertical exaggeration and colours that make the relief of an imported map legible.
 
 use super::session::Session;
 use thalweg_sim::core::{analysis::gradient, border::Border, grid::Grid};
 
-/// The relief is drawn at most as high as this share of the map's shorter side.
+/// Maximum drawn relief, as a fraction of the map's shorter side.
 const RELIEF: f32 = 0.08;
-/// How many times as large heights may be drawn.
+/// Candidate factors of vertical exaggeration.
 const EXAGGERATIONS: [f32; 5] = [1.5, 2.0, 3.0, 4.0, 5.0];
-/// Share of the map that is coloured as steep, and what its slope may be: a plain has no cliffs, and a range is not all cliffs.
+/// Fraction of the map coloured as steep, and the range of the threshold: neither do plains get cliffs, nor are ranges all cliffs.
 const STEEP: f32 = 0.2;
 const UPRIGHT: (f32, f32) = (0.45, 0.9);
 
 impl Session {
-    /// Draws heights larger where the land is flat for its size, colours the steepest fifth as steep, and lets the sun stand low.
+    /// Adjusts the look to the relief: exaggerates the heights of flat terrain, colours the steepest fifth as steep, lowers the sun.
     pub fn suit_look_to_relief(&mut self) {
         let terrain = &self.simulation.terrain;
         let (heights, cell_size) = (&terrain.bedrock, terrain.cell_size);
@@ -23,13 +23,13 @@ impl Session {
         let steep = upright_of_steepest(heights, Border::of(terrain), cell_size / times).clamp(UPRIGHT.0, UPRIGHT.1);
         self.look.vertical_exaggeration = times;
         self.look.steep_threshold = (100.0 * steep).round() / 100.0;
-        // Grass in the sun: the article's green is too loud for real land.
+        // Sunlit grass: the published green is too saturated for real terrain.
         self.look.flat_color = [0.36, 0.47, 0.22];
         self.look.sun_elevation = 26.0;
     }
 }
 
-/// The vertical part of the normal below which [`STEEP`] of the ground lies.
+/// Returns the vertical component of the normal below which the fraction [`STEEP`] of the ground lies.
 fn upright_of_steepest(heights: &Grid, border: Border, cell_size: f32) -> f32 {
     let upright = |cell: usize| {
         let place = [cell % border.width, cell / border.width];
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn flat_land_is_drawn_higher_and_a_fifth_of_it_is_steep() {
-        // It grows steeper from the left to the right.
+        // The slope increases from left to right.
         let land = |rise: f32| Grid::from_fn(100, 60, |x, _| rise * (x as f32 / 99.0).powi(2));
         let steep_share = |session: &Session| {
             let (ground, look) = (&session.simulation.terrain.bedrock, &session.look);
@@ -75,7 +75,7 @@ mod tests {
             };
             (1..99).filter(|x| is_steep(*x)).count() as f32 / 98.0
         };
-        // Over 1200 m: a rise of 20 m is drawn four times as large, one of 1500 m as it is.
+        // On 1200 m, a relief of 20 m is exaggerated four times, one of 1500 m not at all.
         for (rise, times) in [(20.0, 4.0), (1500.0, 1.0)] {
             let session = opened(land(rise), 20.0);
             assert_eq!(session.look.vertical_exaggeration, times, "{rise}");
@@ -84,7 +84,7 @@ mod tests {
             assert!((steep - STEEP).abs() < 0.04 || none && steep < STEEP, "{rise}: {steep} is steep");
             assert!(none == (rise < 100.0), "{rise}: {}", session.look.steep_threshold);
         }
-        // A plane stays as it is, and so does a map of one cell, or of one row.
+        // A plane is not exaggerated, nor is a map of one cell or one row.
         for (width, height) in [(30, 30), (1, 1), (5, 1)] {
             assert_eq!(opened(Grid::filled(width, height, 5.0), 1.0).look.vertical_exaggeration, 1.0);
         }

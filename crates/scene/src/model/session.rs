@@ -1,4 +1,4 @@
-//! A run together with what it started from, so that it can be started again, saved and told to others.
+//! Session: a simulation with everything needed to restart, save and reproduce it.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -23,93 +23,96 @@ use thalweg_sim::{
     },
 };
 
-/// Layers of a terrain that are always there.
+/// Number of layers that every terrain has.
 const LAYERS: usize = 6;
-/// Memory that a run without processes takes for each cell, in bytes: its layers, rain and mask, the map that it began
-/// with, and what making them and writing the results takes on the way. Measured by `tests/memory.rs`.
+/// Memory of a simulation without processes, in bytes per cell: layers, rain, mask, the imported map, and temporary memory of
+/// generation and export. Verified by `tests/memory.rs`.
 pub const BYTES_PER_CELL: usize = 44;
 
-/// A terrain of a single cell, for a session that has none yet.
+/// Returns a single-cell terrain, as a placeholder.
 fn one_cell() -> Terrain {
     Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default())
 }
 
-/// Layers that a person paints over the map.
+/// Returns the layers that are painted by the user.
 fn painted_layers() -> impl Iterator<Item = Layer> {
     Layer::ALL.iter().copied().filter(|layer| layer.row().painted)
 }
 
-/// Checks that a map has values that make sense as this layer.
+/// Checks that the values of a map are valid for a layer.
 ///
 /// # Errors
-/// One sentence: which layer, what is wrong, what would be right.
+/// Names the layer, the defect and the valid range.
 pub fn check_map(layer: Layer, map: &Grid) -> Result<(), Unfit> {
     let (name, bounds) = (layer.key(), layer.row().bounds);
     let (least, most) = map.min_max();
-    bounds.check(format_args!("the least value of the {name} map"), least)?;
-    bounds.check(format_args!("the largest value of the {name} map"), most)?;
+    bounds.check(format_args!("the minimum of the {name} map"), least)?;
+    bounds.check(format_args!("the maximum of the {name} map"), most)?;
     if layer == Layer::Rain && most <= 0.0 {
-        return Err(Unfit { wrong: "the rain map has no rain".into(), right: "rain falls somewhere".into() });
+        return Err(Unfit {
+            wrong: "the rain map is 0 everywhere".into(),
+            right: "at least one cell must be above 0".into(),
+        });
     }
     Ok(())
 }
 
-/// Most ticks by which a window runs ahead.
+/// Maximum number of ticks by which a window fast-forwards.
 pub const LATEST_SHOWN: u64 = 10_000;
 
-/// A simulation together with what it started from, so that it can be started again.
+/// Simulation with everything needed to restart it.
 #[derive(Clone)]
 pub struct Session {
     /// Name of the scene or stem of the file.
     pub name: String,
     /// Title shown to the user.
     pub title: String,
-    /// What there is to see.
+    /// Description shown to the user.
     pub about: String,
-    /// How many ticks make the finished scene.
+    /// Number of ticks of the finished scene.
     pub ticks: u64,
-    /// The tick that is worth seeing: a window runs ahead to it.
+    /// Tick to which a window fast-forwards.
     pub shown_from: u64,
-    /// Parameters that are worth turning before a room, by path.
+    /// Paths of the parameters offered to an audience as sliders.
     pub sliders: Vec<String>,
-    /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
+    /// Generator parameters; size, cell size and edge also apply to an imported map.
     pub terrain: TerrainParams,
-    /// Light and colour.
+    /// Lighting and colour parameters.
     pub look: Look,
-    /// How the water looks.
+    /// Appearance of water.
     pub water_look: WaterLook,
-    /// Where rivers begin, and how wide and deep they are.
+    /// Source area and channel geometry of rivers.
     pub rivers: RiverParams,
-    /// Range that [`Self::grow`] makes.
+    /// Mountain range that [`Self::grow`] creates.
     pub range: RangeParams,
-    /// The imported map, if the terrain is not generated.
+    /// Imported heightmap, or `None` if the terrain is generated.
     pub heightmap: Option<Arc<Heightmap>>,
-    /// Imported layers, which stand for the generated ones, each of any size.
+    /// Imported layers of any size, which replace the generated ones.
     pub maps: BTreeMap<Layer, Grid>,
-    /// Springs and drains of the start.
+    /// Springs and drains at the start.
     pub sources: Vec<Source>,
-    /// Still water at the start.
+    /// Pools of still water at the start.
     pub pools: Vec<Pool>,
-    /// The run itself, with every process and its parameters.
+    /// The simulation, with all processes and their parameters.
     pub simulation: Simulation,
-    /// What the user should know of how the input was read, a sentence each.
+    /// Messages about the reading of the input, one sentence each.
     pub warnings: Vec<String>,
-    /// What sets it apart from the runs beside it, if there are any.
+    /// Differences from the side-by-side simulations, if there are any.
     pub tile: Option<Tile>,
-    /// Where it came from.
+    /// Origin of the input.
     pub origin: Origin,
-    /// What a hand had shaped before the first tick.
+    /// Sculpted start.
     pub(crate) shaped: Option<Arc<Shaped>>,
-    /// Every parameter as it was opened.
+    /// All parameters at opening.
     pub(super) opened_with: BTreeMap<String, Value>,
-    /// Springs and drains as they were opened.
+    /// Springs and drains at opening.
     opened_sources: Vec<Source>,
-    /// How the map of uplift was made that the run has started with, and its seed.
+    /// Generator parameters and seed of the uplift map at the start of the simulation.
     rises: (TerrainParams, u64),
 }
 
 impl Session {
-    /// Takes an imported map for the generated heights. It takes effect at the next [`Self::restart`].
+    /// Replaces the generated heights by an imported map. Takes effect at the next [`Self::restart`].
     pub fn set_heights(&mut self, map: Arc<Heightmap>) {
         let before = self.size();
         self.warnings.clone_from(&map.warnings);
@@ -120,7 +123,7 @@ impl Session {
         self.follow_size(before);
     }
 
-    /// One of the defaults on a terrain of a single cell, until it gets its own.
+    /// Creates a session with default parameters on a single-cell placeholder terrain.
     pub fn small(name: &str, seed: u64, origin: Origin) -> Self {
         let terrain = one_cell();
         Self {
@@ -150,7 +153,7 @@ impl Session {
         }
     }
 
-    /// Another size keeps the map's extent, unless the cell size is given too.
+    /// Applies the size options. A new size keeps the extent of the map, unless the cell size is given too.
     pub fn apply_size(&mut self, options: &Options) {
         let before = self.size();
         if let Some((width, height)) = options.size {
@@ -164,14 +167,14 @@ impl Session {
         self.follow_size(before);
     }
 
-    /// Another number of cells along the shorter side. It takes effect at the next [`Self::restart`].
+    /// Changes the number of cells along the shorter side. Takes effect at the next [`Self::restart`].
     pub fn resize(&mut self, side: u32) {
         let before = self.size();
         self.terrain.resize(side);
         self.follow_size(before);
     }
 
-    /// At most so many cells along the shorter side, also if the land was read from a file. It takes effect at the next [`Self::restart`].
+    /// Limits the number of cells along the shorter side, resampling an imported map. Takes effect at the next [`Self::restart`].
     pub fn shrink(&mut self, side: u32) {
         let shorter = self.terrain.width.min(self.terrain.height);
         self.resize(side.min(shorter));
@@ -187,12 +190,12 @@ impl Session {
         }));
     }
 
-    /// Rain and grains on a cell stay what they were on a map of another size: their numbers follow the cells.
+    /// Scales the parameters that depend on the number of cells, so that rain and grains per cell stay the same.
     fn follow_size(&mut self, before: (usize, usize)) {
         self.follow(before, |_| true);
     }
 
-    /// The same of those parameters alone whose paths are wanted.
+    /// Scales only those parameters whose paths are wanted.
     pub fn follow(&mut self, before: (usize, usize), wanted: impl Fn(&str) -> bool) {
         let cells = [before, self.size()].map(|(width, height)| (width * height) as f64);
         if cells[0] == cells[1] {
@@ -206,7 +209,7 @@ impl Session {
         params::follow(("rivers", &mut self.rivers), &RiverParams::default(), cells, &wanted);
     }
 
-    /// The program's defaults on a map of this size.
+    /// Returns a session with the default parameters for a map of this size.
     pub fn defaults(&self) -> Self {
         let mut defaults = Self::small("", 0, Origin::default());
         let before = defaults.size();
@@ -217,7 +220,7 @@ impl Session {
         defaults
     }
 
-    /// The same with all parameters and switches, without layers and maps: to find out what it would be with others.
+    /// Returns a copy with all parameters and switches but without layers and maps, for what-if queries.
     pub fn outline(&self) -> Self {
         let mut outline = Self::small(&self.name, self.simulation.seed(), self.origin.clone());
         outline.terrain = self.terrain.clone();
@@ -226,13 +229,13 @@ impl Session {
         outline
     }
 
-    /// Takes the simulation out. One of a single cell stands in its place.
+    /// Takes the simulation out, leaving a single-cell placeholder.
     pub fn take_simulation(&mut self) -> Simulation {
         let seed = self.simulation.seed();
         std::mem::replace(&mut self.simulation, Simulation::new(one_cell(), seed))
     }
 
-    /// Columns and rows that it has when it is started again.
+    /// Returns columns and rows after the next restart.
     pub fn size(&self) -> (usize, usize) {
         match &self.heightmap {
             Some(map) => (map.heights.width(), map.heights.height()),
@@ -240,13 +243,13 @@ impl Session {
         }
     }
 
-    /// Memory that so many maps take, in bytes.
+    /// Returns the memory of a number of full-size maps, in bytes.
     pub fn bytes_of_maps(&self, maps: usize) -> u64 {
         let (width, height) = self.size();
         4 * (maps * width * height) as u64
     }
 
-    /// Memory that it takes when it is started again and runs, in bytes.
+    /// Returns the memory that a restarted simulation takes while it runs, in bytes.
     pub fn bytes(&self) -> u64 {
         let (width, height) = self.size();
         let running = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| &*slot.process);
@@ -261,29 +264,29 @@ impl Session {
         (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len() + usize::from(nodata))
     }
 
-    /// The same without what its layers take now.
+    /// Returns [`Self::bytes`] minus the memory of the current layers.
     pub fn wanted(&self) -> u64 {
         self.bytes().saturating_sub(self.bytes_of_layers())
     }
 
-    /// Memory that it takes while a range grows in it, in bytes.
+    /// Returns the memory required to grow a range, in bytes.
     pub fn bytes_to_grow(&self) -> u64 {
         let mut outline = self.outline();
         outline.enable(&["fluvial"]);
         outline.bytes() + outline.bytes_of_maps(self.maps.len())
     }
 
-    /// Memory that finding its rivers in balance takes, in bytes.
+    /// Returns the memory required to compute steady-state rivers, in bytes.
     pub fn bytes_to_fill(&self) -> u64 {
         (BYTES_TO_FILL * self.simulation.terrain.bedrock.len()) as u64
     }
 
-    /// Memory that its layers take now, in bytes.
+    /// Returns the memory of the current layers, in bytes.
     pub fn bytes_of_layers(&self) -> u64 {
         (LAYERS * 4 * self.simulation.terrain.bedrock.len()) as u64
     }
 
-    /// Makes exactly these processes run. Returns the first name that is no process; nothing is changed then.
+    /// Enables exactly these processes. Returns the first unknown key, in which case nothing changes.
     pub fn enable<'a>(&mut self, keys: &[&'a str]) -> Option<&'a str> {
         if let Some(&unknown) = keys.iter().find(|key| self.simulation.slot_mut(key).is_none()) {
             return Some(unknown);
@@ -294,7 +297,7 @@ impl Session {
         None
     }
 
-    /// All parameters: terrain, light and colour, processes.
+    /// Returns all parameters: terrain, look, rivers, range, processes.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = vec![
             ("terrain", &self.terrain),
@@ -307,7 +310,7 @@ impl Session {
         groups
     }
 
-    /// All parameters, to be changed.
+    /// Returns all parameters for modification.
     pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
         let mut groups: Vec<GroupMut<'_>> = vec![
             ("terrain", &mut self.terrain),
@@ -320,15 +323,15 @@ impl Session {
         groups
     }
 
-    /// Whether there is a parameter of this path.
+    /// Returns `true` if there is a parameter with this path.
     pub fn has(&self, path: &str) -> bool {
         self.groups().into_iter().flat_map(params::walk).any(|parameter| parameter.path == path)
     }
 
-    /// Sets a parameter by its path. One of the terrain takes effect at the next [`Self::restart`].
+    /// Sets a parameter by its path. Terrain parameters take effect at the next [`Self::restart`].
     ///
     /// # Errors
-    /// Unknown path, malformed text or a number out of range; nothing is changed then.
+    /// The path is unknown, the text is malformed or the number is out of range. Nothing changes then.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), ParamError> {
         let before = self.size();
         params::set(&mut self.groups_mut(), path, text)?;
@@ -336,10 +339,10 @@ impl Session {
         Ok(())
     }
 
-    /// Sets parameters by their paths, first those of the terrain: other numbers are stated for its size.
+    /// Sets parameters by their paths, terrain parameters first, as others are stated for the resulting size.
     ///
     /// # Errors
-    /// As [`Self::set`], for the first that is wrong; those before it are set.
+    /// As for [`Self::set`], for the first invalid parameter; earlier ones are set.
     pub fn set_all<'a>(
         &mut self,
         parameters: impl Iterator<Item = (&'a str, &'a str)> + Clone,
@@ -354,7 +357,7 @@ impl Session {
         parameters.filter(|parameter| !of_terrain(parameter)).try_for_each(&mut set)
     }
 
-    /// Writes a value that fits into a parameter of a group, if there is one of that name.
+    /// Writes a valid value to a parameter of a group, if there is one with this name.
     pub fn write(&mut self, group: &str, name: &str, value: &Value) {
         let before = self.size();
         if let Some((_, fields)) = self.groups_mut().iter_mut().find(|(key, _)| *key == group) {
@@ -363,13 +366,13 @@ impl Session {
         self.follow_size(before);
     }
 
-    /// Other springs and drains, from now on and at the next start.
+    /// Replaces springs and drains, now and at the next restart.
     pub fn set_sources(&mut self, sources: Vec<Source>) {
         self.simulation.terrain.sources.clone_from(&sources);
         self.sources = sources;
     }
 
-    /// The terrain at the start of a run with this seed.
+    /// Returns the start terrain for a seed.
     pub fn start_terrain(&self, seed: u64) -> Terrain {
         let mut terrain = match &self.heightmap {
             None => generate(&self.terrain, seed),
@@ -380,7 +383,7 @@ impl Session {
                 terrain
             }
         };
-        // Maps are fitted to the size that the terrain has now.
+        // Maps are resampled to the current size.
         for (&layer, map) in &self.maps {
             terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
         }
@@ -392,7 +395,7 @@ impl Session {
         terrain
     }
 
-    /// Its name among runs side by side; one that has got another seed than the scene says is called by that.
+    /// Returns the name among side-by-side simulations. If the seed differs from that of the scene, the name states the seed.
     pub fn tile_title(&self) -> Option<String> {
         let tile = self.tile.as_ref()?;
         match tile.seed {
@@ -401,13 +404,13 @@ impl Session {
         }
     }
 
-    /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and what
-    /// was painted.
+    /// Restarts from the start terrain, or from the sculpted start recorded by [`Self::note_shape`]. Parameters, switches and painted
+    /// layers are kept.
     pub fn restart(&mut self, seed: u64) {
         let shaped = self.shaped_start(seed);
         self.origin.edited = shaped.is_some();
         let painted: Vec<Layer> = painted_layers().filter(|&layer| self.paints(layer)).collect();
-        // What was need not be held beside what will be.
+        // The old layers are dropped before the new ones are created.
         let mut before = std::mem::replace(&mut self.simulation.terrain, one_cell());
         let mut taken = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
         let painted: Vec<(Layer, Grid)> = painted.into_iter().map(|layer| (layer, taken(layer))).collect();
@@ -420,10 +423,10 @@ impl Session {
         self.note_rises();
     }
 
-    /// Grows the range of [`Self::range`] in the place of the ground, as shaped by hand: see [`Simulation::grow_range`].
+    /// Replaces the ground by a mountain range according to [`Self::range`], as an edit: see [`Simulation::grow_range`].
     ///
     /// # Errors
-    /// Nothing rises.
+    /// There is no uplift.
     pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<GrowthEnd, Unfit> {
         let end = self.simulation.grow_range(&self.range, show)?;
         if end != GrowthEnd::Cancelled {
@@ -433,12 +436,12 @@ impl Session {
         Ok(end)
     }
 
-    /// Takes note of how the map of uplift is made with the present parameters and seed.
+    /// Records the parameters and seed of the current uplift map.
     pub(super) fn note_rises(&mut self) {
         self.rises = (self.terrain.clone(), self.simulation.seed());
     }
 
-    /// Whether a painted layer is there and is not as it was loaded or generated.
+    /// Returns `true` if a painted layer differs from its imported or generated map.
     fn paints(&self, layer: Layer) -> bool {
         let terrain = &self.simulation.terrain;
         let size = (terrain.width(), terrain.height());
@@ -450,18 +453,18 @@ impl Session {
         terrain.layer(layer).is_some_and(|now| Some(now) != made().as_ref())
     }
 
-    /// Takes a map that was read from `path`. It takes effect at the next [`Self::restart`].
+    /// Imports a map that was read from `path`. Takes effect at the next [`Self::restart`].
     ///
     /// # Errors
-    /// Its values make no sense as such a map; nothing is changed then.
+    /// The values are invalid for this layer. Nothing changes then.
     pub fn set_map(&mut self, layer: Layer, path: &Path, grid: Grid) -> Result<(), Unfit> {
         if layer == Layer::Bedrock {
-            return Err(Unfit { wrong: "it holds heights".into(), right: "open it instead".into() });
+            return Err(Unfit { wrong: "it contains heights".into(), right: "open it instead".into() });
         }
         check_map(layer, &grid)?;
         self.maps.insert(layer, grid);
         if layer.row().painted {
-            // It takes the place of what was painted.
+            // It replaces the painted layer.
             self.simulation.terrain.set_layer(layer, None);
         } else {
             self.forget_shape();
@@ -471,13 +474,13 @@ impl Session {
         Ok(())
     }
 
-    /// Remembers every parameter as it is now as the one that the session was opened with.
+    /// Records the current parameters as those the session was opened with.
     pub fn note_defaults(&mut self) {
         self.opened_with = self.parameters();
         self.opened_sources.clone_from(&self.sources);
     }
 
-    /// Every parameter by path, as it is written on the command line.
+    /// Returns all parameters by path, as written on the command line.
     pub fn all_parameters(&self) -> BTreeMap<String, String> {
         self.parameters().into_iter().map(|(path, value)| (path, value.to_string())).collect()
     }
@@ -486,7 +489,7 @@ impl Session {
         self.groups().into_iter().flat_map(params::walk).map(|parameter| (parameter.path, parameter.value)).collect()
     }
 
-    /// The parameters that differ from the program's defaults, as a scene file has them.
+    /// Returns the parameters that differ from the defaults, as written in a scene file.
     pub fn changed_parameters(&self) -> BTreeMap<String, String> {
         self.different_from(&self.defaults().parameters())
     }
@@ -496,20 +499,20 @@ impl Session {
         changed.map(|(path, value)| (path, value.to_string())).collect()
     }
 
-    /// Whether its generator, parameters and seed alone make the layers as they are now.
+    /// Returns `true` if generator, parameters and seed alone reproduce the current layers.
     pub fn generates_its_state(&self) -> bool {
         let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
         let painted = painted_layers().any(|layer| self.paints(layer));
         untouched && !painted && self.heightmap.is_none() && self.maps.is_empty()
     }
 
-    /// Whether it stands on a person's own map, and on no scene.
+    /// Returns `true` if the session is based on an imported map rather than a scene.
     pub fn is_a_map(&self) -> bool {
         let ending = self.origin.input.extension();
         self.heightmap.is_some() && ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("ron"))
     }
 
-    /// Whether something was done by hand that [`Self::command_line`] does not tell.
+    /// Returns `true` if there are manual edits that [`Self::command_line`] does not reproduce.
     pub fn did_by_hand(&self) -> bool {
         let painted = painted_layers().any(|layer| self.paints(layer));
         self.origin.edited || painted || self.sources != self.opened_sources
@@ -532,7 +535,7 @@ mod tests {
         let mut session = sized(None);
         assert_eq!(numbers(&session), [1000, 200_000, 1024, 100]);
         assert_eq!(numbers(&sized(Some((1024, 512)))), [8000, 1_600_000, 8192, 800]);
-        // What is as stated comes back as stated, however small the map was; what is not is multiplied.
+        // Stated numbers scale back exactly, however small the map was; others are multiplied.
         session.set("wind.per_tick", "500").expect("in range");
         session.resize(33);
         assert_eq!(numbers(&session), [17, 3323, 8, 2]);
@@ -541,7 +544,7 @@ mod tests {
         session.set("terrain.height", "512").expect("in range");
         session.set("terrain.width", "512").expect("in range");
         assert_eq!(numbers(&session)[..2], [4000, 800_000]);
-        // A scene file leaves out what follows from its size, and the terrain's size is set before other numbers.
+        // A scene file omits parameters that follow from the size, and the terrain size is set before them.
         let changed = session.changed_parameters();
         assert!(!changed.contains_key("droplets.total") && changed.contains_key("wind.per_tick"), "{changed:?}");
         let set = [("droplets.per_tick", "70"), ("terrain.width", "64"), ("terrain.height", "64")];

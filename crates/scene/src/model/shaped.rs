@@ -1,4 +1,4 @@
-//! The start of a run as a hand had shaped it: what was done before the first tick is not lost when the run starts again.
+//! Sculpted start of a simulation: edits before the first tick survive a restart.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use thalweg_sim::{
     params::{walk, write},
 };
 
-/// A terrain as a hand had shaped it before the first tick.
+/// Terrain sculpted before the first tick.
 #[derive(Debug)]
 pub struct Shaped {
     recipe: Recipe,
-    /// All layers that can be shaped.
+    /// All layers that can be sculpted.
     terrain: Terrain,
 }
 
-/// What the terrain was made of before it was shaped: with another seed or other parameters there is another one.
+/// Seed and parameters of the terrain before sculpting; a sculpted start is only valid for the same ones.
 #[derive(Debug, PartialEq)]
 struct Recipe {
     seed: u64,
     params: TerrainParams,
 }
 
-/// Layers that can be shaped; what is painted is kept in any case.
+/// Returns `true` for a layer that belongs to the sculpted start. Painted layers are always kept.
 fn shaped(layer: Layer) -> bool {
     !layer.row().painted
 }
 
 impl Recipe {
-    /// Seed and parameters without what makes no difference.
+    /// Collects seed and parameters, ignoring those without effect.
     fn of(session: &Session, seed: u64) -> Self {
         let (mut params, fresh) = (session.terrain.clone(), TerrainParams::default());
         params.edge = fresh.edge;
         if session.heightmap.is_some() {
-            // Of an imported map, the sheet of sand alone is made.
+            // For an imported map, only the sand layer is generated.
             return Self { seed: 0, params: TerrainParams { sand: params.sand, ..fresh } };
         }
         let declared = walk(("terrain", &params));
@@ -49,8 +49,7 @@ impl Recipe {
 }
 
 impl Session {
-    /// Takes note of what a hand has shaped, if no tick has run yet. To be called before the first one, and before seed or
-    /// parameters of the terrain are changed.
+    /// Records the sculpted start if no tick has run yet. Call this before the first tick and before seed or terrain parameters change.
     pub fn note_shape(&mut self) {
         let simulation = &self.simulation;
         if simulation.ticks() > 0 || !simulation.between_ticks() || !self.origin.edited {
@@ -66,12 +65,12 @@ impl Session {
         self.set_shape(terrain);
     }
 
-    /// Forgets what was shaped: the next start is as it was generated or imported.
+    /// Discards the sculpted start: the next restart uses the generated or imported terrain.
     pub fn forget_shape(&mut self) {
         (self.shaped, self.origin.edited) = (None, false);
     }
 
-    /// The terrain to start from with this seed, if a hand has shaped it.
+    /// Returns the sculpted start terrain for a seed, if there is one.
     pub fn shaped_start(&self, seed: u64) -> Option<Terrain> {
         let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
         let mut terrain = shaped.terrain.clone();
@@ -83,13 +82,13 @@ impl Session {
         Some(terrain)
     }
 
-    /// The terrain to start from again with the present seed and parameters, if a hand has shaped it.
+    /// Returns the sculpted terrain for the current seed and parameters, if there is one.
     pub fn shape(&self) -> Option<&Terrain> {
         let shaped = self.shaped.as_ref()?;
         (shaped.recipe == Recipe::of(self, self.simulation.seed())).then_some(&shaped.terrain)
     }
 
-    /// Takes such a terrain over.
+    /// Records a terrain as the sculpted start.
     pub fn set_shape(&mut self, terrain: Terrain) {
         let recipe = Recipe::of(self, self.simulation.seed());
         self.shaped = Some(Arc::new(Shaped { recipe, terrain }));
@@ -114,7 +113,7 @@ mod tests {
         open_first("round-hill", &options).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// What a stroke does.
+    /// Applies the effect of a brush stroke.
     fn shape(session: &mut Session, metres: f32) {
         let terrain = &mut session.simulation.terrain;
         terrain.bedrock[500] += metres;
@@ -146,7 +145,7 @@ mod tests {
         ticks(&mut session);
         session.restart(1);
         assert!(session.simulation.terrain == shaped, "the shape was forgotten");
-        // Taken back.
+        // Undone.
         session.simulation.terrain = generated.clone();
         ticks(&mut session);
         session.restart(1);
@@ -168,7 +167,7 @@ mod tests {
         session.terrain.relief = relief;
         session.restart(seed);
         assert!(session.simulation.terrain == shaped && session.origin.edited);
-        // What makes no difference to this terrain does not make another one.
+        // Parameters without effect on this terrain don't invalidate the sculpted start.
         (session.terrain.faults, session.terrain.edge) = (7, Edge::Wall);
         session.restart(seed);
         assert!(session.simulation.terrain == Terrain { edge: Edge::Wall, ..shaped.clone() });

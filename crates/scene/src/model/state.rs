@@ -1,5 +1,4 @@
-//! The state of a run between two ticks: everything that its next ticks depend on. The history, autosave and projects keep it in
-//! this one form.
+//! State of a simulation between two ticks: everything its future depends on. History, autosave and projects share this form.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,75 +16,74 @@ use thalweg_sim::{
     process::{catalogue, memory::Memory},
 };
 
-/// What of a state is no map.
+/// Everything in a state except its maps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Seed of the run.
+    /// Seed of the simulation.
     pub seed: u64,
-    /// Finished ticks.
+    /// Completed ticks.
     pub tick: u64,
     /// Simulated time, in seconds.
     pub seconds: f64,
-    /// Columns and rows.
+    /// Number of columns and rows.
     pub size: [usize; 2],
     /// Side of a cell, in metres.
     pub cell_size: f32,
-    /// Whether layers had been changed by hand.
+    /// `true` if layers were edited by hand.
     pub edited: bool,
-    /// Processes that run.
+    /// Keys of the enabled processes.
     pub enabled: Vec<String>,
-    /// Processes that keep off what is masked.
+    /// Keys of the processes that respect the mask.
     pub limited: Vec<String>,
-    /// Every parameter, by path.
+    /// All parameters, by path.
     pub set: BTreeMap<String, String>,
     /// Springs and drains.
     pub sources: Vec<Source>,
-    /// The ledger of solid matter, and that of water.
+    /// Ledger of solid matter.
     pub solid: Account,
-    /// See `solid`.
+    /// Ledger of water.
     pub water: Account,
-    /// Names of the maps: layers by their keys, and what processes keep by process and name.
+    /// Names of the maps: layers by their keys, process memories by process and name.
     pub maps: Vec<String>,
-    /// Processes that keep something from tick to tick.
+    /// Keys of the processes with memory between ticks.
     pub kept: Vec<String>,
-    /// What they keep that is no map, by process and name.
+    /// Floating-point memories, by process and name.
     pub numbers: BTreeMap<String, f64>,
-    /// The same of whole numbers.
+    /// Integer memories, by process and name.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// A state: its facts, and its maps by name in the form `M`.
+/// Simulation state: its facts, and its maps of type `M` by name.
 #[derive(Clone, Debug)]
 pub struct State<M = Packed> {
-    /// What is no map.
+    /// Everything except the maps.
     pub facts: Facts,
-    /// The maps that the facts name.
+    /// Maps listed in the facts, by name.
     pub maps: BTreeMap<String, M>,
-    /// The start as it had been shaped by hand.
+    /// Start terrain as sculpted by hand.
     pub shaped: Option<Arc<Shaped>>,
-    /// What its layers held, as long as the session is there that it was taken of.
+    /// Editions of the layers, valid as long as the session that was captured is alive.
     editions: BTreeMap<String, Edition>,
 }
 
-/// A map of a state that is not packed yet.
+/// Map of a state that is not packed yet.
 pub enum Loose {
-    /// Its numbers.
+    /// Values of the cells.
     Cells(Vec<f32>),
-    /// It has not changed since the state before.
+    /// Packed map of the previous state, unchanged since.
     Same(Packed),
 }
 
-/// A copy of a state, taken fast; packing it is the slow part.
+/// Unpacked copy of a state. Copying is fast, packing slow.
 pub type Copied = State<Loose>;
 
 impl<M> State<M> {
-    /// A state of these facts and maps.
+    /// Creates a state from facts and maps.
     pub fn new(facts: Facts, maps: BTreeMap<String, M>, shaped: Option<Arc<Shaped>>) -> Self {
         Self { facts, maps, shaped, editions: BTreeMap::new() }
     }
 
-    /// The state of a session that is between two ticks, with each map in the form that `keep` makes of its cells. Of a layer it is
-    /// told the name and what the layer holds.
+    /// Captures a session between two ticks. `keep` converts each map; for a layer, it also gets its name and edition.
     fn of(session: &mut Session, keep: impl Fn(&[f32], Option<(&str, Edition)>) -> M) -> Self {
         let layers = || session.simulation.terrain.layers().map(|(layer, grid)| (layer.key(), grid));
         let editions = layers().map(|(name, grid)| (name.to_owned(), grid.edition())).collect();
@@ -128,7 +126,7 @@ impl<M> State<M> {
 }
 
 impl Copied {
-    /// The state of a session that is between two ticks. Layers that are as they were in a state before are not copied.
+    /// Captures a session between two ticks. Layers that are unchanged since the state `before` are not copied.
     pub fn copied(session: &mut Session, before: Option<&State>) -> Self {
         let same = |(name, edition): (&str, Edition)| {
             let before = before.filter(|before| before.editions.get(name) == Some(&edition))?;
@@ -140,7 +138,7 @@ impl Copied {
         })
     }
 
-    /// Packs it.
+    /// Packs the maps.
     pub fn pack(self) -> State {
         let pack = |map| match map {
             Loose::Cells(cells) => Packed::of(&cells),
@@ -152,25 +150,25 @@ impl Copied {
 }
 
 impl State {
-    /// The state of a session that is between two ticks.
+    /// Captures a session between two ticks, packed.
     pub fn packed(session: &mut Session) -> Self {
         Self::of(session, |cells, _| Packed::of(cells))
     }
 
-    /// Finished ticks.
+    /// Returns the number of completed ticks.
     pub fn tick(&self) -> u64 {
         self.facts.tick
     }
 
-    /// Memory that it takes, in bytes; of maps that other states share its part.
+    /// Returns the memory use, in bytes; of maps shared with other states, only its share.
     pub fn bytes(&self) -> usize {
         self.maps.values().map(Packed::memory).sum::<usize>() + 64 * self.facts.set.len() + 1024
     }
 
-    /// Makes a session what it was, to the bit. Where it came from, how it looks to begin with and what it is called stay.
+    /// Restores a session to this state, bit by bit. Its origin, initial look and title are unchanged.
     ///
     /// # Errors
-    /// What it says is nothing that a session can be; one that was made by [`Self::packed`] is never refused.
+    /// The facts describe no valid session; this never happens for a state from [`Self::packed`].
     pub fn restore(&self, session: &mut Session) -> Result<(), String> {
         self.facts.restore(session, |name| Ok::<_, String>(self.maps.get(name).map(Packed::unpack)))?;
         session.shaped.clone_from(&self.shaped);
@@ -178,46 +176,46 @@ impl State {
     }
 }
 
-/// What a cell of a map of a state may hold.
+/// Returns the bounds of the values in a map.
 pub fn bounds_of(map: &str) -> Bounds {
     Layer::of_key(map).map_or(KEPT, |layer| layer.row().bounds)
 }
 
 impl Facts {
-    /// Numbers of a map of this name; of what a process keeps the most that it can have. That lies in cells or on their faces,
-    /// of which there are at most two more in a row.
+    /// Returns the number of values in a map; for process memories, an upper bound, as these are stored per cell or per face (up to
+    /// two more per row or column).
     pub fn numbers_of(&self, map: &str) -> usize {
         let [width, height] = self.size;
         if Layer::of_key(map).is_some() { width * height } else { (width + 2) * (height + 2) }
     }
 
-    /// Checks everything that needs no map.
+    /// Checks everything that does not require the maps.
     ///
     /// # Errors
-    /// One sentence: what a session cannot be.
+    /// A message that names the invalid fact.
     pub fn check(&self) -> Result<(), String> {
         self.set_up(&mut Session::small("", self.seed, Origin::default()))
     }
 
-    /// Checks the numbers, and sets parameters, switches and springs.
+    /// Checks the numbers and sets parameters, switches and sources.
     ///
     /// # Errors
-    /// One sentence: what a session cannot be.
+    /// A message that names the invalid fact.
     pub fn set_up(&self, session: &mut Session) -> Result<(), String> {
-        CELL_SIZE.check("the side of its cells", self.cell_size)?;
-        TICK.check("its tick", self.tick as f64)?;
-        KEPT.check("its simulated time", self.seconds)?;
+        CELL_SIZE.check("the cell size", self.cell_size)?;
+        TICK.check("the tick", self.tick as f64)?;
+        KEPT.check("the simulated time", self.seconds)?;
         self.sources.iter().try_for_each(Source::check)?;
         self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
         let processes: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
         [&self.solid, &self.water].into_iter().try_for_each(|account| account.check(&processes))?;
-        // A bare terrain has the layers that every terrain has.
+        // A bare terrain has exactly the mandatory layers.
         let bare = Terrain::of((1, 1), (self.cell_size, session.terrain.edge), |_| None);
         let is_missing = |layer: &Layer| self.maps.iter().all(|map| map != layer.key());
         if let Some(layer) = bare.layers().map(|(layer, _)| layer).find(is_missing) {
-            return Err(format!("its layer {} is missing", layer.key()));
+            return Err(format!("the layer {} is missing", layer.key()));
         }
-        // Of an imported map any size of cells will do, more than the generators offer.
+        // Imported maps may have any cell size, even beyond the range of the generators.
         let set = self.set.iter().map(|(path, value)| (&**path, &**value));
         session.set_all(set.filter(|(path, _)| *path != "terrain.cell_size")).map_err(|error| error.to_string())?;
         session.terrain.cell_size = self.cell_size;
@@ -231,10 +229,10 @@ impl Facts {
         Ok(())
     }
 
-    /// Makes a session what it was, to the bit, with the maps of these names.
+    /// Restores a session to this state, bit by bit, with maps from `map`.
     ///
     /// # Errors
-    /// A map cannot be had, has the wrong size or is missing, or what the facts say is nothing that a session can be.
+    /// A map is unavailable, missing or of the wrong size, or the facts describe no valid session.
     pub fn restore<E: From<String>>(
         &self,
         session: &mut Session,
@@ -244,13 +242,13 @@ impl Facts {
         let [width, height] = self.size;
         let sized = |name: &str, cells: Vec<f32>, wanted: usize| {
             let found = cells.len();
-            let wrong = || format!("its map {name} has {found} numbers, where {wanted} are needed");
+            let wrong = || format!("the map {name} has {found} values, expected {wanted}");
             if found == wanted { Ok(cells) } else { Err(wrong()) }
         };
         let mut layers = BTreeMap::new();
         for name in &self.maps {
             let Some(layer) = Layer::of_key(name) else { continue };
-            let cells = map(name)?.ok_or_else(|| format!("its layer {name} is missing"))?;
+            let cells = map(name)?.ok_or_else(|| format!("the layer {name} is missing"))?;
             layers.insert(layer, Grid::from_cells(width, height, sized(name, cells, width * height)?));
         }
         let edge = session.terrain.edge;
@@ -263,7 +261,7 @@ impl Facts {
         simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
         let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
         for (name, memory) in simulation.memories(&kept) {
-            let missing = || format!("its memory {name} is missing");
+            let missing = || format!("the process state {name} is missing");
             match memory {
                 Memory::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,
                 Memory::Count(count) => *count = *self.counts.get(&name).ok_or_else(missing)?,
@@ -293,7 +291,7 @@ mod tests {
             let state = Copied::copied(&mut session, None).pack();
             assert_eq!(state.tick(), 5);
             (0..5).for_each(|_| session.simulation.tick());
-            // What has not changed since is kept once.
+            // Unchanged layers are stored once.
             let later = Copied::copied(&mut session, Some(&state)).pack();
             let start = Layer::Start.key();
             let one = |map: &str| std::ptr::eq(state.maps[map].bytes(), later.maps[map].bytes());

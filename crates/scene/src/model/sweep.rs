@@ -1,4 +1,4 @@
-//! A plan of many runs: an input, and parameters with the values that they have in turn.
+//! Plan of a parameter sweep: an input, and parameters with their values.
 
 use std::{collections::BTreeMap, iter};
 
@@ -9,98 +9,99 @@ use thalweg_sim::{
     params::{Group, Parameter, Value, get, parse},
 };
 
-/// The name by which the seed of the runs is varied.
+/// Name under which a plan varies the seed.
 pub const SEED: &str = "seed";
 
-/// What the file of a plan holds.
+/// Contents of a plan file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// A built-in scene, or a scene, project or heightmap beside the plan.
+    /// Built-in scene, or path of a scene, project or heightmap relative to the plan.
     pub input: String,
-    /// Columns and rows, if not as many as the input has.
+    /// Cells along each side, if different from the input.
     #[serde(default)]
     pub size: Option<u32>,
-    /// Ticks of each run, if not as many as make the scene.
+    /// Ticks of each run, if different from the scene.
     #[serde(default)]
     pub ticks: Option<u64>,
-    /// Seed of all runs, if not that of the input.
+    /// Seed of all runs, if different from the input.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// Processes that run, if not those of the input.
+    /// Enabled processes, if different from the input.
     #[serde(default)]
     pub enabled: Vec<String>,
-    /// Parameters that are the same in all runs, by path.
+    /// Parameters with the same value in all runs, by path.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
-    /// Parameters that differ, by path, or `seed`.
+    /// Varied parameters, by path, or `seed`.
     pub vary: BTreeMap<String, Values>,
-    /// How the values are combined.
+    /// Sampling design.
     #[serde(default)]
     pub sample: Sample,
-    /// Files to save of each run besides its report and thumbnail, as `--save` has them.
+    /// Files to save for each run in addition to its report and thumbnail, as for `--save`.
     #[serde(default)]
     pub save: Vec<String>,
 }
 
-/// Values that a parameter has in turn.
+/// Values of a varied parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Values {
-    /// These.
+    /// Explicit values.
     List(Vec<String>),
-    /// So many between two ends, evenly spaced. In a sample of the range, the count is not needed.
+    /// Evenly spaced values between two ends. Latin hypercube sampling ignores the count.
     Range {
-        /// The first.
+        /// First value.
         from: f64,
-        /// The last.
+        /// Last value.
         to: f64,
-        /// How many.
+        /// Number of values.
         #[serde(default)]
         count: Option<usize>,
-        /// In even ratios instead of even distances.
+        /// `true` for logarithmic spacing instead of linear.
         #[serde(default)]
         ratios: bool,
     },
 }
 
-/// How values of several parameters are combined.
+/// Sampling design: the combinations of parameter values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Sample {
-    /// Each with each.
+    /// Full factorial: all combinations.
     #[default]
     Grid,
-    /// So many runs, in which every parameter takes a value from each of as many equal parts of its range (McKay, Beckman & Conover 1979).
+    /// Latin hypercube: the range of each parameter is divided into `count` equal strata, each sampled once (McKay, Beckman &
+    /// Conover 1979).
     LatinHypercube {
-        /// How many.
+        /// Number of runs.
         count: usize,
         /// Seed of the sample.
         seed: u64,
     },
 }
 
-/// One run of a plan.
+/// Run of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its number, from 1.
+    /// Number of the run, from 1.
     pub number: usize,
-    /// The values of what is varied, by path.
+    /// Values of the varied parameters, by path.
     pub values: BTreeMap<String, String>,
 }
 
 impl Plan {
-    /// How many runs there are; none if they are more than can be counted.
+    /// Returns the number of runs, or `None` if it overflows.
     ///
     /// # Errors
-    /// One sentence: which values are wrong, and what would be right.
+    /// A message that names the invalid values and a valid alternative.
     pub fn count(&self) -> Result<Option<usize>, String> {
         if self.vary.is_empty() {
-            return Err("nothing is varied; name parameters and their values in \"vary\"".to_owned());
+            return Err("nothing is varied; list parameters and their values under \"vary\"".to_owned());
         }
         for (path, values) in &self.vary {
             if self.set.contains_key(path) {
-                return Err(format!("{path} is both set and varied; leave one of them out"));
+                return Err(format!("{path} is both set and varied; remove one of the two entries"));
             }
             let latin = matches!(self.sample, Sample::LatinHypercube { .. });
             values.check(latin).map_err(|wrong| format!("{path}: {wrong}"))?;
@@ -109,19 +110,19 @@ impl Plan {
             Sample::Grid => {
                 Ok(self.vary.values().try_fold(1_usize, |product, values| product.checked_mul(values.count())))
             }
-            Sample::LatinHypercube { count: 0, .. } => Err("a sample needs 1 run or more".to_owned()),
+            Sample::LatinHypercube { count: 0, .. } => Err("a Latin hypercube needs a count of at least 1".to_owned()),
             Sample::LatinHypercube { count, .. } => Ok(Some(count)),
         }
     }
 
-    /// The run of a number from 1. Its values are checked against what is declared.
+    /// Returns the run with a number, from 1. Its values are checked against the declared parameters.
     ///
     /// # Errors
-    /// One sentence: which value is wrong, and what would be right.
+    /// A message that names the invalid value and a valid alternative.
     pub fn run(&self, number: usize, declared: &[Group<'_>]) -> Result<Run, String> {
         let mut rest = number - 1;
         let mut values = BTreeMap::new();
-        // The last parameter changes fastest.
+        // The last parameter varies fastest.
         for (axis, (path, choices)) in self.vary.iter().enumerate().rev() {
             let parameter =
                 if path == SEED { None } else { Some(get(declared, path).map_err(|error| error.to_string())?) };
@@ -130,7 +131,7 @@ impl Plan {
                 && let Values::Range { from, to, .. } = choices
                 && from.min(*to).ceil() > from.max(*to).floor()
             {
-                return Err(format!("{path}: there is no whole number from {from} to {to}; name other ends"));
+                return Err(format!("{path}: the range {from} to {to} contains no whole number; widen it"));
             }
             let text = match self.sample {
                 Sample::Grid => {
@@ -139,7 +140,7 @@ impl Plan {
                     let text = choices.at(place, whole);
                     if matches!(choices, Values::Range { .. }) && place > 0 && choices.at(place - 1, whole) == text {
                         return Err(format!(
-                            "{path}: two values of the range are {text}; a smaller count would be right"
+                            "{path}: the range contains {text} twice after rounding; use a smaller count"
                         ));
                     }
                     text
@@ -153,14 +154,14 @@ impl Plan {
     }
 }
 
-/// Where in its range the parameter of a number lies in a run of a sample: each run in another of as many parts.
+/// Returns the position of a run within the range of a parameter, from 0 to 1: uniform within the run's stratum.
 fn latin(seed: u64, axis: usize, count: usize, run: usize) -> f64 {
     let mut within = Stream::new(seed ^ 0x9e37_79b9_7f4a_7c15, "latin hypercube", ((axis as u64) << 32) | run as u64);
     (part(seed, axis, count, run) as f64 + within.fine_unit()) / count as f64
 }
 
-/// The part of the range: a shuffle without a list, whatever the count. A Feistel network mixes the numbers below a power of four, again and
-/// again until one below the count comes out (cycle walking: Black & Rogaway 2002).
+/// Returns the stratum of a run. The permutation needs no table: a Feistel network permutes the numbers below a power of four and
+/// is iterated until a number below `count` appears (cycle walking: Black & Rogaway 2002).
 fn part(seed: u64, axis: usize, count: usize, run: usize) -> usize {
     let bits = (usize::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let low = (1 << bits) - 1;
@@ -191,23 +192,25 @@ fn check(path: &str, text: &str, parameter: Option<&Parameter>) -> Result<(), St
 impl Values {
     fn check(&self, latin: bool) -> Result<(), String> {
         match self {
-            Self::List(values) if values.is_empty() => Err("the list is empty; give it a value or more".to_owned()),
+            Self::List(values) if values.is_empty() => Err("the list is empty; add at least one value".to_owned()),
             Self::List(_) => Ok(()),
             Self::Range { from, to, .. } if !(from.is_finite() && to.is_finite()) => {
-                Err("a range needs two numbers as its ends".to_owned())
+                Err("both ends of a range must be finite numbers".to_owned())
             }
             Self::Range { from, to, ratios: true, .. } if *from <= 0.0 || *to <= 0.0 => {
-                Err("a range of even ratios needs ends above 0".to_owned())
+                Err("a range with ratios: true needs both ends above 0".to_owned())
             }
-            Self::Range { count: Some(0), .. } => Err("a range of 0 values is empty; ask for 1 or more".to_owned()),
+            Self::Range { count: Some(0), .. } => {
+                Err("a range with count: 0 is empty; use a count of at least 1".to_owned())
+            }
             Self::Range { count: None, .. } if !latin => {
-                Err("a range in a grid needs a number of values, such as count: 5".to_owned())
+                Err("a range in a grid needs a count, e.g. count: 5".to_owned())
             }
             Self::Range { .. } => Ok(()),
         }
     }
 
-    /// How many values there are; in a sample of a range, one.
+    /// Returns the number of values; 1 for a range without a count.
     fn count(&self) -> usize {
         match self {
             Self::List(values) => values.len(),
@@ -215,7 +218,7 @@ impl Values {
         }
     }
 
-    /// The value at a place of the list or the range; of a count, the nearest whole number.
+    /// Returns the value at an index of the list or range, rounded for integer parameters.
     fn at(&self, place: usize, whole: bool) -> String {
         match self {
             Self::List(values) => values[place].clone(),
@@ -226,7 +229,7 @@ impl Values {
         }
     }
 
-    /// The value that is drawn at a share of the list or the range. Each whole number of a range has the same chance.
+    /// Returns the value at a fraction of the list or range. Integers of a range are equally likely.
     fn drawn(&self, share: f64, whole: bool) -> String {
         match self {
             Self::List(values) => values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone(),
@@ -239,12 +242,12 @@ impl Values {
     }
 }
 
-/// The number at a share of the way between two, by even distances or by even ratios.
+/// Interpolates between two numbers, linearly or logarithmically.
 fn between([from, to]: [f64; 2], ratios: bool, share: f64) -> f64 {
     if ratios { from * (to / from).powf(share) } else { from + share * (to - from) }
 }
 
-/// A number with the nine digits that parameters hold: rounding of the last ones would make odd names.
+/// Formats a number with nine significant digits, the precision of parameters, so that rounding noise does not show in names.
 fn told(value: f64) -> String {
     format!("{value:.8e}").parse::<f64>().unwrap_or(value).to_string()
 }
@@ -330,11 +333,11 @@ mod tests {
         for (vary, words) in [
             ("", "nothing is varied"),
             ("\"droplets.per_tick\": List([])", "the list is empty"),
-            ("\"droplets.per_tick\": Range(from: 1, to: 9)", "needs a number of values"),
+            ("\"droplets.per_tick\": Range(from: 1, to: 9)", "needs a count"),
             ("\"droplets.per_tick\": Range(from: 1, to: 9, count: 0)", "is empty"),
             ("\"droplets.per_tick\": Range(from: 0, to: 9, count: 2, ratios: true)", "above 0"),
             ("\"droplets.friction\": List([\"1\"])", "both set and varied"),
-            ("\"droplets.per_tik\": List([\"1\"])", "the nearest is \"droplets.per_tick\""),
+            ("\"droplets.per_tik\": List([\"1\"])", "the closest match is \"droplets.per_tick\""),
             ("\"droplets.per_tick\": List([\"lots\"])", "cannot be \"lots\""),
             ("\"seed\": List([\"-1\"])", "a whole number"),
             ("\"seed\": List([\"1.5\"])", "a whole number"),

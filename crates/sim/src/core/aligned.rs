@@ -1,7 +1,7 @@
-//! Numbers in memory that begin where a line of the processor's cache begins.
+//! Arrays of numbers that are aligned to cache lines.
 //!
-//! A vector unit takes a line at once. Where a row begins in the middle of one, every load and store touches two, and a step
-//! of the water takes about an eighth longer.
+//! A vector unit loads up to a line at once. In an unaligned row, every load and store touches two lines, and a step of the water
+//! takes about an eighth longer.
 
 use std::{
     fmt,
@@ -10,14 +10,14 @@ use std::{
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
-/// Numbers in a line of the cache.
+/// Numbers per cache line.
 const LINE: usize = 16;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct CacheLine([f32; LINE]);
 
-/// As many numbers as it was made with, at the beginning of a cache line. It dereferences to their slice.
+/// Array of fixed length, aligned to a cache line. It dereferences to a slice.
 #[derive(Clone, Default)]
 pub struct Aligned {
     lines: Box<[CacheLine]>,
@@ -25,18 +25,19 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// The same number so many times.
+    /// Creates an array of `count` copies of `value`.
     pub fn filled(count: usize, value: f32) -> Self {
         Self { lines: vec![CacheLine([value; LINE]); count.div_ceil(LINE)].into_boxed_slice(), count }
     }
 
-    /// So many of the numbers from one on, for short rows: it checks the bounds once, where a part of the slice would twice.
+    /// Returns `count` numbers from `first` on. For short rows this is faster than slicing, which also checks the length of the
+    /// array.
     #[inline(always)]
     pub fn part(&self, first: usize, count: usize) -> &[f32] {
         &cast_slice(&self.lines)[first..][..count]
     }
 
-    /// The same, to be written.
+    /// Mutable equivalent of [`Self::part`].
     #[inline(always)]
     pub fn part_mut(&mut self, first: usize, count: usize) -> &mut [f32] {
         &mut cast_slice_mut(&mut self.lines)[first..][..count]

@@ -1,4 +1,4 @@
-//! What there is to compute from a terrain as it is: slopes, normals, where water would run, and its shape at another size.
+//! Quantities derived from a terrain: slope, normals, flow accumulation, and the terrain at another size.
 
 use rayon::prelude::*;
 
@@ -8,7 +8,7 @@ use super::{
     terrain::{Edge, Terrain},
 };
 
-/// Slope that counts as level where a wetness is computed, as a tangent.
+/// Lower limit of the slope in the wetness index, as a tangent.
 const LEVEL: f32 = 1e-3;
 
 /// Returns the gradient of the ground along columns and rows, as tangents: central differences, one-sided at the border of a map that
@@ -16,7 +16,7 @@ const LEVEL: f32 = 1e-3;
 #[inline]
 pub fn gradient(border: Border, cell_size: f32, [x, y]: [usize; 2], ground: impl Fn(usize, usize) -> f32) -> [f32; 2] {
     let beside = |place: usize, count: usize| {
-        // A cell is not its own neighbour's neighbour.
+        // On a periodic side of two cells, both neighbours are the same cell.
         let edge = if count > 2 { border.edge } else { Edge::Wall };
         let beside = [-1, 1].map(|step| edge.index(place as isize + step, count));
         let span = beside.iter().flatten().count().max(1) as f32;
@@ -41,19 +41,19 @@ fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
     grid
 }
 
-/// Angle of the ground, in degrees.
+/// Returns the slope of the ground, in degrees.
 pub fn slope(terrain: &Terrain) -> Grid {
     let (ground, border) = (terrain.ground(), Border::of(terrain));
     each(&ground, |x, y| slope_angle(gradient(border, terrain.cell_size, [x, y], |x, y| ground.at(x, y))))
 }
 
-/// Angle of the ground in a cell, in degrees.
+/// Returns the slope of the ground in a cell, in degrees.
 pub fn slope_at(terrain: &Terrain, x: usize, y: usize) -> f32 {
     let ground = |x: usize, y: usize| terrain.bedrock.at(x, y) + terrain.sand.at(x, y);
     slope_angle(gradient(Border::of(terrain), terrain.cell_size, [x, y], ground))
 }
 
-/// Returns the steepest fall from a cell to one of its eight neighbours, in metres per cell; 0 in a pit.
+/// Returns the steepest descent from a cell to one of its eight neighbours, in metres per cell; 0 in a pit.
 pub fn steepest_fall(terrain: &Terrain, cell: usize) -> f32 {
     let ground = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell];
     let falls = Border::of(terrain).neighbours(cell).map(|(step, other)| {
@@ -63,7 +63,8 @@ pub fn steepest_fall(terrain: &Terrain, cell: usize) -> f32 {
     falls.fold(0.0, f32::max)
 }
 
-/// Returns the number of pits, cells that all of their eight neighbours overtop, and that of the cells that have eight neighbours.
+/// Returns the number of pits, which are lower than all of their eight neighbours, and the number of cells that have eight
+/// neighbours.
 pub fn count_pits(ground: &[f32], border: Border) -> [usize; 2] {
     let mut counts = [0; 2];
     for cell in 0..ground.len() {
@@ -78,7 +79,7 @@ pub fn count_pits(ground: &[f32], border: Border) -> [usize; 2] {
     counts
 }
 
-/// Normals of the ground: to the right in the picture, up in the picture, out of the ground.
+/// Returns the normals of the ground: to the right and to the top of the map, and out of the ground.
 pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
     let (ground, border) = (terrain.ground(), Border::of(terrain));
     let width = ground.width();
@@ -93,8 +94,8 @@ pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// Number of cells whose water passes each cell, itself among them: water leaves a cell to all that lie lower, more to
-/// steeper ones. It ends in pits.
+/// Returns the upslope area of each cell, in cells, itself included. Flow is divided among all lower neighbours (multiple flow
+/// directions) in proportion to slope^1.5, and ends in pits.
 fn passing(terrain: &Terrain) -> Grid {
     let (ground, border) = (terrain.ground(), Border::of(terrain));
     let mut order: Vec<u32> = (0..ground.len() as u32).collect();
@@ -106,7 +107,7 @@ fn passing(terrain: &Terrain) -> Grid {
         for (step, to) in border.neighbours(index) {
             let falls = f64::from(ground[index] - ground[to]) / DISTANCES[usize::from(step & 1)];
             if falls > 0.0 {
-                // Steeper ones get more than their share: it keeps rivers narrow.
+                // The exponent above 1 keeps rivers narrow.
                 let share = falls * falls.sqrt();
                 lower[count] = (to, share);
                 count += 1;
@@ -121,14 +122,14 @@ fn passing(terrain: &Terrain) -> Grid {
     Grid::from_values(ground.width(), ground.height(), water.into_iter().map(|water| water as f32))
 }
 
-/// Natural logarithm of the number of cells whose water passes.
+/// Returns the natural logarithm of the upslope area, in cells.
 pub fn flow(terrain: &Terrain) -> Grid {
     let mut flow = passing(terrain);
     flow.iter_mut().for_each(|cells| *cells = libm::logf(*cells));
     flow
 }
 
-/// How wet the ground is by its shape: the logarithm of the area above per metre of width, over the slope.
+/// Returns the topographic wetness index: ln(a / s) with the upslope area a per metre of width and the slope s.
 pub fn wetness(terrain: &Terrain) -> Grid {
     let (ground, border) = (terrain.ground(), Border::of(terrain));
     let passing = passing(terrain);
@@ -138,7 +139,7 @@ pub fn wetness(terrain: &Terrain) -> Grid {
     })
 }
 
-/// Ground that was taken off since the start, in metres; or laid down.
+/// Returns the net deposition since the start, in metres, if `laid`; otherwise the net erosion.
 pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
     let ground = terrain.ground();
     each(&ground, |x, y| {
@@ -147,21 +148,21 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
     })
 }
 
-/// So many columns and rows of a terrain, from a column and a row on; beyond it, its border goes on.
+/// Returns `size` columns and rows of a terrain, starting at `first`. Beyond the terrain, its border cells are repeated.
 pub fn windowed(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) -> Terrain {
     let part = terrain.map(|grid| windowed_map(grid, first, size));
-    // A part of a map that goes round does not go round.
+    // A window of a periodic map is not periodic.
     let is_whole = size == (terrain.width(), terrain.height());
     let edge = if terrain.edge == Edge::Wrap && !is_whole { Edge::Open } else { terrain.edge };
     Terrain { edge, ..part }
 }
 
-/// The same of a map.
+/// Equivalent of [`windowed`] for a single map.
 pub fn windowed_map(grid: &Grid, first: (usize, usize), (width, height): (usize, usize)) -> Grid {
     Grid::from_fn(width, height, |x, y| grid.clamped((first.0 + x) as isize, (first.1 + y) as isize))
 }
 
-/// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.
+/// Resamples a terrain to another number of cells over the same extent. When enlarged, the ground is interpolated smoothly.
 pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();
     let fit = |grid: &Grid| grid.resampled(width, height);
@@ -176,7 +177,7 @@ pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     }
 }
 
-/// The same map with more cells, through all of its values, by the cubic of Catmull and Rom.
+/// Enlarges a map by Catmull–Rom interpolation, which passes through all of its values.
 fn enlarged(grid: &Grid, width: usize, height: usize) -> Grid {
     let weights = |cell: usize, from: usize, to: usize| {
         let place = (cell as f32 + 0.5) * from as f32 / to as f32 - 0.5;
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
 
     fn plane() -> Terrain {
-        // Falls towards the first column by 2 m in cells of 4 m.
+        // Slopes towards the first column, by 2 m per cell of 4 m.
         Terrain::bare(Grid::from_fn(33, 32, |x, _| 2.0 * x as f32), 4.0, Edge::Open)
     }
 

@@ -1,41 +1,41 @@
-//! The border of a map, and the neighbours of its cells: the one table of steps to them.
+//! Border of a map, and neighbours of its cells: the single table of steps to them.
 
 use super::terrain::{Edge, Terrain};
 
-/// Steps to the eight neighbours, as columns and rows, counted round from that of the next column: even numbers lie beside, odd ones
-/// across a corner, and `k ^ 4` is the step back.
+/// Steps to the eight neighbours, as columns and rows, in circular order from the next column: even indices are cardinal, odd ones
+/// diagonal, and `k ^ 4` is the opposite step.
 pub const STEPS: [[isize; 2]; 8] = [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]];
 
-/// Numbers of the steps to the left, right, above and below, and of those across the corners: each step beside its opposite.
+/// Indices of the cardinal steps (left, right, above, below) and of the diagonal ones, each next to its opposite.
 pub const OPPOSITES: [[u8; 4]; 2] = [[4, 0, 6, 2], [5, 1, 7, 3]];
 
-/// Distances of the neighbours beside a cell and of those across a corner, in cells. A step's is that of its number's lowest bit.
+/// Distances to cardinal and diagonal neighbours, in cells, indexed by the lowest bit of the index of a step.
 pub const DISTANCES: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
 
-/// The size of a map, and what lies beyond its border.
+/// Size and boundary condition of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct Border {
-    /// Columns.
+    /// Number of columns.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
-    /// What lies beyond.
+    /// Boundary condition.
     pub edge: Edge,
 }
 
 impl Border {
-    /// The border of a terrain.
+    /// Returns the border of a terrain.
     pub fn of(terrain: &Terrain) -> Self {
         Self { width: terrain.width(), height: terrain.height(), edge: terrain.edge }
     }
 
-    /// The row of the map that a row beyond a border that wraps is.
+    /// Wraps a row beyond a periodic border onto the map.
     #[inline(always)]
     pub fn on_map(&self, y: isize) -> usize {
         Edge::Wrap.nearest(y, self.height)
     }
 
-    /// The cell so many columns to the right of a cell and so many rows below it, if it is on the map.
+    /// Returns the cell at an offset of columns to the right and rows down, or `None` beyond the border.
     pub fn moved(&self, cell: usize, offset: [isize; 2]) -> Option<usize> {
         self.index([cell % self.width, cell / self.width], offset)
     }
@@ -47,16 +47,17 @@ impl Border {
         Some(row * self.width + column)
     }
 
-    /// The neighbours of a cell on the map, each with the number of the step to it.
+    /// Returns the neighbours of a cell, each with the index of the step to it.
     #[inline]
     pub fn neighbours(self, cell: usize) -> impl Iterator<Item = (u8, usize)> {
         let place = [cell % self.width, cell / self.width];
-        // On a periodic map that is one cell wide, a cell is not its own neighbour.
+        // On a periodic map one cell wide, a cell is not its own neighbour.
         let neighbour = move |step: u8| self.index(place, STEPS[usize::from(step)]).filter(|&other| other != cell);
         (0..8).filter_map(move |step| Some((step, neighbour(step)?)))
     }
 
-    /// The cells across the faces of a cell: left, right, above, below. On a periodic map that is one cell wide, that is the cell itself.
+    /// Returns the cells across the faces of a cell: left, right, above, below. On a periodic map one cell wide, it is the cell
+    /// itself.
     #[inline]
     pub fn across_faces(&self, cell: usize) -> [Option<usize>; 4] {
         let place = [cell % self.width, cell / self.width];

@@ -1,4 +1,4 @@
-//! A rectangle of values, one per cell.
+//! Two-dimensional array of cells.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -13,12 +13,12 @@ use super::{
     tiles::{Marks, Tiling},
 };
 
-/// Cells that are summed by one thread.
+/// Cells per parallel chunk of a sum.
 const PART: usize = 1 << 14;
 
 /// Row-major values of `width × height` cells: `cells[y * width + x]`, x along columns, y along rows.
 ///
-/// A grid dereferences to the slice of its cells, which begins at a cache line.
+/// A grid dereferences to the slice of its cells, which is aligned to a cache line.
 #[derive(Debug)]
 pub struct Grid {
     width: usize,
@@ -28,7 +28,7 @@ pub struct Grid {
     marks: Marks,
 }
 
-/// What a grid has held at a time: as long as it is the same, no cell has changed. No two grids have the same.
+/// Version of a grid. While it is the same, no cell has changed. No two grids share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edition {
     grid: u64,
@@ -55,31 +55,31 @@ impl PartialEq for Grid {
 }
 
 impl Grid {
-    /// The column and the row of a place that is given as shares of the sides.
+    /// Returns the column and row of a position given as fractions of the sides.
     pub fn cell_at(&self, place: [f32; 2]) -> (usize, usize) {
         let along = |share: f32, cells: usize| ((share * cells as f32) as usize).min(cells - 1);
         (along(place[0], self.width), along(place[1], self.height))
     }
 
-    /// Every cell holds `value`.
+    /// Creates a grid with `value` in every cell.
     pub fn filled(width: usize, height: usize, value: f32) -> Self {
         let cells = Aligned::filled(width * height, value);
         Self { width, height, cells, edition: Edition::new(), marks: Marks::default() }
     }
 
-    /// Copies row-major cells.
+    /// Creates a grid from row-major cells.
     ///
     /// # Panics
     /// If the number of cells is not `width * height`.
     pub fn from_cells(width: usize, height: usize, cells: impl AsRef<[f32]>) -> Self {
         let cells = cells.as_ref();
         let mut grid = Self::filled(width, height, 0.0);
-        assert_eq!(cells.len(), grid.len(), "a grid of {width} × {height} needs as many cells");
+        assert_eq!(cells.len(), grid.len(), "the number of cells must be {width} × {height}");
         grid.copy_from_slice(cells);
         grid
     }
 
-    /// Computes every cell from its column and row.
+    /// Creates a grid, computing every cell from its column and row.
     pub fn from_fn(width: usize, height: usize, mut value: impl FnMut(usize, usize) -> f32) -> Self {
         let mut grid = Self::filled(width, height, 0.0);
         for (y, row) in grid.chunks_exact_mut(width.max(1)).enumerate() {
@@ -88,7 +88,7 @@ impl Grid {
         grid
     }
 
-    /// Row-major cells, one after the other; those that don't come are 0.
+    /// Creates a grid from row-major values. Missing ones are 0.
     pub fn from_values(width: usize, height: usize, values: impl IntoIterator<Item = f32>) -> Self {
         let mut grid = Self::filled(width, height, 0.0);
         grid.iter_mut().zip(values).for_each(|(cell, value)| *cell = value);
@@ -105,24 +105,24 @@ impl Grid {
         self.height
     }
 
-    /// What it holds now.
+    /// Returns the version of its contents.
     pub fn edition(&self) -> Edition {
         self.edition
     }
 
-    /// Its cells, of which those of some tiles are to be changed and no others.
+    /// Returns the cells, of which the caller may only change those in `tiles`.
     pub fn change_in(&mut self, tiles: &[usize]) -> &mut [f32] {
         self.edition.changes += 1;
         self.marks.within(self.edition.changes, Tiling::new(self.width, self.height), tiles);
         &mut self.cells
     }
 
-    /// Becomes what another one of its size is. Tiles in which nothing differs stay unchanged.
+    /// Copies another grid of the same size. Tiles without differences stay unchanged.
     ///
     /// # Panics
-    /// If the other has another size.
+    /// If the sizes differ.
     pub fn follow(&mut self, other: &Self) {
-        assert_eq!((self.width, self.height), (other.width, other.height), "both maps have the same cells");
+        assert_eq!((self.width, self.height), (other.width, other.height), "both grids must have the same size");
         let (width, tiling) = (self.width, Tiling::new(self.width, self.height));
         let rows = |tile: usize| {
             let [columns, rows] = tiling.cells(tile);
@@ -139,50 +139,50 @@ impl Grid {
         }
     }
 
-    /// The tiles that have changed since it was what it held then, in order; `None` if all may have.
+    /// Returns the tiles changed since a version, in order; `None` if all may have changed.
     pub fn changed_since(&self, then: Edition) -> Option<impl Iterator<Item = usize> + '_> {
         if then.grid == self.edition.grid { self.marks.since(then.changes) } else { None }
     }
 
-    /// The cell's place in the slice.
+    /// Returns the index of a cell in the slice.
     pub fn index(&self, x: usize, y: usize) -> usize {
         y * self.width + x
     }
 
-    /// The value of a cell.
+    /// Returns the value of a cell.
     pub fn at(&self, x: usize, y: usize) -> f32 {
         self.cells[y * self.width + x]
     }
 
-    /// The value of the cell nearest to (x, y), which may lie outside.
+    /// Returns the value of the cell nearest to (x, y), which may lie outside.
     pub fn clamped(&self, x: isize, y: isize) -> f32 {
         let x = x.clamp(0, self.width as isize - 1) as usize;
         let y = y.clamp(0, self.height as isize - 1) as usize;
         self.at(x, y)
     }
 
-    /// Smallest and largest value; (0, 0) for a grid without cells, and no numbers if one of the cells holds none.
+    /// Returns the smallest and largest value: (0, 0) for a grid without cells, NaN if any cell is NaN.
     pub fn min_max(&self) -> (f32, f32) {
         if self.cells.is_empty() {
             return (0.0, 0.0);
         }
         let none = self.cells.iter().any(|value| value.is_nan());
         let start = if none { (f32::NAN, f32::NAN) } else { (f32::INFINITY, f32::NEG_INFINITY) };
-        // A comparison with NaN is never true.
+        // Comparisons with NaN are always false.
         let wider = |(low, high): (f32, f32), &value: &f32| {
             (if value < low { value } else { low }, if value > high { value } else { high })
         };
         self.cells.iter().fold(start, wider)
     }
 
-    /// Sum over all cells, in f64.
+    /// Returns the sum over all cells, in f64.
     pub fn total(&self) -> f64 {
-        // The parts are the same on any number of threads.
+        // The chunks do not depend on the number of threads.
         let parts = self.cells.par_chunks(PART).map(|part| part.iter().map(|&value| f64::from(value)).sum());
         parts.collect::<Vec<f64>>().into_iter().sum()
     }
 
-    /// Value between cell centres, bilinear; (0, 0) is the centre of the first cell. Outside, the nearest edge counts.
+    /// Interpolates bilinearly between cell centres; (0, 0) is the centre of the first cell. Outside, the nearest edge is used.
     pub fn bilinear(&self, x: f32, y: f32) -> f32 {
         let x = x.clamp(0.0, (self.width - 1) as f32);
         let y = y.clamp(0.0, (self.height - 1) as f32);
@@ -194,9 +194,9 @@ impl Grid {
         above + fy * (below - above)
     }
 
-    /// The same map with another number of cells: bilinear when it grows, mean over the covered cells when it shrinks.
+    /// Resamples to another number of cells: bilinear when enlarging, area-weighted mean when shrinking.
     ///
-    /// A cell is an area, so the map's extent stays what it was.
+    /// A cell is an area, so the extent of the map is preserved.
     pub fn resampled(&self, width: usize, height: usize) -> Grid {
         if (width, height) == (self.width, self.height) {
             return self.clone();

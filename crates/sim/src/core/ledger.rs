@@ -1,4 +1,4 @@
-//! Where every cubic metre went.
+//! Ledger of every cubic metre of solids and water.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::VOLUME;
 
-/// What one process did, all in cubic metres and summed in f64.
+/// Transfers by one process, in cubic metres, summed in f64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 8]", into = "[f64; 8]")]
 pub struct Row {
-    /// Σ|change of ground|, counting every single transfer.
+    /// Σ|change of ground| over all single transfers.
     pub moved: f64,
-    /// Taken off the ground, as a positive number.
+    /// Eroded from the ground, as a positive number.
     pub eroded: f64,
-    /// Laid on the ground.
+    /// Deposited on the ground.
     pub deposited: f64,
-    /// Left over an open edge.
+    /// Outflow across an open edge.
     pub outflow: f64,
-    /// Destroyed by the model as published, under its own name: a default mode leaves it at 0.
+    /// Destroyed by the published model, listed separately; 0 in a default mode.
     pub lost: f64,
-    /// Came from outside: rain, springs, the sea.
+    /// Inflow from outside: rain, springs, the sea.
     pub inflow: f64,
-    /// Went into the air.
+    /// Evaporated.
     pub evaporated: f64,
-    /// On its way at this moment: in particles, and what is too little to change the last digit of a height, which may be negative.
+    /// In transit: in particles, and remainders below the last digit of a height, which may be negative.
     pub carried: f64,
 }
 
@@ -41,40 +41,40 @@ impl From<Row> for [f64; 8] {
     }
 }
 
-/// One substance: what there was, what came and went.
+/// Account of one substance: initial volume, gains and losses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Volume at the start.
+    /// Initial volume.
     pub start: f64,
-    /// Volume added (or, negative, removed) by hand since.
+    /// Net volume added by edits since the start; negative if removed.
     pub edits: f64,
-    /// What each process did, by its key.
+    /// Transfers of each process, by its key.
     pub rows: BTreeMap<Cow<'static, str>, Row>,
 }
 
 impl Account {
-    /// The row of a process.
+    /// Returns the row of a process.
     pub fn row(&mut self, process: &'static str) -> &mut Row {
         self.rows.entry(Cow::Borrowed(process)).or_default()
     }
 
-    /// Books what came from outside for a process at once, in cubic metres; what is negative went.
+    /// Books a net external inflow of a process, in cubic metres. A negative volume is outflow.
     pub fn came(&mut self, process: &'static str, volume: f64) {
         let row = self.row(process);
         row.inflow += volume.max(0.0);
         row.outflow -= volume.min(0.0);
     }
 
-    /// Checks that its volumes are in range and that each row belongs to one of these processes.
+    /// Checks that all volumes are in range and that each row belongs to one of these processes.
     ///
     /// # Errors
-    /// One sentence: what is wrong.
+    /// The problem, in one sentence.
     pub fn check(&self, processes: &[&str]) -> Result<(), String> {
-        VOLUME.check("its ledger's volume at the start", self.start)?;
-        VOLUME.check("its ledger's volume of edits", self.edits)?;
+        VOLUME.check("the initial volume in its ledger", self.start)?;
+        VOLUME.check("the volume of edits in its ledger", self.edits)?;
         for (key, row) in &self.rows {
             if !processes.contains(&&**key) {
-                return Err(format!("its ledger has a process \"{key}\", which there is not"));
+                return Err(format!("its ledger has a row for the unknown process \"{key}\""));
             }
             let name = format!("a volume of {key} in its ledger");
             <[f64; 8]>::from(*row).into_iter().try_for_each(|volume| VOLUME.check(&name, volume))?;
@@ -82,14 +82,13 @@ impl Account {
         Ok(())
     }
 
-    /// The sum over all processes of one column.
+    /// Returns the sum of a column over all processes.
     pub fn sum(&self, column: impl Fn(&Row) -> f64) -> f64 {
-        // Without any row the sum is 0, not −0.
+        // An empty sum is 0, not −0.
         self.rows.values().map(column).fold(0.0, |sum, own| sum + own)
     }
 
-    /// What the ground and the particles hold too much (positive) or too little, given the volume now on the map.
-    /// Zero but for rounding.
+    /// Returns the excess (positive) or deficit of volume, given the volume now on the map. It is zero except for rounding.
     pub fn residual(&self, now: f64) -> f64 {
         now + self.sum(|row| row.carried + row.outflow + row.evaporated + row.lost - row.inflow)
             - self.edits
@@ -97,7 +96,7 @@ impl Account {
     }
 }
 
-/// The accounts of the substances that are conserved.
+/// Accounts of the conserved substances.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     /// Bedrock, sand and sediment.
@@ -107,7 +106,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Whether all that a process has done are numbers.
+    /// Returns `true` if all volumes of a process are finite.
     pub fn is_finite(&self, process: &str) -> bool {
         [&self.solid, &self.water]
             .into_iter()

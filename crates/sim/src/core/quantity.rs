@@ -1,57 +1,57 @@
-//! Quantities that can be shown over the ground: their names, and in which unit.
+//! Quantities that can be shown as overlays: names, units and colour scales.
 
 use super::terrain::Layer;
 
-/// What can be shown over the ground.
+/// Quantity that can be shown as an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A layer of the terrain.
     Layer(Layer),
-    /// Speed of the water.
+    /// Flow speed of the water.
     Speed,
-    /// Water that passes a metre of width.
+    /// Discharge of water per metre of width.
     Discharge,
-    /// Land whose rain the droplets bring past a cell.
+    /// Contributing area of the droplets that pass a cell.
     StreamDischarge,
-    /// Land whose rain runs past a cell: as uplift and rivers found it, if they are on.
+    /// Contributing area of a cell, from uplift and rivers if they are enabled.
     DrainageArea,
-    /// The land that drains to one outlet, as a number from 0 to 8.
+    /// Drainage basin, as a class from 0 to 8.
     Basin,
-    /// How much higher the ground lies than at the start.
+    /// Change of the ground elevation since the start.
     Change,
-    /// How much the last stage of a tick has changed, where it was run alone: the ground, or else the water or what it carries.
+    /// Change by the last stage of a tick that was stepped: of the ground, or else of the water or its sediment.
     StageChange,
-    /// How much higher the ground lies than in the first of the runs side by side; of one run alone it is nothing.
+    /// Elevation difference from the first of the simulations side by side; unavailable for a single one.
     Difference,
-    /// Slope, as a multiple of the slope at which the ground would slide or crumble.
+    /// Slope relative to the slope at which the ground fails.
     Steepness,
-    /// How often the wind's grains touch the ground.
+    /// Frequency of ground contact of wind-blown grains.
     WindPath,
-    /// Sand that the wind carries over a cell.
+    /// Flux of wind-blown sand over a cell.
     WindFlux,
-    /// Rock that the wind has worn off.
+    /// Rock abraded by wind-blown sand.
     Abrasion,
-    /// How wet the sand is.
+    /// Moisture of the sand.
     Wetness,
 }
 
-/// Which colours a quantity needs.
+/// Colour scale of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// From nothing upwards.
+    /// From zero upwards.
     FromZero,
-    /// As much below zero as above.
+    /// Symmetric about zero.
     AroundZero,
-    /// Always from 0 to this.
+    /// From 0 to a fixed value.
     UpTo(f32),
-    /// From that of a single cell upwards, each tenfold as wide as the next.
+    /// From the value of a single cell upwards, with each decade as wide as the next.
     Logarithmic,
-    /// Numbers from 0 to 8, each with a colour of its own.
+    /// Classes 0 to 8, each with its own colour.
     Classes,
 }
 
 impl Quantity {
-    /// All of them, in the order in which they are offered: layers, then what is found from them.
+    /// Returns all quantities in menu order: layers, then derived quantities.
     pub fn all() -> impl Iterator<Item = Self> {
         let shown = Layer::ALL.iter().filter(|layer| layer.row().overlay.is_some());
         shown.map(|&layer| Self::Layer(layer)).chain([
@@ -71,7 +71,7 @@ impl Quantity {
         ])
     }
 
-    /// Its name in lessons.
+    /// Returns the key used in lessons.
     pub fn key(self) -> &'static str {
         match self {
             Quantity::Layer(layer) => layer.key(),
@@ -91,27 +91,27 @@ impl Quantity {
         }
     }
 
-    /// The one of that name, if it can be shown.
+    /// Returns the quantity with this key, if it can be shown.
     pub fn of_key(key: &str) -> Option<Self> {
         Self::all().find(|quantity| quantity.key() == key)
     }
 
-    /// Name shown to the user.
+    /// Returns the name shown to the user.
     pub fn title(self) -> &'static str {
         self.words().0
     }
 
-    /// Its unit; empty for a ratio.
+    /// Returns the unit; empty for a ratio.
     pub fn unit(self) -> &'static str {
         self.words().1
     }
 
-    /// What it tells, in a sentence.
+    /// Returns a description in one sentence.
     pub fn about(self) -> &'static str {
         self.words().2
     }
 
-    /// Which colours it needs.
+    /// Returns the colour scale.
     pub fn scale(self) -> Scale {
         match self {
             Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
@@ -124,61 +124,61 @@ impl Quantity {
         }
     }
 
-    /// Title, unit and what it tells.
+    /// Returns title, unit and description.
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Quantity::Layer(layer) => (layer.row().title, layer.row().unit, layer.row().about),
-            Quantity::Speed => ("Speed of water", "m/s", "How fast the water flows."),
+            Quantity::Speed => ("Flow speed", "m/s", "Speed of the water."),
             Quantity::Discharge => (
                 "Discharge, averaged",
                 "m²/s",
-                "Water that passes a metre of width, averaged over the last fifty ticks or so.",
+                "Discharge per metre of width, averaged over about the last fifty ticks.",
             ),
             Quantity::StreamDischarge => (
-                "Discharge of the droplets",
+                "Droplet discharge",
                 "m²",
-                "Land whose rain passes here. Times the rain of a second, it is the river's discharge.",
+                "Contributing area of the droplets that pass here. Multiply it by the rain rate to get the discharge.",
             ),
             Quantity::DrainageArea => (
                 "Drainage area",
                 "m²",
-                "Land whose rain runs past here, if all of it runs down the surface. Shown where rivers begin, as the panel Rivers says.",
+                "Contributing area if all rain runs off along the surface. Shown above the threshold of the panel Rivers.",
             ),
-            Quantity::Basin => ("Drainage basins", "", "Land of one colour drains to one outlet."),
+            Quantity::Basin => ("Drainage basins", "", "Land of one colour drains to the same outlet."),
             Quantity::Change => {
-                ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
+                ("Change since the start", "m", "Elevation change of the ground since the simulation started.")
             }
             Quantity::StageChange => (
-                "Changed by the last stage",
+                "Change in the last stage",
                 "m",
-                "What the last stage of a tick has changed: the ground, or else the water or what it carries. Shown where you go stage by stage.",
+                "Change by the last stage of a tick: of the ground, or else of the water or its sediment. Shown when stepping by stage.",
             ),
             Quantity::Difference => (
-                "Difference to the first run",
+                "Difference from the first simulation",
                 "m",
-                "How much higher or lower the ground lies than in the first of the runs side by side.",
+                "Elevation difference from the first of the simulations side by side.",
             ),
             Quantity::Steepness => (
-                "Slope against talus",
+                "Slope relative to talus",
                 "",
-                "Slope of the ground over the steepest slope at which it stands. \
-                Above 1 it slides or crumbles.",
+                "Slope of the ground divided by its steepest stable slope. \
+                Above 1 the ground fails.",
             ),
             Quantity::WindPath => (
                 "Wind path, averaged",
                 "",
-                "Share of the last hundred ticks or so in which sand flew over the cell, or a grain of wind touched the ground.",
+                "Fraction of about the last hundred ticks in which sand flew over the cell or a wind-blown grain touched the ground.",
             ),
             Quantity::WindFlux => (
-                "Sand in the wind, averaged",
+                "Sand flux, averaged",
                 "m/tick",
-                "Sand that the wind carries over a cell in a tick, as the thickness it would have there; averaged.",
+                "Sand that the wind carries over a cell per tick, as an equivalent thickness.",
             ),
-            Quantity::Abrasion => ("Abrasion so far", "m", "Rock that carried sand has worn off since the start."),
+            Quantity::Abrasion => ("Cumulative abrasion", "m", "Rock abraded by wind-blown sand since the start."),
             Quantity::Wetness => (
-                "Wetness of the sand",
+                "Sand moisture",
                 "",
-                "Water that the sand holds, as a share of all that it can. Wet sand withstands the wind.",
+                "Water content of the sand, as a fraction of saturation. Wet sand resists wind erosion.",
             ),
         }
     }

@@ -1,14 +1,14 @@
-//! Where a line of sight meets the ground.
+//! Intersection of a ray with the ground.
 
 use super::terrain::Terrain;
 
-/// The place, as column and row between cell centres, where a ray first meets the ground from above.
+/// Returns the position, as column and row between cell centres, at which a ray first hits the ground from above.
 ///
-/// `from` and `towards` are column, row and height in metres. The ground is bilinear between the centres of four cells, and
-/// ends with the outermost centres: a ray that comes in below the ground's edge has hit the wall, and meets nothing.
+/// `from` and `towards` are column, row and height in metres. The ground is bilinear between the centres of four cells, and ends at
+/// the outermost centres: a ray that enters below the edge of the ground hits the side wall, which counts as a miss.
 pub fn meet(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32; 2]> {
     let last = [terrain.width() - 1, terrain.height() - 1];
-    // Between which lengths of the ray it is over the map.
+    // Ray parameters at which it enters and leaves the map.
     let (mut begin, mut end) = (0.0_f64, f64::INFINITY);
     for axis in 0..2 {
         let far = last[axis] as f64;
@@ -28,7 +28,7 @@ pub fn meet(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32
     let at = |length: f64, axis: usize| from[axis] + length * towards[axis];
     let mut square: [usize; 2] =
         std::array::from_fn(|axis| (at(begin, axis).floor().max(0.0) as usize).min(last[axis] - 1));
-    // Lengths of the ray at the next border between squares, and from border to border.
+    // Ray parameter at the next boundary between squares, and its increment from one boundary to the next.
     let stride =
         [0, 1].map(|axis: usize| if towards[axis].abs() < 1e-12 { f64::INFINITY } else { 1.0 / towards[axis].abs() });
     let mut next: [f64; 2] = std::array::from_fn(|axis| {
@@ -46,7 +46,7 @@ pub fn meet(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32
         let corner = square[1] * width + square[0];
         let corners = [ground(corner), ground(corner + 1), ground(corner + width), ground(corner + width + 1)];
         let highest = corners.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // A ray straight down has no end.
+        // A vertical ray leaves no square.
         let stop = if leave.is_finite() { leave } else { begin.max((from[2] - lowest(&corners) + 1.0) / -towards[2]) };
         if !stop.is_finite() {
             return None;
@@ -86,7 +86,7 @@ fn lowest(corners: &[f64; 4]) -> f64 {
     corners.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Where between 0 and 1 a parabola first falls to 0, from its values at 0, ½ and 1.
+/// Returns the first argument between 0 and 1 at which a parabola, given at 0, ½ and 1, falls to 0.
 fn first_root(first: f64, middle: f64, last: f64) -> Option<f64> {
     if first <= 0.0 {
         return Some(0.0);
@@ -97,7 +97,7 @@ fn first_root(first: f64, middle: f64, last: f64) -> Option<f64> {
     if under < 0.0 {
         return None;
     }
-    // The form that does not cancel.
+    // Form without cancellation.
     let far = -0.5 * (slope + under.sqrt().copysign(slope));
     let roots = [far / bend, first / far];
     roots.into_iter().filter(|root| (0.0..=1.0).contains(root)).reduce(f64::min)
@@ -120,7 +120,7 @@ mod tests {
         terrain
     }
 
-    /// The same by very small steps.
+    /// Reference implementation with very small steps.
     fn by_steps(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32; 2]> {
         let mut above = false;
         for step in 0..2_000_000 {
@@ -174,7 +174,7 @@ mod tests {
         assert!((found[0] - 40.25).abs() < 1e-4 && (found[1] - 31.75).abs() < 1e-4, "{found:?}");
         assert_eq!(meet(&terrain, [40.0, 31.0, 500.0], [0.0, 0.0, 1.0]), None);
         assert_eq!(meet(&terrain, [-5.0, 31.0, 500.0], [0.0, 0.0, -1.0]), None);
-        // Into the wall.
+        // A hit on the side wall.
         assert_eq!(meet(&terrain, [-50.0, 31.0, -60.0], [1.0, 0.0, 0.1]), None);
         let speck = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::Open);
         assert_eq!(meet(&speck, [0.0, 0.0, 5.0], [0.0, 0.0, -1.0]), None);

@@ -1,28 +1,28 @@
-//! A map with another number of cells, made row by row, so that a large one need not be held whole.
+//! Row-by-row resampling of a map, so that a large one need not be held in memory.
 
 use std::{collections::VecDeque, ops::Range};
 
 use super::grid::Grid;
 
-/// Makes a map of another number of cells from rows that come one after the other: bilinear along a side that grows, mean
-/// over the covered cells along one that shrinks. A cell is an area, so the map's extent stays what it was.
+/// Resampler of a map whose rows arrive one by one: bilinear along a side that grows, area-weighted mean along one that shrinks. A
+/// cell is an area, so the extent of the map is preserved.
 ///
-/// It holds the result, and of the rows those that its next row is made of, at the result's width.
+/// It holds the result, and those source rows that the next result row depends on, at the width of the result.
 pub struct Resampler {
     columns: Taps,
     rows: Side,
-    /// Rows that came last, at the result's width, and how many came in all.
+    /// Last rows, at the width of the result, and the number of rows received.
     last: VecDeque<Vec<f32>>,
     come: usize,
-    /// Sums of the row that is being made.
+    /// Sums of the row in progress.
     sums: Vec<f64>,
     made: Grid,
-    /// Rows of it that are made.
+    /// Number of finished rows.
     count: usize,
 }
 
 impl Resampler {
-    /// From one size to another, each (columns, rows).
+    /// Creates a resampler from one size to another, each (columns, rows).
     pub fn new(from: (usize, usize), to: (usize, usize)) -> Self {
         Self {
             columns: Taps::new(Side { from: from.0, to: to.0 }),
@@ -35,23 +35,23 @@ impl Resampler {
         }
     }
 
-    /// Memory that it takes, in bytes, at most.
+    /// Returns an upper bound of its memory use, in bytes.
     pub fn bytes(from: (usize, usize), to: (usize, usize)) -> u64 {
         let rows = to.1 + from.1.div_ceil(to.1.max(1)) + 2;
         4 * (to.0 * rows) as u64 + 8 * (from.0 + 5 * to.0) as u64
     }
 
-    /// Rows that have come.
+    /// Returns the number of rows received.
     pub fn come(&self) -> usize {
         self.come
     }
 
-    /// Takes the next row.
+    /// Adds the next row.
     ///
     /// # Panics
-    /// If it has another width than was said.
+    /// If its width differs from that of the map.
     pub fn push(&mut self, row: &[f32]) {
-        assert_eq!(row.len(), self.columns.side.from, "a row has as many cells as the map has columns");
+        assert_eq!(row.len(), self.columns.side.from, "a row must be as wide as the map");
         self.last.push_back(self.columns.resampled(row));
         self.come += 1;
         while self.count < self.rows.to && self.rows.covered(self.count).end <= self.come {
@@ -62,12 +62,12 @@ impl Resampler {
         while self.come - self.last.len() < first && self.last.pop_front().is_some() {}
     }
 
-    /// The map.
+    /// Returns the resampled map.
     ///
     /// # Panics
-    /// If not all rows have come.
+    /// If rows are missing.
     pub fn finish(self) -> Grid {
-        assert_eq!(self.count, self.rows.to, "all rows have come");
+        assert_eq!(self.count, self.rows.to, "rows are missing");
         self.made
     }
 
@@ -90,12 +90,12 @@ impl Resampler {
     }
 }
 
-/// How many cells of a side that gets `to` of them instead of `from` have their middle in the first `part` of the old ones.
+/// Returns the number of new cells whose centres lie in the first `part` old ones, on a side resampled from `from` to `to` cells.
 pub fn cells_within(part: usize, from: usize, to: usize) -> usize {
     (2 * part * to).div_ceil(from) / 2
 }
 
-/// A side of `from` cells that gets `to`.
+/// Side resampled from `from` to `to` cells.
 #[derive(Clone, Copy)]
 struct Side {
     from: usize,
@@ -103,22 +103,22 @@ struct Side {
 }
 
 impl Side {
-    /// Old cells per new one.
+    /// Returns the number of old cells per new one.
     fn step(self) -> f64 {
         self.from as f64 / self.to as f64
     }
 
-    /// What the weights of a new cell add up to.
+    /// Returns the sum of the weights of a new cell.
     fn scale(self) -> f64 {
         self.step().max(1.0)
     }
 
-    /// Where the middle of a new cell lies between the middles of the old ones.
+    /// Returns the position of the centre of a new cell between the centres of the old ones.
     fn position(self, index: usize) -> f64 {
         ((index as f64 + 0.5) * self.step() - 0.5).clamp(0.0, (self.from - 1) as f64)
     }
 
-    /// The old cells that a new one is made of.
+    /// Returns the old cells that contribute to a new one.
     fn covered(self, index: usize) -> Range<usize> {
         if self.from == self.to {
             index..index + 1
@@ -131,7 +131,7 @@ impl Side {
         }
     }
 
-    /// How much an old cell counts in a new one.
+    /// Returns the weight of an old cell in a new one.
     fn weight(self, index: usize, cell: usize) -> f64 {
         if self.from == self.to {
             1.0
@@ -146,10 +146,10 @@ impl Side {
     }
 }
 
-/// What the cells of a line are made of, worked out once for all lines.
+/// Contributions to the cells of a line, computed once for all lines.
 struct Taps {
     side: Side,
-    /// For each new cell the first old one, and where its weights end.
+    /// First old cell of each new one, and the end of its weights.
     cells: Vec<(usize, usize)>,
     weights: Vec<f64>,
 }
@@ -183,7 +183,7 @@ impl Taps {
 mod tests {
     use super::*;
 
-    /// Each cell of the result by its definition, one after the other.
+    /// Scalar reference implementation: each cell by its definition.
     fn plain(map: &Grid, width: usize, height: usize) -> Grid {
         let along = |side: Side, index, old: &dyn Fn(usize) -> f32| {
             let sum: f64 = side.covered(index).map(|cell| side.weight(index, cell) * f64::from(old(cell))).sum();

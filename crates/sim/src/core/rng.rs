@@ -1,13 +1,13 @@
-//! Counted random streams: one per (seed, purpose, tick), the same on every machine and for every number of threads.
+//! Counter-based random streams: one per (seed, purpose, tick), identical on every machine and for any number of threads.
 
 use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
 
-/// A portable stream of random numbers.
+/// Portable stream of random numbers.
 #[derive(Debug)]
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {
-    /// The stream of a purpose (a process's key, a generator's name) at a tick.
+    /// Creates the stream of a purpose (key of a process, name of a generator) at a tick.
     pub fn new(seed: u64, purpose: &str, tick: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -17,28 +17,28 @@ impl Stream {
         Self(generator)
     }
 
-    /// Uniform in [0, 1), with 24 random bits: every value is exact in f32.
+    /// Returns a uniform number in [0, 1) with 24 random bits, exact in f32.
     pub fn unit(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
-    /// Uniform in [0, 1), with 48 random bits: for what is drawn from more than the values of [`Self::unit`].
+    /// Returns a uniform number in [0, 1) with 48 random bits, for draws that need more values than [`Self::unit`] has.
     pub fn fine_unit(&mut self) -> f64 {
         f64::from(self.unit()) + f64::from(self.unit()) / f64::from(1 << 24)
     }
 
-    /// Uniform in 0..count, for count up to 2³²; the bias is below count / 2⁶⁴.
+    /// Returns a uniform number in 0..count, for count up to 2³²; the bias is below count / 2⁶⁴.
     pub fn below(&mut self, count: usize) -> usize {
         ((u128::from(self.0.next_u64()) * count as u128) >> 64) as usize
     }
 
-    /// Normally distributed with mean 0 and variance 1 to within the error of summing twelve uniform numbers
-    /// (cut off at ±6), which needs no logarithm of the system's library.
+    /// Returns a normally distributed number with mean 0 and variance 1, approximated by a sum of twelve uniform numbers (limited
+    /// to ±6), which needs no logarithm.
     pub fn normal(&mut self) -> f32 {
         (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
     }
 
-    /// 32 random bits, for seeding what takes a number.
+    /// Returns 32 random bits, for seeding.
     pub fn bits(&mut self) -> u32 {
         self.0.next_u32()
     }
@@ -73,7 +73,7 @@ mod tests {
         assert!((0..1000).all(|_| stream.below(7) < 7));
     }
 
-    /// The first bits of a stream, so that another machine, or another version of the generator, is noticed.
+    /// Checks the first bits of a stream, to detect deviations on another machine or in another version of the generator.
     #[test]
     fn the_stream_is_the_one_it_always_was() {
         let mut stream = Stream::new(1, "droplets", 1);

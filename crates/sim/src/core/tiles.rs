@@ -1,4 +1,4 @@
-//! A map cut into square tiles: which cells they have, which of them were marked, and copies of them made where they are needed.
+//! Map divided into square tiles: their cells, changes per tile, sets of cells, and tile caches filled on demand.
 
 use std::{
     cell::UnsafeCell,
@@ -8,12 +8,12 @@ use std::{
 
 use bytemuck::{Zeroable, allocation::zeroed_vec};
 
-/// Side of a tile, in cells: a row of one fills a vector unit.
+/// Side of a tile, in cells: a row fills a vector register.
 pub const SIDE: usize = 8;
-/// Cells of a tile.
+/// Cells per tile.
 pub const CELLS: usize = SIDE * SIDE;
 
-/// How a map is cut into tiles. They are numbered row by row; the last ones of a row and the last row may reach beyond the map.
+/// Division of a map into tiles, numbered row by row. The last ones of a row and the last row may extend beyond the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tiling {
     width: usize,
@@ -22,57 +22,57 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// The tiles of a map of so many columns and rows.
+    /// Creates the tiling of a map.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width, height, across: width.div_ceil(SIDE) }
     }
 
-    /// Columns of the map.
+    /// Returns the number of columns of the map.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows of the map.
+    /// Returns the number of rows of the map.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// Tiles in a row of tiles.
+    /// Returns the number of tiles in a row of tiles.
     pub fn across(&self) -> usize {
         self.across
     }
 
-    /// Number of tiles.
+    /// Returns the number of tiles.
     pub fn count(&self) -> usize {
         self.across * self.height.div_ceil(SIDE)
     }
 
-    /// The tile of a cell.
+    /// Returns the tile of a cell.
     #[inline(always)]
     pub fn of(&self, x: usize, y: usize) -> usize {
         y / SIDE * self.across + x / SIDE
     }
 
-    /// Columns and rows of a tile.
+    /// Returns the columns and rows of a tile on the map.
     pub fn cells(&self, tile: usize) -> [Range<usize>; 2] {
         let (x, y) = (tile % self.across * SIDE, tile / self.across * SIDE);
         [x..(x + SIDE).min(self.width), y..(y + SIDE).min(self.height)]
     }
 
-    /// The tiles of these columns and rows as far as they lie on the map, in order.
+    /// Returns the tiles that overlap these columns and rows of the map, in order.
     pub fn within(&self, columns: Range<usize>, rows: Range<usize>) -> Vec<usize> {
         let tiles = |cells: Range<usize>, count: usize| cells.start / SIDE..cells.end.min(count).div_ceil(SIDE);
         let (columns, bands) = (tiles(columns, self.width), tiles(rows, self.height));
         bands.flat_map(|band| columns.clone().map(move |column| band * self.across + column)).collect()
     }
 
-    /// Those of some tiles, in order, that lie in a row of tiles.
+    /// Returns those of `tiles`, given in order, that lie in row `band` of tiles.
     pub fn in_band<'a>(&self, tiles: &'a [usize], band: usize) -> &'a [usize] {
         let [first, last] = [band, band + 1].map(|band| tiles.partition_point(|tile| *tile < band * self.across));
         &tiles[first..last]
     }
 
-    /// These tiles, given in order, and the eight around each, in order.
+    /// Returns `tiles`, given in order, and the eight neighbours of each, in order.
     pub fn with_neighbours(&self, tiles: &[usize]) -> Vec<usize> {
         let mut rows: Vec<usize> = Vec::with_capacity(2 * tiles.len() + 2);
         for &tile in tiles {
@@ -88,36 +88,36 @@ impl Tiling {
     }
 }
 
-/// When the tiles of a map were last changed, by the number of the change.
+/// Number of the last change of each tile of a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// The last change that may have been anywhere.
+    /// Last change that may affect any tile.
     everywhere: u64,
-    /// The last change of each tile that was not everywhere; none as long as there was none.
+    /// Last local change of each tile; empty before the first.
     tiles: Vec<u64>,
 }
 
 impl Marks {
-    /// The change of this number may be anywhere.
+    /// Records a change that may affect any tile.
     #[inline(always)]
     pub fn everywhere(&mut self, change: u64) {
         self.everywhere = change;
     }
 
-    /// The change of this number lies in these tiles of a map.
+    /// Records a change limited to `tiles`.
     pub fn within(&mut self, change: u64, tiling: Tiling, tiles: &[usize]) {
         self.tiles.resize(tiling.count(), 0);
         tiles.iter().for_each(|&tile| self.tiles[tile] = change);
     }
 
-    /// The tiles that were changed after the change of this number, in order; `None` if all may have been.
+    /// Returns the tiles changed after a change, in order; `None` if all may have changed.
     pub fn since(&self, change: u64) -> Option<impl Iterator<Item = usize> + '_> {
         let marks = self.tiles.iter().enumerate();
         (self.everywhere <= change).then(|| marks.filter(move |(_, mark)| **mark > change).map(|(tile, _)| tile))
     }
 }
 
-/// Two lists in order as one, what is in both once.
+/// Merges two sorted sequences without duplicates.
 fn joined(one: impl Iterator<Item = usize>, other: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || {
@@ -131,24 +131,24 @@ fn joined(one: impl Iterator<Item = usize>, other: impl Iterator<Item = usize>) 
     })
 }
 
-/// Some cells of a map, as a bit for each cell of a tile: row by row, the first one the lowest.
+/// Set of cells, as a bit mask per tile: row by row, from the lowest bit.
 #[derive(Clone, Debug, Default)]
 pub struct CellSet {
     tiling: Tiling,
     masks: Vec<u64>,
-    /// Tiles in which there are some.
+    /// Non-empty tiles.
     tiles: Vec<usize>,
 }
 
 impl CellSet {
-    /// Leaves no cell in it. It is for a map of these tiles then.
+    /// Removes all cells and adopts a tiling.
     pub fn clear(&mut self, tiling: Tiling) {
         self.tiles.drain(..).for_each(|tile| self.masks[tile] = 0);
         self.tiling = tiling;
         self.masks.resize(tiling.count(), 0);
     }
 
-    /// Adds cells of a tile.
+    /// Adds cells of a tile, given as a bit mask.
     #[inline]
     pub fn insert_in(&mut self, tile: usize, cells: u64) {
         let mask = &mut self.masks[tile];
@@ -158,18 +158,18 @@ impl CellSet {
         *mask |= cells;
     }
 
-    /// The tiles in which there are some, in order.
+    /// Returns the non-empty tiles, in order.
     pub fn tiles(&mut self) -> &[usize] {
         self.tiles.sort_unstable();
         &self.tiles
     }
 
-    /// Those of a tile.
+    /// Returns the bit mask of a tile.
     pub fn cells(&self, tile: usize) -> u64 {
         self.masks[tile]
     }
 
-    /// Adds the eight cells around each.
+    /// Adds the eight neighbours of each cell.
     pub fn grow(&mut self) {
         const ROW: u64 = (1 << SIDE) - 1;
         const COLUMN: u64 = u64::MAX / ROW;
@@ -195,7 +195,7 @@ impl CellSet {
     }
 }
 
-/// Copies of a map's tiles, each filled when it is first asked for. Threads fill them at the same time.
+/// Cache of the tiles of a map, each filled on first use, concurrently by several threads.
 #[derive(Debug)]
 pub struct TileCache<T> {
     tiling: Tiling,
@@ -207,11 +207,11 @@ pub struct TileCache<T> {
 const EMPTY: u8 = 0;
 const BUSY: u8 = 1;
 const FILLED: u8 = 2;
-/// The tiles around it are filled too.
+/// The tile and its neighbours are filled.
 const SURROUNDED: u8 = 3;
 
-// SAFETY: a tile is filled by the thread that has made it busy, which only one can, and is read once it is filled; any other access
-// goes through `pointer`, whose callers promise the rest.
+// SAFETY: only the thread that sets a tile to `BUSY` fills it, and it is read only once it is filled. All other access goes through
+// `pointer`, whose callers guarantee the rest.
 unsafe impl<T: Send + Sync> Sync for TileCache<T> {}
 
 impl<T> Default for TileCache<T> {
@@ -221,26 +221,26 @@ impl<T> Default for TileCache<T> {
 }
 
 impl<T> Clone for TileCache<T> {
-    /// Without any tile: they can be filled again.
+    /// Returns an empty cache, to be filled again.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl<T: Zeroable> TileCache<T> {
-    /// Makes it one for a map of these tiles.
+    /// Resets the cache if the tiling differs.
     pub fn begin(&mut self, tiling: Tiling) {
         if self.tiling != tiling {
             let states = (0..tiling.count()).map(|_| AtomicU8::new(EMPTY)).collect();
-            // Memory that nobody has written yet costs nothing.
+            // Zeroed memory costs nothing until it is written.
             *self = Self { tiling, tiles: zeroed_cells(tiling.count()), states };
         }
     }
 
-    /// A copy with all of its filled tiles, where [`Clone`] makes one without any.
+    /// Returns a copy with all filled tiles, unlike [`Clone`].
     ///
     /// # Safety
-    /// Nobody writes a tile meanwhile.
+    /// No thread may write a tile meanwhile.
     pub unsafe fn copied(&self) -> Self
     where
         T: Copy,
@@ -248,46 +248,46 @@ impl<T: Zeroable> TileCache<T> {
         let mut copy = Self::default();
         copy.begin(self.tiling);
         for tile in self.filled() {
-            // SAFETY: it is filled, and as promised by the caller nobody writes it.
+            // SAFETY: it is filled, and the caller guarantees that no thread writes it.
             *copy.tile(tile) = unsafe { *self.tiles[tile].get() };
             *copy.states[tile].get_mut() = FILLED;
         }
         copy
     }
 
-    /// Leaves no tile filled.
+    /// Marks all tiles as empty.
     pub fn forget(&mut self) {
         self.states.iter_mut().for_each(|state| *state.get_mut() = EMPTY);
     }
 
-    /// How the map is cut.
+    /// Returns the tiling.
     pub fn tiling(&self) -> Tiling {
         self.tiling
     }
 
-    /// Whether a tile is filled.
+    /// Returns `true` if a tile is filled.
     #[inline(always)]
     pub fn has(&self, tile: usize) -> bool {
         self.states[tile].load(Ordering::Acquire) >= FILLED
     }
 
-    /// Whether [`Self::surround`] has been called for a tile.
+    /// Returns `true` if [`Self::surround`] has been called for a tile.
     #[inline(always)]
     pub fn is_surrounded(&self, tile: usize) -> bool {
         self.states[tile].load(Ordering::Acquire) == SURROUNDED
     }
 
-    /// Notes that a tile and those around it are filled.
+    /// Marks a tile and its neighbours as filled.
     pub fn surround(&self, tile: usize) {
         self.states[tile].store(SURROUNDED, Ordering::Release);
     }
 
-    /// Fills a tile that is not. Every thread that comes here must fill it with the same.
+    /// Fills an empty tile, or waits for the thread that does. All threads must fill it with the same contents.
     #[cold]
     pub fn fill(&self, tile: usize, fill: impl FnOnce(&mut T)) {
         let state = &self.states[tile];
         if state.compare_exchange(EMPTY, BUSY, Ordering::Acquire, Ordering::Acquire).is_ok() {
-            // SAFETY: only the one thread that made the exchange comes here, and nobody reads the tile before it is filled.
+            // SAFETY: only the thread that made the exchange gets here, and no thread reads the tile before it is filled.
             fill(unsafe { &mut *self.tiles[tile].get() });
             state.store(FILLED, Ordering::Release);
         }
@@ -296,28 +296,28 @@ impl<T: Zeroable> TileCache<T> {
         }
     }
 
-    /// The filled tiles, in order.
+    /// Returns the filled tiles, in order.
     pub fn filled(&self) -> Vec<usize> {
         (0..self.states.len()).filter(|&tile| self.has(tile)).collect()
     }
 
-    /// The address of the first tile; the others follow it. Who uses it promises that a tile is filled, and that none is written by
-    /// one thread while another one uses it.
+    /// Returns the address of the first tile; the others follow it. The caller must guarantee that a tile is filled, and that no
+    /// thread writes one while another uses it.
     #[inline(always)]
     pub fn pointer(&self) -> *mut T {
         UnsafeCell::raw_get(self.tiles.as_ptr())
     }
 
-    /// A tile.
+    /// Returns a tile for changes.
     pub fn tile(&mut self, tile: usize) -> &mut T {
         self.tiles[tile].get_mut()
     }
 }
 
-/// Tiles full of zeros.
+/// Allocates zeroed tiles.
 fn zeroed_cells<T: Zeroable>(count: usize) -> Vec<UnsafeCell<T>> {
     let tiles = std::mem::ManuallyDrop::new(zeroed_vec::<T>(count));
-    // SAFETY: `UnsafeCell<T>` has the layout of `T`, and the vector gives its memory away.
+    // SAFETY: `UnsafeCell<T>` has the layout of `T`, and the original vector does not free its memory.
     unsafe { Vec::from_raw_parts(tiles.as_ptr().cast_mut().cast(), tiles.len(), tiles.capacity()) }
 }
 

@@ -1,4 +1,4 @@
-//! What a layer holds in all, known again after a change without looking at more than what has changed.
+//! Totals of a layer, updated from the changed tiles only.
 
 use rayon::prelude::*;
 
@@ -7,7 +7,7 @@ use super::{
     tiles::Tiling,
 };
 
-/// The sums of a grid's tiles as they were last found.
+/// Cached sums of the tiles of a grid.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     of: Option<Edition>,
@@ -15,7 +15,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// The sum over all cells of a grid, in f64. It does not depend on what was known before.
+    /// Returns the sum over all cells of a grid, in f64, independent of the cache.
     pub fn of(&mut self, grid: &Grid) -> f64 {
         let tiling = Tiling::new(grid.width(), grid.height());
         match self.of.and_then(|then| grid.changed_since(then)) {
@@ -50,7 +50,7 @@ mod tests {
             assert_eq!(total, Totals::default().of(grid), "what was known before shows");
         };
         same(&grid, &mut totals);
-        // Of one tile, of all, of a part of none, and of another grid.
+        // Changes of one tile, of two, of all, and of none, and other grids.
         grid.change_in(&[7])[10 * 37 + 18] += 100.0;
         grid.change_in(&[2, 7])[20] = -3.0;
         same(&grid, &mut totals);

@@ -1,4 +1,4 @@
-//! The cells that a dab reaches.
+//! Cells in reach of a dab.
 
 use rayon::prelude::*;
 
@@ -12,15 +12,15 @@ use crate::core::{
 /// A row or column in reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Segment {
-    /// Its number on the map.
+    /// Index on the map.
     pub index: usize,
-    /// Its number if the map went on for ever.
+    /// Index on an unbounded map, without wrapping.
     pub place: isize,
-    /// How far it lies from the middle, in cells.
+    /// Distance from the centre, in cells.
     pub offset: f32,
 }
 
-/// Rows and columns that a dab reaches.
+/// Rows and columns in reach of a dab.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Area {
     pub rows: Vec<Segment>,
@@ -33,23 +33,23 @@ pub(super) struct Spot {
     /// Row and column within the area.
     pub row: usize,
     pub column: usize,
-    /// Distance from the middle along columns and rows, in cells.
+    /// Offset from the centre along columns and rows, in cells.
     pub offset: [f32; 2],
-    /// Effect of the dab, 0 to 1, less what the mask holds back.
+    /// Effect of the dab, 0 to 1, reduced by the mask.
     pub weight: f32,
-    /// By how much the stroke has lifted the ground here before, in metres, and the largest weight of its dabs.
+    /// Rise of the ground by the stroke so far, in metres, and the largest weight of its dabs.
     pub grown: f32,
     pub reach: f32,
 }
 
 impl Area {
-    /// What lies nearer to (column, row) than so many cells; on a map that goes round, beyond its border too.
+    /// Returns the cells closer to (column, row) than `reach`; on a periodic map, across its border too.
     pub fn new(terrain: &Terrain, place: [f32; 2], reach: f32) -> Self {
         let lines = |axis: usize, count: usize| lines(place[axis], reach, count, terrain.edge);
         Self { rows: lines(1, terrain.height()), columns: lines(0, terrain.width()) }
     }
 
-    /// How many rows and columns of a larger area around it come before its own.
+    /// Returns the numbers of rows and columns of a larger area that precede its own.
     pub fn place_in(&self, around: &Self) -> [usize; 2] {
         let before = |own: &[Segment], around: &[Segment]| {
             let first = own.first().map(|line| line.place);
@@ -58,8 +58,8 @@ impl Area {
         [before(&self.rows, &around.rows), before(&self.columns, &around.columns)]
     }
 
-    /// Changes bedrock and sand of every cell in reach that has a weight, and books it on the stroke. Returns by how much the ground
-    /// grew, in metres times cells.
+    /// Changes bedrock and sand of every cell in reach with a positive weight, and adds the change to the stroke's growth. Returns
+    /// the growth of the ground, in metres times cells.
     pub fn shape(
         &self,
         terrain: &mut Terrain,
@@ -78,7 +78,7 @@ impl Area {
             None => span.clone().map(|_| None).collect(),
         };
         let rows = bedrock[cells.clone()].par_chunks_mut(width).zip(sand[cells].par_chunks_mut(width)).zip(&turns);
-        // Summed row by row, so that the sum does not depend on the threads.
+        // Summed row by row, so that the sum is independent of the threads.
         let grown: Vec<f64> = rows
             .zip(growth)
             .enumerate()
@@ -108,7 +108,7 @@ impl Area {
         grown.iter().sum()
     }
 
-    /// Changes the values of a map in every cell in reach that has a weight.
+    /// Changes the values of a map in every cell in reach with a positive weight.
     pub fn paint(
         &self,
         map: &mut Grid,
@@ -133,7 +133,7 @@ impl Area {
         });
     }
 
-    /// The tiles that it reaches.
+    /// Returns the tiles in reach.
     fn tiles(&self, map: &Grid) -> Vec<usize> {
         let tiling = Tiling::new(map.width(), map.height());
         let lines = |lines: &[Segment], tile: fn(&Tiling, usize) -> usize| {
@@ -147,7 +147,7 @@ impl Area {
         bands.into_iter().flat_map(|band| columns.iter().map(move |column| band + column)).collect()
     }
 
-    /// Rows of the map between the first and the last in reach, and for each its number within the area.
+    /// Returns the rows of the map between the first and the last in reach, with the index of each within the area.
     fn span(&self) -> Option<(std::ops::Range<usize>, Vec<Option<usize>>)> {
         let first = self.rows.iter().map(|line| line.index).min()?;
         let last = self.rows.iter().map(|line| line.index).max()?;

@@ -1,4 +1,4 @@
-//! What brushes there are, and what there is to tune on one.
+//! Brush tools and their parameters.
 
 use bevy_reflect::Reflect;
 
@@ -9,45 +9,45 @@ use crate::{
 
 const OURS: &str = "ours";
 
-/// What a brush does to the ground.
+/// Effect of a brush on the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
-    /// Lifts the bedrock.
+    /// Raises the bedrock.
     Raise,
-    /// Digs: first the sand, then the bedrock.
+    /// Lowers the ground: sand first, then bedrock.
     Lower,
-    /// Evens the ground out.
+    /// Smooths the ground.
     Smooth,
-    /// Brings the ground to the height under the first touch.
+    /// Moves the ground towards its height at the start of the stroke.
     Flatten,
-    /// Roughens the ground.
+    /// Adds noise to the ground.
     Noise,
-    /// Makes a ramp between two points.
+    /// Builds a ramp between two points.
     Slope,
-    /// Cuts steps.
+    /// Cuts terraces.
     Terrace,
-    /// Presses a relief on the ground.
+    /// Stamps a relief on the ground.
     Stamp,
-    /// Pours sand.
+    /// Adds sand.
     Sand,
-    /// Paints where rain falls.
+    /// Paints the rain map.
     Rain,
-    /// Paints how soft the bedrock is.
+    /// Paints the softness of the bedrock.
     Softness,
-    /// Paints how fast the land rises.
+    /// Paints the uplift map.
     Uplift,
-    /// Paints what other brushes leave alone.
+    /// Paints the mask, which protects from other brushes.
     Mask,
     /// Copies the ground from another place.
     Clone,
-    /// Lets droplets run.
+    /// Erodes with droplets.
     Erode,
-    /// Pours water.
+    /// Adds water.
     Water,
 }
 
 impl Tool {
-    /// All of them, in the order of their keys.
+    /// All tools, in the order of their shortcuts.
     pub const ALL: [Self; 16] = [
         Self::Raise,
         Self::Lower,
@@ -111,31 +111,31 @@ impl Tool {
         }
     }
 
-    /// What it does and what Ctrl makes of it, in a sentence.
+    /// Tooltip: the tool's effect, and that of Ctrl.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Raise => "Lifts the bedrock; with Ctrl it lowers.",
-            Self::Lower => "Digs sand and then bedrock away; with Ctrl it raises.",
-            Self::Smooth => "Evens the ground out; with Ctrl it sharpens.",
+            Self::Raise => "Raise the bedrock. Ctrl: lower it.",
+            Self::Lower => "Remove sand, then bedrock. Ctrl: raise the bedrock.",
+            Self::Smooth => "Smooth the ground. Ctrl: sharpen it.",
             Self::Flatten => {
-                "Brings the ground to the height under the first touch; with Ctrl it moves the ground away from that height."
+                "Move the ground towards its height at the start of the stroke. Ctrl: move it away from that height."
             }
-            Self::Noise => "Roughens the ground with bumps; with Ctrl bumps become hollows.",
-            Self::Slope => "Makes a ramp from where you press to where you let go.",
-            Self::Terrace => "Cuts steps with flat treads; with Ctrl it evens them out.",
+            Self::Noise => "Add bumps to the ground. Ctrl: invert the bumps.",
+            Self::Slope => "Build a ramp: drag from one end to the other.",
+            Self::Terrace => "Cut terraces with flat treads. Ctrl: smooth them out.",
             Self::Stamp => {
-                "Adds a shape to the ground, for instance a loaded heightmap; with Ctrl it presses the shape in."
+                "Add a shape to the ground, for example a loaded heightmap. Ctrl: press the shape into the ground instead."
             }
-            Self::Sand => "Pours sand; with Ctrl it takes sand away and leaves the bedrock.",
-            Self::Rain => "Paints how much rain falls; with Ctrl none.",
-            Self::Softness => "Paints how soft the bedrock is; with Ctrl it hardens it.",
-            Self::Uplift => "Paints how fast the land rises; with Ctrl it stands still.",
-            Self::Mask => "Paints what other brushes leave alone; with Ctrl it takes the mask away.",
-            Self::Clone => "Copies the land from another place; Ctrl+click chooses that place.",
+            Self::Sand => "Add sand. Ctrl: remove sand and leave the bedrock.",
+            Self::Rain => "Paint the amount of rain. Ctrl: paint no rain.",
+            Self::Softness => "Paint the softness of the bedrock. Ctrl: harden it.",
+            Self::Uplift => "Paint the rate of uplift. Ctrl: paint no uplift.",
+            Self::Mask => "Mask the ground to protect it from other brushes. Ctrl: unmask it.",
+            Self::Clone => "Copy the terrain from another place. Ctrl+click: set that place.",
             Self::Erode => {
-                "Lets droplets rain under the brush; they dig and lay sediment down as set in the panel Droplets."
+                "Erode the ground with droplets that rain under the brush, with the parameters of the Droplets panel."
             }
-            Self::Water => "Pours water, which flows while the process Water is on; with Ctrl it takes water away.",
+            Self::Water => "Add water, which flows while the Water process is on. Ctrl: remove water.",
         }
     }
 
@@ -151,17 +151,17 @@ impl Tool {
         }
     }
 
-    /// Whether it has an opposite, which Ctrl asks for.
+    /// Returns `true` if Ctrl inverts its effect.
     pub fn inverts(self) -> bool {
         !matches!(self, Self::Slope | Self::Clone | Self::Erode)
     }
 
-    /// Whether each dab adds to those before it.
+    /// Returns `true` if each dab adds to the previous ones.
     pub(crate) fn adds_up(self) -> bool {
         matches!(self, Self::Raise | Self::Lower | Self::Noise | Self::Sand)
     }
 
-    /// Whether a field of [`Brush`] means something to it.
+    /// Returns `true` if a field of [`Brush`] applies to it.
     pub fn has(self, name: &str) -> bool {
         match name {
             "height" => {
@@ -175,17 +175,17 @@ impl Tool {
             "spacing" | "hold" | "pen" => self != Self::Slope,
             "build_up" => self.adds_up(),
             "lock" | "level" => matches!(self, Self::Raise | Self::Lower | Self::Sand | Self::Flatten | Self::Stamp),
-            // What is copied would have to be mirrored too, and so would the rain.
+            // Stamp, clone source and droplets would have to be mirrored too.
             "symmetry" => !matches!(self, Self::Stamp | Self::Clone | Self::Erode),
             _ => true,
         }
     }
 }
 
-/// How the effect of a brush falls off from its middle to its rim.
+/// Falloff of a brush's effect from its centre to its rim.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Falloff {
-    /// Soft in the middle and at the rim.
+    /// Soft at the centre and the rim.
     #[default]
     Smooth,
     /// A dome.
@@ -194,12 +194,12 @@ pub enum Falloff {
     Linear,
     /// A peak.
     Sharp,
-    /// The same everywhere, with an edge.
+    /// Constant, with a hard edge.
     Flat,
 }
 
 impl Falloff {
-    /// Effect at a distance counted in radii: 1 in the middle, 0 at the rim and beyond.
+    /// Returns the effect at a distance counted in radii: 1 at the centre, 0 at the rim and beyond.
     pub fn weight(self, distance: f32) -> f32 {
         if distance >= 1.0 {
             return 0.0;
@@ -214,7 +214,7 @@ impl Falloff {
         }
     }
 
-    /// The effect summed along a way through the middle, in radii.
+    /// Returns the integral of the effect along a line through the centre, in radii.
     pub fn along(self) -> f32 {
         match self {
             Self::Smooth | Self::Linear => 1.0,
@@ -224,33 +224,33 @@ impl Falloff {
         }
     }
 
-    /// Number by which shaders know it.
+    /// Index in shaders.
     pub fn number(self) -> f32 {
         self as u8 as f32
     }
 }
 
-/// Where else on the map a stroke is made at the same time.
+/// Symmetry of a stroke.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symmetry {
-    /// Nowhere.
+    /// None.
     #[default]
     Off,
-    /// In the other half, left or right.
+    /// Left and right halves.
     LeftRight,
-    /// In the other half, above or below.
+    /// Upper and lower halves.
     AboveBelow,
-    /// In all four quarters.
+    /// All four quarters.
     Quarters,
 }
 
 impl Symmetry {
-    /// Whether it mirrors across the map, and down the map.
+    /// Returns `true` for mirroring across and down the map.
     pub fn turns(self) -> [bool; 2] {
         [matches!(self, Self::LeftRight | Self::Quarters), matches!(self, Self::AboveBelow | Self::Quarters)]
     }
 
-    /// A place on a map of so many columns and rows, and those that mirror it.
+    /// Returns a position on a map of this size, and its mirror images.
     pub fn places(self, [x, y]: [f32; 2], size: (usize, usize)) -> impl Iterator<Item = [f32; 2]> {
         let (other_x, other_y) = (size.0 as f32 - 1.0 - x, size.1 as f32 - 1.0 - y);
         let [across, down] = self.turns();
@@ -259,71 +259,71 @@ impl Symmetry {
     }
 }
 
-/// What the pressure of a pen changes.
+/// Brush parameters that follow the pen pressure.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pen {
-    /// How much the brush does.
+    /// Strength.
     #[default]
     Strength,
-    /// How far it reaches.
+    /// Radius.
     Radius,
-    /// Both.
+    /// Strength and radius.
     Both,
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
-/// How a brush works. Every tool has its own.
+/// Parameters of a brush. Every tool has its own.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Brush {
-    /// Radius, as a share of the map's shorter side. Large shapes mountains, small details.
+    /// Radius, as a percentage of the map's shorter side. Large brushes shape mountains, small ones details.
     #[reflect(@knob(0.2..=50.0).unit("%").source(OURS).log().main())]
     pub radius: f32,
-    /// How much one pass over the ground does: 1 all that the brush can, 0 nothing.
+    /// Effect of one pass over the ground: 1 is the brush's full effect, 0 none.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub strength: f32,
-    /// Rise, thickness or depth that one pass at full strength brings, as a share of the radius. High makes steep hills.
+    /// Rise, thickness or depth of one pass at full strength, as a percentage of the radius. High values make steep hills.
     #[reflect(@knob(0.1..=200.0).unit("%").source(OURS).log().main())]
     pub height: f32,
-    /// Size of the bumps, as a share of the radius. Small is gravel, large is hills.
+    /// Size of the bumps, as a percentage of the radius. Low values make gravel, high values hills.
     #[reflect(@knob(2.0..=400.0).unit("%").source(OURS).log().main())]
     pub detail: f32,
-    /// Height of a terrace's step. Low makes many small ones.
+    /// Height of one terrace. Low values make many small terraces.
     #[reflect(@knob(0.1..=1000.0).unit("m").source(OURS).log().main())]
     pub step: f32,
-    /// Rain to paint, as a multiple of the rain everywhere. 0 keeps the place dry.
+    /// Rain to paint, as a multiple of the uniform rain. 0 keeps the place dry.
     #[reflect(@knob(0.0..=10.0).source(OURS).main())]
     pub rain: f32,
-    /// Softness to paint: 1 erodes fastest, 0 not at all. With Ctrl, 1 minus this number is painted.
+    /// Softness to paint: 1 erodes fastest, 0 not at all. Ctrl paints 1 minus this value.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub softness: f32,
-    /// Uplift to paint, as a share of the rate of uplift. 0 keeps the land where it is.
+    /// Uplift to paint, as a fraction of the uplift rate. 0 stops the uplift.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub uplift: f32,
-    /// How the effect falls off from the middle to the rim.
+    /// Falloff of the effect from the centre to the rim.
     #[reflect(@choice().source(OURS).main())]
     pub falloff: Falloff,
-    /// Distance from dab to dab, as a share of the radius. Small is even and slow, large leaves single prints. How much a
-    /// pass does is not changed by it.
+    /// Distance between dabs, as a percentage of the radius. Low values are even and slow, high values leave single prints. The
+    /// effect of a pass doesn't depend on it.
     #[reflect(@knob(2.0..=400.0).unit("%").source(OURS).log())]
     pub spacing: f32,
-    /// Goes on while the button is held and the pointer rests. Off, only moving does something.
+    /// Continue while the button is held and the pointer is still. Off, only moving has an effect.
     #[reflect(@choice().source(OURS))]
     pub hold: bool,
-    /// Whether a stroke goes on lifting or digging while the button is held, and where the pointer passes again. Off, it makes one
-    /// hill or one hollow of the brush's height.
+    /// Keep raising or lowering while the button is held, and where the pointer passes again. Off, a stroke makes one hill or
+    /// depression of the brush's height.
     #[reflect(@choice().source(OURS))]
     pub build_up: bool,
-    /// Whether the brush stops at a level: what lifts stays below it, what digs stays above it, and Flatten goes to it.
+    /// Stop the brush at a level: raising stays below it, lowering stays above it, and Flatten moves the ground to it.
     #[reflect(@choice().source(OURS))]
     pub lock: bool,
     /// Height of the ground at which a locked brush stops.
     #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(OURS).only("lock=true"))]
     pub level: f32,
-    /// Where else on the map the stroke is made at the same time.
+    /// Symmetry: other parts of the map that get the same stroke.
     #[reflect(@choice().source(OURS))]
     pub symmetry: Symmetry,
-    /// What the pressure of a pen changes, where the system reports it. A mouse always presses fully.
+    /// Parameters that follow the pressure of a pen, where the system reports it. A mouse always has full pressure.
     #[reflect(@choice().source(OURS))]
     pub pen: Pen,
 }
@@ -352,7 +352,7 @@ impl Default for Brush {
 }
 
 impl Brush {
-    /// That of a tool as a new user has it.
+    /// Returns the default brush of a tool.
     pub fn of(tool: Tool) -> Self {
         let brush = Self::default();
         match tool {
@@ -361,7 +361,7 @@ impl Brush {
             Tool::Noise => Self { height: 20.0, ..brush },
             Tool::Sand => Self { height: 15.0, ..brush },
             Tool::Water => Self { height: 3.0, ..brush },
-            // One print per click, as it was loaded.
+            // One print per click, unaltered.
             Tool::Stamp => Self { radius: 12.0, strength: 1.0, height: 40.0, spacing: 150.0, hold: false, ..brush },
             Tool::Mask => Self { strength: 1.0, ..brush },
             Tool::Clone => Self { strength: 0.9, hold: false, ..brush },
@@ -369,7 +369,7 @@ impl Brush {
         }
     }
 
-    /// The brush under a pen that presses so hard, from 0 to 1.
+    /// Returns the brush at a pen pressure from 0 to 1.
     pub fn pressed(&self, pressure: f32) -> Self {
         let share = |pen: Pen| if self.pen == pen || self.pen == Pen::Both { pressure } else { 1.0 };
         Self {
@@ -384,22 +384,22 @@ impl Brush {
         (0.01 * self.radius * terrain.width().min(terrain.height()) as f32).max(0.5)
     }
 
-    /// Rise of a pass at full strength, in metres.
+    /// Rise of one pass at full strength, in metres.
     pub(super) fn rise(&self, terrain: &Terrain) -> f32 {
         0.01 * self.height * self.cells(terrain) * terrain.cell_size
     }
 
-    /// Dabs that together are a pass over a point in the middle of the way.
+    /// Number of dabs in one pass over a point at the centre of the stroke.
     pub(super) fn dabs_per_pass(&self) -> f32 {
         self.falloff.along() / (0.01 * self.spacing)
     }
 
-    /// What a dab does of what a pass does, if dabs add up.
+    /// Fraction of a pass in one dab, for effects that add up.
     pub(super) fn share(&self) -> f32 {
         self.strength / self.dabs_per_pass().max(1.0)
     }
 
-    /// What a dab makes up of a difference, if a pass makes up `strength` of it.
+    /// Fraction of a difference that one dab removes, if a pass removes `strength` of it.
     pub(super) fn approach(&self) -> f32 {
         1.0 - libm::powf(1.0 - self.strength.min(0.999), 1.0 / self.dabs_per_pass().max(1.0))
     }

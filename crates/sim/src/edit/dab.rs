@@ -11,32 +11,32 @@ use crate::core::{
     terrain::{Edge, Terrain},
 };
 
-/// Sand thinner than this, in metres, does not count as ground that brushes add to.
+/// Minimum thickness of sand that brushes add to, in metres.
 const DUST: f32 = 1e-3;
-/// Width over which smoothing takes the mean, as a share of the radius.
+/// Width of the smoothing kernel, as a fraction of the radius.
 const EVEN: f32 = 0.2;
-/// Share of a terrace's step that is its riser.
+/// Fraction of a terrace's height taken by its riser.
 const RISER: f32 = 0.3;
 /// Octaves of the bumps.
 const OCTAVES: usize = 3;
 
-/// Where and how a brush touches the ground.
+/// Position and parameters of a single touch of a brush.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dab {
-    /// Column and row, counted between cell centres.
+    /// Column and row, relative to cell centres.
     pub place: [f32; 2],
-    /// Whether it does the opposite.
+    /// `true` to invert the effect.
     pub inverted: bool,
-    /// Height of the ground under the stroke's first touch, in metres.
+    /// Height of the ground at the start of the stroke, in metres.
     pub level: f32,
-    /// How far away the ground is that a clone copies, as columns and rows, and how much lower, in metres.
+    /// Offset of the clone source, in columns and rows, and the height to add to its ground, in metres.
     pub copies: Option<([f32; 2], f32)>,
-    /// How many of the stroke came before.
+    /// Number of previous dabs in the stroke.
     pub number: u64,
 }
 
-/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by
-/// how much the ground grew, in metres times cells.
+/// Applies a dab. `relief` is the stamp, or the ground of the map at the start of a clone. Returns the growth of the ground, in
+/// metres times cells.
 pub(crate) fn apply(
     terrain: &mut Terrain,
     tool: Tool,
@@ -53,11 +53,11 @@ pub(crate) fn apply(
     let sign = if dab.inverted { -1.0 } else { 1.0 };
     let rise = sign * brush.rise(terrain) * brush.share();
     let approach = brush.approach();
-    // What drives the ground away from something must not go faster than a raising brush.
+    // Effects that push the ground away from a target must not be faster than a raising brush.
     let most = brush.rise(terrain);
     let once = growth.is_some().then_some(most);
     let lock = brush.lock.then_some(brush.level);
-    // A rise or a fall, as far as the stroke and the level allow it.
+    // A change of height, within the limits of the stroke and the level.
     let bound =
         |spot: Spot, ground: f32, by: f32| bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground);
     let lifts = (tool == Tool::Raise) != dab.inverted;
@@ -87,7 +87,7 @@ pub(crate) fn apply(
             let noise = Perlin::new(0);
             let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
             area.shape(terrain, growth, weigh, |spot, rock, sand| {
-                // Fixed to the ground, so that dabs on each other make the same bumps.
+                // Fixed to the map, so that overlapping dabs make the same bumps.
                 let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()) * per_cell);
                 shift(rock, sand, bound(spot, *rock + *sand, rise * spot.weight * bumps(&noise, place)));
             })
@@ -128,27 +128,28 @@ pub(crate) fn apply(
             let edge = terrain.edge;
             area.shape(terrain, None, weigh, |spot, rock, sand| {
                 let place = [0, 1].map(|axis| dab.place[axis] + spot.offset[axis] + away[axis]);
-                // Beyond the map there is nothing to be copied.
+                // Beyond the map there is nothing to copy.
                 let Some(height) = height_at(ground, edge, place) else { return };
                 shift(rock, sand, approach * spot.weight * (height + lower - (*rock + *sand)));
             })
         }
-        // A ramp needs two points: see `ramp`. Erosion needs a process: see `erode.rs`. Water does not change the ground: see `pour.rs`.
+        // A ramp needs two points: see `ramp`. Erosion needs a process: see `erode.rs`. Water does not change the ground: see
+        // `pour.rs`.
         Tool::Slope | Tool::Erode | Tool::Water => 0.0,
     }
 }
 
-/// A rise or a fall, in metres, that keeps within the most of its stroke, of which so much is done, and on its side of a level.
+/// Limits a change of height, in metres, to the remaining growth of its stroke and to its side of a level.
 fn bounded(by: f32, once: Option<(f32, f32)>, lock: Option<f32>, ground: f32) -> f32 {
     let rooms = [once.map(|(most, grown)| [-most - grown, most - grown]), lock.map(|level| [level - ground; 2])];
-    // Where there is no room left, nothing is taken back.
+    // If there is no room left, nothing is reverted.
     rooms
         .into_iter()
         .flatten()
         .fold(by, |by, [below, above]| if by > 0.0 { by.min(above.max(0.0)) } else { by.max(below.min(0.0)) })
 }
 
-/// Height between cell centres; on a map that goes round beyond its border too, else nothing lies there.
+/// Returns the interpolated height; on a periodic map beyond its border too, otherwise `None` there.
 fn height_at(ground: &Grid, edge: Edge, [x, y]: [f32; 2]) -> Option<f32> {
     let sides = [ground.width(), ground.height()];
     let off = [x, y].into_iter().zip(sides).any(|(place, side)| place < -0.5 || place > side as f32 - 0.5);
@@ -165,7 +166,7 @@ fn height_at(ground: &Grid, edge: Edge, [x, y]: [f32; 2]) -> Option<f32> {
     Some(between(above, below, y - top))
 }
 
-/// Bumps of several sizes.
+/// Returns fractal bumps.
 fn bumps(noise: &Perlin, place: [f64; 2]) -> f32 {
     let octave = |octave: usize| {
         let scale = f64::from(1u32 << octave);
@@ -174,8 +175,8 @@ fn bumps(noise: &Perlin, place: [f64; 2]) -> f32 {
     (0..OCTAVES).map(octave).sum::<f64>() as f32
 }
 
-/// Makes a ramp: within the radius the ground comes to the straight line between the ground at both ends. Returns by how
-/// much the ground grew, in metres times cells.
+/// Builds a ramp: within the radius, moves the ground towards the straight line between both ends. Returns the growth of the
+/// ground, in metres times cells.
 pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 2], patch: &mut Patch) -> f64 {
     let radius = brush.cells(terrain);
     let middle = [0, 1].map(|axis| 0.5 * (from[axis] + to[axis]));
@@ -185,7 +186,7 @@ pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 
     let ends = [from, to].map(|[x, y]| terrain.ground_between(x, y));
     let area = Area::new(terrain, middle, reach);
     patch.keep(terrain, Tool::Slope.writes(), &area);
-    // Along the way 0 to 1, and what is left to the nearest point on it.
+    // Position along the line from 0 to 1, and the distance to the nearest point on it.
     let along = |[x, y]: [f32; 2]| {
         let share = (0.5 + (x * way[0] + y * way[1]) / squared).clamp(0.0, 1.0);
         let (away_x, away_y) = (x - (share - 0.5) * way[0], y - (share - 0.5) * way[1]);
@@ -199,7 +200,7 @@ pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 
     })
 }
 
-/// Lifts or lowers the ground: what is taken is sand before it is bedrock, what is added is sand where sand lies.
+/// Changes the height of the ground: erosion takes sand before bedrock, a rise adds sand where there is sand.
 fn shift(rock: &mut f32, sand: &mut f32, by: f32) {
     if by < 0.0 {
         let from_sand = sand.min(-by);
@@ -212,7 +213,7 @@ fn shift(rock: &mut f32, sand: &mut f32, by: f32) {
     }
 }
 
-/// Brings a painted map nearer to a value. The ground does not grow.
+/// Moves a painted map towards a value. The ground does not grow.
 fn paint(
     terrain: &mut Terrain,
     tool: Tool,
@@ -232,24 +233,24 @@ fn paint(
     0.0
 }
 
-/// Height of the terrace on which a height lies: flat treads, and between them risers.
+/// Returns the height of a terrace at a height: flat treads with risers in between.
 fn step(height: f32, step: f32) -> f32 {
     let count = height / step;
     let within = ((count - count.floor() - (1.0 - RISER)) / RISER).clamp(0.0, 1.0);
     (count.floor() + within * within * (3.0 - 2.0 * within)) * step
 }
 
-/// The height that [`step`] brought to this one, roughly: the slope that runs through the middles of the risers.
+/// Returns the height before [`step`], approximately: on the slope through the centres of the risers.
 fn between_steps(height: f32, size: f32) -> f32 {
     let lifted = step(height, size);
     height + (height - lifted)
 }
 
-/// Mean of the ground around each cell of the area, over so many cells to every side, twice: nearly a bell.
+/// Returns the mean of the ground around each cell of the area, over `reach` cells to every side, applied twice: nearly Gaussian.
 fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
     let (rows, columns) = (area.rows.len(), area.columns.len());
     let (Some(first_row), Some(first_column)) = (area.rows.first(), area.columns.first()) else { return Vec::new() };
-    // Twice as much is needed around, as it is done twice.
+    // Twice the margin, since the filter is applied twice.
     let margin = 2 * reach;
     let places = |first: isize, lines: usize, count: usize| -> Vec<usize> {
         let place = |line: usize| terrain.edge.nearest(first + line as isize - margin as isize, count);
@@ -262,7 +263,7 @@ fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
         let row = y * terrain.width();
         ground.extend(xs.iter().map(|&x| terrain.bedrock[row + x] + terrain.sand[row + x]));
     }
-    // Counted from one of them, so that sums keep the last digits.
+    // Relative to one of them, to preserve precision in the sums.
     let base = ground[0];
     ground.iter_mut().for_each(|ground| *ground -= base);
     let (mut height, mut width) = (ys.len(), xs.len());
@@ -279,7 +280,7 @@ fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
     ground.iter().map(|sum| base + sum * share).collect()
 }
 
-/// Sums of 2 · reach + 1 neighbours along rows, with rows and columns exchanged.
+/// Returns the sums of 2 · reach + 1 neighbours along rows, transposed.
 fn turned_sums(values: &[f32], width: usize, reach: usize) -> Vec<f32> {
     let (height, window) = (values.len() / width, 2 * reach + 1);
     let out_width = width - 2 * reach;

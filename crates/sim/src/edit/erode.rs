@@ -1,4 +1,4 @@
-//! Droplets that are released under a brush.
+//! The erosion brush: droplets released under the brush.
 
 use super::{Brush, Dab, Patch, Tool, area::Area};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
     process::{Context, Process},
 };
 
-/// Droplets for each cell under the brush that a pass at full strength releases.
+/// Droplets per cell under the brush in one pass at full strength.
 const PER_CELL: f32 = 2.0;
-/// How far beyond the brush droplets still see the ground, as a share of the radius, and in cells.
+/// Margin of the ground around the brush that droplets can reach, as a fraction of the radius, and in cells.
 const AROUND: (f32, f32) = (0.5, 2.0);
-/// Share of the radius over which the work fades out towards the rim.
+/// Width of the fade towards the rim, as a fraction of the radius.
 const RIM: f32 = 0.4;
 
-/// Lets droplets with the parameters of `droplets` rain on the ground under the brush and run; the work beyond the brush is left out.
-/// Returns by how much the ground grew, in metres times cells.
+/// Releases droplets with the parameters of `droplets` under the brush; their changes outside the brush are discarded. Returns the
+/// growth of the ground, in metres times cells.
 pub(crate) fn apply(
     terrain: &mut Terrain,
     droplets: &dyn Process,
@@ -36,7 +36,7 @@ pub(crate) fn apply(
     if before.rain.as_ref().is_none_or(|rain| rain.total() <= 0.0) {
         return 0.0;
     }
-    // Where a dab would have less than one, some have one and others none.
+    // If a dab has less than one droplet, some dabs get one and others none.
     let per_dab = f64::from(PER_CELL * std::f32::consts::PI * radius * radius * brush.share());
     let until = |dabs: u64| (per_dab * dabs as f64).floor();
     let count = until(dab.number + 1) - until(dab.number);
@@ -47,7 +47,7 @@ pub(crate) fn apply(
     for (name, value) in [("per_tick", Value::Number(count)), ("springs", Value::Switch(false))] {
         write(droplets.settings_mut()[0], name, &value);
     }
-    // Each place has its own rain, and so has each dab of a stroke.
+    // Each position, and each dab of a stroke, has its own rain.
     let [x, y] = dab.place.map(|part| u64::from(part.to_bits()));
     let (rock_before, sand_before) = (before.bedrock.clone(), before.sand.clone());
     let after = run(droplets.as_mut(), before, (seed ^ x << 32 ^ y, dab.number));
@@ -67,7 +67,7 @@ fn distance([x, y]: [f32; 2]) -> f32 {
     (x * x + y * y).sqrt()
 }
 
-/// A fresh process with the parameters of another one of its kind.
+/// Returns a fresh process of the same kind with the parameters of another.
 fn with_parameters_of(own: &dyn Process) -> Box<dyn Process> {
     let mut fresh = own.fresh();
     for (fresh, own) in fresh.settings_mut().into_iter().zip(own.settings()) {
@@ -76,7 +76,7 @@ fn with_parameters_of(own: &dyn Process) -> Box<dyn Process> {
     fresh
 }
 
-/// The land of an area as a terrain of its own, on which it rains as `rain` says of the distance from the middle.
+/// Returns an area as a terrain of its own, with the rain of a cell given by its offset from the centre.
 fn around(terrain: &Terrain, area: &Area, rain: impl Fn([f32; 2]) -> f32) -> Terrain {
     let size = (area.columns.len(), area.rows.len());
     let cut = |grid: &Grid| Grid::from_fn(size.0, size.1, |x, y| grid.at(area.columns[x].index, area.rows[y].index));
@@ -86,7 +86,7 @@ fn around(terrain: &Terrain, area: &Area, rain: impl Fn([f32; 2]) -> f32) -> Ter
     land
 }
 
-/// Runs a tick of a process alone.
+/// Runs one tick of a single process.
 fn run(process: &mut dyn Process, mut terrain: Terrain, (seed, tick): (u64, u64)) -> Terrain {
     process.tick(&mut Context {
         terrain: &mut terrain,

@@ -1,4 +1,4 @@
-//! What a person does to the layers by hand. Every cubic metre that comes or goes is booked as an edit.
+//! Manual edits of the layers. Every cubic metre added or removed is recorded as an edit in the ledger.
 
 mod area;
 mod brush;
@@ -37,19 +37,19 @@ pub(crate) fn clear(terrain: &mut Terrain, layer: Layer, patch: &mut Patch) {
     terrain.layer_mut(layer).fill(0.0);
 }
 
-/// The layers that a process which keeps off the mask leaves alone there.
+/// Returns copies of the layers that masked processes must not change under the mask.
 pub(crate) fn masked(terrain: &Terrain) -> Vec<(Layer, Grid)> {
     terrain.layers().filter(|(layer, _)| layer.row().masked).map(|(layer, grid)| (layer, grid.clone())).collect()
 }
 
-/// Makes these layers what they were before wherever the mask covers them. Returns by how much the ground grew, in metres times
+/// Restores these layers to their previous values in proportion to the mask. Returns the growth of the ground, in metres times
 /// cells.
 pub(crate) fn hold_back(terrain: &mut Terrain, before: &[(Layer, Grid)]) -> f64 {
     let Some(mask) = terrain.mask.take() else { return 0.0 };
     let mut grown = 0.0;
     for (layer, before) in before {
         for ((now, before), mask) in terrain.layer_mut(*layer).iter_mut().zip(before.iter()).zip(mask.iter()) {
-            // Exact where the mask holds all or nothing.
+            // Exact where the mask is 0 or 1.
             let held = mask * before + (1.0 - mask) * *now;
             if layer.row().matter == Matter::Solid {
                 grown += f64::from(held) - f64::from(*now);

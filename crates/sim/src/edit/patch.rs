@@ -1,4 +1,4 @@
-//! What a stroke has changed, so that it can be taken back.
+//! Changes of a stroke, for undo and redo.
 
 use std::collections::BTreeMap;
 
@@ -19,22 +19,22 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// Whether nothing was changed.
+    /// Returns `true` if nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.tiles.is_empty()
     }
 
-    /// Whether it is of maps alone that no process changes: then it can be exchanged at any later time.
+    /// Returns `true` if it contains only maps that no process changes: these can be exchanged at any later time.
     pub fn is_of_maps(&self) -> bool {
         self.tiles.keys().all(|(layer, ..)| layer.row().matter == Matter::None && *layer != Layer::Softness)
     }
 
-    /// Memory that it takes.
+    /// Memory in bytes.
     pub fn bytes(&self) -> usize {
         self.tiles.values().map(|cells| 4 * cells.len() + 64).sum()
     }
 
-    /// Keeps what is about to be changed, unless it was kept before.
+    /// Saves tiles that are about to change, unless they are already saved.
     pub(super) fn keep(&mut self, terrain: &mut Terrain, layers: &[Layer], area: &Area) {
         let tiles = |cells: &[super::area::Segment]| {
             let mut tiles: Vec<usize> = cells.iter().map(|line| line.index / TILE).collect();
@@ -54,7 +54,7 @@ impl Patch {
         }
     }
 
-    /// Exchanges what it keeps for what is there. Returns by how much the ground and the water grew, in metres times cells.
+    /// Swaps the saved tiles with the current ones. Returns the growth of the ground and of the water, in metres times cells.
     pub(crate) fn exchange(&mut self, terrain: &mut Terrain) -> [f64; 2] {
         let [mut ground, mut water] = [0.0; 2];
         for ((layer, row, column), cells) in &mut self.tiles {
@@ -80,7 +80,7 @@ impl Patch {
     }
 }
 
-/// The parts of a tile's rows in the slice of all cells.
+/// Returns the parts of a tile's rows in the slice of all cells.
 fn spans(grid: &Grid, row: usize, column: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
     let (width, height) = (grid.width(), grid.height());
     let right = ((column + 1) * TILE).min(width);

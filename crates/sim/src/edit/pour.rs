@@ -1,4 +1,4 @@
-//! The brush that pours water, or takes it away.
+//! The water brush: adds or removes water.
 
 use super::{
     Brush, Dab, Patch, Tool,
@@ -6,8 +6,8 @@ use super::{
 };
 use crate::core::{grid::Grid, terrain::Terrain};
 
-/// Pours water, or takes it away. What the water that goes carried lies down as sand. Returns by how much the ground and the water grew, in
-/// metres times cells.
+/// Adds or removes water. Sediment in removed water settles as sand. Returns the growth of the ground and of the water, in metres
+/// times cells.
 pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut Patch) -> [f64; 2] {
     let radius = brush.cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
@@ -23,7 +23,7 @@ pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut 
     let before = volumes(terrain);
     if dab.inverted {
         let Terrain { water, suspended, sand, .. } = &mut *terrain;
-        // What falls out of the water of a cell that loses its share of it.
+        // Sediment that settles from a cell in proportion to the removed water.
         let falls = |spot: Spot, water: &Grid, carried: f32| {
             let here = water.at(area.columns[spot.column].index, area.rows[spot.row].index);
             if here > depth * spot.weight { carried * (depth * spot.weight / here) } else { carried }
@@ -42,7 +42,7 @@ pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut 
     [0, 1].map(|matter| after[matter] - before[matter])
 }
 
-/// What lies within reach, in metres times cells.
+/// Returns the volume of a layer in the area, in metres times cells.
 fn volume(area: &Area, layer: &Grid) -> f64 {
     let row = |y: usize| area.columns.iter().map(|column| f64::from(layer.at(column.index, y))).sum::<f64>();
     area.rows.iter().map(|line| row(line.index)).sum()

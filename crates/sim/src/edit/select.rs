@@ -1,4 +1,4 @@
-//! Masks that are made from the ground itself: what lies high, steep, wet or buried.
+//! Masks derived from the terrain: from height, slope, flow, erosion, deposits or sand.
 
 use bevy_reflect::Reflect;
 
@@ -14,50 +14,50 @@ use crate::{
 
 const OURS: &str = "ours";
 
-/// What a selection goes by.
+/// Quantity that a selection is based on.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// Height of the ground, from the lowest to the highest.
     Height,
-    /// Angle of the ground, from 0° to 90°.
+    /// Slope of the ground, from 0° to 90°.
     #[default]
     Slope,
-    /// Where water would run, from no cell above to the largest river, by ratios.
+    /// Flow accumulation, from a cell without upstream cells to the largest river, on a logarithmic scale.
     Flow,
-    /// What was laid down since the start, from none to the most.
+    /// Deposition since the start, from none to the most.
     Deposits,
-    /// What was taken off since the start, from none to the most.
+    /// Erosion since the start, from none to the most.
     Wear,
-    /// Thickness of sand, from none to the thickest.
+    /// Thickness of the sand, from none to the thickest.
     Sand,
 }
 
-/// How a selection and the mask that is there become one.
+/// Combination of a selection with the existing mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
     /// The selection alone.
     Replace,
-    /// Either of both.
+    /// Union of both.
     Add,
     /// The mask without the selection.
     Subtract,
-    /// Where both are.
+    /// Intersection of both.
     Intersect,
 }
 
-/// What is selected.
+/// A range of a quantity, for a mask.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// What the selection is made by, for instance the height or the slope of the ground.
+    /// Quantity to select by, for example height or slope of the ground.
     #[reflect(@choice().source(OURS).main())]
     pub by: By,
-    /// Where the selection begins, as a share of the whole range on the map (slope: of 90°).
+    /// Start of the selection, as a fraction of the whole range on the map (slope: of 90°).
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub from: f32,
-    /// Where it ends, as a share of the whole range.
+    /// End of the selection, as a fraction of the whole range.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub to: f32,
-    /// How softly it begins and ends, as a share of the range. 0 makes hard borders.
+    /// Softness of both ends, as a fraction of the range. 0 makes hard edges.
     #[reflect(@knob(0.0..=0.5).source(OURS).main())]
     pub softness: f32,
 }
@@ -69,7 +69,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// How much each cell belongs to it, from 0 to 1.
+    /// Returns the weight of each cell in the selection, from 0 to 1.
     pub fn of(&self, terrain: &Terrain) -> Grid {
         let mut values = match self.by {
             By::Height => terrain.ground(),
@@ -92,7 +92,7 @@ impl Selection {
         };
         values.iter_mut().for_each(|value| {
             let share = (*value - low) * scale;
-            // At an end of the range nothing is left to fade out to.
+            // At the ends of the range there is nothing left to fade to.
             let begins = if self.from <= 0.0 { 1.0 } else { rises((share - self.from) / soft + 0.5) };
             let ends = if self.to >= 1.0 { 1.0 } else { rises((self.to - share) / soft + 0.5) };
             *value = begins.min(ends);
@@ -127,12 +127,12 @@ pub(crate) fn select(terrain: &mut Terrain, selection: &Selection, combine: Comb
     change(terrain, patch, |index, mask| combine.apply(mask, selected[index]));
 }
 
-/// Exchanges what is masked for what is not.
+/// Inverts the mask.
 pub(crate) fn invert(terrain: &mut Terrain, patch: &mut Patch) {
     change(terrain, patch, |_, mask| 1.0 - mask);
 }
 
-/// Frees everything.
+/// Clears the mask.
 pub(crate) fn clear(terrain: &mut Terrain, patch: &mut Patch) {
     change(terrain, patch, |_, _| 0.0);
 }

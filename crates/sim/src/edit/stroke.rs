@@ -1,17 +1,17 @@
-//! Where dabs fall while a pointer moves.
+//! Positions of dabs along the path of the pointer.
 
 use super::Brush;
 use crate::core::terrain::Terrain;
 
-/// Passes per second that a resting brush does.
+/// Passes per second of a stationary brush.
 const PASSES_PER_SECOND: f32 = 0.75;
 
-/// By how much a stroke has lifted each cell, in metres, and the largest effect of a dab there. It takes memory once it is used.
+/// Growth of each cell by a stroke, in metres, and the largest effect of a dab there. Allocated on first use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Growth(Vec<[f32; 2]>);
 
 impl Growth {
-    /// Of a map of so many cells.
+    /// Returns the entries for a map of `count` cells.
     pub(super) fn cells(&mut self, count: usize) -> &mut [[f32; 2]] {
         if self.0.len() != count {
             self.0 = vec![[0.0; 2]; count];
@@ -20,21 +20,21 @@ impl Growth {
     }
 }
 
-/// The way of a brush. How many dabs fall depends on the way and the time, not on how many frames are drawn.
+/// Path of a brush. The number of dabs depends on the path and the time, not on the frame rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stroke {
     last: [f32; 2],
-    /// Share of the way to the next dab that is done.
+    /// Completed fraction of the way to the next dab.
     done: f32,
 }
 
 impl Stroke {
-    /// Touches the ground; the first dab falls there.
+    /// Starts a stroke; the first dab is at this position.
     pub fn new(place: [f32; 2]) -> Self {
         Self { last: place, done: 0.0 }
     }
 
-    /// Moves on to a place, in cells, within so many seconds. Returns where dabs fall.
+    /// Continues the stroke to a position, in cells, within a time. Returns the positions of new dabs.
     pub fn go(&mut self, place: [f32; 2], seconds: f32, brush: &Brush, terrain: &Terrain) -> Vec<[f32; 2]> {
         let way = [0, 1].map(|axis| place[axis] - self.last[axis]);
         let spacing = 0.01 * brush.spacing * brush.cells(terrain);

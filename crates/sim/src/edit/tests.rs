@@ -1,4 +1,4 @@
-//! The checks of what is done by hand.
+//! Tests of manual edits.
 
 use super::*;
 use crate::{
@@ -46,7 +46,7 @@ fn print() -> Grid {
     Grid::from_fn(33, 33, |x, y| if (8..24).contains(&x) && (8..24).contains(&y) { 1.0 } else { 0.0 })
 }
 
-/// A stroke from place to place, each reached after so many seconds.
+/// Applies a stroke through these positions, with this many seconds between them.
 fn stroke(simulation: &mut Simulation, tool: Tool, brush: &Brush, places: &[[f32; 2]], seconds: f32) -> Patch {
     let mut patch = Patch::default();
     let (mut stroke, mut growth) = (Stroke::new(places[0]), Growth::default());
@@ -93,7 +93,7 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
             };
             let (now, then) = (layers(&mut changed), layers(&mut before.terrain.clone()));
             assert!(now.iter().all(|grid| grid.iter().all(|value| value.is_finite())), "{tool:?}");
-            // To paint what is there already, to free what was never held or to dry what is dry changes nothing.
+            // To paint the existing value, unmask the unmasked or dry the dry changes nothing.
             let idle = match tool {
                 Tool::Water => inverted,
                 Tool::Mask => inverted,
@@ -193,7 +193,7 @@ fn a_stroke_does_the_same_however_often_the_pointer_is_seen_and_nearly_so_howeve
         assert!(most > 0.05, "{tool:?} does nothing");
         let apart = largest_difference(&seldom, &often) / most;
         assert!(apart < 2e-3, "{tool:?}: {apart} between 3 and 120 looks");
-        // Not held, a pass does what it does, dabs close together or not.
+        // Without holding, the effect of a pass is independent of the spacing of its dabs.
         let moving = |spacing: f32| run(40, &Brush { hold: false, spacing, ..brush.clone() });
         let (close, wide) = (moving(5.0), moving(25.0));
         let apart = largest_difference(&close, &wide) / most;
@@ -281,7 +281,7 @@ fn a_clone_copies_across_the_border_of_a_map_that_goes_round_and_nothing_from_be
         let mut simulation = ground(edge);
         let before = simulation.terrain.ground();
         let full = Brush { strength: 1.0, falloff: Falloff::Flat, ..brush(Tool::Clone) };
-        // From 10 columns to the left and 3 rows up: across the left border, into rows and columns of different numbers.
+        // From 10 columns to the left and 3 rows up: across the left border, into rows and columns with other indices.
         let dab = Dab { copies: Some(([-10.0, -3.0], 2.0)), ..dab([6.0, 30.0]) };
         for _ in 0..40 {
             simulation.dab(Tool::Clone, &full, dab, Some(&before), &mut Patch::default());
@@ -365,7 +365,7 @@ fn what_the_mask_holds_is_left_alone() {
         if tool == Tool::Slope {
             simulation.ramp(&brush(tool), [[25.0, 20.0], [40.0, 40.0]], &mut Patch::default());
         } else {
-            // All land rises until it is told to stand still.
+            // All land rises until uplift is painted away.
             let inverted = tool == Tool::Uplift;
             let dab = Dab { inverted, ..dab([32.0, 32.0]) };
             simulation.dab(tool, &brush(tool), dab, Some(&print()), &mut Patch::default());
@@ -416,7 +416,7 @@ fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
 
 #[test]
 fn selections_go_by_height_slope_flow_and_what_was_laid_down_and_are_combined_and_taken_back() {
-    // A cone on a plain, with a heap of sand laid down beside it.
+    // A cone on a plain, with a heap of deposited sand beside it.
     let heights =
         Grid::from_fn(SIDE, SIDE, |x, y| (30.0 - 2.0 * (x as f32 - 20.0).hypot(y as f32 - 32.0)).max(0.02 * x as f32));
     let mut simulation = Simulation::new(Terrain::bare(heights, 1.0, Edge::Open), 1);
@@ -454,7 +454,7 @@ fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
         let slot = simulation.slot_mut(key).expect("it is in the catalogue");
         (slot.enabled, slot.limited) = (true, true);
         if key == "water" {
-            // So much that there are rivers after so few ticks.
+            // Enough for rivers after these few ticks.
             let [params, _] = slot.process.settings_mut();
             write(params, "rain_rate", &Value::Number(0.002));
         }
@@ -483,7 +483,7 @@ fn taking_a_stroke_back_touches_no_more_of_the_map_than_the_stroke() {
     assert!(simulation.terrain != before && count(&simulation, first).is_some_and(|tiles| tiles > 0 && tiles < all));
     simulation.exchange(&mut patch);
     assert!(simulation.terrain == before);
-    // A patch keeps squares of 64 cells.
+    // A patch saves squares of 64 cells.
     assert!(
         count(&simulation, second).is_some_and(|tiles| tiles > 0 && tiles <= 64),
         "{:?}",
@@ -523,13 +523,13 @@ fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_o
     dabs(&mut second, &brush, 1..2);
     assert!(first.terrain != second.terrain, "two dabs have the same rain");
     assert_eq!(dabs(&mut none, &Brush { strength: 0.0, ..brush.clone() }, 0..10), 0.0);
-    // Beyond the border of a map that goes round as well.
+    // Across the border of a periodic map too.
     let mut round = hill(Edge::Wrap);
     round.dab(Tool::Erode, &brush, dab([0.0, 33.0]), None, &mut Patch::default());
     let before = hill(Edge::Wrap).terrain.ground();
     let changed = |x: usize| (0..SIDE).any(|y| round.terrain.ground().at(x, y) != before.at(x, y));
     assert!(changed(2) && changed(SIDE - 3) && !changed(32));
-    // A run of other processes has no droplets to release.
+    // A simulation without the droplets process releases none.
     let mut without = Simulation::of(Vec::new(), hill(Edge::Open).terrain, 1);
     assert_eq!(dabs(&mut without, &brush, 0..3), 0.0);
 }

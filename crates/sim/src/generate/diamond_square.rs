@@ -1,21 +1,21 @@
 //! Diamond-square midpoint displacement with Gaussian midpoints (Jákó & Tóth 2011, section 4), without recursion.
 //!
-//! The unit square, whose side is the map's longer side, is halved again and again. Halving j gives the centre of a
-//! square of side 2^(−j) the mean of its four corners plus a Gaussian number of standard deviation 2^(−H·j), then the
-//! middle of every edge the mean of its neighbours plus one of 2^(−H·(j + ½)), since those lie closer by √½.
+//! The unit square, with the map's longer side as its side, is halved repeatedly. Halving j sets the centre of a square of side
+//! 2^(−j) to the mean of its four corners plus a Gaussian number of standard deviation 2^(−H·j), then the middle of every edge to
+//! the mean of its neighbours plus one of 2^(−H·(j + ½)), since those are closer by √½.
 //!
-//! Every Gaussian number is a hash of the seed and of the point's place in the unit square, and nothing else: a finer
-//! lattice only adds points between those of a coarser one.
+//! Every Gaussian number is a hash of only the seed and the point's position in the unit square: a finer lattice only adds points
+//! between those of a coarser one.
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::frame::Frame;
 use crate::core::{grid::Grid, rng::Stream};
 
-/// Heights of any scale; the caller normalises them.
+/// Returns heights of arbitrary scale, to be normalised by the caller.
 ///
-/// Maps whose longer side is a power of two are lattice points as they are. For other sizes the means over the cells
-/// are taken from a lattice at least one and a half times as fine, which shows no beat between cells and lattice.
+/// If the longer side of a map is a power of two, its cells are lattice points. For other sizes, cells are averaged from a lattice
+/// at least one and a half times as fine, which avoids beating between cells and lattice.
 pub(super) fn heights(hurst: f32, frame: Frame, seed: u64) -> Grid {
     let longer = frame.width.max(frame.height);
     let side = if longer.is_power_of_two() { longer } else { (longer + longer / 2).next_power_of_two() };
@@ -26,7 +26,7 @@ pub(super) fn heights(hurst: f32, frame: Frame, seed: u64) -> Grid {
     Grid::from_values(columns, rows, cells).resampled(frame.width, frame.height)
 }
 
-/// The (2^levels + 1)² points of the unit square.
+/// Returns the (2^levels + 1)² points of the unit square.
 fn lattice(levels: u32, hurst: f64, seed: u64) -> Grid {
     let key = u64::from(Stream::new(seed, "terrain.diamond-square", 0).bits());
     let side = 1_usize << levels;
@@ -64,7 +64,7 @@ fn lattice(levels: u32, hurst: f64, seed: u64) -> Grid {
     points
 }
 
-/// Mean of the points at a distance to the left, right, top and bottom; at the border one of them is missing.
+/// Returns the mean of the points at a distance to the left, right, top and bottom; at the border one is missing.
 fn mean_around(points: &Grid, x: usize, y: usize, distance: usize, side: usize) -> f32 {
     let pair = |first: Option<f32>, second: Option<f32>| match (first, second) {
         (Some(first), Some(second)) => (first + second, 2.0),
@@ -81,8 +81,8 @@ fn mean_around(points: &Grid, x: usize, y: usize, distance: usize, side: usize) 
     (across + along) / (columns + rows)
 }
 
-/// A number of mean 0 and variance 1, normally distributed to within the error of summing eight uniform ones, that
-/// depends on the place and the key alone.
+/// Returns a number of mean 0 and variance 1 that depends only on the position and the key, normally distributed to within the
+/// error of summing eight uniform ones.
 fn gaussian(place: u64, key: u64) -> f32 {
     let hash = xxh3_128_with_seed(&place.to_le_bytes(), key);
     let sum: u32 = (0..8).map(|part| u32::from((hash >> (16 * part)) as u16)).sum();

@@ -1,28 +1,28 @@
-//! Faulting planes (UIUC CS 418): straight lines through random points of the map, one side raised, the other lowered.
+//! Faulting planes (UIUC CS 418): straight lines through random points of the map, with one side raised, the other lowered.
 //!
-//! The displacement falls evenly from the first fault to the last, so that early ones make the blocks and late ones
-//! the detail. The page displaces whole cells; here a fault is a narrow scarp, as wide in metres at every resolution,
-//! which avoids both the staircase along a slanting line and a cliff between two cells.
+//! The displacement decreases linearly from the first fault to the last, so early faults make the blocks and late ones the detail.
+//! The original displaces whole cells; here a fault is a narrow scarp of the same width in metres at every resolution, which avoids
+//! both a staircase along oblique lines and a cliff between two cells.
 
 use rayon::prelude::*;
 
 use super::frame::Frame;
 use crate::core::{grid::Grid, rng::Stream};
 
-/// Width of a scarp, as a share of the shorter side; at least one cell.
+/// Width of a scarp, as a fraction of the shorter side; at least one cell.
 const SCARP: f32 = 0.015;
 
-/// A line and how far the ground moves on its sides.
+/// A line, and the displacement of the ground on its sides.
 struct FaultLine {
     /// Unit vector towards the raised side.
     normal: [f32; 2],
-    /// A point of the line from the map's centre, in units of the shorter side.
+    /// A point of the line relative to the map's centre, in units of the shorter side.
     point: [f32; 2],
     /// Height by which one side rises and the other falls.
     displacement: f32,
 }
 
-/// Heights of any scale; the caller normalises them.
+/// Returns heights of arbitrary scale, to be normalised by the caller.
 pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
     let faults = faults(count, frame, seed);
     let cells_per_side = frame.shorter() as f32;
@@ -49,7 +49,7 @@ fn faults(count: u32, frame: Frame, seed: u64) -> Vec<FaultLine> {
     (0..count)
         .map(|index| {
             let point = [within(half_width), within(half_height)];
-            // A point in the unit disc, not too near its centre, gives a direction without a sine.
+            // A point in the unit disc, not too close to its centre, gives a direction without trigonometry.
             let (normal, length) = loop {
                 let normal = [within(1.0), within(1.0)];
                 let squared = normal[0] * normal[0] + normal[1] * normal[1];

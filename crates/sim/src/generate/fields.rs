@@ -1,19 +1,19 @@
 //! Regular test fields: ideal shapes, sampled at cell centres, in metres.
 //!
-//! They are not rescaled to the cells' extremes: a shape has the same slope and volume at every resolution. A map
-//! with an even number of cells has none at its centre, so a peak there is lower by what the slope loses in half a cell.
+//! They are not rescaled to the extremes of the cells, so a shape has the same slope and volume at every resolution. A map with an
+//! even number of cells has none at its centre, so a peak there is lower by half a cell's fall.
 
 use super::{Generator, TerrainParams, frame::Frame};
 use crate::core::grid::Grid;
 
-/// Height of the dam's crest as a share of the valley's sides.
+/// Height of the dam's crest, as a fraction of the valley sides.
 const DAM_CREST: f64 = 0.4;
-/// Height of the valley's floor at its upper border as a share of its sides; above the crest, or no lake would fill.
+/// Height of the valley floor at its upper border, as a fraction of the valley sides; above the crest, or no lake would fill.
 const DAM_INFLOW: f64 = 0.5;
-/// Half the thickness of dam and vessel walls, as a share of the shorter side; at least half a cell.
+/// Half the thickness of dam and vessel walls, as a fraction of the shorter side; at least half a cell.
 const WALL: f64 = 0.01;
 
-/// Heights in metres; level ground for the generators that are not test fields.
+/// Returns heights in metres; level ground for generators that aren't test fields.
 pub(super) fn heights(params: &TerrainParams, frame: Frame) -> Grid {
     let relief = f64::from(params.relief);
     let size = f64::from(params.feature_size);

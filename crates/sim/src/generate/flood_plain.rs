@@ -1,13 +1,13 @@
-//! A flood plain that falls from the left border to the right, between low sides.
+//! A flood plain that falls from the left border to the right, between low valley sides.
 
 use super::{TerrainParams, fractal, frame::Frame};
 use crate::core::grid::Grid;
 
-/// Height of the swells, and of the sides at the upper and lower border, as shares of the fall.
+/// Height of the undulations, and of the sides at the upper and lower border, as fractions of the fall.
 const SWELLS: f32 = 0.03;
 const SIDES: f64 = 0.3;
 
-/// Heights of any scale; the caller normalises them. The plain is as wide as the feature size to each side.
+/// Returns heights of arbitrary scale, to be normalised by the caller. The feature size is half the width of the plain.
 pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let swells = fractal::rugged(params, frame, seed, SWELLS);
     let (size, (half_width, half_height)) = (f64::from(params.feature_size), frame.half_extent());
@@ -33,7 +33,7 @@ mod tests {
             let map = normalized(heights(&params, Frame::new(256, 128), seed), 100.0);
             let along: Vec<f32> = (0..256).map(|x| (40..88).map(|y| map.at(x, y)).sum::<f32>() / 48.0).collect();
             assert!((32..256).all(|x| along[x] < along[x - 32]), "seed {seed}: it rises on its way");
-            // The fall of a half is that of the other.
+            // Both halves have about the same fall.
             let [upper, lower] = [along[0] - along[127], along[128] - along[255]];
             assert!((upper / lower - 1.0).abs() < 0.2, "seed {seed}: {upper} and {lower} m");
             assert!((0..256).all(|x| map.at(x, 0).min(map.at(x, 127)) > along[x] + 10.0), "seed {seed}");

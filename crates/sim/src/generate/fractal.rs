@@ -1,55 +1,54 @@
 //! Sums of noise octaves: Perlin, simplex, fBm, ridged and billow.
 //!
-//! h(p) = Σ aₖ·n(fₖ·p) with fₖ = frequency·lacunarityᵏ. Perlin and simplex take aₖ = persistenceᵏ (McDonald 2020);
-//! fBm, ridged and billow take aₖ = lacunarity^(−H·k), which does not depend on the number of octaves that an interval of
-//! frequencies is divided into (Ebert et al. 2003, chapter 16). Ridged squares 1 − |n| and weights every octave by the
-//! one before; billow sums |n|.
+//! h(p) = Σ aₖ·n(fₖ·p) with fₖ = frequency·lacunarityᵏ. Perlin and simplex use aₖ = persistenceᵏ (McDonald 2020); fBm, ridged and
+//! billow use aₖ = lacunarity^(−H·k), which is independent of the number of octaves per frequency interval (Ebert et al. 2003,
+//! chapter 16). Ridged squares 1 − |n| and weights every octave by the previous one; billow sums |n|.
 //!
-//! Every octave is turned and shifted against the others, so that their lattices don't add up to visible rows. Perlin
-//! noise is a cut through solid noise, because plane Perlin noise of this crate has only four gradients and vanishes at
-//! every lattice point; simplex noise is plane.
+//! Every octave is rotated and offset against the others, so that their lattices don't add up to visible rows. Perlin noise is a
+//! slice of 3D noise, because the 2D Perlin noise of this crate has only four gradients and vanishes at every lattice point;
+//! simplex noise is 2D.
 //!
-//! Octaves that the cells cannot show are faded out. For Perlin a period of two cells is still whole: at sizes that are
-//! powers of two this leaves exactly what the first article's program shows, which samples finer octaves at their
-//! lattice points, where they are 0. The others are whole down to four cells, since folding doubles their frequencies.
+//! Octaves too fine for the cells are faded out. Perlin has full amplitude down to a period of two cells: at power-of-two sizes the
+//! result matches McDonald's program exactly, which samples finer octaves at their lattice points, where they are 0. The others
+//! have full amplitude down to four cells, since folding doubles their frequencies.
 
 use noise::{NoiseFn, Perlin, Simplex};
 
 use super::{Generator, TerrainParams, frame::Frame, normalized};
 use crate::core::{grid::Grid, rng::Stream};
 
-/// Weight of a ridged octave per height of the one before (Ebert et al. 2003).
+/// Weight of a ridged octave per height of the previous one (Ebert et al. 2003).
 const RIDGED_GAIN: f64 = 2.0;
-/// Simplex noise is read this much more slowly, which makes its bumps about as wide as Perlin's.
+/// Stretch of simplex noise that makes its bumps about as wide as Perlin's.
 const SIMPLEX_STRETCH: f64 = 1.3;
-/// Simplex noise times this is about as high as the Perlin noise that the ridged gain is meant for.
+/// Scale of simplex noise to about the amplitude of the Perlin noise that the ridged gain is meant for.
 const SIMPLEX_HEIGHT: f64 = 0.75;
 
-/// The octaves of a sum, before a map's cells limit them.
+/// The octaves of a sum, before the resolution limits them.
 struct Series {
     /// Periods of the first octave per shorter side.
     frequency: f64,
-    /// Frequency of an octave over that of the one before.
+    /// Ratio of the frequencies of successive octaves.
     lacunarity: f64,
-    /// Height of an octave over that of the one before.
+    /// Ratio of the amplitudes of successive octaves.
     gain: f64,
     /// Number of octaves.
     count: u32,
-    /// The noise is read this much more slowly.
+    /// Stretch of the noise.
     stretch: f64,
-    /// Cells per period at which an octave is gone; at twice as many it is whole.
+    /// Cells per period at which an octave vanishes; at twice as many it has full amplitude.
     finest: f64,
 }
 
 /// One layer of noise.
 struct Octave {
-    /// Noise periods per shorter side, times the cosine of the turn.
+    /// Noise periods per shorter side, times the cosine of the rotation.
     cosine: f64,
-    /// Noise periods per shorter side, times the sine of the turn.
+    /// Noise periods per shorter side, times the sine of the rotation.
     sine: f64,
-    /// Where in the noise the map's centre lies.
+    /// Position of the map's centre in the noise.
     offset: [f64; 3],
-    /// Height.
+    /// Amplitude.
     amplitude: f64,
 }
 
@@ -61,7 +60,7 @@ impl Octave {
 }
 
 impl Series {
-    /// The layers that the map can show, at least one.
+    /// Returns the octaves that the map can resolve, at least one.
     fn octaves(&self, frame: Frame, stream: &mut Stream) -> Vec<Octave> {
         let mut octaves = Vec::new();
         let (mut frequency, mut height) = (self.frequency, 1.0);
@@ -78,7 +77,7 @@ impl Series {
                 offset: std::array::from_fn(|_| f64::from(stream.unit()) * 256.0),
                 amplitude: height * shown,
             });
-            // The angle of the 3-4-5 triangle: no number of such turns ever comes back to the start.
+            // The angle of the 3-4-5 triangle: no number of such rotations returns to the start.
             (cosine, sine) = (0.8 * cosine - 0.6 * sine, 0.6 * cosine + 0.8 * sine);
             frequency *= self.lacunarity;
             height *= self.gain;
@@ -87,12 +86,12 @@ impl Series {
     }
 }
 
-/// Rugged ground between 0 and a top, as fBm makes it of the octaves of a terrain.
+/// Returns fBm of a terrain's octaves, scaled to 0..=`top`.
 pub(super) fn rugged(params: &TerrainParams, frame: Frame, seed: u64, top: f32) -> Grid {
     normalized(heights(&TerrainParams { generator: Generator::Fbm, ..params.clone() }, frame, seed), top)
 }
 
-/// Heights of any scale; the caller normalises them.
+/// Returns heights of arbitrary scale, to be normalised by the caller.
 pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let mut stream = Stream::new(seed, "terrain.fractal", 0);
     let table = stream.bits();
@@ -114,7 +113,7 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     }
 }
 
-/// Simplex noise with octaves of equal height, from `frequency` periods per shorter side down to the cells.
+/// Returns simplex noise with octaves of equal amplitude, from `frequency` periods per shorter side down to the cells.
 pub(super) fn grain(frequency: f64, frame: Frame, stream: &mut Stream) -> Grid {
     let simplex = Simplex::new(stream.bits());
     let series =

@@ -1,10 +1,10 @@
-//! Where the cells lie: the map in units of its shorter side.
+//! Coordinate system of the map, in units of its shorter side.
 
 use rayon::prelude::*;
 
 use crate::core::grid::Grid;
 
-/// A map's size in cells. Positions on it are measured from its centre, in units of its shorter side.
+/// Size of a map in cells. Positions are measured from its centre, in units of its shorter side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     /// Number of columns.
@@ -14,7 +14,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A map of at least one cell.
+    /// Returns a frame of at least one cell.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width: width.max(1), height: height.max(1) }
     }
@@ -30,8 +30,7 @@ impl Frame {
         (self.width as f64 / twice, self.height as f64 / twice)
     }
 
-    /// Computes every cell from the position of its centre. Cells that mirror each other in the middle of the map get
-    /// positions that differ in nothing but the sign.
+    /// Computes every cell from the position of its centre. Positions of mirrored cells differ only in sign.
     pub fn sample(self, value: impl Fn(f64, f64) -> f64 + Sync) -> Grid {
         let twice = 2.0 * self.shorter() as f64;
         let position = |index: usize, count: usize| (2.0 * index as f64 + 1.0 - count as f64) / twice;

@@ -1,8 +1,7 @@
 //! Starting terrains: fractal noise, diamond-square, faulting planes and regular test fields, with their softness.
 //!
-//! Everything is described in units of the map's shorter side, so the same parameters and seed give the same
-//! mountains at every resolution, and a longer map shows more of them instead of stretching them. The same seed gives
-//! the same bits for any number of threads.
+//! All lengths are in units of the map's shorter side, so the same parameters and seed give the same mountains at every resolution,
+//! and a longer map shows more of them instead of stretching them. The same seed gives the same bits for any number of threads.
 
 mod diamond_square;
 mod faulting;
@@ -32,7 +31,7 @@ use frame::Frame;
 pub use softness::softness_map;
 pub use uplift::{Uplift, uplift_map};
 
-/// Thickness of a sheet of sand that has none of its own, in metres.
+/// Default thickness of a sheet of sand, in metres.
 const SHEET: f32 = 4.0;
 
 /// Source of the default terrain.
@@ -44,177 +43,176 @@ const EBERT: &str = "Ebert et al., Texturing & Modeling (2003)";
 /// Source of the faulting planes.
 const G1: &str = "UIUC CS 418, faulting planes";
 
-/// How the starting heights are made.
+/// Generator of the starting heights.
 ///
-/// The kinds up to `Range` are random; their lowest cell lies at 0 and their highest at the relief. The others are
-/// regular test fields; lengths are those of an ideal shape that the cell centres sample, x runs along columns and y
-/// along rows.
+/// The kinds up to `Range` are random; their lowest cell is at 0 and their highest at the relief. The others are regular test
+/// fields; lengths are those of an ideal shape sampled at the cell centres, with x along columns and y along rows.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generator {
-    /// Layered gradient noise, the first article's start: every octave is `persistence` times as high as the last.
+    /// Layered gradient noise, as in McDonald 2020: the amplitude of every octave is `persistence` times that of the previous one.
     #[default]
     Perlin,
-    /// The same sum over simplex noise, whose bumps are rounder and have no square lattice behind them.
+    /// The same sum over simplex noise, with rounder bumps and no underlying square lattice.
     Simplex,
-    /// Fractional Brownian motion: simplex octaves that weaken with their frequency by the Hurst exponent, whatever the
+    /// Fractional Brownian motion: simplex octaves that decrease with frequency by the Hurst exponent, independent of the
     /// lacunarity.
     Fbm,
-    /// Ridged multifractal: sharp crests that branch, and smooth valley floors.
+    /// Ridged multifractal: sharp, branching crests and smooth valley floors.
     Ridged,
     /// Sum of folded noise: rounded hills between sharp clefts.
     Billow,
     /// Midpoint displacement with Gaussian midpoints.
     DiamondSquare,
-    /// Straight faults across the map, one side raised, the other lowered.
+    /// Straight faults across the map, with one side raised, the other lowered.
     Faulting,
-    /// A valley that winds from the upper border down to the lower one, its floor as wide as the feature size to each side,
-    /// through country that is as rugged as fbm makes it.
+    /// A valley that winds from the upper border down to the lower one, through country as rugged as fBm. The feature size is half
+    /// the width of its floor.
     Valley,
-    /// A plateau beside a plain: high country that ends in a winding scarp, towards which it falls gently. The scarp is as wide as
-    /// the feature size to each side.
+    /// A plateau above a plain: high country that falls gently towards a winding scarp. The feature size is half the width of the
+    /// scarp.
     Plateau,
-    /// A plain for a river: it falls evenly from the left border to the right, with low swells. It is as wide as the feature size to each
-    /// side; beside it the land rises gently.
+    /// A flood plain: a constant fall from the left border to the right, with low undulations, and gently rising land on both
+    /// sides. The feature size is half the width of the plain.
     FloodPlain,
-    /// A range that rivers have cut while it rose, and that they drain over the map's edge: it has no hollows.
+    /// A mountain range carved by rivers during uplift, which drains over the border: it has no depressions.
     Range,
     /// Level bedrock at 0, bare unless `sand` covers it.
     Flat,
-    /// One inclined plane, from 0 at the left border to the relief at the right.
+    /// An inclined plane, from 0 at the left border to the relief at the right.
     Plane,
     /// Two level halves, 0 on the left and the relief on the right, joined by a slope two feature sizes wide.
     Ramp,
     /// The same two halves with a sheer step between them.
     Step,
-    /// A cone whose foot has the feature size as radius.
+    /// A cone with the feature size as base radius.
     Cone,
     /// A sheer round column with the feature size as radius.
     Column,
-    /// A square pyramid whose foot reaches the feature size to each side.
+    /// A square pyramid with the feature size as half the width of its base.
     Pyramid,
-    /// A straight roof along y, whose foot reaches the feature size to each side.
+    /// A straight ridge along y with the feature size as half the width of its base.
     Ridge,
     /// A round rim at the feature size, with a bowl inside and a slope outside that ends at twice that radius.
     Crater,
-    /// A valley along y, closed by a wall across its middle. Its floor rises behind the wall, so that a lake can stand.
+    /// A valley along y, dammed by a wall across its middle. Its floor rises behind the wall, so that a lake can form.
     Dam,
     /// Level bedrock at 0 under a level sheet of sand as thick as `sand`, or 4 m where that is 0.
     SandSheet,
-    /// Two walled basins with their floor at 0, joined by a gap as wide as the feature size. The walls are the relief.
+    /// Two walled basins with their floor at 0, joined by a gap as wide as the feature size. The walls are as high as the relief.
     TwoVessels,
     /// A Gaussian hill with the feature size as its standard deviation.
     Hill,
 }
 
 impl Generator {
-    /// Memory that it takes for each cell while it works, besides the layers, in bytes. Measured by `tests/memory.rs`.
+    /// Temporary memory per cell while generating, beyond the layers, in bytes. Measured by `tests/memory.rs`.
     pub fn bytes_per_cell(self) -> usize {
         if self == Self::Range { 140 } else { 0 }
     }
 }
 
-/// How the softness of the bedrock is made.
+/// Source of the bedrock's softness.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Softness {
     /// The same everywhere.
     #[default]
     Constant,
-    /// High ground is hard, with noise on it, blurred.
+    /// Blurred height plus noise: high ground is hard.
     Noise,
-    /// Hard and soft layers, one above the other.
+    /// Alternating hard and soft layers.
     Strata,
 }
 
 /// [`SIDES`] as the range of a parameter.
 const SIDE_RANGE: RangeInclusive<f64> = *SIDES.start() as f64..=*SIDES.end() as f64;
 
-/// What the starting terrain looks like.
+/// Parameters of the starting terrain.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct TerrainParams {
-    /// How the starting heights are made: random mountains, or a regular field to test a process on.
+    /// Generator of the starting heights: random mountains, or a regular field to test a process on.
     #[reflect(@choice().source("McDonald 2020; Jákó & Tóth 2011; UIUC CS 418; ours").main())]
     pub generator: Generator,
-    /// Number of columns. More show finer detail of the same mountains; time and memory grow in proportion.
+    /// Number of columns. High values show finer detail of the same mountains; time and memory grow in proportion.
     #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
     pub width: u32,
-    /// Number of rows. More show finer detail of the same mountains; time and memory grow in proportion.
+    /// Number of rows. High values show finer detail of the same mountains; time and memory grow in proportion.
     #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
     pub height: u32,
-    /// Side of a cell. Larger cells make the same relief gentler; too small, and every slope is a cliff.
+    /// Side of a cell. Large cells make the same relief gentler; if they are too small, every slope is a cliff.
     #[reflect(@knob(0.01..=1000.0).unit("m").symbol("l").source("ours").log())]
     pub cell_size: f32,
-    /// Height between the lowest and the highest point, or of a test field. Too high makes needles, too low plains on
-    /// which little flows.
+    /// Height between the lowest and the highest point, or height of a test field. Very high values make needles, very low values
+    /// plains with little flow.
     #[reflect(@knob(0.0..=10_000.0).unit("m").source(D1).main())]
     pub relief: f32,
-    /// Number of noise layers, each finer than the last. Few give smooth hills. Layers finer than the cells can show
-    /// are faded out, so that more than enough does no harm.
+    /// Number of noise layers, each finer than the previous one. Low values give smooth hills. Layers too fine for the cells are
+    /// faded out, so high values do no harm.
     #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub octaves: u32,
-    /// Periods of the first noise layer per shorter side of the map. High gives many small mountains, low a part of a
+    /// Periods of the first noise layer per shorter side of the map. High values give many small mountains, low values a part of a
     /// single one.
     #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub frequency: f32,
-    /// Height of each noise layer as a share of the one before. High is rugged down to the cells, low is smooth.
+    /// Ratio of the heights of successive noise layers. High values are rugged down to the cells, low values smooth.
     #[reflect(@knob(0.1..=0.9).source(D1).main().only("generator=perlin|simplex"))]
     pub persistence: f32,
-    /// Frequency of each noise layer over the one before. High leaves gaps between the sizes of the bumps, low needs
+    /// Ratio of the frequencies of successive noise layers. High values leave gaps between the sizes of the bumps, low values need
     /// more octaves for the same detail.
     #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub lacunarity: f32,
-    /// Hurst exponent H: a bump that is half as wide is 2 to the power of −H times as high. Low is rugged, high is smooth.
+    /// Hurst exponent H: a bump half as wide is 2 to the power of −H times as high. Low values are rugged, high values smooth.
     #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau|flood-plain"))]
     pub hurst: f32,
-    /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.
+    /// Number of faults. Low values leave straight cliffs between level blocks, high values build mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]
     pub faults: u32,
-    /// Radius, half width or standard deviation of a test field, half width of the valley's floor, of the plain or of the scarp, as a share
-    /// of the map's shorter side. Too large runs over the border, too small is only a few cells.
+    /// Radius, half width or standard deviation of a test field, or half the width of the valley floor, the plain or the scarp, as
+    /// a fraction of the map's shorter side. Very high values extend beyond the border, very low values span only a few cells.
     #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|plateau|flood-plain|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
-    /// What happens at the map's border: nothing crosses, what crosses is gone, or it comes back on the other side.
+    /// Boundary condition at the map's border: a wall, open to outflow, or periodic (wraps around).
     #[reflect(@choice().source("ours"))]
     pub edge: Edge,
-    /// Where the land rises while uplift and rivers run: everywhere, or as a dome, a belt, a block along a fault, in patches, or
-    /// nowhere until it is painted.
+    /// Spatial pattern of the uplift while uplift and rivers run: uniform, a dome, a belt, a block along a fault, patches, or none
+    /// until it is painted.
     #[reflect(@choice().source("ours").main())]
     pub uplift: Uplift,
-    /// How fast land rises where it rises slowest, as a share of its fastest rise. At 0 there are plains that stay, high makes
-    /// everything rise almost alike.
+    /// Slowest uplift, as a fraction of the fastest. At 0 some plains never rise, at high values everything rises almost equally.
     #[reflect(@knob(0.0..=1.0).source("ours").only("uplift=dome|belt|fault|patches"))]
     pub uplift_least: f32,
-    /// How the softness of the bedrock is made: one value, high ground harder than low, or layers.
+    /// Source of the bedrock's softness: one value, height with noise, or layers.
     #[reflect(@choice().source(P1).main())]
     pub softness: Softness,
-    /// Softness in the middle between hardest and softest, and everywhere if it is constant. High erodes fast, low
-    /// hardly at all.
+    /// Mean of the softest and the hardest bedrock, or the softness everywhere if it is constant. High values erode fast, low
+    /// values hardly at all.
     #[reflect(@knob(0.0..=1.0).symbol("R").source(P1))]
     pub softness_value: f32,
-    /// Difference between the softest and the hardest bedrock. Low makes all alike; high makes hard parts stand out.
+    /// Difference between the softest and the hardest bedrock. Low values make all rock alike; high values make hard rock stand
+    /// out.
     #[reflect(@knob(0.0..=1.0).source("ours").only("softness=noise|strata"))]
     pub softness_contrast: f32,
-    /// Weight of the noise against the height in the noisy softness map. Low: hardness follows height alone. High:
-    /// it is patchy.
+    /// Weight of the noise relative to height in the noisy softness map. At low values hardness follows height, at high values it
+    /// is patchy.
     #[reflect(@knob(0.0..=1.0).source(P1).only("softness=noise"))]
     pub softness_noise: f32,
-    /// Standard deviation of the Gaussian that blurs the noisy softness map, as a share of the map's shorter side. Low
-    /// is grainy, high washes everything out.
+    /// Standard deviation of the Gaussian blur of the noisy softness map, as a fraction of the map's shorter side. Low values are
+    /// grainy, high values wash out all detail.
     #[reflect(@knob(0.0..=0.2).symbol("σ").source(P1).only("softness=noise"))]
     pub softness_blur: f32,
-    /// Thickness of a layer of rock in the layered softness map. Thin layers make many small terraces; layers thicker
-    /// than the relief don't show.
+    /// Thickness of a rock layer in the layered softness map. Thin layers make many small terraces; layers thicker than the relief
+    /// don't show.
     #[reflect(@knob(1.0..=1000.0).unit("m").source("ours").log().only("softness=strata"))]
     pub strata_thickness: f32,
-    /// Thickness of the sand that lies everywhere at the start. Little is soon washed away; much hides the bedrock.
+    /// Initial thickness of the sand everywhere. Thin sand is soon washed away; thick sand hides the bedrock.
     #[reflect(@knob(0.0..=100.0).unit("m").source("ours").main())]
     pub sand: f32,
-    /// Whether all that rises above the lowest ground is sand rather than rock: heaps for the wind.
+    /// Make all ground above the lowest point sand instead of rock: heaps for the wind.
     #[reflect(@choice().source("McDonald 2020, simple wind erosion"))]
     pub loose: bool,
 }
 
 impl TerrainParams {
-    /// Another number of cells along the shorter side; the map keeps its extent and its proportions.
+    /// Changes the number of cells along the shorter side; the map keeps its extent and proportions.
     pub fn resize(&mut self, side: u32) {
         let scale = side as f32 / self.width.min(self.height) as f32;
         let scaled =
@@ -223,7 +221,7 @@ impl TerrainParams {
         self.cell_size /= scale;
     }
 
-    /// The map of uplift of a terrain of so many columns and rows; none where all land rises alike.
+    /// Returns the uplift map of a terrain of this many columns and rows, or `None` if uplift is uniform.
     pub fn uplift_map(&self, (width, height): (usize, usize), seed: u64) -> Option<Grid> {
         (self.uplift != Uplift::Uniform).then(|| {
             let mut map = uplift_map(self.uplift, width, height, seed);
@@ -264,7 +262,7 @@ impl Default for TerrainParams {
     }
 }
 
-/// The starting terrain of a seed: bedrock, softness, sand and where it rises; no water.
+/// Returns the starting terrain of a seed: bedrock, softness, sand and uplift map; no water.
 pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
     let frame = Frame::new(params.width as usize, params.height as usize);
     let heights = match params.generator {

@@ -5,16 +5,17 @@ use noise::{NoiseFn, Perlin};
 use super::{TerrainParams, fractal, frame::Frame};
 use crate::core::{grid::Grid, rng::Stream};
 
-/// Where the scarp stands, from the middle towards the left border, and how far and how often it winds, as shares of the shorter side.
+/// Position of the scarp, from the middle towards the left border, and amplitude and number of its bends, as fractions of the
+/// shorter side.
 const PLACE: f64 = 0.2;
 const BENDS: f64 = 0.16;
 const WAVES: f64 = 2.3;
-/// Fall of the plateau towards the scarp and of the plain away from it, over the shorter side, and height of what is rugged, as shares
-/// of the relief.
+/// Fall of the plateau towards the scarp and of the plain away from it, over the shorter side, and amplitude of the ruggedness, as
+/// fractions of the relief.
 const FALL: f64 = 0.12;
 const RUGGED: f64 = 0.05;
 
-/// Heights of any scale; the caller normalises them. The plain lies at the left border.
+/// Returns heights of arbitrary scale, to be normalised by the caller. The plain is at the left border.
 pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let mut stream = Stream::new(seed, "terrain.plateau", 0);
     let bends = Perlin::new(stream.bits());

@@ -1,4 +1,4 @@
-//! A range that rivers have cut while it rose: land that measures as real to begin with.
+//! A mountain range carved by rivers during uplift, with realistic landform statistics from the start.
 
 use super::{TerrainParams, Uplift, uplift_map};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     simulation::grow::{RangeParams, grow},
 };
 
-/// How fast land rises where it rises slowest, as a fraction of its fastest rise: each seed has its own highlands.
+/// Slowest uplift, as a fraction of the fastest: each seed has its own highlands.
 const SLOWEST: f32 = 0.1;
 
-/// Heights of a mature range of this relief that drains over the map's edge as its `edge` says.
+/// Returns the heights of a mature range of this relief that drains over the border, by the rule of its `edge`.
 pub(super) fn heights(params: &TerrainParams, (width, height): (usize, usize), seed: u64) -> Grid {
     let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), params.cell_size, params.edge);
     let mut uplift = uplift_map(Uplift::Patches, width, height, seed);

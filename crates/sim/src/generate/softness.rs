@@ -1,4 +1,4 @@
-//! How easily the bedrock erodes: 0 is hard, 1 is soft.
+//! Softness of the bedrock: 0 is hard, 1 is soft.
 
 use rayon::prelude::*;
 
@@ -7,17 +7,17 @@ use crate::core::{grid::Grid, rng::Stream};
 
 /// Periods of the coarsest noise per shorter side.
 const NOISE_FREQUENCY: f64 = 4.0;
-/// How far the noise bends the layers of rock, in layers.
+/// Amplitude by which noise bends the strata, in layers.
 const STRATA_WARP: f32 = 0.4;
-/// The share of a layer's thickness in which it goes over into the next.
+/// Fraction of a layer's thickness over which it blends into the next.
 const STRATA_BLEND: f32 = 0.3;
-/// The blur works on cells of at most this share of its standard deviation.
+/// Maximum cell size during the blur, as a fraction of its standard deviation.
 const BLUR_RESOLUTION: f32 = 1.0 / 8.0;
 
-/// Softness of the bedrock in 0..=1 for ground of these heights in metres; see [`TerrainParams`].
+/// Returns the softness of the bedrock in 0..=1 for ground of these heights in metres; see [`TerrainParams`].
 ///
-/// The noisy map is the article's (Jákó & Tóth 2011, section 4): scaled height plus noise, blurred by a Gaussian. That
-/// is hardness, so it is turned over. Its noise has no cell size of its own, so that it is the same at every resolution.
+/// The noisy map follows Jákó & Tóth 2011, section 4: scaled height plus noise, blurred by a Gaussian. That is hardness, so it is
+/// inverted. Its noise is independent of the cell size, so it is the same at every resolution.
 pub fn softness_map(params: &TerrainParams, heights: &Grid, seed: u64) -> Grid {
     let frame = Frame::new(heights.width(), heights.height());
     let mut stream = Stream::new(seed, "terrain.softness", 0);
@@ -42,7 +42,7 @@ pub fn softness_map(params: &TerrainParams, heights: &Grid, seed: u64) -> Grid {
     map
 }
 
-/// Hardness at a height counted in layers: even layers are hard, odd ones soft.
+/// Returns the hardness at a height counted in layers: even layers are hard, odd ones soft.
 fn hardness_of_layer(layer: f32) -> f32 {
     let pair = layer * 0.5;
     let from_hard = (pair - pair.floor() - 0.25).abs();
@@ -52,9 +52,9 @@ fn hardness_of_layer(layer: f32) -> f32 {
     blend * blend * (3.0 - 2.0 * blend)
 }
 
-/// Blurred by a Gaussian of this standard deviation in cells; beyond the border the nearest cell counts.
+/// Returns the map blurred by a Gaussian of this standard deviation in cells; beyond the border the nearest cell counts.
 ///
-/// Wide blurs work on a coarser copy of the map, which they leave no detail to tell apart.
+/// Wide blurs work on a coarser copy of the map, since they remove its detail anyway.
 fn blurred(map: Grid, deviation: f32) -> Grid {
     if deviation <= 0.0 {
         return map;
@@ -67,7 +67,7 @@ fn blurred(map: Grid, deviation: f32) -> Grid {
     blurred_columns(&blurred_rows(&map, &weights), &weights).resampled(width, height)
 }
 
-/// The weight of the middle cell, then of those at distance 1, 2, … to either side, up to three standard deviations.
+/// Returns the weight of the centre cell, then of cells at distance 1, 2, … to either side, up to three standard deviations.
 fn gaussian_weights(deviation: f32) -> Vec<f32> {
     let deviation = f64::from(deviation);
     let reach = (3.0 * deviation).ceil() as u32;

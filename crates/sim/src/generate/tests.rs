@@ -1,4 +1,4 @@
-//! What every starting terrain promises.
+//! Guarantees of all starting terrains.
 
 use rayon::ThreadPoolBuilder;
 
@@ -31,7 +31,7 @@ fn all() -> impl Iterator<Item = Generator> {
     RANDOM.into_iter().chain(fields)
 }
 
-/// Pearson's coefficient between the cells of two maps of the same size.
+/// Returns Pearson's correlation coefficient between the cells of two maps of the same size.
 pub(super) fn correlation(a: &Grid, b: &Grid) -> f64 {
     let count = a.len() as f64;
     let (mean_a, mean_b) = (a.total() / count, b.total() / count);
@@ -156,7 +156,7 @@ fn every_parameter_is_declared_and_its_default_is_in_range() {
     }
 }
 
-/// A parameter is declared to do nothing with a generator or a softness if, and only if, it does nothing.
+/// A parameter is declared inactive for a generator or a softness if and only if it has no effect.
 #[test]
 fn parameters_act_where_they_say_that_they_do() {
     let layers = |params: &TerrainParams| {
@@ -169,7 +169,7 @@ fn parameters_act_where_they_say_that_they_do() {
             let before = layers(&plain);
             let group = walk(("terrain", &plain));
             for parameter in group.iter().filter(|parameter| matches!(parameter.value, Value::Number(_))) {
-                // These make another map.
+                // These change the size of the map.
                 if ["width", "height", "cell_size"].contains(&parameter.name) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Maps of uplift: where land rises, as a share of its fastest rise.
+//! Uplift maps: local uplift as a fraction of its maximum rate.
 
 use bevy_reflect::Reflect;
 use noise::{NoiseFn, Perlin};
@@ -6,26 +6,26 @@ use noise::{NoiseFn, Perlin};
 use super::{frame::Frame, normalized};
 use crate::core::{grid::Grid, rng::Stream};
 
-/// Where land rises.
+/// Spatial pattern of the uplift.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Uplift {
-    /// Everywhere alike.
+    /// Uniform over the map.
     #[default]
     Uniform,
-    /// In the middle of the map, less and less towards its sides.
+    /// Highest in the middle of the map, decreasing towards its sides.
     Dome,
-    /// In a belt that winds from the upper side to the lower one.
+    /// A winding belt from the upper side to the lower one.
     Belt,
-    /// On one side of a fault that winds from the upper side to the lower one: two plates, of which one rises.
+    /// One side of a winding fault from the upper side to the lower one: of two blocks, one rises.
     Fault,
-    /// Here and there, in smooth patches.
+    /// Smooth, scattered patches.
     Patches,
-    /// Nowhere, until it is painted.
+    /// None until it is painted.
     Nowhere,
 }
 
 impl Uplift {
-    /// All of them, with their names in scripts.
+    /// All patterns, with their names in scripts.
     pub const ALL: [(Self, &str); 6] = [
         (Self::Uniform, "uniform"),
         (Self::Dome, "dome"),
@@ -36,19 +36,21 @@ impl Uplift {
     ];
 }
 
-/// Half the width of the belt, how far belt and fault wind to each side, and the width of the fault's ramp, as shares of the shorter side.
+/// Half width of the belt, amplitude of the bends of belt and fault, and width of the fault's ramp, as fractions of the shorter
+/// side.
 const BELT: f64 = 0.3;
 const BENDS: f64 = 0.12;
 const RAMP: f64 = 0.03;
-/// Angles of belt and fault with the columns, in radians: no row or column of cells runs along them. The belt's flanks face the
-/// corners, where the borders pull rivers to the sides: together they leave no direction preferred.
+/// Angles between belt or fault and the columns, in radians, so that neither aligns with rows or columns of cells. The belt's
+/// flanks face the corners, where the borders draw rivers to the sides: together they leave no preferred direction.
 const BELT_ASLANT: f64 = 0.78;
 const FAULT_ASLANT: f64 = 0.5;
-/// Waves of belt and fault, and patches, along the shorter side.
+/// Number of bends of belt and fault, and of patches, along the shorter side.
 const WAVES: f64 = 1.7;
 const PATCHES: f64 = 2.3;
 
-/// A map of so many columns and rows with shares from 0 to 1; the same forms at every resolution. Dome, belt and patches reach both.
+/// Returns a map of this many columns and rows with values from 0 to 1, with the same pattern at every resolution. Dome, belt and
+/// patches reach both ends.
 pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid {
     let frame = Frame::new(width, height);
     let mut stream = Stream::new(seed, "uplift", 0);
@@ -59,7 +61,7 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     let (across, along) = (libm::cos(aslant), libm::sin(aslant));
     let beside =
         |u: f64, v: f64| u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other]);
-    // Falls from 1 to 0 between 0 and 1, smoothly.
+    // Smooth step from 1 at 0 to 0 at 1.
     let fading = |far: f64| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * far.clamp(0.0, 1.0));
     match kind {
         Uplift::Uniform => Grid::filled(width, height, 1.0),

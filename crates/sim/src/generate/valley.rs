@@ -1,18 +1,18 @@
-//! A valley that winds down through rugged country.
+//! A winding valley in rugged country.
 
 use noise::{NoiseFn, Perlin};
 
 use super::{TerrainParams, fractal, frame::Frame};
 use crate::core::{grid::Grid, rng::Stream};
 
-/// Share of the relief by which the floor falls from the upper border to the lower.
+/// Fall of the valley floor from the upper border to the lower, as a fraction of the relief.
 const FALL: f64 = 0.3;
-/// How far bends reach to each side, as a share of the shorter side, and how many there are along it: large and small ones.
+/// Amplitude of the bends, as a fraction of the shorter side, and their number along it: large and small ones.
 const BENDS: [(f64, f64); 2] = [(0.3, 1.6), (0.1, 4.3)];
-/// Height of what is rugged, as a share of the country's: on the floor, and beside the valley.
+/// Amplitude of the ruggedness on the valley floor and beside the valley, as a fraction of the country's height.
 const RUGGED: [f64; 2] = [0.04, 0.5];
 
-/// Heights of any scale; the caller normalises them. The floor is as wide as the feature size to each side.
+/// Returns heights of arbitrary scale, to be normalised by the caller. The feature size is half the width of the floor.
 pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let mut stream = Stream::new(seed, "terrain.valley", 0);
     let bends = Perlin::new(stream.bits());

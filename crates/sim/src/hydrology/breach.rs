@@ -1,32 +1,32 @@
-//! Outlets for hollows: a cut from the bottom of each over its lowest pass, down to ground that lies lower.
+//! Breaching of depressions: a cut from the bottom of each over its spill point to lower ground.
 //!
-//! After Lindsay 2016 (Hydrol. Process. 30, 846: breaching of depressions with limits), on the ways that
-//! [`drainage`](super::drainage) finds. Hollows whose cut would be too long or too deep stay as they are, and hold lakes.
+//! After Lindsay 2016 (Hydrol. Process. 30, 846: breaching of depressions with limits), along the flow paths of
+//! [`drainage`](super::drainage). Depressions whose cut would exceed the limits stay, and hold lakes.
 
 use super::drainage::Drainage;
 use crate::core::terrain::Terrain;
 
-/// How far a cut may go.
+/// Limits of a cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Longest cut, in metres along its way.
+    /// Maximum length, in metres along the flow path.
     pub length: f64,
-    /// Deepest cut, in metres.
+    /// Maximum depth, in metres.
     pub depth: f64,
 }
 
-/// What was cut.
+/// Result of breaching.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breached {
-    /// Hollows that drain now.
+    /// Number of breached depressions.
     pub cut: usize,
-    /// Hollows whose cut would have gone beyond the limits.
+    /// Number of depressions whose cut would exceed the limits.
     pub left: usize,
-    /// What was taken away, in cubic metres.
+    /// Removed volume, in cubic metres.
     pub volume: f64,
 }
 
-/// Cuts outlets for the hollows of a terrain, those downstream first. Sand is taken first, then rock.
+/// Breaches the depressions of a terrain, those downstream first. Sand is removed first, then rock.
 pub fn breach(terrain: &mut Terrain, limits: Limits) -> Breached {
     let mut ground = terrain.ground();
     let drainage = Drainage::of(terrain);
@@ -35,13 +35,13 @@ pub fn breach(terrain: &mut Terrain, limits: Limits) -> Breached {
     let before = terrain.solid_volume();
     for &(bottom, _) in drainage.order().links() {
         let bottom = bottom as usize;
-        // The ground below may have been cut, so that the bottom of a hollow drains already.
+        // An earlier cut may have lowered the ground below, so that the pit already drains.
         if drainage.lake(bottom, ground[bottom]).is_none() || drainage.falls(bottom, &ground) {
             continue;
         }
         let from = ground[bottom];
         let (mut way, mut length, mut deepest, mut cell) = (Vec::new(), 0.0, 0.0_f64, bottom);
-        // An outlet that lies higher than the hollow is cut down to it.
+        // An outlet higher than the pit is cut down to it.
         let foot = loop {
             let Some(receiver) = drainage.receiver(cell) else { break from };
             length += drainage.distance(cell) * cell_size;
@@ -70,7 +70,7 @@ pub fn breach(terrain: &mut Terrain, limits: Limits) -> Breached {
     breached
 }
 
-/// Brings the ground of a cell down to a height, or to one that is as near below it as sums of layers come.
+/// Lowers the ground of a cell to a height, or to the nearest one below that a sum of layers can represent.
 fn lower(terrain: &mut Terrain, cell: usize, height: f32) {
     let (rock, sand) = (&mut terrain.bedrock[cell], &mut terrain.sand[cell]);
     if *rock + *sand <= height {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_crater_is_cut_if_the_limits_allow_it_and_holds_its_lake_if_not() {
-        // A bowl 20 m deep, 17 m where its rim runs between cells; the rim is 5 cells away from its bottom, and 5 more from lower ground.
+        // A bowl 20 m deep, 17 m where its rim runs between cells. The rim is 5 cells from the bottom, and lower ground 5 more.
         let rim = |x: usize, y: usize| {
             let far = ((x as f32 - 20.0).powi(2) + (y as f32 - 20.0).powi(2)).sqrt();
             100.0 - 4.0 * (far - 5.0).abs()

@@ -1,27 +1,27 @@
-//! Flood of a map from its outlets inwards, the lowest cell first: the priority flood of Barnes, Lehman & Mulla 2014 (Computers &
-//! Geosciences 62, 117), with a plain queue for cells below the spill point over which they are reached.
+//! Priority flood of a map from its outlets inwards (Barnes, Lehman & Mulla 2014, Computers & Geosciences 62, 117), with a plain
+//! queue for cells below the spill point over which they are reached.
 
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
 };
 
-/// Said of a cell that the flood has not reached.
+/// Marks a cell that the flood has not reached.
 const NOWHERE: u32 = u32::MAX;
 
-/// A flood of a map.
+/// Priority flood of a map.
 pub struct Flood {
     /// Cells in the order in which the flood reaches them.
     pub order: Vec<u32>,
-    /// The cell from which the flood reaches each cell: an outlet from itself; `u32::MAX` for one that no outlet is connected to.
+    /// Cell from which the flood reaches each cell: itself for an outlet, `u32::MAX` without a connection to an outlet.
     pub from: Vec<u32>,
-    /// Level of the water over each cell, in metres: in a depression that of its spill point, elsewhere the ground.
+    /// Water level of each cell, in metres: that of the spill point in a depression, the ground elsewhere.
     pub levels: Vec<f32>,
 }
 
 impl Flood {
-    /// Floods the ground, a height per cell in metres, from outlets with the level that the water has to reach there. Water passes
-    /// between a cell and its `neighbours`.
+    /// Floods the ground, an elevation per cell in metres, from outlets with the level that the water has to reach there. Water
+    /// passes between a cell and its `neighbours`.
     pub fn new<N: IntoIterator<Item = usize>>(
         ground: &[f32],
         outlets: impl IntoIterator<Item = (usize, f32)>,
@@ -56,7 +56,7 @@ impl Flood {
     }
 }
 
-/// Returns an integer that is larger for a larger number.
+/// Returns an integer that orders like the number.
 pub(super) fn ordered(number: f32) -> i32 {
     let bits = number.to_bits() as i32;
     bits ^ ((bits >> 31) as u32 >> 1) as i32
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_basin_fills_to_its_spill_point_and_water_passes_where_it_may() {
-        // A rim of 5 m around a basin of 1 m; it is lower at a corner, and outside lies an outlet at 0 m.
+        // A rim of 5 m around a basin at 1 m, lower at a corner, with an outlet at 0 m outside.
         let ground = [5.0, 5.0, 5.0, 5.0, 5.0, 1.0, 1.0, 5.0, 5.0, 5.0, 3.0, -2.0];
         let border = Border { width: 4, height: 3, edge: Edge::Wall };
         let corners = Flood::new(&ground, [(11, 0.0)], |cell| border.neighbours(cell).map(|(_, other)| other));

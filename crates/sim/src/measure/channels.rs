@@ -1,25 +1,25 @@
-//! Rivers as numbers: area, slope, χ, and lines through them.
+//! Channel metrics: drainage area, slope, χ, and line fits.
 
 use crate::{
     core::{grid::Grid, terrain::Terrain},
     hydrology::drainage::Drainage,
 };
 
-/// Classes of area in a tenfold, and cells that a class must have.
+/// Area classes per decade, and the minimum number of cells in a class.
 const CLASSES: f64 = 10.0;
 const FEWEST: usize = 5;
 
-/// A line through points, and how well it fits.
+/// A line fit through points, with its quality.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// What is sought: the slope of the line, or θ.
+    /// The fitted value: the slope of the line, or θ.
     pub value: f64,
-    /// Share of the variance that the line explains, R².
+    /// Fraction of the variance explained by the line, R².
     pub r2: f64,
 }
 
 impl Fit {
-    /// The line of least squares; none through fewer than three points or points above each other.
+    /// Returns the least-squares line, or `None` for fewer than three points or points with equal x.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -34,22 +34,22 @@ impl Fit {
     }
 }
 
-/// The rivers of a terrain.
+/// The channels of a terrain.
 pub struct Channels {
-    /// Where water runs.
+    /// Drainage of the terrain.
     pub drainage: Drainage,
     /// Height of the ground, in metres.
     pub ground: Grid,
-    /// Area above each cell and its own, in square metres.
+    /// Drainage area of each cell, its own included, in square metres.
     pub areas: Vec<f64>,
     /// Side of a cell, in metres.
     pub cell_size: f64,
-    /// Area from which on there is a channel, in square metres.
+    /// Minimum drainage area of a channel, in square metres.
     pub from_area: f64,
 }
 
 impl Channels {
-    /// The rivers of a terrain, which begin where the water of so many cells passes.
+    /// Returns the channels of a terrain with a drainage area of at least this many cells.
     pub fn of(terrain: &Terrain, cells: f64) -> Self {
         let drainage = Drainage::of(terrain);
         let areas = drainage.areas(|_| terrain.cell_area());
@@ -57,19 +57,19 @@ impl Channels {
         Self { drainage, ground, areas, cell_size, from_area: cells * terrain.cell_area() }
     }
 
-    /// Cells of channels that are no outlets, with their receivers.
+    /// Returns the channel cells that are not outlets, with their receivers.
     pub fn cells(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let cells = (0..self.areas.len()).filter(|&cell| self.areas[cell] >= self.from_area);
         cells.filter_map(|cell| Some((cell, self.drainage.receiver(cell)?)))
     }
 
-    /// Slope to the receiver, as a tangent.
+    /// Returns the slope to the receiver, as a tangent.
     pub fn slope(&self, cell: usize, receiver: usize) -> f64 {
         let fall = f64::from(self.ground[cell]) - f64::from(self.ground[receiver]);
         fall / (self.drainage.distance(cell) * self.cell_size)
     }
 
-    /// Share of the channels' cells from which the water's way leads up.
+    /// Returns the fraction of channel cells with a higher receiver.
     pub fn uphill(&self) -> f64 {
         let (mut all, mut up) = (0_usize, 0_usize);
         for (cell, receiver) in self.cells() {
@@ -79,7 +79,7 @@ impl Channels {
         up as f64 / all.max(1) as f64
     }
 
-    /// χ = ∫(A₀/A)^θ dx from the outlet, in metres, for every cell; A₀ is 1 km².
+    /// Returns χ = ∫(A₀/A)^θ dx from the outlet, in metres, for every cell; A₀ is 1 km².
     pub fn chi(&self, concavity: f64) -> Vec<f64> {
         let mut chi = vec![0.0; self.areas.len()];
         for &(cell, receiver) in self.drainage.order().links() {
@@ -90,7 +90,7 @@ impl Channels {
         chi
     }
 
-    /// Height of the outlet that each cell drains to, in metres.
+    /// Returns the height of each cell's outlet, in metres.
     pub fn feet(&self) -> Vec<f64> {
         let mut foot = vec![0.0; self.areas.len()];
         for &outlet in self.drainage.outlets() {
@@ -102,10 +102,10 @@ impl Channels {
         foot
     }
 
-    /// The θ from 0 to 1 for which the channels' heights above their outlets lie best on a line over χ.
+    /// Returns the θ from 0 to 1 for the best linear fit of channel heights above their outlets over χ.
     pub fn concavity(&self) -> Option<Fit> {
         let foot = self.feet();
-        // Rivers run into rivers, so that no other land need be looked at: cells downstream first, with the length of the step to the
+        // Rivers flow into rivers, so no other cells are needed: downstream cells first, with the length of the step to the
         // receiver and the logarithm of A₀/A.
         let order = self.drainage.order();
         let links = order.links().iter().map(|&(cell, receiver)| (cell as usize, receiver as usize));
@@ -129,7 +129,7 @@ impl Channels {
         fits.reduce(|best, other| if other.r2 > best.r2 { other } else { best })
     }
 
-    /// Areas in square metres and the median slope in each class of area.
+    /// Returns the geometric mean area in square metres and the median slope of each area class.
     pub fn slopes_by_area(&self) -> Vec<(f64, f64)> {
         let mut cells: Vec<(i32, f64, f64)> = self
             .cells()
@@ -147,7 +147,7 @@ impl Channels {
         classes.map(middle).collect()
     }
 
-    /// The line through the logarithms of slope over area; its value is −θ.
+    /// Returns the line through the logarithms of slope over area; its value is −θ.
     pub fn slope_area(&self) -> Option<Fit> {
         let points = self.slopes_by_area().into_iter().filter(|(_, slope)| *slope > 0.0);
         Fit::through(&points.map(|(area, slope)| (libm::log(area), libm::log(slope))).collect::<Vec<_>>())

@@ -1,27 +1,26 @@
-//! Dunes along the wind, as they are measured in the field: heights of crests over the troughs beside them, the way from crest to crest,
-//! and how far the crests have come.
+//! Dune metrics along the wind, as measured in the field: heights of crests above the adjacent troughs, wavelength, and migration.
 
 use crate::{core::terrain::Terrain, process::wind::Weather};
 
-/// Lines that are laid over the map along the wind.
+/// Number of transects along the wind.
 const LINES: usize = 96;
-/// What rises less than this share of the relief of the sand is no dune.
+/// Minimum rise of a dune, as a fraction of the relief of the sand.
 const LEAST: f32 = 0.12;
-/// Dunes that came farther than this many cells cannot be told from their neighbours.
+/// Maximum migration in cells; beyond it, dunes cannot be distinguished from their neighbours.
 const FARTHEST: usize = 24;
 
-/// Dunes of a terrain at a moment. Lengths are in metres.
+/// Dunes of a terrain at one time. Lengths are in metres.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dunes {
-    /// Crests that the lines cross.
+    /// Number of crests crossed by the transects.
     pub crests: usize,
-    /// Mean height of the crests over the troughs beside them; that of the highest.
+    /// Mean height of the crests above the adjacent troughs.
     pub height: f64,
-    /// The same of the highest crest.
+    /// Height of the highest crest.
     pub highest: f64,
-    /// Mean way from one crest to the next along the wind; none if no line crosses two.
+    /// Mean distance between successive crests along the wind, or `None` if no transect crosses two.
     pub wavelength: Option<f64>,
-    /// The sand along every line, to find out how far it comes.
+    /// The sand along every transect, to measure migration.
     lines: Vec<Vec<f32>>,
     cell_size: f32,
     heading: [f32; 2],
@@ -52,13 +51,14 @@ impl Dunes {
         }
     }
 
-    /// How far the sand has moved along the wind since then, in metres: the shift that matches best. None if no shift matches clearly.
+    /// Returns the migration of the sand along the wind since `before`, in metres, by the best-matching shift, or `None` if no
+    /// shift matches clearly.
     pub fn way_since(&self, before: &Self) -> Option<f64> {
         let same = self.heading == before.heading && self.cell_size == before.cell_size;
         if !same || self.crests == 0 || self.lines.len() != before.lines.len() {
             return None;
         }
-        // Mean square of the difference for each shift; it is least where the dunes lie upon each other.
+        // Mean square difference for each shift; the minimum is where the dunes coincide.
         let misfit = |shift: usize| {
             let (mut sum, mut count) = (0.0, 0usize);
             for (now, was) in self.lines.iter().zip(&before.lines) {
@@ -86,15 +86,15 @@ impl Dunes {
     }
 }
 
-/// Sand along lines with the wind, a value for each cell's way.
+/// Returns the sand along transects parallel to the wind, with one value per cell length.
 fn lines(terrain: &Terrain, [along_x, along_y]: [f32; 2]) -> Vec<Vec<f32>> {
     let sand = &terrain.sand;
     let (width, height) = (sand.width() as f32, sand.height() as f32);
     let centre = [0.5 * (width - 1.0), 0.5 * (height - 1.0)];
     let half = 0.5 * libm::hypotf(width, height);
-    // Lines end at the border, also where sand that leaves comes back on the other side.
+    // Transects end at the border, even if sand wraps around.
     let inside = |x: f32, y: f32| x >= 0.0 && y >= 0.0 && x <= width - 1.0 && y <= height - 1.0;
-    // Lines cover the map from side to side across the wind.
+    // Transects cover the whole map across the wind.
     let across = 0.5 * (width * along_y.abs() + height * along_x.abs());
     let line = |number: usize| {
         let side = ((number as f32 + 0.5) / LINES as f32 * 2.0 - 1.0) * across;
@@ -111,17 +111,17 @@ fn lines(terrain: &Terrain, [along_x, along_y]: [f32; 2]) -> Vec<Vec<f32>> {
     (0..LINES).map(line).collect()
 }
 
-/// A crest of a line.
+/// A crest of a transect.
 struct Crest {
     place: usize,
     height: f32,
 }
 
-/// Crests that rise at least so far over the troughs on both sides. Their height counts from the mean of both; where the line begins or
-/// ends within a trough, from the other one.
+/// Returns the crests that rise at least by `least` above the troughs on both sides. Height is relative to the mean of both
+/// troughs; if a transect begins or ends within a trough, to the other one.
 fn crests(line: &[f32], least: f32) -> Vec<Crest> {
     let Some(&first) = line.first().filter(|_| least > 0.0) else { return Vec::new() };
-    // Troughs and crests in turn, each as a place and the sand there.
+    // Alternating troughs and crests, each with its position and the sand there.
     let (mut turns, mut rises) = (vec![(0, first)], false);
     let mut last = (0, first);
     for (place, &sand) in line.iter().enumerate() {
@@ -138,7 +138,7 @@ fn crests(line: &[f32], least: f32) -> Vec<Crest> {
         }
     }
     turns.push(last);
-    // A trough that is cut by the end of the line is known only where the rock is bare.
+    // A trough cut by the end of the transect is known only if the bedrock is bare.
     let known = |(place, sand): (usize, f32)| (place > 0 && place + 1 < line.len()) || sand < 0.1 * least;
     let crest = |three: &[(usize, f32)]| {
         let troughs: Vec<f32> =
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::core::{grid::Grid, terrain::Edge};
 
-    /// Waves of sand of a height and length in metres along a wind, which have come so far.
+    /// Returns sinusoidal waves of sand of this height and length along a wind, shifted by `way`, all in metres.
     fn waves(degrees: f64, (height, length, way): (f64, f64, f64)) -> (Terrain, Weather) {
         let cell = 2.0;
         let (sin, cos) = libm::sincos(degrees.to_radians());
@@ -200,7 +200,7 @@ mod tests {
         let one = Dunes::of(&terrain, wind);
         assert!(one.crests > 10 && one.wavelength.is_none());
         assert!((one.highest - 8.0).abs() < 0.1, "{}", one.highest);
-        // Another wind, another line.
+        // A different wind has different transects.
         assert_eq!(one.way_since(&Dunes::of(&terrain, Weather { heading: [0.0, 1.0], strength: 1.0 })), None);
     }
 }

@@ -1,20 +1,20 @@
-//! What tells land from noise, in numbers, for any terrain.
+//! Metrics that distinguish eroded landscapes from noise, for any terrain.
 //!
 //! | measure | definition | source |
 //! |---|---|---|
-//! | pits | share of the inner cells that all eight neighbours overtop | Band 1986 |
-//! | depressions | share of the cells over which water would stand before it finds a way out | Lindsay 2016 |
-//! | against the inverted land | that share, over the same share of the land turned upside down: rivers drain hollows, nothing drains hills | ours |
-//! | uphill steps | share of the channels' cells from which the way of the water leads up | ours |
-//! | concavity | the θ for which channels lie best on a line of height over χ = ∫(A₀/A)^θ dx | Perron & Royden 2013 |
-//! | slope against area | line through the logarithms of the median slope of channels in classes of area | Flint 1974 |
+//! | pits | fraction of the inner cells lower than all eight neighbours | Band 1986 |
+//! | depressions | fraction of the cells below the spill point of a depression | Lindsay 2016 |
+//! | against the inverted terrain | depressions over those of the inverted terrain: rivers drain depressions, nothing drains hills | ours |
+//! | uphill steps | fraction of the channel cells with a higher receiver | ours |
+//! | concavity | θ of the best linear fit of channel height over χ = ∫(A₀/A)^θ dx | Perron & Royden 2013 |
+//! | slope against area | line through the logarithms of the median channel slope in area classes | Flint 1974 |
 //! | roughness | root mean square of second over first differences between neighbours: 1.7 for white noise, 0 for a plane | ours |
-//! | spectral exponent | −slope of the power spectrum over the wave number on logarithmic axes, at wavelengths of 3 to 12 cells | Turcotte 1997 |
-//! | aspect harmonics | size of the mean of exp(4iφ) and of exp(8iφ) over the directions φ in which the ground falls: 0 without any preference | Mardia 1972 |
+//! | spectral exponent | −slope of the power spectrum on logarithmic axes, at wavelengths of 3 to 12 cells | Turcotte 1997 |
+//! | aspect harmonics | magnitude of the mean of exp(4iφ) and of exp(8iφ) over the aspects φ: 0 for isotropic terrain | Mardia 1972 |
 //! | hypsometric integral | (mean − lowest)/(highest − lowest) | Strahler 1952 |
 //!
-//! Water takes the steepest of the eight ways, and hollows drain over their lowest pass. A channel begins where the water of
-//! [`CHANNEL`] cells passes. Lakes count as ground: heights are bedrock and sand.
+//! Flow routing is D8, and depressions drain over their lowest spill point. A channel begins at a drainage area of [`CHANNEL`]
+//! cells. Lakes count as ground: heights are bedrock and sand.
 
 mod channels;
 mod dunes;
@@ -41,29 +41,29 @@ use crate::{
     hydrology::{CHANNEL, drainage::Drainage},
 };
 
-/// Memory that [`Measures::of`] takes for each cell, in bytes.
+/// Memory of [`Measures::of`] per cell, in bytes.
 pub const BYTES_PER_CELL: usize = 120;
-/// Depth of what counts as a depression, in metres: less is the rounding of heights.
+/// Minimum depth of a depression, in metres: less is rounding of heights.
 const SHALLOW: f32 = 1e-3;
 
 /// All measures of a terrain; see the table above.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
-    /// Share of inner cells.
+    /// Fraction of inner cells.
     pub pits: f64,
-    /// Share of all cells.
+    /// Fraction of all cells.
     pub depressions: f64,
-    /// Ratio of two shares; infinite if the inverted land has no depressions and this one has.
+    /// Ratio of two fractions; infinite if only the inverted terrain has no depressions.
     pub against_inverted: f64,
-    /// Share of the channels' cells; 0 without channels.
+    /// Fraction of channel cells; 0 without channels.
     pub uphill: f64,
-    /// θ and how well the line fits; none without channels of different areas.
+    /// θ and the quality of the fit; `None` without channels of different areas.
     pub concavity: Option<Fit>,
-    /// Slope of log S over log A and how well the line fits; none without channels of different areas.
+    /// Slope of log S over log A and the quality of the fit; `None` without channels of different areas.
     pub slope_area: Option<Fit>,
     /// Ratio of two root mean squares; 0 for a plane.
     pub roughness: f64,
-    /// None for a map with a side of fewer than 32 cells, or a level one.
+    /// `None` for a level map, or one with a side of fewer than 32 cells.
     pub spectral_exponent: Option<f64>,
     /// The 4th and the 8th, each from 0 to 1; 0 for level ground.
     pub aspect_harmonics: [f64; 2],
@@ -72,7 +72,7 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// Measures a terrain of any size. Heights are finite.
+    /// Measures a terrain of any size. Heights must be finite.
     pub fn of(terrain: &Terrain) -> Self {
         let ground = terrain.ground();
         let channels = Channels::of(terrain, CHANNEL);
@@ -100,7 +100,7 @@ impl Measures {
     }
 }
 
-/// Share of the cells over which water would stand.
+/// Returns the fraction of cells inside depressions.
 fn depressions(ground: &Grid, drainage: &Drainage) -> f64 {
     let sunken = drainage.lakes(ground).iter().filter(|&&depth| depth > SHALLOW).count();
     sunken as f64 / ground.len().max(1) as f64

@@ -1,37 +1,38 @@
-//! A river from its source to its mouth, and the land that drains to each mouth.
+//! A river from its source to its mouth, and the drainage basins.
 
 use std::collections::BTreeMap;
 
 use super::Channels;
 use crate::hydrology::network::{Network, Place, RiverParams};
 
-/// Places of a river's reach over which its steepness is found, and how many times the river's median makes a knickpoint.
+/// Number of steps of a river reach over which its steepness is measured, and the multiple of the river's median that makes a
+/// knickpoint.
 const REACH: usize = 7;
 const STEEP: f64 = 2.0;
 
-/// A place of a river.
+/// A point of a river.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RiverPoint {
-    /// Metres to the right of the map's left side and below its upper side. On a map that goes round, a river goes on beyond its side.
+    /// Metres to the right of the map's left side and below its upper side. On a periodic map a river continues beyond its sides.
     pub at: [f64; 2],
-    /// Way from here to the mouth, in metres.
+    /// Distance to the mouth along the river, in metres.
     pub distance: f64,
     /// Height of the ground or of the lake, in metres.
     pub height: f64,
-    /// Land whose runoff it carries, in square metres.
+    /// Drainage area, in square metres.
     pub area: f64,
-    /// What it carries, in cubic metres per second.
+    /// Discharge, in cubic metres per second.
     pub discharge: f64,
     /// χ, in metres; see [`Channels::chi`].
     pub chi: f64,
 }
 
-/// Where reaches begin and end.
+/// Connections between reaches.
 struct Joints<'a> {
     network: &'a Network,
-    /// Reaches by the place at which they begin.
+    /// Reaches by their first place.
     below: BTreeMap<[u64; 2], Vec<usize>>,
-    /// Reaches by the place at which the one begins into which they run.
+    /// Reaches by the first place of their downstream reach.
     above: BTreeMap<[u64; 2], Vec<usize>>,
 }
 
@@ -47,11 +48,11 @@ impl<'a> Joints<'a> {
         Self { network, below, above }
     }
 
-    /// The reach that goes on up or down from another: of several the one with most water.
+    /// Returns the next reach upstream or downstream: of several, the one with the largest discharge.
     fn next(&self, reach: usize, up: bool) -> Option<usize> {
         let reaches = &self.network.reaches;
         let (there, from) = if up { (&self.above, Some(reach)) } else { (&self.below, reaches[reach].into) };
-        // Where rivers meet, each ends with the water of both.
+        // At a confluence, each tributary ends with the discharge of both.
         let water = |&number: &usize| {
             let places = &reaches[number].places;
             places[if up { places.len() - 2 } else { 0 }].discharge
@@ -65,8 +66,8 @@ fn key(place: Place) -> [u64; 2] {
     place.at.map(f64::to_bits)
 }
 
-/// The river through a reach from its source to its mouth, with χ for this concavity. Where rivers meet, it is the one with more water,
-/// and where one divides, the arm with more.
+/// Returns the river through a reach from its source to its mouth, with χ for this concavity. At confluences and bifurcations it
+/// follows the branch with the larger discharge.
 ///
 /// # Panics
 /// If there is no such reach.
@@ -76,7 +77,7 @@ pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, conca
     passed[reach] = true;
     let mut follow = |up: bool| {
         let (mut here, mut way) = (reach, Vec::new());
-        // Droplets may run in a circle.
+        // Droplet rivers may form a loop.
         while let Some(next) = joints.next(here, up).filter(|next| !std::mem::replace(&mut passed[*next], true)) {
             way.push(next);
             here = next;
@@ -87,7 +88,7 @@ pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, conca
     let mut points: Vec<RiverPoint> = Vec::new();
     for number in up.into_iter().rev().chain([reach]).chain(down) {
         let places = &network.reaches[number].places;
-        // A reach begins where the one before ends. On a map that goes round, that may be told from another side.
+        // A reach begins where the previous one ends. On a periodic map, its coordinates may be relative to another side.
         let shift = points.pop().map_or([0.0; 2], |end| [0, 1].map(|axis| end.at[axis] - places[0].at[axis]));
         points.extend(places.iter().map(|place| RiverPoint {
             at: [0, 1].map(|axis| place.at[axis] + shift[axis]),
@@ -107,25 +108,25 @@ pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, conca
     points
 }
 
-/// How many times as long as the straight way from its source to its mouth a river is; none of one without length. From 1.5 on, rivers
-/// are said to meander (Leopold & Wolman 1957).
+/// Returns the length of a river divided by the straight distance from its source to its mouth, or `None` if that is zero. From 1.5
+/// on, rivers count as meandering (Leopold & Wolman 1957).
 pub fn sinuosity(profile: &[RiverPoint]) -> Option<f64> {
     let (source, mouth) = (profile.first()?, profile.last()?);
     let straight = libm::hypot(mouth.at[0] - source.at[0], mouth.at[1] - source.at[1]);
     (straight > 0.0).then(|| source.distance / straight)
 }
 
-/// A reach that is much steeper for its area than the river is elsewhere.
+/// A reach that is much steeper for its drainage area than the rest of the river.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knickpoint {
-    /// Its place in the long profile: the middle of the reach.
+    /// Index of the middle of the reach in the long profile.
     pub place: usize,
-    /// Its steepness Δz/Δχ, as a multiple of the river's median.
+    /// Steepness Δz/Δχ, as a multiple of the river's median.
     pub steepness: f64,
 }
 
-/// Knickpoints of a river from its source to its mouth: reaches of seven places whose steepness Δz/Δχ (Perron & Royden
-/// 2013) is at least twice the median of all reaches, the steepest of those that touch.
+/// Returns the knickpoints of a river from its source to its mouth: reaches of seven steps with a steepness Δz/Δχ (Perron & Royden
+/// 2013) of at least twice the median of all reaches; of overlapping ones, the steepest.
 pub fn knickpoints(profile: &[RiverPoint]) -> Vec<Knickpoint> {
     let reaches = profile.windows(REACH + 1);
     let steepness: Vec<f64> =
@@ -147,16 +148,16 @@ pub fn knickpoints(profile: &[RiverPoint]) -> Vec<Knickpoint> {
     found
 }
 
-/// The land that drains to an outlet.
+/// A drainage basin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Basin {
-    /// The outlet, as a place in the map.
+    /// Index of the outlet cell.
     pub outlet: usize,
-    /// Its area, in square metres.
+    /// Drainage area, in square metres.
     pub area: f64,
 }
 
-/// The basins of a terrain, the largest first, and for each cell the number of its basin in this list.
+/// Returns the basins of a terrain, the largest first, and for each cell the index of its basin in this list.
 pub fn basins(channels: &Channels) -> (Vec<Basin>, Vec<u32>) {
     let outlets = channels.drainage.outlets().iter().map(|&outlet| outlet as usize);
     let mut basins: Vec<Basin> = outlets.map(|outlet| Basin { outlet, area: channels.areas[outlet] }).collect();

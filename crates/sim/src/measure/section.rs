@@ -1,36 +1,36 @@
-//! A section: the layers along a straight line over the map.
+//! Cross-sections: the layers along a straight line over the map.
 
 use crate::core::{grid::Grid, terrain::Terrain};
 
-/// Most places along a section; more could not be told apart in a plot.
+/// Maximum number of points along a section; more could not be resolved in a plot.
 const MOST: usize = 1024;
 
-/// The layers at a place of a section. Heights and depths are in metres.
+/// The layers at a point of a section. Heights and depths are in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Layers {
-    /// Way from the section's first end, in metres.
+    /// Distance from the first end of the section, in metres.
     pub distance: f64,
-    /// Height of the rock.
+    /// Height of the bedrock.
     pub bedrock: f32,
-    /// Depth of the sand on it.
+    /// Thickness of the sand.
     pub sand: f32,
-    /// Depth of the water on that.
+    /// Depth of the water.
     pub water: f32,
-    /// What the water carries, as the depth that it would have on the ground.
+    /// Suspended sediment, as its thickness if settled.
     pub suspended: f32,
 }
 
 impl Layers {
-    /// Height of the ground: rock and sand.
+    /// Height of the ground: bedrock and sand.
     pub fn ground(&self) -> f32 {
         self.bedrock + self.sand
     }
 }
 
-/// Evenly spaced places from one end of a line to the other, each given as shares of the map's sides: about one for each cell.
+/// Returns evenly spaced points along a line between positions given as fractions of the map's sides: about one per cell.
 fn places(terrain: &Terrain, ends: [[f32; 2]; 2]) -> (usize, f64, impl Fn(usize) -> [f32; 2]) {
     let size = [terrain.width() as f32, terrain.height() as f32];
-    // A share of a side, as a column or a row of cell centres.
+    // A fraction of a side as a column or a row of cell centres.
     let cell = |place: [f32; 2]| [0, 1].map(|axis| place[axis] * size[axis] - 0.5);
     let [from, to] = ends.map(cell);
     let length = libm::hypotf(to[0] - from[0], to[1] - from[1]);
@@ -42,7 +42,7 @@ fn places(terrain: &Terrain, ends: [[f32; 2]; 2]) -> (usize, f64, impl Fn(usize)
     (count, f64::from(length * terrain.cell_size), at)
 }
 
-/// The layers along a line between two places, given as shares of the map's sides.
+/// Returns the layers along a line between two positions, given as fractions of the map's sides.
 pub fn section(terrain: &Terrain, ends: [[f32; 2]; 2]) -> Vec<Layers> {
     let (count, length, at) = places(terrain, ends);
     let layers = |place: usize| {
@@ -58,7 +58,7 @@ pub fn section(terrain: &Terrain, ends: [[f32; 2]; 2]) -> Vec<Layers> {
     (0..count).map(layers).collect()
 }
 
-/// Heights of a map of the terrain's size at the same places.
+/// Returns the values of a map of the terrain's size at the same points.
 pub fn along(terrain: &Terrain, map: &Grid, ends: [[f32; 2]; 2]) -> Vec<f32> {
     let (count, _, at) = places(terrain, ends);
     (0..count).map(&at).map(|[x, y]| map.bilinear(x, y)).collect()
@@ -86,7 +86,7 @@ mod tests {
             assert_eq!((layers.water, layers.suspended), (0.25, 0.0));
         }
         assert_eq!(along(&terrain, &terrain.start, ends).len(), found.len());
-        // A line without length, and one over the border.
+        // A line of zero length, and one that reaches the border.
         assert_eq!(section(&terrain, [[0.5, 0.5]; 2]).len(), 2);
         assert!(section(&terrain, [[0.0, 0.0], [1.0, 1.0]]).iter().all(|layers| layers.bedrock.is_finite()));
     }

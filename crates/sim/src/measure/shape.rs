@@ -1,17 +1,18 @@
-//! The shape of ground without its water: how rough it is, at which scales, and where it faces.
+//! Shape of the ground: roughness, spectrum and aspects.
 
 use rustfft::{FftPlannerScalar, num_complex::Complex};
 
 use crate::core::grid::Grid;
 
-/// Wavelengths between which the spectrum's exponent is found, in cells.
+/// Range of wavelengths for the spectral exponent, in cells.
 const WAVES: (f64, f64) = (3.0, 12.0);
-/// Classes of wave number between them.
+/// Classes of wave number in that range.
 const CLASSES: usize = 12;
-/// Cells of a side without which no spectrum is found.
+/// Minimum side of a map for a spectrum, in cells.
 const FEWEST: usize = 32;
 
-/// Root mean square of second differences between neighbours along rows and columns, over that of first differences.
+/// Returns the root mean square of second differences between neighbours along rows and columns, divided by that of first
+/// differences.
 pub fn roughness(ground: &Grid) -> f64 {
     let (width, height) = (ground.width(), ground.height());
     let (mut bends, mut count_of_bends, mut falls, mut count_of_falls) = (0.0, 0_usize, 0.0, 0_usize);
@@ -31,7 +32,7 @@ pub fn roughness(ground: &Grid) -> f64 {
     if falls > 0.0 { (mean(bends, count_of_bends) / mean(falls, count_of_falls)).sqrt() } else { 0.0 }
 }
 
-/// Sizes of the means of exp(4iφ) and exp(8iφ) over the directions φ in which inner cells fall, by central differences.
+/// Returns the magnitudes of the means of exp(4iφ) and exp(8iφ) over the aspects φ of inner cells, from central differences.
 pub fn aspect_harmonics(ground: &Grid) -> [f64; 2] {
     let (width, height) = (ground.width(), ground.height());
     let (mut sums, mut count) = ([Complex::new(0.0, 0.0); 2], 0_usize);
@@ -50,8 +51,8 @@ pub fn aspect_harmonics(ground: &Grid) -> [f64; 2] {
     sums.map(|sum| sum.norm_sqr().sqrt() / count.max(1) as f64)
 }
 
-/// −slope of the power spectrum of the ground over the wave number on logarithmic axes. The plane through the ground is taken off
-/// first, and a Hann window weighs it down towards the border, so that the border is no cliff.
+/// Returns −slope of the power spectrum of the ground over the wave number on logarithmic axes. The ground is detrended by a plane
+/// and tapered by a Hann window, which avoids edge effects.
 pub fn spectral_exponent(ground: &Grid) -> Option<f64> {
     let (width, height) = (ground.width(), ground.height());
     if width.min(height) < FEWEST {
@@ -95,7 +96,7 @@ pub fn spectral_exponent(ground: &Grid) -> Option<f64> {
     super::Fit::through(&points).map(|fit| -fit.value)
 }
 
-/// The ground less the plane through it, under a Hann window.
+/// Returns the ground minus its least-squares plane, under a Hann window.
 fn windowed(ground: &Grid) -> Vec<Complex<f64>> {
     let (width, height) = (ground.width(), ground.height());
     let (middle_x, middle_y) = (0.5 * (width - 1) as f64, 0.5 * (height - 1) as f64);

@@ -1,4 +1,4 @@
-//! What can be said of a terrain in a few numbers and one curve.
+//! Summary statistics of a terrain, and its hypsometric curve.
 
 use crate::core::{
     analysis::{count_pits, gradient, slope_angle},
@@ -6,10 +6,10 @@ use crate::core::{
     terrain::Terrain,
 };
 
-/// Bins of the hypsometric curve and of the slopes.
+/// Number of bins of the hypsometric curve and of the slope histogram.
 pub const BINS: usize = 64;
 
-/// Numbers of the ground (bedrock + sand) of a terrain.
+/// Statistics of the ground (bedrock + sand) of a terrain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// Lowest and highest ground, in metres.
@@ -18,17 +18,17 @@ pub struct Statistics {
     pub mean: f64,
     /// Standard deviation of height, in metres.
     pub deviation: f64,
-    /// Mean slope, as the mean angle in degrees.
+    /// Mean slope angle, in degrees.
     pub slope: f64,
-    /// Number of pits, cells that all eight neighbours overtop.
+    /// Number of pits: cells lower than all eight neighbours.
     pub pits: usize,
-    /// Volume that lies lower than at the start, and volume that lies higher, in cubic metres.
+    /// Volumes of ground below and above the starting ground, in cubic metres.
     pub cut_and_fill: (f64, f64),
-    /// Share of the map covered by loose sand thicker than a hundredth of a cell.
+    /// Fraction of the map covered by loose sand thicker than a hundredth of a cell.
     pub sandy: f64,
-    /// Share of the map above `BINS` heights, evenly spaced from the lowest to the highest: the hypsometric curve.
+    /// Fraction of the map above `BINS` heights, evenly spaced from the lowest to the highest: the hypsometric curve.
     pub hypsometry: Vec<f64>,
-    /// Share of the map per slope class; class `i` begins at `90° · i / BINS`.
+    /// Fraction of the map per slope class; class `i` begins at `90° · i / BINS`.
     pub slopes: Vec<f64>,
 }
 
@@ -60,7 +60,7 @@ impl Statistics {
                 sandy += usize::from(terrain.sand[y * width + x] > 0.01 * terrain.cell_size);
             }
         }
-        // From the share in a class to the share above its lower bound.
+        // From the fraction in a class to the fraction above its lower bound.
         for bin in (0..BINS - 1).rev() {
             own.hypsometry[bin] += own.hypsometry[bin + 1];
         }

@@ -1,18 +1,19 @@
-//! The rivers of a terrain as a person studies them: one of them from its source to its mouth, and all of them together.
+//! Analysis of a terrain's rivers: the long profile of one river, and metrics of all rivers.
 
 use super::{
     Basin, Channels, Fit, Knickpoint, Measures, Reading, RiverPoint, basins, knickpoints, long_profile, sinuosity,
 };
 use crate::hydrology::network::{Land, Network, Reach};
 
-/// Distance from a place within which the largest river is meant, as a share of the map's shorter side. If there is none, the nearest is.
+/// Radius around a position for selecting the largest river, as a fraction of the map's shorter side. If there is none, the nearest
+/// is selected.
 const NEAR: f32 = 0.02;
-/// Points of all rivers together in a plot, at most.
+/// Maximum number of points of all rivers in a plot.
 const MOST_POINTS: usize = 1500;
-/// The exponent of χ where the land does not tell one.
+/// Concavity for χ where it cannot be fitted.
 const USUAL: f64 = 0.4;
 
-/// What is known of a terrain's rivers.
+/// Analysis of a terrain's rivers.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// Columns and rows of the terrain.
@@ -21,31 +22,32 @@ pub struct Study {
     extent: [f64; 2],
     /// All measures of the terrain.
     pub readings: Vec<Reading>,
-    /// The chosen river from its source to its mouth; empty if there is none.
+    /// The selected river from its source to its mouth; empty if there is none.
     pub river: Vec<RiverPoint>,
-    /// How much longer it is than the straight way.
+    /// Sinuosity of the river.
     pub sinuosity: Option<f64>,
-    /// Its knickpoints, as places in the river.
+    /// Knickpoints of the river, by index.
     pub knickpoints: Vec<Knickpoint>,
-    /// Areas in square metres and the median slope of rivers in each class of area.
+    /// Mean drainage area in square metres and median slope of rivers in each area class.
     pub slopes: Vec<(f64, f64)>,
     /// The line through their logarithms.
     pub slope_area: Option<Fit>,
-    /// The exponent for which heights of rivers lie best on a line over χ.
+    /// The concavity for the best linear fit of river heights over χ.
     pub concavity: Option<Fit>,
-    /// χ of cells of rivers and their heights above their outlets, in metres; not more than a plot can show.
+    /// χ of river cells and their heights above their outlets, in metres, thinned out for a plot.
     pub chi: Vec<(f64, f64)>,
-    /// The basins that have a river, the largest first.
+    /// The basins with a river, the largest first.
     pub basins: Vec<Basin>,
-    /// Mean softness of the rock.
+    /// Mean softness of the bedrock.
     pub softness: f64,
-    /// Length of all rivers, in metres.
+    /// Total length of the rivers, in metres.
     pub length: f64,
 }
 
 impl Study {
-    /// Studies a land. The chosen river is the largest near a place, given as shares of the map's sides; without one, it is the one with
-    /// most water. The rivers are those that are drawn, so droplets may lead them. Slopes, χ and basins are of the ways of the land's own drainage.
+    /// Analyses a terrain. The selected river is the largest near a position, given as fractions of the map's sides; without one,
+    /// the river with the largest discharge. The rivers are those drawn on the map, so they may follow droplets. Slopes, χ and
+    /// basins are from the terrain's own drainage.
     pub fn of(land: &Land, place: Option<[f32; 2]>) -> Self {
         let (terrain, params) = (land.terrain(), land.params());
         let channels = Channels::of(terrain, params.from_cells.into());
@@ -82,29 +84,29 @@ impl Study {
         }
     }
 
-    /// The way of the chosen river on the map, as shares of its sides, from the source to the mouth.
+    /// Returns the course of the selected river on the map, as fractions of its sides, from the source to the mouth.
     pub fn way(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
         let share = |at: f64, side: f64| (at / side).rem_euclid(1.0) as f32;
         self.river.iter().map(move |point| [share(point.at[0], self.extent[0]), share(point.at[1], self.extent[1])])
     }
 }
 
-/// The reach with most water at its end.
+/// Returns the reach with the largest discharge at its end.
 fn largest(network: &Network) -> Option<usize> {
     let water = |number: &usize| network.reaches[*number].places.last().map_or(0.0, |mouth| mouth.discharge);
     (0..network.reaches.len()).max_by(|one, other| water(one).total_cmp(&water(other)))
 }
 
-/// The reach with most water near a place, or the nearest one.
+/// Returns the reach with the largest discharge near a position, or the nearest one.
 fn reach_near(network: &Network, extent: [f64; 2], place: [f32; 2]) -> Option<usize> {
     let near = f64::from(NEAR) * extent[0].min(extent[1]);
     let middle = [0, 1].map(|axis| f64::from(place[axis]) * extent[axis]);
     let places = network.reaches.iter().enumerate().flat_map(|(number, reach)| {
-        // Where it ends, another begins, which has the water of both.
+        // The final place belongs to the next reach, which has the discharge of both.
         let own = reach.places.len() - usize::from(reach.into.is_some());
         reach.places[..own].iter().map(move |place| {
             let away = libm::hypot(place.at[0] - middle[0], place.at[1] - middle[1]);
-            // All that is near counts as equally near; then most water wins.
+            // All places within the radius count as equally near; then the discharge decides.
             (number, away.max(near), place.discharge)
         })
     });
@@ -129,7 +131,7 @@ mod tests {
         Simulation::new(terrain, 1).river_land(&RiverParams { from_cells, ..RiverParams::default() })
     }
 
-    /// Two valleys side by side, of which the first is the wider, that run down to the lowest row.
+    /// Returns two parallel valleys that run down to the lowest row, the first of which is wider.
     fn valleys() -> Terrain {
         let ground = Grid::from_fn(96, 64, |x, y| {
             let away = if x < 64 { x.abs_diff(32) } else { 2 * x.abs_diff(80) };
@@ -150,7 +152,7 @@ mod tests {
             assert!(found.river.windows(2).all(|two| two[0].distance > two[1].distance), "{:?}", found.river);
             let [x, y] = found.way().last().expect("it has a mouth");
             assert!((x * 96.0 - column as f32).abs() < 2.0 && y > 0.98);
-            // Straight down, and all that drains there.
+            // Straight down, with the whole basin.
             let sinuosity = found.sinuosity.expect("it has a length");
             assert!((1.0..1.1).contains(&sinuosity), "{sinuosity}");
             let (source, mouth) = (found.river[0], found.river[found.river.len() - 1]);
@@ -164,11 +166,11 @@ mod tests {
 
     #[test]
     fn a_winding_river_is_longer_than_its_straight_way_and_one_on_a_round_map_goes_on_beyond_its_side() {
-        // A trench that swings by 12 cells to both sides, and one that winds round the map from row 40 to row 30.
+        // A trench that swings by 12 cells to both sides, and one that wraps around the map from row 40 to row 30.
         let swing = |y: usize| 32.0 + 12.0 * libm::sinf(y as f32 * 0.2);
         let winding = Grid::from_fn(64, 96, |x, y| 2.0 * (x as f32 - swing(y)).abs() + 0.5 * (95 - y) as f32);
         let found = Study::of(&land(Terrain::bare(winding, 5.0, Edge::Open), 100.0), None);
-        // The length of the sine wave over its height: the mean of √(1 + 5.76·cos²).
+        // Arc length of the sine wave divided by its length: the mean of √(1 + 5.76·cos²).
         let sinuosity = found.sinuosity.expect("it has a length");
         assert!((1.6..2.05).contains(&sinuosity), "{sinuosity}");
         let round = Grid::from_fn(60, 48, |x, y| {
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_river_of_droplets_is_studied_where_they_lead() {
-        // The land leads down the left valley, a spring feeds droplets in the right one.
+        // The terrain drains to the left valley, while a spring feeds droplets in the right one.
         let mut terrain = valleys();
         terrain.sources = vec![Source { place: [0.84, 0.1], radius: 0.0, rate: 2.0, ticks: Some((0, 100)) }];
         let mut run = Simulation::new(terrain, 1);

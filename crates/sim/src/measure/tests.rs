@@ -1,4 +1,4 @@
-//! Measures of land whose measures are known, and of a real map.
+//! Measures of synthetic terrain with known measures, and of a real elevation model.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn bare(ground: Grid) -> Terrain {
     Terrain::bare(ground, 10.0, Edge::Open)
 }
 
-/// A part of the sample elevation model (SRTM of Jacksboro, Tennessee; cells of about 90 m).
+/// Returns a part of a sample elevation model (SRTM of Jacksboro, Tennessee; cells of about 90 m).
 fn real() -> Terrain {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/jacksboro.asc");
     let text = std::fs::read_to_string(path).expect("it is text");
@@ -35,7 +35,7 @@ fn noise_is_told_from_land() {
     let mut stream = Stream::new(1, "noise", 0);
     let noise = bare(Grid::from_fn(128, 128, |_, _| stream.unit()));
     let found = Measures::of(&noise);
-    // Of nine cells that are alike, each is the lowest as often; differences have the variances 6 and 2.
+    // Each of nine equal cells is the lowest with the same probability; the differences have variances of 6 and 2.
     assert!((found.pits - 1.0 / 9.0).abs() < 0.01, "{found:?}");
     assert!((found.roughness - 3.0_f64.sqrt()).abs() < 0.02, "{found:?}");
     assert!((found.against_inverted - 1.0).abs() < 0.1 && found.depressions > 0.3, "{found:?}");
@@ -48,7 +48,7 @@ fn noise_is_told_from_land() {
 fn directions_of_a_pyramid_and_a_cone_and_of_level_ground() {
     let at = |place: usize| place as f32 - 100.0;
     let pyramid = Grid::from_fn(201, 201, |x, y| -at(x).abs().max(at(y).abs()));
-    // Level beyond a circle, so that no direction has more cells than another.
+    // Level beyond a circle, so that every direction has the same number of cells.
     let cone = Grid::from_fn(201, 201, |x, y| -(at(x) * at(x) + at(y) * at(y)).min(9500.0));
     let [fourth, eighth] = aspect_harmonics(&pyramid);
     assert!(fourth > 0.9 && eighth > 0.9, "{fourth} {eighth}");
@@ -67,7 +67,7 @@ fn the_spectrum_of_waves_falls_as_it_was_made_to() {
         let mut stream = Stream::new(2, "waves", 0);
         let waves: Vec<[f64; 4]> = (0..1500)
             .map(|_| {
-                // As many waves in every ring of wave numbers, so that power per area of the plane falls by 2 more.
+                // Equal numbers of waves per ring of wave numbers, so that power per unit area decreases by 2 more.
                 let size = 0.02 * (0.5_f64 / 0.02).powf(stream.unit().into());
                 let (sine, cosine) = (std::f64::consts::TAU * f64::from(stream.unit())).sin_cos();
                 [
@@ -119,7 +119,7 @@ fn a_river_has_its_length_its_knickpoint_and_its_basin() {
     assert!(short.is_empty());
 }
 
-/// A reach along these places, with so much water.
+/// Returns a reach along these places, with this discharge.
 fn reach(places: &[[f64; 2]], discharge: f32, into: Option<usize>) -> Reach {
     let place = |&at: &[f64; 2]| Place { at, height: 0.0, discharge, width: 1.0, depth: 1.0 };
     Reach { places: places.iter().map(place).collect(), order: 1, into, in_lake: false }
@@ -141,7 +141,7 @@ fn a_river_goes_along_the_larger_branch_and_arm_and_ends_where_it_would_go_in_a_
     ];
     let main = [[0.0, 9.0], [5.0, 5.0], meet, [15.0, 0.0], part, [25.0, 5.0], [30.0, 9.0]];
     assert_eq!(profile(reaches.clone(), 2), main);
-    // Whoever chooses a branch or an arm gets the river through it.
+    // A selected branch or arm gets the river through it.
     assert_eq!(profile(reaches.clone(), 0)[0], [0.0, -9.0]);
     assert_eq!(profile(reaches, 3)[6], [30.0, -9.0]);
     let ring = vec![reach(&[meet, [15.0, 5.0], part], 1.0, Some(1)), reach(&[part, [15.0, -5.0], meet], 1.0, Some(0))];

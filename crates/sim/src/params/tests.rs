@@ -7,7 +7,7 @@ enum Kind {
     VeryFancy,
 }
 
-/// A group for these tests.
+/// Group of parameters for these tests.
 #[derive(Reflect, Clone, PartialEq, Debug)]
 struct Sample {
     /// Speed.
@@ -46,12 +46,12 @@ fn every_kind_of_value_is_set_from_text() {
 fn bad_values_change_nothing_and_say_what_would_be_right() {
     let mut group = sample();
     let cases = [
-        ("s.sped", "1", "there is no parameter \"s.sped\"; the nearest is \"s.speed\""),
-        ("s.speed", "9", "s.speed cannot be 9: it ranges from 0.1 to 5 m/s"),
-        ("s.speed", "NaN", "s.speed cannot be \"NaN\": it takes a number"),
-        ("s.count", "2.5", "s.count cannot be \"2.5\": it takes a whole number"),
-        ("s.kind", "fancy", "s.kind cannot be \"fancy\": it takes one of plain, very-fancy"),
-        ("s.tint", "1,2", "s.tint cannot be \"1,2\": it takes three numbers, red, green, blue, with commas between"),
+        ("s.sped", "1", "there is no parameter \"s.sped\"; the closest match is \"s.speed\""),
+        ("s.speed", "9", "s.speed cannot be 9; expected 0.1 to 5 m/s"),
+        ("s.speed", "NaN", "s.speed cannot be \"NaN\"; expected a number"),
+        ("s.count", "2.5", "s.count cannot be \"2.5\"; expected a whole number"),
+        ("s.kind", "fancy", "s.kind cannot be \"fancy\"; expected one of plain, very-fancy"),
+        ("s.tint", "1,2", "s.tint cannot be \"1,2\"; expected three comma-separated numbers: red, green, blue"),
     ];
     for (path, text, sentence) in cases {
         let error = set(&mut [("s", &mut group)], path, text).expect_err(path);

@@ -1,4 +1,4 @@
-//! Solids are conserved whatever the sliders say: counted from the layers alone, for random settings of every process.
+//! Conservation of solids under random settings of every process, measured from the layers alone.
 
 use super::{
     catalogue,
@@ -14,10 +14,10 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Settings that are tried for each process; `THALWEG_VECTORS` asks for more.
+/// Number of random settings per process; `THALWEG_VECTORS` overrides it.
 const VECTORS: u64 = 24;
 
-/// A value from the range of a parameter, one in ten from an end of it.
+/// Returns a random value from the range of a parameter; one in ten is an end of the range.
 fn random_value(parameter: &Parameter, stream: &mut Stream) -> String {
     let (min, max) = (parameter.knob.min, parameter.knob.max);
     match &parameter.value {
@@ -37,7 +37,7 @@ fn random_value(parameter: &Parameter, stream: &mut Stream) -> String {
     }
 }
 
-/// Ground of a random kind and size, with sand and sometimes water.
+/// Returns a terrain of random generator, size and sand cover, one in three with water.
 fn random_terrain(stream: &mut Stream) -> Terrain {
     let generators = [Generator::Perlin, Generator::Ridged, Generator::Plane, Generator::Step, Generator::Cone];
     let side = |stream: &mut Stream| 33 + stream.below(97) as u32;
@@ -61,7 +61,7 @@ fn random_terrain(stream: &mut Stream) -> Terrain {
     terrain
 }
 
-/// Processes on random ground with random settings, and what was set.
+/// Runs processes on a random terrain with random settings. Returns the simulation, its initial solid volume and the settings.
 fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, String) {
     let mut stream = Stream::new(number, &keys.join("+"), 0);
     let terrain = random_terrain(&mut stream);
@@ -91,22 +91,22 @@ fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, Str
     (run, start, said)
 }
 
-/// What is wrong with the solids, counted from the layers, if anything is. A share of `whole` in cubic metres may be missing.
+/// Returns the error in the solid volume measured from the layers, if there is one. A fraction of `whole`, in cubic metres, is tolerated.
 fn fault(run: &Simulation, start: f64, whole: f64) -> Option<String> {
     let solid = &run.ledger.solid;
     let published = solid.rows.keys().any(|key| {
         let mode = get(&run.groups(), &format!("{key}.mode")).expect("every process has a mode");
         mode.value.to_string() == "published"
     });
-    // A few of the last digits of the thickest cell: what moves less than that cannot be seen in a layer.
+    // Rounding error of the thickest cell: a layer cannot resolve smaller changes.
     let thickest = run.terrain.ground().iter().fold(0.0_f32, |most, height| most.max(height.abs()));
     let digits = f64::from(4.0 * thickest * f32::EPSILON) * run.terrain.cell_area();
     for (key, row) in &solid.rows {
-        // Rivers may have laid down a little more than they carried.
+        // Rivers may have deposited slightly more than their load.
         if row.carried < if key == "fluvial" { -digits } else { 0.0 } {
-            return Some(format!("{key}: {} m³ are on their way", row.carried));
+            return Some(format!("{key}: {} m³ are in transport", row.carried));
         }
-        // Published laws destroy solids, and some of them make them; the wind never makes any.
+        // Published laws destroy solids, and some create them; the wind never does.
         if row.lost != 0.0 && (!published || (*key == "wind" && row.lost < 0.0)) {
             return Some(format!("{key} lost {} m³", row.lost));
         }
@@ -115,19 +115,19 @@ fn fault(run: &Simulation, start: f64, whole: f64) -> Option<String> {
     let missing = run.terrain.solid_volume() + left - start;
     let moved = solid.sum(|row| row.moved);
     let allowed = (1e-6 * whole).min(1e-5 * moved + digits);
-    (missing.abs() > allowed).then(|| format!("{missing} m³ came from nowhere; of {start} m³ {moved} moved"))
+    (missing.abs() > allowed).then(|| format!("unexplained change of {missing} m³; start {start} m³, moved {moved} m³"))
 }
 
 fn vectors() -> u64 {
     std::env::var("THALWEG_VECTORS").map_or(VECTORS, |number| number.parse().expect("THALWEG_VECTORS is a number"))
 }
 
-/// Runs processes together under many settings.
+/// Runs processes together under many random settings and collects the errors.
 fn try_out(keys: &[&str], ticks: usize) {
     let faults = (0..vectors()).filter_map(|number| {
         let (run, start, said) = random_run(keys, number, ticks);
         assert_healthy(&run, &said);
-        // Processes together can carry the land around many times over.
+        // Together, processes can move more than the initial volume.
         let moved = run.ledger.solid.sum(|row| row.moved);
         let whole = if keys.len() > 1 { start.max(moved) } else { start + run.ledger.solid.sum(|row| row.inflow) };
         fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))

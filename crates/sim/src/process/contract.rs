@@ -1,4 +1,4 @@
-//! What every process of the catalogue promises, tested for each.
+//! Tests of the contract that every process of the catalogue fulfils.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Ticks that make a short run.
+/// Number of ticks of a short run.
 const SHORT: usize = 8;
 
 pub(super) fn hills(side: u32, edge: Edge) -> Terrain {
@@ -31,7 +31,7 @@ pub(super) fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simula
     simulation
 }
 
-/// A run of one process, on one thread, as tests run beside each other.
+/// Runs one process on one thread, as the tests themselves run in parallel.
 pub(super) fn alone(process: impl Process + 'static, terrain: Terrain, ticks: usize) -> Simulation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
     let mut simulation = Simulation::of(vec![Box::new(process)], terrain, 1).with_pool(Arc::new(pool));
@@ -45,21 +45,21 @@ pub(super) fn set(simulation: &mut Simulation, path: &str, value: &str) {
     params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Settings with which a process brings nothing from outside: level ground then stays level.
+/// Returns the settings under which a process adds no material, so that level ground stays level.
 fn calm(key: &str) -> Vec<(String, String)> {
     let settings: &[(&str, &str)] = &[("fluvial.uplift_rate", "0")];
     let own = settings.iter().filter(|(path, _)| path.split('.').next() == Some(key));
     own.map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect()
 }
 
-/// The catalogue with the example of the contributors' guide.
+/// Returns the catalogue and the example process of `CONTRIBUTING.md`.
 fn processes() -> Vec<Box<dyn Process>> {
     let mut all = catalogue();
     all.push(Box::new(SnowMelt::default()));
     all
 }
 
-/// A terrain turned by a quarter, or mirrored.
+/// Returns a terrain rotated by 90° or mirrored.
 pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
     let (width, height) = (terrain.width(), terrain.height());
     let turn = |grid: &Grid| {
@@ -72,7 +72,7 @@ pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
     Terrain { sources: Vec::new(), ..terrain.map(turn) }
 }
 
-/// Every process in every mode and law that it has.
+/// Returns every process in each of its modes and laws.
 pub(super) fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
     let mut variants = Vec::new();
     for process in processes() {
@@ -148,7 +148,7 @@ fn the_ledger_closes() {
             let flows = flows - simulation.terrain.suspended.total() * simulation.terrain.cell_area();
             assert!(
                 flows.abs() <= 2e-5 * moved,
-                "{key} {settings:?}: what was dug is not what was laid or left: {flows}"
+                "{key} {settings:?}: erosion differs from deposition plus outflow: {flows}"
             );
         }
     }
@@ -170,7 +170,7 @@ fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
                 (Memory::Cells(from), Memory::Cells(to)) => to.copy_from_slice(from),
                 (Memory::Number(from), Memory::Number(to)) => *to = *from,
                 (Memory::Count(from), Memory::Count(to)) => *to = *from,
-                _ => panic!("{key}: {name} is not what it was"),
+                _ => panic!("{key}: {name} changed its kind"),
             }
         }
         (0..6).for_each(|_| resumed.tick());
@@ -196,7 +196,7 @@ fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
     }
 }
 
-/// A layer with other values than before, within its bounds.
+/// Returns the terrain with noise added to a layer, within its bounds.
 fn with_noise(terrain: &Terrain, layer: Layer) -> Terrain {
     let mut stream = Stream::new(5, "noise", layer as u64);
     let mut noisy = terrain.clone();
@@ -204,14 +204,14 @@ fn with_noise(terrain: &Terrain, layer: Layer) -> Terrain {
     noisy
 }
 
-/// What a process reads decides what it makes of the layers; what it does not read changes no bit.
+/// Layers that a process reads affect its result; all others change no bit of it.
 #[test]
 fn the_layers_that_are_read_are_those_that_are_declared() {
     let mut terrain = hills(32, Edge::Open);
     terrain.rain = Some(Grid::filled(32, 32, 1.0));
     terrain.water.fill(0.3);
     terrain.suspended.fill(0.02);
-    // Rock lies bare on one side.
+    // Bare rock on one side.
     terrain.sand.chunks_mut(32).for_each(|row| row[..16].fill(0.0));
     terrain.start = terrain.ground();
     let mut dry = terrain.clone();
@@ -268,7 +268,7 @@ fn flat_bare_bedrock_stays_flat() {
     for edge in [Edge::Wall, Edge::Open] {
         let terrain = Terrain::bare(Grid::filled(48, 40, 100.0), 10.0, edge);
         for (key, settings) in variants() {
-            // Published water that leaves over an open edge cuts it.
+            // Published water erodes an open edge where it flows out.
             let info = processes().into_iter().map(|process| process.info()).find(|info| info.key == key);
             let flows = info.is_some_and(|info| info.writes.contains(&Layer::Water));
             if edge == Edge::Open && flows && settings.iter().any(|(_, value)| value == "published") {
@@ -291,7 +291,7 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_o
             assert!(bits(&one) == bits(&other), "{key} {settings:?} differs on {threads} threads");
             assert_eq!(one.ledger, other.ledger, "{key} {settings:?} on {threads} threads");
         }
-        // Only what draws places at random has a seed to depend on.
+        // Only processes with particles draw random positions from the seed.
         if one.slots.iter().all(|slot| slot.process.counts().particles == 0) {
             continue;
         }
@@ -319,7 +319,7 @@ fn an_idle_process_changes_nothing() {
             for (name, terrain) in [("bare", &bare), ("sandy", &sandy), ("wet", &wet)] {
                 let start = run(terrain, key, &settings, 0, 1);
                 let slot = start.slots.iter().find(|slot| slot.key() == key).expect("it is in the catalogue");
-                // Thin sand moves, but makes no dunes.
+                // Thin sand moves but forms no dunes.
                 let reason = slot.process.idle_reason(terrain);
                 let Some(idle) = reason.filter(|idle| !matches!(idle, IdleReason::ThinSand { .. })) else { continue };
                 let after = run(terrain, key, &settings, 3, 1);
@@ -353,8 +353,8 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
         let counts = numbers.iter().any(|parameter| parameter.name == "per_tick");
         for parameter in numbers {
             for end in [parameter.knob.min, parameter.knob.max] {
-                // The range of a number that grows with the map is that of the largest map. A hundred particles on each of a
-                // thousand cells in a tick are the same as a few thousand over many ticks.
+                // The range of a count that grows with the map is that of the largest map. A hundred particles per cell in one tick
+                // test the same as a few thousand over many ticks.
                 let end = if parameter.knob.grows { end.min(100.0 * terrain.bedrock.len() as f64) } else { end };
                 let (per_tick, ticks) = if parameter.name == "per_tick" { (end, 2) } else { (8.0, 200) };
                 let calm = calm(key);
@@ -399,7 +399,7 @@ fn a_tick_can_be_shown_between_waves_of_droplets_and_not_before_blown_sand_has_s
     assert!(!blown.can_be_shown());
 }
 
-/// A parameter changes the layers if, and only if, it is not declared idle under the mode and law.
+/// A parameter affects the layers if and only if it is not declared idle under the mode and law.
 #[test]
 fn parameters_act_where_they_say_that_they_do() {
     let mut idle = 0;
@@ -410,7 +410,7 @@ fn parameters_act_where_they_say_that_they_do() {
             terrain.water.fill(0.3);
             terrain.suspended.iter_mut().step_by(2).for_each(|cell| *cell = 0.05);
         } else {
-            // On wet ground no wind blows, and no droplet digs.
+            // Wet ground is not deflated by wind, and droplets do not erode it.
             terrain.water[..32 * 8].fill(0.3);
         }
         if process.params().field("per_tick").is_some() {
@@ -422,7 +422,7 @@ fn parameters_act_where_they_say_that_they_do() {
         let declared = walk((key, params));
         for parameter in &declared {
             let others = match parameter.value {
-                // A hundred thousand particles a tick take long.
+                // A hundred thousand particles per tick are slow.
                 Value::Number(_) if parameter.name == "per_tick" => vec!["8".to_owned()],
                 Value::Number(_) => vec![parameter.knob.min.to_string(), parameter.knob.max.to_string()],
                 Value::Switch(on) => vec![(!on).to_string()],
@@ -443,7 +443,7 @@ fn parameters_act_where_they_say_that_they_do() {
     assert!(idle > 25, "only {idle} were idle");
 }
 
-/// How much the surface of ground and water bends, summed over the cells of a map that goes round.
+/// Returns the absolute curvature of the surface of ground and water, summed over the cells of a periodic map.
 pub(super) fn roughness(terrain: &Terrain) -> f64 {
     let (ground, width, height) = (terrain.ground(), terrain.width(), terrain.height());
     let at = |x: usize, y: usize| {
@@ -457,29 +457,29 @@ pub(super) fn roughness(terrain: &Terrain) -> f64 {
     (0..width * height).map(|index| bend(index % width, index / width)).sum()
 }
 
-/// How many times as rough the surface is after 50 ticks with steps of `dt`.
+/// Returns the factor by which the roughness of the surface grows in 50 ticks with steps of `dt`.
 pub(super) fn roughened(process: Box<dyn Process>, terrain: &Terrain, dt: f32) -> f64 {
     let mut simulation = Simulation::of(vec![process], terrain.clone(), 11);
     simulation.slots[0].enabled = true;
     let [params, _] = simulation.slots[0].process.settings_mut();
     params::write(params, "dt", &Value::Number(f64::from(dt)));
     params::write(params, "per_tick", &Value::Number(200.0));
-    // It is the flow that is to stay smooth, not its bed.
+    // The flow must stay smooth, not its bed.
     params::write(params, "acceleration", &Value::Number(1.0));
     (0..50).for_each(|_| simulation.tick());
     assert_eq!(simulation.fault(), None);
     roughness(&simulation.terrain) / roughness(terrain)
 }
 
-/// Gentle hills that wrap, on which steps that are too long show.
+/// Returns gentle periodic hills, on which unstable steps become visible.
 pub(super) fn gentle() -> Terrain {
     let mut terrain = Terrain { cell_size: 1.0, ..hills(64, Edge::Wrap) };
     terrain.bedrock.iter_mut().for_each(|height| *height *= 0.1);
     terrain
 }
 
-/// With the largest stable step the surface does not grow much rougher. Where every step is stable, neither does it with one that is
-/// longer than any that can be set. Tests of the processes show that longer steps than stable ones do make it rough.
+/// With the largest stable step the surface does not become much rougher. For unconditionally stable schemes this also holds for a step
+/// longer than the parameter range. Tests of the processes show that unstable steps do roughen it.
 #[test]
 fn the_largest_stable_step_is_stable() {
     for (key, settings) in variants() {
@@ -494,7 +494,10 @@ fn the_largest_stable_step_is_stable() {
         let limit = slot.process.largest_stable_dt(&terrain);
         let dt = if limit.is_finite() { limit } else { 4.0 * dt.knob.max as f32 };
         let grown = roughened(slot.process.clone(), &terrain, dt);
-        assert!(grown < 1.2, "{key} {settings:?}: steps of {dt} of {limit} make it {grown} times as rough");
+        assert!(
+            grown < 1.2,
+            "{key} {settings:?}: steps of {dt} (limit {limit}) increase the roughness by a factor of {grown}"
+        );
     }
 }
 
@@ -550,7 +553,7 @@ fn a_copy_goes_on_as_the_original() {
     }
 }
 
-/// Every parameter is declared fully, has its default inside its range and comes back from its text.
+/// Every parameter is fully declared, has its default within its range and survives conversion to text and back.
 #[test]
 fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
     let mut terrain = TerrainParams::default();

@@ -1,4 +1,4 @@
-//! What several processes on one terrain must do together: keep the ledger, stand any setting, make valleys.
+//! Tests of coupled processes on one terrain: closed ledger, robustness to any setting, valley formation.
 
 use crate::{
     core::{
@@ -22,8 +22,8 @@ fn enable(simulation: &mut Simulation, keys: &[&str]) {
     }
 }
 
-/// What the ledger cannot explain of solid and water, as multiples of what is allowed: 1e-5 of what was moved or came in,
-/// and the rounding of all that lies on the map: 6e-8 in each of up to 8000 steps.
+/// Returns the residuals of the solid and water ledgers as multiples of their tolerances: 1e-5 of the volume moved or added, plus the
+/// rounding of the volume on the map, 6e-8 in each of up to 8000 steps.
 fn residuals(simulation: &Simulation) -> (f64, f64) {
     let (ledger, terrain) = (&simulation.ledger, &simulation.terrain);
     let (moved, came) = (ledger.solid.sum(|row| row.moved), ledger.water.sum(|row| row.inflow));
@@ -77,7 +77,7 @@ fn no_setting_of_the_grid_processes_breaks_them() {
         for (path, value) in &settings {
             set(&mut simulation, path, value);
         }
-        // In the default mode ticks are as long as on a map with the same cells of the size for which they are stated.
+        // In corrected mode, scales dt so that a tick is as long as on a map with 256 cells per side.
         let cured = settings.iter().any(|(path, value)| path == "water.mode" && value == "default");
         if let (true, Some(water), Some((_, dt))) =
             (cured, simulation.slot_mut("water"), settings.iter().find(|(path, _)| path == "water.dt"))
@@ -90,8 +90,8 @@ fn no_setting_of_the_grid_processes_breaks_them() {
         assert_healthy(&simulation, &format!("{settings:?}"));
         let (solid, water) = residuals(&simulation);
         assert!(solid <= 0.1 && water <= 0.1, "{settings:?}: solid {solid:e}, water {water:e}");
-        // What a cured process lays down never rises above the ground from which it came. Nor does it dig below where its water can
-        // go, unless a sea rushes over the map.
+        // Deposits of a corrected process never rise above their source. Erosion never goes below the base level of its water, unless
+        // a sea floods the map.
         if settings.iter().all(|(_, value)| value != "published") {
             let ((low, high), (lowest, highest)) = (before, simulation.terrain.ground().min_max());
             let tolerance = 0.05 * (high - low);
@@ -106,11 +106,11 @@ fn no_setting_of_the_grid_processes_breaks_them() {
     }
 }
 
-/// Exponents e of height ∝ distance^e across the valleys of a slope that falls along y, and the slope of their steepest
-/// walls, from the lowest to the largest.
+/// Returns the exponents e of the cross-profiles height ∝ distance^e of the valleys on a slope that falls along y, and the slopes of
+/// their steepest walls, both in ascending order.
 fn valleys(terrain: &Terrain) -> [Vec<f64>; 2] {
     const REACH: usize = 5;
-    /// Height above the floor at that distance that makes a valley, in metres.
+    /// Height above the floor at `REACH` cells from which a valley counts, in metres.
     const DEEP: f64 = 2.0;
     let ground = terrain.ground();
     let height = |x: usize, y: usize| f64::from(ground.at(x, y));
@@ -184,13 +184,13 @@ fn water_alone_saws_slots_and_with_slumping_makes_v_shaped_valleys() {
     let [exponents, walls] = after(true);
     let (exponent, wall) = (median(&exponents), median(&walls));
     assert!(exponents.len() > 30 && (0.9..=1.3).contains(&exponent) && wall < 3.0, "{exponent}, walls of {wall}");
-    // A floor one cell wide between walls of 79° and more, whose tops are level.
+    // A floor one cell wide between walls of 79° and more with level tops.
     let [exponents, walls] = after(false);
     let (exponent, wall) = (median(&exponents), median(&walls));
     assert!(walls.len() > 30 && exponent < 0.3 && wall > 5.0, "{exponent}, walls of {wall}");
 }
 
-/// Deep sea beside a cliff of rock: its waves are so fast that a tick of the water covers less time than it should.
+/// Returns a deep sea next to a rock cliff. Its waves are so fast that a tick of the water simulates less time than set.
 fn sea_beside_a_cliff() -> Terrain {
     let ground = Grid::from_fn(384, 384, |x, _| if x < 48 { 3600.0 } else { 0.0 });
     let mut terrain = Terrain::bare(ground, 10.0, Edge::Wall);
@@ -221,7 +221,7 @@ fn slumping_covers_the_time_that_the_water_covers_unless_it_is_set_apart() {
     assert!(same(thermal, stated(0.02)) && same(clock, acceleration * water), "{water}, {thermal}, {clock}");
     let (none, thermal, clock, alone) = run(&["thermal"], &[("thermal.dt", "0.02")]);
     assert!(none == 0.0 && same(thermal, stated(0.02)) && same(clock, thermal), "{thermal}, {clock}");
-    // Rock crumbles by the time: more of it in the longer ticks, whether or not the water is there.
+    // Rock fails in proportion to the simulated time, with or without water.
     assert!(followed != apart && alone < sea_beside_a_cliff().bedrock.total(), "{followed}, {apart}, {alone}");
 }
 
@@ -230,9 +230,9 @@ fn the_clock_says_what_a_tick_stands_for_where_no_water_runs() {
     let terrain = Terrain::bare(Grid::filled(64, 64, 1.0), 10.0, Edge::Wall);
     let acceleration = f64::from(water::Params::default().acceleration);
     for (keys, wanted) in [
-        // A droplet of 5 cm over a cell; heavy rain brings 1 cm in an hour.
+        // A droplet is 5 cm of water on one cell; heavy rain is 1 cm per hour.
         (["droplets"].as_slice(), 1000.0 * 0.05 / 4096.0 * 360_000.0),
-        // Ten metres at a metre per second.
+        // 10 m at 1 m/s.
         (["runoff"].as_slice(), 10.0),
         (["thermal"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
         (["droplets", "thermal"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
@@ -267,14 +267,14 @@ fn droplets_fill_a_lake_while_water_flows_and_the_account_of_the_water_closes() 
         assert!((row - gained).abs() <= 1e-6 * before, "{row} booked, {gained} m³ gained");
         gained
     };
-    // A hundred droplets in each of forty ticks, of 5 cm over a cell of 100 m²; on their way some of it dries.
+    // 40 ticks of 100 droplets, each 5 cm of water on a cell of 100 m², part of which evaporates.
     let all = 100.0 * 40.0 * 0.05 * 100.0;
     for law in ["streams", "mass-transfer", "capacity"] {
         let gained = |flows, settings: &[(&str, &str)]| gained(flows, &[settings, &[("droplets.law", law)]].concat());
         let lake = gained(true, &[]);
         assert!((0.8 * all..=all * 1.000_001).contains(&lake), "{law}: {lake} of {all} m³");
         let twice = gained(true, &[("droplets.water", "0.1")]);
-        // A lake that grows meets the droplets earlier, when less of them has dried.
+        // A growing lake intercepts droplets earlier, before as much of them has evaporated.
         assert!((twice / lake - 2.0).abs() < 0.01, "{law}: {twice}, not twice {lake}");
         assert!(gained(false, &[]).abs() < 1e-2, "{law}: a lake whose water does not flow stays");
         assert!(gained(true, &[("droplets.mode", "published")]).abs() < 1e-2);

@@ -1,20 +1,20 @@
-//! Why something happens in a cell, or why nothing does: an equation of a process with the numbers of that cell.
+//! Explanations of what a process does in a cell: its equation evaluated with the values of that cell.
 
 use bevy_reflect::structs::Struct;
 
 use super::{Mode, Process, Setup, masked::between};
 use crate::core::{analysis::steepest_fall, grid::Grid, terrain::Terrain};
 
-/// A symbol of an equation, and its value in the cell.
+/// Symbol of an equation with its value in the cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// As it stands in the equation.
+    /// Symbol as written in the equation.
     pub symbol: &'static str,
-    /// What it is.
+    /// Meaning of the symbol.
     pub about: &'static str,
-    /// Its value.
+    /// Value in the cell.
     pub value: f64,
-    /// Its unit; empty for a pure number.
+    /// Unit; empty for a dimensionless quantity.
     pub unit: &'static str,
 }
 
@@ -24,18 +24,18 @@ impl Term {
     }
 }
 
-/// What a process does in a cell.
+/// Explanation of what a process does in a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Its equation, as the law that is chosen has it.
+    /// Equation of the selected law.
     pub equation: &'static str,
-    /// The numbers in it.
+    /// Terms of the equation.
     pub terms: Vec<Term>,
-    /// What comes of it, in a sentence or two.
+    /// Outcome in one or two sentences.
     pub outcome: String,
 }
 
-/// The place of a cell, and the terrain and the mode of what is explained.
+/// Cell to be explained, with its terrain and the mode of the process.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'a> {
     pub terrain: &'a Terrain,
@@ -44,18 +44,18 @@ pub(super) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The value of a layer.
+    /// Returns the value of a layer.
     pub fn of(&self, layer: &Grid) -> f32 {
         layer.at(self.place[0], self.place[1])
     }
 
-    /// The steepest fall to one of the eight neighbours, as a slope; 0 in a pit.
+    /// Returns the steepest slope down to one of the eight neighbours; 0 in a pit.
     pub fn slope(&self) -> f32 {
         let [x, y] = self.place;
         steepest_fall(self.terrain, self.terrain.bedrock.index(x, y)) / self.terrain.cell_size
     }
 
-    /// A number of a process as the mask makes it here.
+    /// Returns the value of a parameter in this cell, scaled by the mask.
     pub fn number<P: Struct + Clone, F: Struct + Default>(&self, setup: &Setup<P, F>, of: impl Fn(&P) -> f32) -> f32 {
         let (even, [x, y]) = (of(&setup.params), self.place);
         let masked = setup.masked(self.terrain, self.mode);
@@ -63,7 +63,7 @@ impl Cell<'_> {
     }
 }
 
-/// What a process does in a cell, if its law has an equation for one.
+/// Explains what a process does in a cell. Returns `None` outside the map and if the law has no equation for a cell.
 pub fn explain(process: &dyn Process, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
     let inside = place[0] < terrain.width() && place[1] < terrain.height();
     inside.then(|| process.explain(terrain, place)).flatten()
@@ -80,7 +80,7 @@ mod tests {
         simulation::Simulation,
     };
 
-    /// What a process says of a cell after so many ticks alone.
+    /// Returns the explanation that a process gives for a cell after running alone for some ticks.
     fn said(key: &str, set: &[(&str, &str)], terrain: Terrain, ticks: usize, place: [usize; 2]) -> Explanation {
         let mut run = Simulation::new(terrain, 1);
         for (path, value) in set {
@@ -89,7 +89,7 @@ mod tests {
         run.slot_mut(key).expect("it is in the catalogue").enabled = true;
         (0..ticks).for_each(|_| run.tick());
         let slot = run.slots.iter().find(|slot| slot.key() == key).expect("it is there");
-        super::explain(&*slot.process, &run.terrain, place).unwrap_or_else(|| panic!("{key} says nothing"))
+        super::explain(&*slot.process, &run.terrain, place).unwrap_or_else(|| panic!("{key} gives no explanation"))
     }
 
     fn term(found: &Explanation, symbol: &str) -> f64 {
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(found.outcome.starts_with("Sand slides"), slides, "{found:?}");
         }
         let rock = said("thermal", &[], slope(30.0, 0.0), 0, [20, 20]);
-        assert!(rock.outcome.starts_with("Nothing crumbles") && term(&rock, "talus") > 0.6, "{rock:?}");
+        assert!(rock.outcome.starts_with("No rock fails") && term(&rock, "talus") > 0.6, "{rock:?}");
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             let terrain = Terrain { edge, ..slope(20.0, 0.1) };
             let mut run = Simulation::new(terrain, 1);
-            // What a project or undo restores before any tick has run.
+            // Created as when a project or undo restores state before the first tick.
             let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
             drop(run.memories(&keys));
             for ticks in [0, 2] {
@@ -147,11 +147,11 @@ mod tests {
                 for place in [[0, 0], [47, 0], [0, 47], [47, 47], [20, 20], [48, 0], [0, 99]] {
                     for slot in &run.slots {
                         let found = super::explain(&*slot.process, &run.terrain, place);
-                        assert!(found.is_none() || place[0].max(place[1]) < 48, "{} beyond the map", slot.key());
+                        assert!(found.is_none() || place[0].max(place[1]) < 48, "{} outside the map", slot.key());
                         let numbers = found.iter().flat_map(|found| &found.terms);
                         assert!(numbers.clone().all(|term| term.value.is_finite()), "{edge:?} {place:?}: {found:?}");
                         let early = ticks == 0 && ["wind", "fluvial"].contains(&slot.key());
-                        assert!(!early || found.is_none(), "{} has no tick behind it: {found:?}", slot.key());
+                        assert!(!early || found.is_none(), "{} has run no tick: {found:?}", slot.key());
                     }
                 }
             }

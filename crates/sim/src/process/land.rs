@@ -1,6 +1,6 @@
-//! Land as rivers make it, to see whether processes leave it good, and measures of it.
+//! Fluvial test terrain and measures of it, to check that processes keep its landforms intact.
 //!
-//! Rivers, flood and measures are an oracle of the tests: on purpose they use nothing of the product's hydrology and measures.
+//! Rivers, depression filling and measures are a test oracle: on purpose they share no code with the hydrology and measures under test.
 
 use std::collections::BinaryHeap;
 
@@ -10,10 +10,10 @@ use crate::core::{
     terrain::{Edge, Terrain},
 };
 
-/// Cells whose water passes where a channel begins.
+/// Drainage area at which a channel begins, in cells.
 const CHANNEL: f64 = 100.0;
 
-/// A height and a cell: the lowest comes first out of a heap.
+/// Height and cell, ordered so that a heap pops the lowest first.
 #[derive(PartialEq)]
 struct Lowest(f32, usize);
 
@@ -31,15 +31,15 @@ impl Ord for Lowest {
     }
 }
 
-/// Where the water of a map runs that leaves over its border, depressions filled.
+/// Flow routing to the border of a map, with depressions filled.
 struct Drainage {
     filled: Vec<f32>,
-    /// Cells from the outlets upwards.
+    /// Cells in upstream order, from the outlets.
     order: Vec<usize>,
-    /// The cell that each drains to, itself at the border, and how far that is in cells.
+    /// Receiver of each cell, itself at the border, and the distance to it in cells.
     receivers: Vec<usize>,
     distances: Vec<f64>,
-    /// Cells whose water passes.
+    /// Drainage area of each cell, in cells.
     areas: Vec<f64>,
 }
 
@@ -48,7 +48,7 @@ fn is_border(ground: &Grid, cell: usize) -> bool {
     x == 0 || y == 0 || x + 1 == ground.width() || y + 1 == ground.height()
 }
 
-/// The cells around one, and how far they are.
+/// Returns the neighbours of a cell and their distances in cells.
 fn around(ground: &Grid, cell: usize) -> impl Iterator<Item = (usize, f64)> + use<> {
     let (width, height) = (ground.width() as isize, ground.height() as isize);
     let (x, y) = (cell as isize % width, cell as isize / width);
@@ -61,7 +61,7 @@ fn around(ground: &Grid, cell: usize) -> impl Iterator<Item = (usize, f64)> + us
 }
 
 impl Drainage {
-    /// Water runs to the steepest of the eight cells around. Each diagonal is as long as `diagonal` says.
+    /// Routes flow to the steepest of the eight neighbours. Each diagonal has the length that `diagonal` returns.
     fn of(ground: &Grid, mut diagonal: impl FnMut() -> f64) -> Self {
         let count = ground.len();
         let (mut filled, mut order, mut receivers) =
@@ -93,7 +93,7 @@ impl Drainage {
             let to = around(ground, cell).find(|(other, _)| *other == receivers[cell]);
             distances[cell] = to.map_or(1.0, |(_, far)| far);
         }
-        // Filled heights fall towards the outlets, so the order still goes upwards.
+        // Filled heights fall towards the outlets, so this remains an upstream order.
         let mut areas = vec![1.0; count];
         for &cell in order.iter().rev().filter(|&&cell| receivers[cell] != cell) {
             areas[receivers[cell]] += areas[cell];
@@ -102,8 +102,8 @@ impl Drainage {
     }
 }
 
-/// Land that rose while rivers cut it, until both were even: stream power with the values of section 9 of the models, solved
-/// implicitly, and hillsides that creep, and slide at a slope of 0.7.
+/// Returns a steady-state terrain of uplift and stream-power incision (solved implicitly, with the default values of the fluvial
+/// process), with hillslope diffusion and a critical slope of 0.7.
 pub(super) fn fluvial(side: usize, seed: u64) -> Terrain {
     const CELL: f64 = 30.0;
     let (years, uplift, erodibility, exponent, diffusivity) = (2500.0, 1e-3, 2e-4, 0.4, 0.05);
@@ -145,16 +145,16 @@ pub(super) fn fluvial(side: usize, seed: u64) -> Terrain {
     Terrain::bare(Grid::from_cells(side, side, filled), CELL as f32, Edge::Open)
 }
 
-/// Measures by which land differs from noise.
+/// Measures that distinguish fluvial terrain from noise.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Land {
-    /// Ratio of the pits to the inner cells, and of those that lie in a depression.
+    /// Fractions of the inner cells that are pits and that lie in a depression.
     pub pits: f64,
     pub depressions: f64,
-    /// The θ for which heights of channels lie best on a line over χ = ∫(1/A)^θ dx, and how well they do.
+    /// Concavity θ that best linearises channel heights over χ = ∫(1/A)^θ dx, and the R² of that fit.
     pub concavity: f64,
     pub straightness: f64,
-    /// Angles of the ground: the median and the one that a hundredth of the cells exceeds, in degrees.
+    /// Median and 99th percentile of the slope angle, in degrees.
     pub slopes: [f64; 2],
 }
 
@@ -191,7 +191,7 @@ impl Land {
 }
 
 impl Drainage {
-    /// R² of the heights of some cells against χ.
+    /// Returns R² of the heights of some cells against χ.
     fn line_over_chi(&self, theta: f64, cells: &[usize]) -> f64 {
         let mut chi = vec![0.0; self.areas.len()];
         for &cell in self.order.iter().filter(|&&cell| self.receivers[cell] != cell) {

@@ -1,4 +1,4 @@
-//! Every limiter is applied under extreme settings, and never where all is well.
+//! Tests that every limiter is applied under extreme settings and never under moderate ones.
 
 use super::contract::{hills, set, simulation};
 use crate::core::{
@@ -6,10 +6,10 @@ use crate::core::{
     terrain::{Edge, Terrain},
 };
 
-/// Names and values of parameters.
+/// Parameter names and values.
 type LimitedCase<'a> = &'a [(&'a str, &'a str)];
 
-/// How often a limiter was applied in a few ticks.
+/// Returns the number of times that a limiter was applied in a few ticks.
 fn applied(key: &str, limiter: &str, terrain: &Terrain, settings: LimitedCase<'_>) -> u64 {
     let mut run = simulation(terrain, key, 1);
     for (name, value) in settings {
@@ -29,21 +29,21 @@ fn plane() -> Terrain {
     Terrain::bare(Grid::from_fn(48, 48, |x, _| 100.0 - 0.5 * x as f32), 10.0, Edge::Open)
 }
 
-/// Water of one depth over flat ground.
+/// Returns water of uniform depth over flat ground.
 fn lake(side: usize, depth: f32) -> Terrain {
     let mut terrain = Terrain::bare(Grid::filled(side, side, 0.0), 10.0, Edge::Wall);
     terrain.water.fill(depth);
     terrain
 }
 
-/// A cliff on small cells, under a little water.
+/// Returns a cliff on small cells, under a thin film of water.
 fn cliff() -> Terrain {
     let mut terrain = Terrain::bare(Grid::from_fn(256, 256, |x, _| if x < 128 { 40.0 } else { 0.0 }), 1.0, Edge::Wall);
     terrain.water.fill(0.005);
     terrain
 }
 
-/// A cliff of sand on small cells.
+/// Returns a cliff of sand on small cells.
 fn sand_cliff() -> Terrain {
     let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Wrap);
     terrain.sand = Grid::from_fn(64, 64, |x, _| if x < 32 { 40.0 } else { 1.0 });

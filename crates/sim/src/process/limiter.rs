@@ -1,15 +1,15 @@
-//! Limiters, which keep a scheme stable where its law alone does not. Each application is counted and shown.
+//! Limiters, which keep a scheme stable where its law alone would not. Each application is counted and displayed.
 
 /// A limiter of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Limiter {
-    /// Short name: what was limited.
+    /// Short name of the limited quantity.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Description in one sentence.
     pub about: &'static str,
 }
 
-/// How often a limiter was applied.
+/// Number of times that a limiter was applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimiterCount {
     /// In the last tick.

@@ -1,9 +1,8 @@
-//! Parameters that the mask scales: one value on free ground, another where the mask covers it whole, and between both in
-//! proportion to the mask.
+//! Parameters scaled by the mask: linear interpolation between an unmasked value where the mask is 0 and a masked value where it is 1.
 //!
-//! A process that has such parameters names them with `factors!`, keeps the struct that comes of it, and asks
-//! [`Masked::of`] at every step: nothing comes back unless there are a mask and a factor that is not 1. What a kernel needs
-//! of the parameters are [`Numbers`]: the same everywhere, or rows that the mask has scaled.
+//! A process declares such parameters with `factors!`, stores the resulting struct and calls [`Masked::of`] in every step, which returns
+//! `None` unless there is a mask and a factor differs from 1. Kernels read their coefficients as [`Numbers`]: either uniform, or rows
+//! scaled by the mask.
 
 use std::{
     collections::BTreeMap,
@@ -23,15 +22,15 @@ use crate::{
     simd::{cells::Cells, stencil::Ring},
 };
 
-/// Makes a struct `Factors`: one factor for each of the parameters named, by the same name.
+/// Defines a struct `Factors` with a factor for each named parameter, under the same name.
 macro_rules! factors {
     ($($name:ident),+ $(,)?) => {
-        /// Factors by which the mask scales parameters.
+        /// Mask factors of parameters.
         #[derive(bevy_reflect::Reflect, Clone, Debug, PartialEq)]
         pub struct Factors {
             $(
-                /// Factor for the parameter of this name where the mask covers the ground fully. Where it covers it partly, the
-                /// value lies between, in proportion. The product stays within the parameter's range.
+                /// Factor applied to the parameter of this name where the mask is 1; partial mask values interpolate
+                /// linearly. The product is clamped to the range of the parameter.
                 #[reflect(@crate::params::knob(0.0..=10.0).unit("×").source("ours"))]
                 pub $name: f32,
             )+
@@ -46,28 +45,28 @@ macro_rules! factors {
 }
 pub(crate) use factors;
 
-/// Returns the name of the group of factors of a process.
+/// Returns the name of the parameter group with the mask factors of a process.
 pub fn masked_key(key: &'static str) -> &'static str {
     static NAMES: Mutex<BTreeMap<&str, &str>> = Mutex::new(BTreeMap::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    // Names of groups live as long as the program, and there are as many as processes.
+    // Group names are leaked: they live as long as the program, one per process.
     names.entry(key).or_insert_with(|| format!("{key}-masked").leak())
 }
 
-/// For a process of which the mask scales nothing.
+/// Empty set of factors, for a process without masked parameters.
 #[derive(bevy_reflect::Reflect, Clone, Debug, Default, PartialEq)]
 pub struct NoFactors {}
 
-/// The mask, and the parameters where it covers the ground whole.
+/// Mask, with the parameters where it is 1.
 #[derive(Clone)]
 pub struct Masked<P> {
-    /// Parameters under the mask.
+    /// Parameters where the mask is 1.
     pub params: P,
     /// The mask.
     pub mask: Mask,
 }
 
-/// How much of each cell is covered, from 0 to 1.
+/// Mask value of each cell, from 0 to 1.
 #[derive(Clone)]
 pub struct Mask {
     cells: Grid,
@@ -75,8 +74,8 @@ pub struct Mask {
 }
 
 impl<P: Struct + Clone> Masked<P> {
-    /// What the mask of a terrain makes of parameters; `None` if it changes nothing, and as published, where a parameter is
-    /// the same everywhere.
+    /// Returns the masked parameters of a terrain; `None` if the mask has no effect, and always in published mode, where parameters
+    /// are uniform.
     pub fn of(terrain: &Terrain, mode: Mode, params: &P, factors: &dyn Struct) -> Option<Self> {
         let mask = terrain.mask.as_ref().filter(|_| mode == Mode::Corrected)?;
         if walk(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
@@ -93,29 +92,29 @@ impl<P: Struct + Clone> Masked<P> {
 }
 
 impl Mask {
-    /// The mask at a cell of the map.
+    /// Returns the mask at a cell of the map.
     pub fn at(&self, x: usize, y: usize) -> f32 {
         self.cells.at(x, y)
     }
 
-    /// The mask on a row, which may lie beyond the border.
+    /// Returns the mask on a row, which may lie beyond the border.
     pub fn row(&self, y: isize) -> &[f32] {
         let width = self.cells.width();
         &self.cells[self.edge.nearest(y, self.cells.height()) * width..][..width]
     }
 }
 
-/// A number of a law on free ground and under the mask, where so much is covered.
+/// Interpolates a number between its unmasked and masked values by the mask value.
 #[inline(always)]
 pub fn between([free, covered]: [f32; 2], mask: f32) -> f32 {
     free + (covered - free) * mask
 }
 
-/// A number of a law in the cells of a row: the same in all of them, or one for each.
+/// Coefficient of a law in the cells of a row: either uniform or one value per cell.
 pub trait Number: Copy {
-    /// The number in so many cells from place `start` on.
+    /// Returns the values of `width` cells from index `start`.
     fn cut(self, start: usize, width: usize) -> Self;
-    /// The number in the cells from place `x` on.
+    /// Loads the values of the cells from index `x`.
     fn at<V: Cells>(self, x: usize) -> V;
 }
 
@@ -143,16 +142,16 @@ impl Number for &[f32] {
     }
 }
 
-/// Numbers of a law in the cells of the last three rows: kernels are written for any, and so compiled for numbers that are
-/// the same everywhere without a load.
+/// Coefficients of a law in the cells of the last three rows. Kernels are generic over it, so that uniform coefficients compile without
+/// loads.
 pub trait Numbers {
-    /// A number on a row with a cell beyond either end.
+    /// Coefficient on a row that is padded with one cell at either end.
     type Row<'r>: Number
     where
         Self: 'r;
-    /// Finds the next row, which is row `y` and may lie beyond the border.
+    /// Advances to row `y`, which may lie beyond the border.
     fn next(&mut self, y: isize);
-    /// A number on a row that is still kept.
+    /// Returns a coefficient on a row that is still stored.
     fn row(&self, number: usize, y: isize) -> Self::Row<'_>;
 }
 
@@ -168,7 +167,7 @@ impl<const N: usize> Numbers for [f32; N] {
     }
 }
 
-/// Numbers of a law on free ground and under the mask, and the mask, if there is one.
+/// Unmasked and masked coefficients of a law, with the mask, if there is one.
 #[derive(Clone, Copy)]
 pub struct Scaled<'a, const N: usize> {
     free: [f32; N],
@@ -176,23 +175,23 @@ pub struct Scaled<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Scaled<'a, N> {
-    /// The numbers that `of` finds for parameters, and for those under the mask.
+    /// Creates the coefficients by applying `of` to the unmasked and the masked parameters.
     pub fn new<P>(params: &P, covered: Option<&'a Masked<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
         Self { free: of(params), masked: covered.map(|covered| (of(&covered.params), &covered.mask)) }
     }
 
-    /// The numbers in a cell of the map.
+    /// Returns the coefficients in a cell of the map.
     pub fn at(&self, x: usize, y: usize) -> [f32; N] {
         let Some((under, mask)) = self.masked else { return self.free };
         std::array::from_fn(|number| between([self.free[number], under[number]], mask.at(x, y)))
     }
 
-    /// A number on free ground and under the mask.
+    /// Returns the unmasked and the masked value of a coefficient.
     pub fn ends(&self, number: usize) -> [f32; 2] {
         [self.free[number], self.masked.map_or(self.free[number], |(under, _)| under[number])]
     }
 
-    /// The numbers row by row, from row `first` on.
+    /// Returns the coefficients row by row, starting at row `first`.
     pub fn rows(&self, border: Border, first: isize) -> Rows<'a, N> {
         match self.masked {
             None => Rows::Even(self.free),
@@ -200,7 +199,7 @@ impl<'a, const N: usize> Scaled<'a, N> {
         }
     }
 
-    /// The same with a number for each cell even if they are the same everywhere.
+    /// Returns the coefficients row by row with one value per cell, even if they are uniform.
     pub fn rows_of_all(&self, border: Border, first: isize) -> MaskedRows<'a, N> {
         let ends = std::array::from_fn(|number| self.ends(number));
         let mask = self.masked.map(|(_, mask)| mask);
@@ -208,15 +207,15 @@ impl<'a, const N: usize> Scaled<'a, N> {
     }
 }
 
-/// What a kernel is compiled for.
+/// Kinds of coefficients for which kernels are compiled.
 pub enum Rows<'a, const N: usize> {
-    /// Numbers that are the same everywhere.
+    /// Uniform coefficients.
     Even([f32; N]),
-    /// Numbers that differ from cell to cell.
+    /// Coefficients that vary by cell.
     Masked(MaskedRows<'a, N>),
 }
 
-/// Rows of numbers that differ from cell to cell.
+/// Rows of coefficients that vary by cell.
 pub struct MaskedRows<'a, const N: usize> {
     ends: [[f32; 2]; N],
     mask: Option<&'a Mask>,
@@ -225,7 +224,7 @@ pub struct MaskedRows<'a, const N: usize> {
 }
 
 impl<const N: usize> MaskedRows<'_, N> {
-    /// Finds the next row as [`Numbers::next`] does, and lets it be changed.
+    /// Advances like [`Numbers::next`] and lets `change` modify the new row.
     #[inline(always)]
     pub fn next_with(&mut self, y: isize, change: impl FnOnce([&mut [f32]; N])) {
         let mut rows = self.rows.push();

@@ -1,4 +1,4 @@
-//! Every process on the land of every generator, at three extents, with its default parameters.
+//! Tests of every process on the terrain of every generator, at three extents, with default parameters.
 
 use rayon::prelude::*;
 
@@ -13,11 +13,11 @@ use crate::{
 };
 
 const SIDE: u32 = 32;
-/// Ticks of every run, and of one that has left no mark by then: half a minute.
+/// Ticks of every simulation, and of one without a visible effect by then: half a minute.
 const TICKS: [usize; 2] = [150, 600];
-/// Change that shows, as a share of the relief of the extent.
+/// Smallest visible change, as a fraction of the relief.
 const SHOWS: f32 = 1e-3;
-/// Heights may leave the range of the land by this share of the relief.
+/// Tolerated growth of the height range at either end, as a fraction of the relief.
 const GROWS: f32 = 1.5;
 
 #[test]
@@ -59,11 +59,11 @@ fn every_process_leaves_a_mark_on_the_land_of_every_generator_or_says_why_it_doe
                     let (floor, top) = simulation.terrain.ground().min_max();
                     assert!(
                         top < high + GROWS * relief && floor > low - GROWS * relief,
-                        "{told} explodes: {floor} m to {top} m"
+                        "{told} is unstable: {floor} m to {top} m"
                     );
                     let slot = simulation.slot_mut(key).expect("it is in the catalogue");
                     let reason = slot.process.idle_reason(&terrain);
-                    // Rain on level ground is a lake, not a dead process.
+                    // Rain on level ground forms a lake, so the process is not idle.
                     let floods = key == "water" && high - low < 1e-3;
                     println!("{told}: {most:.4} {reason:?}");
                     (most < SHOWS && reason.is_none() && !floods).then_some(format!("{told}: {most}"))
@@ -72,5 +72,5 @@ fn every_process_leaves_a_mark_on_the_land_of_every_generator_or_says_why_it_doe
             dead
         })
         .collect();
-    assert!(dead.is_empty(), "without a mark or a reason: {dead:#?}");
+    assert!(dead.is_empty(), "neither an effect nor an idle reason: {dead:#?}");
 }

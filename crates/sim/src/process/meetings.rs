@@ -1,4 +1,4 @@
-//! What processes do to each other's work: rain to dunes, a river to a dune's foot, wind to a dry bed and a flood to what it filled.
+//! Tests of interactions between processes: rain on dunes, a river undercutting a dune, wind filling a dry bed and a flood clearing it.
 
 use crate::{
     core::{
@@ -16,22 +16,22 @@ const WIDTH: usize = 96;
 const HEIGHT: usize = 48;
 /// Side of a cell, in metres.
 const CELL: f32 = 2.0;
-/// Columns of the river's bed.
+/// Columns of the river bed.
 const BED: std::ops::Range<usize> = 56..64;
 
-/// A plain of rock that falls gently along the columns, with a bed 3 m deep along them.
+/// Returns a rock plain that slopes gently along the columns, with a bed 3 m deep in the same direction.
 fn plain() -> Terrain {
     let rock = Grid::from_fn(WIDTH, HEIGHT, |x, y| {
         let bed = if BED.contains(&x) { 3.0 } else { 0.0 };
         0.02 * CELL * (HEIGHT - y) as f32 - bed
     });
     let mut terrain = Terrain::bare(rock, CELL, Edge::Open);
-    // Rock that nothing wears.
+    // Rock that cannot be eroded.
     terrain.softness.fill(0.0);
     terrain
 }
 
-/// A run of these processes with a wind towards the bed, and water that moves as fast as ticks allow.
+/// Returns a simulation of these processes with a wind towards the bed and long ticks of the water.
 fn run(terrain: Terrain, keys: &[&str]) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     for (path, value) in [
@@ -42,7 +42,7 @@ fn run(terrain: Terrain, keys: &[&str]) -> Simulation {
     ] {
         set(&mut simulation, path, value);
     }
-    // The map is small: a tick that is as long as is stable would be short.
+    // The map is small, so the default time step would be short.
     let [params, _] = simulation.slot_mut("water").expect("it is there").process.settings_mut();
     write(params, "dt", &Value::Number(0.3));
     switch(&mut simulation, keys);
@@ -77,7 +77,7 @@ fn rain_stills_the_sand_and_the_wind_lifts_it_again_when_it_has_dried() {
     blown(&mut simulation, 50);
     let (wet, soaked) = (blown(&mut simulation, 20), wetness(&simulation));
     assert!(wet < 0.05 * dry && soaked > 0.9, "{wet} m³ a tick of {dry}; {soaked} of the sand is wet");
-    // The water dries up; the sand is wet for a while.
+    // The water is removed; the sand stays wet for a while.
     set(&mut simulation, "water.rain_rate", "0");
     simulation.terrain.water.fill(0.0);
     simulation.terrain.suspended.fill(0.0);
@@ -91,13 +91,13 @@ fn rain_stills_the_sand_and_the_wind_lifts_it_again_when_it_has_dried() {
     assert!(again > 0.5 * dry && left < 0.02, "{again} m³ a tick of {dry}; {left} of the sand is wet");
 }
 
-/// A spring at the upper end of the bed, in cubic metres per second.
+/// Returns a spring at the upper end of the bed; `rate` is in cubic metres per second.
 fn spring(rate: f32) -> Source {
     let middle = 0.5 * (BED.start + BED.end) as f32 / WIDTH as f32;
     Source { place: [middle, 3.0 / HEIGHT as f32], radius: 4.0, rate, ticks: None }
 }
 
-/// Sand in these columns, in cubic metres.
+/// Returns the sand in these columns, in cubic metres.
 fn sand_in(simulation: &Simulation, columns: std::ops::Range<usize>) -> f64 {
     let sand = &simulation.terrain.sand;
     let cells = columns.flat_map(|x| (4..HEIGHT - 4).map(move |y| (x, y)));
@@ -106,7 +106,7 @@ fn sand_in(simulation: &Simulation, columns: std::ops::Range<usize>) -> f64 {
 
 #[test]
 fn a_river_takes_the_foot_of_a_dune() {
-    // A ridge of sand that the wind drives towards the bed.
+    // A sand ridge that the wind drives towards the bed.
     let mut terrain = plain();
     for y in 0..HEIGHT {
         for x in 36..54 {
@@ -119,7 +119,7 @@ fn a_river_takes_the_foot_of_a_dune() {
         terrain.sources = if rate > 0.0 { vec![spring(rate)] } else { Vec::new() };
         let mut simulation = run(terrain, &["water", "wind"]);
         set(&mut simulation, "wind.capacity", "0.2");
-        // A tick of the wind stands for hours, one of the water for less than a second.
+        // A tick of the wind spans hours, one of the water less than a second.
         for tick in 0..30_000 {
             switch(&mut simulation, if tick % 100 == 0 { &["water", "wind"] } else { &["water"] });
             simulation.tick();
@@ -184,7 +184,7 @@ fn four_processes_on_one_terrain_each_do_their_work() {
             ("wind.direction", "0"),
             ("wind.refeed", "false"),
             ("wind.capacity", "0.39"),
-            // Rain would keep the sand wet: a spring brings the water.
+            // A spring supplies the water, as rain would keep the sand wet.
             ("water.rain_rate", "0"),
             ("droplets.per_tick", "100"),
         ] {
@@ -196,7 +196,7 @@ fn four_processes_on_one_terrain_each_do_their_work() {
     };
     let together = after("none");
     assert!(all.iter().all(|key| together.ledger.solid.rows[*key].moved > 0.0));
-    // Droplets: noise has hollows. Where droplets gather they fill them with what they dug, and without them nothing else does.
+    // Droplets fill the depressions of the noise where they gather; without them nothing else does.
     let streams = together.quantity(Quantity::StreamDischarge);
     let mut cells: Vec<usize> = (0..streams.len()).collect();
     cells.sort_by(|&one, &other| streams[other].total_cmp(&streams[one]));
@@ -205,19 +205,19 @@ fn four_processes_on_one_terrain_each_do_their_work() {
         gather.iter().map(|&cell| f64::from(change[cell])).sum::<f64>() / gather.len() as f64
     };
     let (with, without) = (filled(&together), filled(&after("droplets")));
-    assert!(with > 1.0 && with > 4.0 * without.abs(), "hollows rise by {with} m, by {without} m without droplets");
-    // Water: it stands in hollows, flows off, and carries sediment.
+    assert!(with > 1.0 && with > 4.0 * without.abs(), "depressions rise by {with} m, by {without} m without droplets");
+    // Water ponds in depressions, runs off and carries sediment.
     let dry = after("water");
     assert!(together.terrain.water_volume() > 1e3 && together.terrain.suspended.total() > 0.0);
     assert!(together.ledger.water.sum(|row| row.inflow) > 0.0 && dry.terrain.water_volume() == 0.0);
-    // Slumping: the sheer walls of the block come down.
+    // Thermal erosion lowers the sheer walls of the block.
     let walls = |simulation: &Simulation| {
         let ground = simulation.terrain.ground();
         (90..110).map(|y| f64::from(ground.at(20, y) - ground.at(19, y))).sum::<f64>() / 20.0
     };
     let (low, high) = (walls(&together), walls(&after("thermal")));
-    assert!(low < 0.8 * high, "the walls are {low} m high, {high} m without slumping");
-    // Wind: where none comes in, sand is blown away.
+    assert!(low < 0.8 * high, "the walls are {low} m high, {high} m without thermal erosion");
+    // Wind removes sand where none is supplied.
     let upwind = |simulation: &Simulation| {
         let sand = &simulation.terrain.sand;
         (0..128).flat_map(|y| (0..8).map(move |x| (x, y))).map(|(x, y)| f64::from(sand.at(x, y))).sum::<f64>()

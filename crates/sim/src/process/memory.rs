@@ -1,22 +1,22 @@
-//! What a run remembers besides layers and parameters, so that it can be written down and go on as if it had never stopped.
+//! State of a simulation besides layers and parameters, saved so that it resumes exactly where it stopped.
 
 use crate::process::Counts;
 
-/// A value that a process keeps from tick to tick. The same list of them serves to write it down and to read it back.
+/// Value that a process keeps from tick to tick. The same list serves for saving and restoring.
 pub enum Memory<'a> {
-    /// One number per cell or face, of a size that the terrain alone decides.
+    /// One number per cell or face; the length depends on the terrain alone.
     Cells(&'a mut [f32]),
     /// A number.
     Number(&'a mut f64),
-    /// A whole number.
+    /// An integer.
     Count(&'a mut u64),
 }
 
-/// What a process keeps, by names that are its own.
+/// State of a process by name. Names are unique within the process.
 pub type Memories<'a> = Vec<(&'static str, Memory<'a>)>;
 
 impl Counts {
-    /// The counts as what is remembered.
+    /// Returns the counts as state to be saved.
     pub fn memories(&mut self) -> Memories<'_> {
         vec![
             ("substeps", Memory::Count(&mut self.substeps)),

@@ -1,7 +1,7 @@
-//! The contract of a process, and the catalogue of all processes.
+//! The [`Process`] trait and the catalogue of all processes.
 //!
-//! To add one: write a file here that implements [`Process`] for a type, and add its line to [`catalogue`]. A simulation may hold others
-//! too: see `examples/own_process.rs`.
+//! To add a process, implement [`Process`] in a new file of this folder and list it in [`catalogue`]. A simulation can also run processes
+//! that are not in the catalogue: see `examples/own_process.rs`.
 
 #[cfg(test)]
 mod conservation;
@@ -60,7 +60,7 @@ use crate::{
     params::{ChoiceName, STATED_SIDE},
 };
 
-/// Every process, in the order in which a tick runs them.
+/// Returns all processes, in the order in which a tick runs them.
 pub fn catalogue() -> Vec<Box<dyn Process>> {
     vec![
         Box::new(droplets::Droplets::default()),
@@ -72,20 +72,20 @@ pub fn catalogue() -> Vec<Box<dyn Process>> {
     ]
 }
 
-/// Form of a law: as its source prints it, or corrected.
+/// Form of a law: corrected or as published.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The known faults of the published form are corrected, and mass is conserved.
+    /// Known faults of the published form are corrected, and mass is conserved.
     #[default]
     #[reflect(@ChoiceName("default"))]
     Corrected,
-    /// As the source prints it, faults included, for comparison.
+    /// As printed in the source, faults included, for comparison.
     Published,
 }
 
 impl Mode {
-    /// Returns the simulated time of a tick on a terrain, in seconds, if it is stated as `dt`. Published, it is `dt`. In the corrected mode
-    /// `dt` is for a terrain 256 m wide, and grows with the width: another number of cells on the same terrain changes no time.
+    /// Returns the simulated time of a tick on a terrain, in seconds, for a time step parameter `dt`: `dt` itself in published mode. In
+    /// corrected mode, `dt` refers to a terrain 256 m wide and scales with the width (the shorter side), independently of the resolution.
     pub fn seconds(self, dt: f32, terrain: &Terrain) -> f32 {
         match self {
             Self::Corrected => {
@@ -103,21 +103,21 @@ pub struct Info {
     pub key: &'static str,
     /// Name shown to the user.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// Description in one sentence.
     pub about: &'static str,
-    /// Where its law comes from.
+    /// Source of its law.
     pub reference: Reference,
-    /// Memory that it takes.
+    /// Memory use.
     pub footprint: Footprint,
     /// Layers it reads.
     pub reads: &'static [Layer],
-    /// Layers it changes; no other layer is touched.
+    /// Layers it modifies; all others stay unchanged.
     pub writes: &'static [Layer],
-    /// `true` if it lets water flow. Of the processes that do, a simulation runs one: they are alternatives.
+    /// `true` if it routes water. Such processes are alternatives: a simulation runs at most one of them.
     pub moves_water: bool,
     /// Stages of its step, in order.
     pub stages: &'static [StageInfo],
-    /// Its limiters.
+    /// Limiters of its scheme.
     pub limiters: &'static [Limiter],
 }
 
@@ -126,33 +126,33 @@ pub struct Info {
 pub struct Reference {
     /// Paper or article.
     pub source: &'static str,
-    /// Source files whose module documentation states the equations: the reference is made from them.
+    /// Source files whose module documentation states the equations. The reference page is generated from them.
     pub equations: &'static [&'static str],
 }
 
-/// Memory of a process that is on, under the hungriest of its laws and modes. `tests/memory.rs` measures it.
+/// Memory use of an enabled process under its most demanding law and mode, measured by `tests/memory.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
-    /// Bytes for each cell.
+    /// Bytes per cell.
     pub per_cell: usize,
-    /// Bytes for each cell and thread.
+    /// Bytes per cell and thread.
     pub per_cell_and_thread: usize,
 }
 
 impl Footprint {
-    /// Bytes for each cell with this number of threads.
+    /// Returns the bytes per cell for this number of threads.
     pub fn bytes_per_cell(self, threads: usize) -> usize {
         self.per_cell + threads * self.per_cell_and_thread
     }
 }
 
 impl Info {
-    /// Returns `true` if this process and another one are alternatives: switching one on switches the other off.
+    /// Returns `true` if this process and `other` are alternatives: enabling one disables the other.
     pub fn replaces(&self, other: &Self) -> bool {
         self.moves_water && other.moves_water && self.key != other.key
     }
 
-    /// A process of one stage of which nothing else is declared.
+    /// Blank declaration of a process with one stage.
     pub const BARE: Self = Self {
         key: "",
         title: "",
@@ -167,77 +167,77 @@ impl Info {
     };
 }
 
-/// What a step works on.
+/// Inputs and outputs of a step.
 pub struct Context<'a> {
     /// The shared terrain.
     pub terrain: &'a mut Terrain,
-    /// Where every transfer is booked, under the process's key.
+    /// Ledger in which every transfer is booked, under the key of the process.
     pub ledger: &'a mut Ledger,
     /// Seed of the simulation.
     pub seed: u64,
-    /// Number of the tick, from 1.
+    /// Number of the tick, starting at 1.
     pub tick: u64,
-    /// `true` if the particles are shown: only then they need to leave tracks.
+    /// `true` if particles are displayed: only then must they leave tracks.
     pub watched: bool,
-    /// `true` if the simulation stops between the stages to show them: only then a stage needs to write what a later one finds again.
+    /// `true` if the simulation pauses between stages to display them: only then must a stage write results that a later one recomputes.
     pub stepwise: bool,
-    /// `true` if a process is on that moves water: only then water that a process pours out flows on.
+    /// `true` if a process that routes water is enabled: only then does water released by other processes flow on.
     pub water_flows: bool,
-    /// Simulated time of this tick, in seconds, as soon as a process that has a clock has set it.
+    /// Simulated time of this tick, in seconds, once a process with a clock has set it.
     pub elapsed: &'a mut Option<f64>,
-    /// When a frame waits to be drawn, if one does: then a step that takes longer should stop where it can.
+    /// Deadline of the next frame, if one is due: a step that would exceed it should pause where it can.
     pub until: Option<Instant>,
 }
 
-/// A vector field that a process can show.
+/// Vector field that a process can display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorMap {
-    /// Velocity of the water that it moves, in metres per second.
+    /// Velocity of the water, in metres per second.
     Velocity,
-    /// Discharge of the rain that its droplets bring, times its direction, in square metres of rained-on land.
+    /// Discharge of the droplets times their flow direction, as contributing area in square metres.
     Momentum,
 }
 
-/// Reason why a process leaves no mark on a terrain.
+/// Reason why a process has no effect on a terrain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum IdleReason {
     /// There is no sand.
     NoSand,
-    /// All sand lies in a sheet that is too thin for dunes on cells of this size.
+    /// The sand sheet is too thin for dunes at this cell size.
     ThinSand {
-        /// Thickness that a sheet needs, in metres.
+        /// Required thickness of the sheet, in metres.
         needed: f32,
     },
-    /// The ground is level: no water runs.
+    /// The ground is level, so no water flows.
     LevelGround,
     /// No slope was steep enough to fail in the last tick.
     StableSlopes,
-    /// There is no water, no rain and no spring.
+    /// There are no water, rain or springs.
     NoWater {
-        /// Name of the parameter of the process that sets its rain.
+        /// Name of the process parameter that sets the rain.
         rain: &'static str,
     },
 }
 
 impl IdleReason {
-    /// Returns [`Self::NoWater`] if a terrain has neither water nor springs. `rain` is the name of the parameter that sets the rain.
+    /// Returns [`Self::NoWater`] if a terrain has neither water nor springs. `rain` is the name of the rain parameter.
     fn without_water(terrain: &Terrain, rain: &'static str) -> Option<Self> {
         let has_springs = terrain.sources.iter().any(|source| source.rate > 0.0);
         (!has_springs && is_empty(&terrain.water)).then_some(Self::NoWater { rain })
     }
 }
 
-/// `true` if no cell of a layer has more than 0.
+/// Returns `true` if no cell of a layer exceeds 0.
 fn is_empty(layer: &Grid) -> bool {
     !any_above(layer, 0.0)
 }
 
-/// `true` if a cell of a layer has more than a bound.
+/// Returns `true` if any cell of a layer exceeds a bound.
 fn any_above(layer: &Grid, bound: f32) -> bool {
     layer.chunks(4096).any(|cells| cells.iter().fold(false, |any, &cell| any | (cell > bound)))
 }
 
-/// `true` if the ground has the same height everywhere.
+/// Returns `true` if the ground has the same height everywhere.
 fn is_level(terrain: &Terrain) -> bool {
     let height = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell];
     (1..terrain.bedrock.len()).all(|cell| height(cell) == height(0))
@@ -245,70 +245,70 @@ fn is_level(terrain: &Terrain) -> bool {
 
 /// A process that shapes the terrain.
 ///
-/// One tick runs every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool and gives the same
-/// bits for every number of threads.
+/// A tick runs every stage in turn, each until it returns [`Progress::Done`]. Parallel work runs in the current rayon pool; results are
+/// bit-identical for any number of threads.
 pub trait Process: Duplicate + Send + Sync {
     /// Returns its declaration.
     fn info(&self) -> &'static Info;
 
-    /// Returns what every process has: parameters, mask factors, counts.
+    /// Returns the parameters, mask factors and counts.
     fn setup(&self) -> &dyn AnySetup;
 
-    /// Returns the same, to be changed between ticks.
+    /// Returns the parameters, mask factors and counts mutably. They may change between ticks.
     fn setup_mut(&mut self) -> &mut dyn AnySetup;
 
-    /// Works on a stage of the present tick, by its index in [`Info::stages`].
+    /// Runs or resumes a stage of the current tick, given by its index in [`Info::stages`].
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
 
-    /// Returns the largest time step for which the scheme is stable on this terrain, in the unit of its own `dt`; infinite if every step
-    /// is.
+    /// Returns the largest stable time step on this terrain, in the unit of the parameter `dt`; infinite for an unconditionally stable
+    /// scheme.
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         f32::INFINITY
     }
 
-    /// Returns why the process leaves no mark on this terrain, or `None` if it does.
+    /// Returns the reason why the process has no effect on this terrain, or `None` if it has one.
     fn idle_reason(&self, _: &Terrain) -> Option<IdleReason> {
         None
     }
 
-    /// Returns everything that the next tick depends on besides parameters and layers, made if there is none yet for this terrain.
+    /// Returns the state that the next tick depends on besides parameters and layers. Creates it if there is none for this terrain.
     fn memories(&mut self, _: &Terrain) -> Memories<'_> {
         self.setup_mut().counts_mut().memories()
     }
 
-    /// Returns the map of a quantity, in its unit, if the process keeps or knows it.
+    /// Returns the map of a quantity, in its unit, if the process stores or can compute it.
     fn map(&self, _: Quantity, _: &Terrain) -> Option<Cow<'_, Grid>> {
         None
     }
 
-    /// Returns the components of a vector field along columns and along rows, if the process has it.
+    /// Returns the components of a vector field in x and y, if the process has it.
     fn vector_map(&self, _: VectorMap, _: &Terrain) -> Option<[Grid; 2]> {
         None
     }
 
-    /// Returns its equation with the numbers of a cell (column and row), if its law has an equation for one.
+    /// Returns its equation evaluated in a cell (column and row), if its law has an equation for a cell.
     fn explain(&self, _: &Terrain, _cell: [usize; 2]) -> Option<Explanation> {
         None
     }
 
-    /// Returns what only some processes can do.
+    /// Returns its optional capabilities.
     fn abilities(&self) -> Abilities<'_> {
         Abilities::default()
     }
 }
 
-/// What only some processes can do.
+/// Optional capabilities of a process.
 #[derive(Default)]
 pub struct Abilities<'a> {
     /// Particles that leave tracks.
     pub particles: Option<&'a dyn Particles>,
     /// Water that has a steady state.
     pub steady: Option<&'a dyn SteadyWater>,
-    /// The mean wind that it lets blow.
+    /// Mean wind.
     pub weather: Option<wind::Weather>,
     /// Simulated time in years, if its clock counts years.
     pub years: Option<f64>,
-    /// Morphological acceleration, if it has one: its water holds the suspended layer divided by that.
+    /// Morphological acceleration, if it has one: the load of the water is the suspended layer divided by it.
     pub acceleration: Option<f32>,
 }
 
@@ -317,8 +317,8 @@ pub trait Particles {
     /// Returns the tracks of a sample of particles in the last tick, if they are watched.
     fn tracks(&self) -> &[Track];
 
-    /// Returns the trajectory of one particle that begins at a place inside the map, in cells, step by step, as it would run in the tick
-    /// of this seed and number; `None` where the present law has no particles. The terrain stays as it is.
+    /// Returns the trajectory, step by step, of a particle released at `place`, in cells, inside the map in the tick of the seed and number
+    /// `when`; `None` if the current law has no particles. The terrain is not modified.
     fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>>;
 }
 
@@ -332,27 +332,27 @@ pub struct SteadyState {
     pub has_converged: bool,
 }
 
-/// Water of a process that can be brought into its steady state.
+/// Water of a process that has a steady state.
 pub trait SteadyWater {
-    /// Returns the steady state with the rain and springs of this tick.
-    /// `go_on` hears the progress and answers whether to continue.
+    /// Returns the steady state for the rain and springs of this tick.
+    /// `go_on` receives the progress and returns `false` to cancel.
     ///
     /// # Errors
-    /// One sentence, if there is no steady state or the search was cancelled.
+    /// Returns a message of one sentence if there is no steady state or the computation was cancelled.
     fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<SteadyState, Unfit>;
 
-    /// Bytes for each cell that the first tick takes for a moment to start in its steady state; 0 if it does not.
+    /// Returns the temporary memory, in bytes per cell, that a first tick takes to start in the steady state; 0 if it does not.
     fn bytes_to_begin(&self) -> usize;
 }
 
-/// Hears the progress of some work, from 0 to 1, and answers whether to continue.
+/// Callback that receives the progress, from 0 to 1, and returns `false` to cancel.
 pub type GoOn<'a> = dyn Fn(f32) -> bool + Sync + 'a;
 
-/// Copies of a process behind a pointer. Every process that is [`Clone`] and [`Default`] has them.
+/// Duplication of boxed processes, implemented for every process that is [`Clone`] and [`Default`].
 pub trait Duplicate {
     /// Returns a copy in the same state.
     fn boxed_clone(&self) -> Box<dyn Process>;
-    /// Returns a process of the same kind at its defaults.
+    /// Returns a process of the same type with default parameters.
     fn fresh(&self) -> Box<dyn Process>;
 }
 
@@ -367,7 +367,7 @@ impl<P: Process + Clone + Default + 'static> Duplicate for P {
 }
 
 impl dyn Process + '_ {
-    /// Runs every stage of a tick.
+    /// Runs all stages of a tick.
     pub fn tick(&mut self, context: &mut Context<'_>) {
         let count = self.info().stages.len();
         self.setup_mut().begin_tick();
@@ -382,12 +382,12 @@ impl dyn Process + '_ {
         self.setup().params()
     }
 
-    /// Returns its parameters, and the factors by which the mask scales some of them.
+    /// Returns its parameters and mask factors.
     pub fn settings(&self) -> [&dyn Struct; 2] {
         self.setup().settings()
     }
 
-    /// Returns both, to be changed between ticks.
+    /// Returns its parameters and mask factors mutably. They may change between ticks.
     pub fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
         self.setup_mut().settings_mut()
     }
@@ -397,18 +397,18 @@ impl dyn Process + '_ {
         self.setup().counts()
     }
 
-    /// Returns its limiters, each with how often it was applied.
+    /// Returns its limiters and their counts.
     pub fn limiters(&self) -> Vec<(Limiter, LimiterCount)> {
         let counts = self.setup().limiter_counts().iter().copied().chain(std::iter::repeat(LimiterCount::default()));
         self.info().limiters.iter().copied().zip(counts).collect()
     }
 
-    /// Returns the tracks of its particles in the last tick, if it has particles and they are watched.
+    /// Returns the tracks of its particles in the last tick; empty without particles or if they are not watched.
     pub fn tracks(&self) -> &[Track] {
         self.abilities().particles.map_or(&[], |particles| particles.tracks())
     }
 
-    /// Returns the trajectory of one of its particles: see [`Particles::follow`]; `None` without particles and beyond the map.
+    /// Returns the trajectory of one of its particles as [`Particles::follow`] does; `None` without particles or outside the map.
     pub fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
         let size = [terrain.width() as f32, terrain.height() as f32];
         let inside = (0..2).all(|axis| place[axis] >= 0.0 && place[axis] < size[axis]);
@@ -422,20 +422,20 @@ impl Clone for Box<dyn Process> {
     }
 }
 
-/// A particle after a step of its trajectory.
+/// State of a particle after a step of its trajectory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
-    /// Column and row in cells, the first cell reaching from 0 to 1.
+    /// Column and row, in cells; the first cell spans 0 to 1.
     pub place: [f32; 2],
-    /// Its speed, in the unit of its law; where a step goes to a neighbour whatever the speed, its length in cells.
+    /// Speed, in the unit of the law; the step length in cells where every step leads to a neighbour regardless of speed.
     pub speed: f32,
-    /// Its water, as a share of a fresh droplet's, if it has any.
+    /// Water, as a fraction of that of a new droplet, if it has any.
     pub water: Option<f32>,
-    /// What it carries, in metres times cells.
+    /// Sediment load, in metres times cells.
     pub load: f32,
-    /// What it could carry in this step, in metres times cells, where its law knows.
+    /// Transport capacity in this step, in metres times cells, if the law defines one.
     pub capacity: Option<f32>,
 }
 
-/// Track of a particle: places in cells, the first cell reaching from 0 to 1.
+/// Track of a particle: positions in cells; the first cell spans 0 to 1.
 pub type Track = Vec<[f32; 2]>;

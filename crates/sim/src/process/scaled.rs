@@ -1,4 +1,4 @@
-//! What must hold of every parameter that the mask scales.
+//! Tests of every parameter that the mask can scale.
 
 use super::{
     Info, Process, catalogue,
@@ -12,10 +12,10 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Parameters of which the mask scales only one of the uses: the wind's steps of a tick are as many as free ground needs.
+/// Parameters that the mask scales in only one of their uses: the steps of a wind tick follow the unmasked values.
 const PARTLY_MASKED: [&str; 2] = ["wind.strength", "wind.capacity"];
 
-/// What a process says of itself, the path of a parameter of it that the mask can scale, and that of its factor.
+/// Returns the declaration of each process with the path of each parameter that the mask can scale and that of its factor.
 fn scaled_parameters() -> Vec<(&'static Info, String, String)> {
     let paths = |process: Box<dyn Process>| {
         let info = process.info();
@@ -26,7 +26,7 @@ fn scaled_parameters() -> Vec<(&'static Info, String, String)> {
     catalogue().into_iter().flat_map(paths).collect()
 }
 
-/// Hills on which both laws of a process run, with everything that the parameters are about: sand, rock, water.
+/// Returns a simulation of hills with sand, rock and water, set up so that the parameter at `path` has an effect.
 fn start(info: &Info, path: &str, mask: Option<Grid>) -> Simulation {
     let mut terrain = hills(64, Edge::Wrap);
     terrain.sand = Grid::from_fn(64, 64, |x, y| if (x / 8 + y / 8) % 2 == 0 { 2.0 } else { 0.0 });
@@ -35,10 +35,10 @@ fn start(info: &Info, path: &str, mask: Option<Grid>) -> Simulation {
         terrain.water.fill(0.5);
         terrain.suspended.fill(0.05);
     } else if info.key == thermal::INFO.key {
-        // Sand lies under water on a part of the slopes.
+        // Part of the sand on the slopes is submerged.
         terrain.water = Grid::from_fn(64, 64, |_, y| if y % 16 < 8 { 0.5 } else { 0.0 });
     } else {
-        // What water keeps from blowing: on cells that are smaller than what the wind remembers, and on gentle ground.
+        // Cells smaller than the saturation length of the wind, on gentle ground.
         terrain.cell_size = 2.0;
         terrain.bedrock.iter_mut().for_each(|height| *height *= 0.05);
     }
@@ -48,7 +48,7 @@ fn start(info: &Info, path: &str, mask: Option<Grid>) -> Simulation {
     if let Some((name, values)) = parameter.knob.idle(&own) {
         set(&mut simulation, &format!("{}.{name}", info.key), values[0]);
     }
-    // It rains in every tick.
+    // Rain in every tick.
     if let Some(interval) = own.iter().find(|parameter| parameter.name == "interval") {
         set(&mut simulation, &interval.path, &interval.knob.min.to_string());
     }
@@ -63,7 +63,7 @@ fn number(simulation: &Simulation, path: &str) -> (f64, f64, f64) {
     }
 }
 
-/// By how much the ground, and what is on it, differ between two runs, summed over the cells that are wanted.
+/// Returns the absolute difference of the layers between two simulations, summed over the columns that `wanted` selects.
 fn difference(one: &Simulation, other: &Simulation, wanted: impl Fn(usize) -> bool) -> f64 {
     let layers = |simulation: &Simulation| {
         let terrain = &simulation.terrain;
@@ -84,7 +84,7 @@ fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_
             let mut simulation = start(info, &path, mask);
             settings.iter().for_each(|(path, value)| set(&mut simulation, path, &value.to_string()));
             (0..3).for_each(|_| simulation.tick());
-            // What it did counts, not whether there was a mask.
+            // Only the result is compared, not the mask.
             simulation.terrain.mask = None;
             simulation
         };
@@ -102,7 +102,7 @@ fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_
             assert!((free / plain - 1.0).abs() < 0.05 && (covered / product - 1.0).abs() < 0.05, "{path}");
             continue;
         }
-        assert!(bits(&free) == bits(&plain), "{path}: a factor works where nothing is masked");
+        assert!(bits(&free) == bits(&plain), "{path}: a factor acts where nothing is masked");
         if PARTLY_MASKED.contains(&&*path) {
             assert!(difference(&covered, &plain, |_| true) > 0.0);
             continue;
@@ -111,7 +111,7 @@ fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_
         let (apart, wrong) = (difference(&plain, &product, all), difference(&covered, &product, all));
         assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
         let unscaled = run(even(1.0), &[]);
-        assert!(bits(&unscaled) == bits(&plain), "{path}: a mask alone changes something");
+        assert!(bits(&unscaled) == bits(&plain), "{path}: a mask without factors changes the result");
     }
 }
 
@@ -120,27 +120,27 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
     for (info, path, factor) in scaled_parameters() {
         let left = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 1.0 } else { 0.0 }));
         let (mut plain, mut scaled) = (start(info, &path, left.clone()), start(info, &path, left));
-        // At the end of a range a smaller product is the same.
+        // At the lower end of the range, a smaller product is clamped to the same value.
         let (value, min, _) = number(&plain, &path);
         set(&mut scaled, &factor, if value > min { "0" } else { "10" });
         for simulation in [&mut plain, &mut scaled] {
             (0..2).for_each(|_| simulation.tick());
         }
         assert_healthy(&scaled, &path);
-        // Far from the border between both, a few ticks are not enough to carry it over; the droplets and grains of a
-        // scaled number fall elsewhere, and those of all others go their way over the whole map.
+        // Within a few ticks, no effect reaches cells far from the border of the mask, except by droplets and grains, which
+        // travel over the whole map.
         let far = |from: usize, to: usize| difference(&plain, &scaled, |x| (from..to).contains(&x));
         let (under, free) = (far(8, 24), far(40, 56));
-        assert!(under > 0.0, "{path} does nothing under the mask");
+        assert!(under > 0.0, "{path} has no effect under the mask");
         let process = &scaled.slot_mut(info.key).expect("it is there").process;
         if process.counts().particles == 0 {
-            // The air is found anew for the whole map when the ground has changed anywhere; rivers run all over it in a tick.
+            // The airflow of the whole map is recomputed when the ground changes anywhere; rivers cross the map in one tick.
             let most = match (process.abilities().weather, process.abilities().years) {
                 (_, Some(_)) => under,
                 (Some(_), _) => 0.1 * under,
                 _ => 0.0,
             };
-            assert!(free <= most, "{path} works where nothing is masked: {free} of {under}");
+            assert!(free <= most, "{path} acts where nothing is masked: {free} of {under}");
         }
         let solid = &scaled.ledger.solid;
         let (moved, residual) = (solid.sum(|row| row.moved), scaled.solid_residual().abs());
@@ -174,7 +174,7 @@ fn a_mirrored_mask_gives_the_mirrored_ground() {
             simulation
         };
         let (mut one, other) = (run(false), run(true));
-        // Particles start, and rivers run, where chance has it, and a wind has a direction.
+        // Particle positions and flow routing are random, and wind has a direction.
         let process = &one.slot_mut(info.key).expect("it is there").process;
         if process.counts().particles > 0
             || process.abilities().weather.is_some()

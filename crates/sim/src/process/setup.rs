@@ -1,4 +1,4 @@
-//! What every process has: parameters, factors by which the mask scales some of them, and counts.
+//! Parameters, mask factors and counts of a process.
 
 use bevy_reflect::structs::Struct;
 
@@ -12,25 +12,25 @@ use crate::core::terrain::Terrain;
 /// Parameters, mask factors and counts of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Setup<P, F = NoFactors> {
-    /// Its parameters: a flat struct whose fields each have a [`Knob`](crate::params::Knob).
+    /// Parameters: a flat struct whose fields each have a [`Knob`](crate::params::Knob).
     pub params: P,
-    /// Factors by which the mask scales some of them: see [`masked`](super::masked).
+    /// Mask factors of some of the parameters: see [`masked`](super::masked).
     pub factors: F,
     /// Counts since the start.
     pub counts: Counts,
-    /// How often each limiter was applied.
+    /// Counts of each limiter.
     limiter_counts: Vec<LimiterCount>,
     /// Simulated time of the last tick, in seconds.
     pub elapsed: f64,
 }
 
 impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
-    /// Parameters, with all else at its default.
+    /// Creates a setup with these parameters and defaults for everything else.
     pub fn with(params: P) -> Self {
         Self { params, factors: F::default(), counts: Counts::default(), limiter_counts: Vec::new(), elapsed: 0.0 }
     }
 
-    /// Returns what the mask makes of the parameters; `None` as published, and where the mask changes nothing.
+    /// Returns the masked parameters; `None` in published mode and if the mask has no effect.
     pub fn masked(&self, terrain: &Terrain, mode: Mode) -> Option<Masked<P>> {
         Masked::of(terrain, mode, &self.params, &self.factors)
     }
@@ -41,7 +41,7 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
         self.elapsed = seconds;
     }
 
-    /// Counts how often each limiter was applied in a part of a tick, in the order of [`Info::limiters`](super::Info::limiters).
+    /// Adds the applications of each limiter in a part of a tick, in the order of [`Info::limiters`](super::Info::limiters).
     pub fn count_limits<const N: usize>(&mut self, times: [u64; N]) {
         self.limiter_counts.resize(N, LimiterCount::default());
         for (count, times) in self.limiter_counts.iter_mut().zip(times) {
@@ -52,23 +52,23 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
     }
 }
 
-/// A [`Setup`] of any process.
+/// Type-erased [`Setup`] of a process.
 pub trait AnySetup {
-    /// The parameters.
+    /// Returns the parameters.
     fn params(&self) -> &dyn Struct;
-    /// The parameters, and the factors by which the mask scales some of them.
+    /// Returns the parameters and mask factors.
     fn settings(&self) -> [&dyn Struct; 2];
-    /// Both, to be changed between ticks.
+    /// Returns the parameters and mask factors mutably. They may change between ticks.
     fn settings_mut(&mut self) -> [&mut dyn Struct; 2];
-    /// Counts since the start.
+    /// Returns the counts since the start.
     fn counts(&self) -> Counts;
-    /// The counts, to be restored.
+    /// Returns the counts mutably, to be restored.
     fn counts_mut(&mut self) -> &mut Counts;
-    /// How often each limiter was applied; a limiter beyond the end never was.
+    /// Returns the counts of each limiter; those beyond the end are 0.
     fn limiter_counts(&self) -> &[LimiterCount];
-    /// Forgets how often limiters were applied in the last tick.
+    /// Resets the limiter counts of the last tick.
     fn begin_tick(&mut self);
-    /// Simulated time of the last tick, in seconds; 0 if the process has no clock.
+    /// Returns the simulated time of the last tick, in seconds; 0 if the process has no clock.
     fn elapsed(&self) -> f64;
 }
 
@@ -109,11 +109,11 @@ impl<P: Struct, F: Struct> AnySetup for Setup<P, F> {
 /// Counts of a process since the start of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Steps within ticks: particle steps, or sub-steps of a grid scheme.
+    /// Particle steps, or sub-steps of a grid scheme.
     pub substeps: u64,
-    /// Particles that have run; 0 for a grid scheme.
+    /// Particles simulated; 0 for a grid scheme.
     pub particles: u64,
-    /// How often limiters were applied, all together.
+    /// Applications of all limiters together.
     pub limited: u64,
     /// Simulated time, in seconds.
     pub seconds: f64,

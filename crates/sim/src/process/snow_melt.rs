@@ -1,4 +1,4 @@
-//! Snow melt: water comes off a snow pack that lies as the rain map says, at the rate of a degree-day model (Hock 2003).
+//! Snow melt: meltwater of a snowpack distributed like the rain map, at the rate of a degree-day model (Hock 2003).
 //!
 //! ```text
 //! ∂w/∂t = M·p      M melt rate, p rain map (1 without one), w depth of the water
@@ -9,10 +9,10 @@ use bevy_reflect::Reflect;
 use super::{AnySetup, Context, Info, Process, Progress, Reference, Setup};
 use crate::{core::terrain::Layer, params::knob};
 
-/// Parameters of the snow melt.
+/// Parameters of snow melt.
 #[derive(Reflect, Clone, Debug)]
 pub struct Params {
-    /// Water that melts off the snow in a tick. High swells the streams; at 0 the snow stays.
+    /// Depth of meltwater per tick. High values swell the streams; at 0 no snow melts.
     #[reflect(@knob(0.0..=0.1).unit("m").symbol("M").source("Hock 2003").main())]
     pub melt: f32,
 }
@@ -26,7 +26,7 @@ impl Default for Params {
 const INFO: Info = Info {
     key: "snow-melt",
     title: "Snow melt",
-    about: "Snow melts and its water joins what flows.",
+    about: "Snow melts, and its meltwater feeds the flow.",
     reference: Reference { source: "Hock 2003", equations: &[include_str!("snow_melt.rs")] },
     reads: &[Layer::Rain],
     writes: &[Layer::Water],

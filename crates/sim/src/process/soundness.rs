@@ -1,6 +1,6 @@
-//! Stress tests of unsafe code: processes whose threads share memory give the same bits on many threads, run after run, as on one.
+//! Stress tests of unsafe code: processes whose threads share memory give the same bits on many threads as on one, in repeated runs.
 //!
-//! Under Miri (see CONTRIBUTING.md for the command) the runs are shorter.
+//! Runs are shorter under Miri (see CONTRIBUTING.md for the command).
 
 use super::contract::{assert_healthy, bits, run, variants};
 use crate::core::{
@@ -14,7 +14,7 @@ const THREADS: usize = if cfg!(miri) { 2 } else { 12 };
 /// Processes whose threads write to shared memory.
 const SHARE_MEMORY: [&str; 2] = ["droplets", "fluvial"];
 
-/// Returns rough ground with sand and a pond, computed from integers. Under Miri it is smoother, so that droplets leave it soon.
+/// Returns rough ground with sand and a pond, computed from integers. Under Miri it is smoother, so that droplets leave it early.
 fn rough(side: usize, edge: Edge) -> Terrain {
     let rises = if cfg!(miri) { 3 } else { 31 };
     let ground =

@@ -1,15 +1,15 @@
-//! Stages of a step: the named parts that step mode stops between.
+//! Stages of a step: named parts between which step mode pauses.
 
-/// A named part of a step.
+/// Declaration of a stage.
 #[derive(Clone, Copy, Debug)]
 pub struct StageInfo {
     /// Short name.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Description in one sentence.
     pub about: &'static str,
 }
 
-/// The stages of a process whose step has only one.
+/// Stages of a process whose step has only one.
 pub const STEP: &[StageInfo] = &[StageInfo { name: "step", about: "The whole step." }];
 
 /// Declares the stages of a process, in order, as an enum `Stage` with [`StageInfo`]s in `Stage::ALL`.
@@ -26,7 +26,7 @@ macro_rules! stages {
                 $crate::process::StageInfo { name: $name, about: concat!($($about),+).trim_ascii() },
             )+];
 
-            /// Returns the stage of an index.
+            /// Returns the stage at an index.
             fn at(index: usize) -> Self {
                 [$(Self::$stage),+][index]
             }
@@ -38,12 +38,12 @@ pub(crate) use stages;
 /// Outcome of a call of [`Process::step`](super::Process::step).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The stage has paused so that a frame can be drawn, which may show the layers as they are. Call it again.
+    /// The stage has paused so that a frame can be drawn, which may display the current layers. Call it again.
     Again,
     /// The stage is finished.
     Done,
-    /// The tick continues with the stage of this index: the first of another sub-step, or the same one, which has paused so that a frame
-    /// can be drawn, but with layers that are not to be shown.
+    /// The tick continues with the stage at this index: the first stage of the next sub-step, or the same stage, which has paused so that
+    /// a frame can be drawn but whose layers must not be displayed yet.
     From(usize),
 }
 

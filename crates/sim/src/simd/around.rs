@@ -1,23 +1,24 @@
-//! The eight neighbours of a cell: sums over them, in an order that a turned map shares, and those beyond the border.
+//! Neighbourhood of a cell: sums over the eight neighbours in an order that is invariant under rotation, and neighbours beyond the
+//! border.
 
 use super::{cells::Cells, stencil::Nine};
 use crate::core::border::{DISTANCES, OPPOSITES, STEPS};
 
-/// Distances of neighbours of both kinds in single precision: beside, and across the corner.
+/// Distances to cardinal and diagonal neighbours in single precision.
 pub const FARTHER: [f32; 2] = [DISTANCES[0] as f32, DISTANCES[1] as f32];
 
-/// Differences of height at which sand lies on neighbours of both kinds, by its angle of repose in degrees.
+/// Returns the height differences to cardinal and diagonal neighbours at an angle of repose, given in degrees.
 pub fn at_repose(angle: f32, cell_size: f32) -> [f32; 2] {
     FARTHER.map(|farther| libm::tanf(angle.to_radians()) * cell_size * farther)
 }
 
-/// What a cell and a neighbour of it exchange.
+/// Exchange between a cell and a neighbour.
 pub trait Pair<const N: usize> {
-    /// For the cells from `x` on and the neighbours in this row and column of the three around: sums and a maximum.
+    /// Computes the terms to be summed for the cells from `x` on and their neighbours at a row and column of the 3 × 3 window.
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; N];
 }
 
-/// Sums over four neighbours, each beside its opposite: the same on a turned or mirrored map.
+/// Sums over four neighbours, opposite ones in pairs, which is invariant under rotation and reflection of the map.
 #[inline(always)]
 fn four<V: Cells, const N: usize>(a: [V; N], b: [V; N], c: [V; N], d: [V; N]) -> [V; N] {
     let mut out = a;
@@ -33,7 +34,7 @@ pub fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [V; N
     around_some::<V, N, true>(pairs, x)
 }
 
-/// Sums over the eight neighbours, or over the four beside.
+/// Sums over the eight neighbours, or over the four cardinal ones.
 #[inline(always)]
 pub fn around_some<V: Cells, const N: usize, const EIGHT: bool>(pairs: &impl Pair<N>, x: usize) -> [V; N] {
     let [one, root] = FARTHER;
@@ -55,7 +56,7 @@ pub fn around_some<V: Cells, const N: usize, const EIGHT: bool>(pairs: &impl Pai
     out
 }
 
-/// The least of the heights of four neighbours: those beside, or those across the corner.
+/// Returns the lowest height among the four cardinal neighbours, and among the four diagonal ones.
 #[inline(always)]
 pub fn lowest<V: Cells>([above, here, below]: Nine<'_>, x: usize) -> [V; 2] {
     let beside = V::load(here[0], x).min(V::load(here[2], x)).min(V::load(above[1], x).min(V::load(below[1], x)));
@@ -63,21 +64,21 @@ pub fn lowest<V: Cells>([above, here, below]: Nine<'_>, x: usize) -> [V; 2] {
     [beside, across]
 }
 
-/// The height of a neighbour, as [`for_border`] names it.
+/// Returns the height of a neighbour, indexed as in [`for_border`].
 pub fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize, side: usize) -> f32 {
     let beside = [here[x], here[x + 2], above[x + 1], below[x + 1]];
     let across = [above[x], below[x + 2], above[x + 2], below[x]];
     [beside, across][kind][side]
 }
 
-/// Calls `visit` for every neighbour in row `y` that lies beyond the border: the cell, whether the neighbour is beside it or
-/// across the corner, and which of the four it is.
+/// Calls `visit` for every neighbour beyond the border of the cells in row `y`: with the cell, 0 for a cardinal or 1 for a diagonal
+/// neighbour, and its index among the four.
 #[inline]
 pub fn for_border(y: usize, (width, height): (usize, usize), mut visit: impl FnMut(usize, usize, usize)) {
     let inside = |x: usize, [dx, dy]: [isize; 2]| {
         x.checked_add_signed(dx).is_some_and(|x| x < width) && y.checked_add_signed(dy).is_some_and(|y| y < height)
     };
-    // Of a row in the middle only the ends lie at the border.
+    // In an inner row, only the ends are at the border.
     let step = if y == 0 || y + 1 == height { 1 } else { (width - 1).max(1) };
     for x in (0..width).step_by(step) {
         for (kind, steps) in OPPOSITES.iter().enumerate() {

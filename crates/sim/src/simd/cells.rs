@@ -1,9 +1,8 @@
-//! Rows of cells: one kernel for a single cell and for as many as the machine's vector unit takes at once.
+//! Rows of cells: one kernel for a single cell and for as many as fit into a vector register.
 //!
-//! A [`Pass`] is compiled for plain code and for every [`VectorUnit`] of the architecture, and [`with_vector_unit`] runs the
-//! one that [`VectorUnit::working`] names. Every operation is one IEEE operation per cell, without fused multiply-add, so all
-//! of them give the same bits.
-//! The vectors are said outright: left to itself, the compiler takes loops over so many rows apart into single cells.
+//! A [`Pass`] is compiled for scalar code and for every [`VectorUnit`] of the architecture, and [`with_vector_unit`] runs the
+//! version for [`VectorUnit::working`]. Every operation is one IEEE operation per cell, without fused multiply-add, so that all
+//! versions give the same bits. Vectors are explicit, as the compiler does not vectorise loops over this many rows.
 
 mod vector;
 
@@ -12,32 +11,32 @@ use fearless_simd::{Level, Simd};
 use self::vector::Vector;
 use super::{number::Real, vector_unit::VectorUnit};
 
-/// Most numbers that are worked on at once.
+/// Maximum number of lanes.
 pub const MOST: usize = 16;
 
-/// Numbers of neighbouring cells of a row: one, or several at once with the same bits.
+/// Neighbouring cells of a row: one, or several in a vector with the same bits.
 pub trait Cells: Real {
-    /// How many.
+    /// Number of cells.
     const COUNT: usize;
-    /// Those from place `at` on.
+    /// Loads the cells from index `at` on.
     fn load(row: &[f32], at: usize) -> Self;
-    /// Writes them from place `at` on.
+    /// Stores the cells from index `at` on.
     fn store(self, row: &mut [f32], at: usize);
-    /// The same number for all.
+    /// Broadcasts a number to all cells.
     fn all(value: f32) -> Self;
-    /// This number, or 0 where it is negative.
+    /// Returns this number, or 0 if it is negative.
     #[inline(always)]
     fn positive(self) -> Self {
         self.max(Self::all(0.0))
     }
-    /// `yes` where this number is larger than the other, else `no`, cell by cell.
+    /// Returns `yes` where this number is larger than the other, else `no`, cell by cell.
     fn if_above(self, other: Self, yes: Self, no: Self) -> Self;
-    /// The number that has as its bits what the bits of a positive number, as a whole number, give times `factor` plus
-    /// `start`: a rough power.
+    /// Approximates a power of a positive number: its bits as an integer, times `factor` plus `start`, are the bits of the result.
     fn power_of_bits(self, factor: f32, start: f32) -> Self;
-    /// Whether any number is larger than the other of its cell.
+    /// Returns `true` if any number is larger than the other in the same cell.
     fn any_above(self, other: Self) -> bool;
-    /// x^(−1/3) of positive numbers to 3e-6: the exponent gives a start r, of which a polynomial in e = 1 − x·r³ makes r·(1 − e)^(−1/3).
+    /// Returns x^(−1/3) of positive numbers to 3e-6: the exponent gives a start r, from which a polynomial in e = 1 − x·r³ computes
+    /// r·(1 − e)^(−1/3).
     #[inline(always)]
     fn inverse_cube_root(self) -> Self {
         let start = self.power_of_bits(-1.0 / 3.0, 0x54a2_0000 as f32);
@@ -81,31 +80,31 @@ impl Cells for f32 {
 
     #[inline(always)]
     fn power_of_bits(self, factor: f32, start: f32) -> Self {
-        // Bits of positive numbers are whole numbers below 2³¹, which convert as signed ones.
+        // The bits of positive numbers are below 2³¹, so they convert as signed integers.
         Self::from_bits((start + self.to_bits() as i32 as f32 * factor) as i32 as u32)
     }
 }
 
-/// What layers hold when an amount is laid on them of which there is no more: where the last digit would make it more, they
-/// take the digit below. What they really got is the difference to before.
+/// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number. The amount
+/// actually added is the difference from before.
 #[inline(always)]
 pub fn laid_on<V: Cells>(layer: V, amount: V) -> V {
     let laid = layer + amount;
-    // Between half a step of the last digit and one and a half.
+    // Between half a unit in the last place and one and a half.
     let below = (laid - laid.max(-laid) * V::all(8e-8)).max(layer);
     (laid - layer).if_above(amount, below, laid)
 }
 
-/// What is computed for every cell of a row. The methods of such kernels are `#[inline(always)]`, and so are the functions that
-/// they call: only then do they use the vector unit.
+/// Computation for every cell of a row. The methods of kernels, and the functions they call, are `#[inline(always)]`, without which
+/// they do not use the vector unit.
 pub trait RowKernel {
-    /// Computes the cells from place `x` on, as many as `V` holds.
+    /// Computes the cells from `x` on, as many as `V` holds.
     fn cells<V: Cells>(&mut self, x: usize);
 }
 
-/// Runs a kernel over a row, as many cells at once as `V` holds and what is left one by one.
+/// Runs a kernel over a row in vectors of `V`, and over the remaining cells one by one.
 ///
-/// A kernel whose rows are all cut to this width is not asked again at every cell whether they are long enough.
+/// Bounds checks are elided if all rows of the kernel are cut to this width.
 #[inline(always)]
 pub fn over_row<V: Cells>(width: usize, mut kernel: impl RowKernel) {
     let mut x = 0;
@@ -123,14 +122,14 @@ pub fn over_row<V: Cells>(width: usize, mut kernel: impl RowKernel) {
 
 /// Pass over rows of cells or over particles.
 pub trait Pass {
-    /// What the work returns.
+    /// Result of the pass.
     type Output;
-    /// Runs the pass with `V`, which a pass over [`Lanes`](super::lanes::Lanes) ignores. Implementations must be `#[inline(always)]`, to
-    /// become part of the function that enables the vector unit.
+    /// Runs the pass with `V`, which a pass over [`Lanes`](super::lanes::Lanes) ignores. Implementations must be
+    /// `#[inline(always)]`, so that they are compiled into the function that enables the vector unit.
     fn run<V: Cells>(self) -> Self::Output;
 }
 
-/// Runs a pass with the vector unit that works. The bits don't depend on which one it is.
+/// Runs a pass with the vector unit in use. The bits do not depend on it.
 #[inline]
 pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
     run_on(VectorUnit::working(), pass)

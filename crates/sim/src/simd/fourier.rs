@@ -4,8 +4,8 @@
 //! X_k = Σ_n x_n·exp(−2πi·n·k/N)
 //! ```
 //!
-//! `rustfft` does them for any kind of number. Here a number stands for those of four columns, so that a transform moves four columns side
-//! by side. Every machine gets the bits that one column alone would get.
+//! `rustfft` transforms any type of number. Here a number holds those of four columns, so that a transform processes four columns
+//! side by side, with the same bits on every machine as one column alone.
 
 use std::{
     ops::{Add, Div, Mul, Neg, Rem, Sub},
@@ -22,10 +22,10 @@ use rustfft::{
 
 use super::cells::{Cells, MOST};
 
-/// Columns whose numbers go side by side.
+/// Columns per transform.
 const SIDE_BY_SIDE: usize = 4;
 
-/// A number of each of four columns.
+/// One number of each of four columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Four(Vec4);
 
@@ -113,7 +113,7 @@ impl FromPrimitive for Four {
     }
 }
 
-/// A complex number of each of the sixteen columns.
+/// One complex number of each of the sixteen columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Complexes {
@@ -124,13 +124,13 @@ pub struct Complexes {
 }
 
 impl Complexes {
-    /// The numbers of the columns from `lane` on, as real and imaginary parts.
+    /// Loads the numbers of the columns from `lane` on, as real and imaginary parts.
     #[inline(always)]
     pub fn load<V: Cells>(&self, lane: usize) -> [V; 2] {
         [V::load(&self.re, lane), V::load(&self.im, lane)]
     }
 
-    /// Writes them.
+    /// Stores the numbers of the columns from `lane` on.
     #[inline(always)]
     pub fn store<V: Cells>(&mut self, lane: usize, [re, im]: [V; 2]) {
         re.store(&mut self.re, lane);
@@ -138,24 +138,24 @@ impl Complexes {
     }
 }
 
-/// Product of complex numbers.
+/// Returns the product of complex numbers.
 #[inline(always)]
 pub fn product<V: Cells>([a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
     [a * c - b * d, a * d + b * c]
 }
 
-/// Columns to be transformed, and room to do it.
+/// Columns to be transformed, with scratch memory.
 #[derive(Clone, Default)]
 pub struct Columns {
-    /// The numbers, row by row.
+    /// Numbers of the columns, row by row.
     pub rows: Vec<Complexes>,
-    /// Four of them, and what a transform needs beside them.
+    /// Four of the columns, and the scratch memory of their transform.
     four: Vec<Complex<Four>>,
     scratch: Vec<Complex<Four>>,
 }
 
 impl Columns {
-    /// As many rows, all of them 0.
+    /// Resets to `rows` rows of 0.
     pub fn cleared(&mut self, rows: usize) -> &mut [Complexes] {
         self.rows.clear();
         self.rows.resize(rows, Complexes::default());
@@ -163,23 +163,23 @@ impl Columns {
     }
 }
 
-/// How columns of a length are transformed.
+/// Plan of the transform of columns of one length.
 #[derive(Clone)]
 pub struct Transform(Arc<dyn Fft<Four>>);
 
 impl Transform {
-    /// Of columns of so many numbers.
+    /// Plans the transform of columns of `side` numbers.
     pub fn new(side: usize) -> Self {
         Self(FftPlannerScalar::new().plan_fft_forward(side))
     }
 
-    /// Numbers of a column.
+    /// Returns the length of a column.
     pub fn side(&self) -> usize {
         self.0.len()
     }
 
-    /// Transforms columns, of which there are as many numbers. For the way back, exchange real and imaginary parts before and after,
-    /// and divide by the number.
+    /// Transforms columns of this length. For the inverse, swap real and imaginary parts before and after, and divide by the
+    /// length.
     pub fn run(&self, Columns { rows, four, scratch }: &mut Columns) {
         scratch.resize(self.0.get_inplace_scratch_len(), Complex::default());
         for first in (0..MOST).step_by(SIDE_BY_SIDE) {
@@ -196,7 +196,7 @@ impl Transform {
     }
 }
 
-/// The next number that has no factors but 2, 3 and 5, of which transforms are quick.
+/// Returns the next number without prime factors other than 2, 3 and 5, for which transforms are fast.
 pub fn smooth(side: usize) -> usize {
     let rest = |mut number: usize| {
         for factor in [2, 3, 5] {

@@ -1,9 +1,9 @@
 //! Eight particles in lock-step.
 //!
-//! Unlike neighbouring cells, particles lie in scattered places, so code over [`Lanes`] also reads and writes single lanes; the compiler
+//! Unlike neighbouring cells, particles are scattered, so that code over [`Lanes`] also reads and writes single lanes; the compiler
 //! vectorises its loops. The number of lanes is the same on every machine.
 
-#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+#![expect(clippy::needless_range_loop, reason = "indexed loops over lanes are vectorised")]
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -14,7 +14,7 @@ use fearless_simd::{Level, Simd};
 use super::vector_unit::VectorUnit;
 use super::{cells::Pass, number::Real};
 
-/// Number of particles that move in lock-step.
+/// Number of particles in lock-step.
 pub const LANES: usize = 8;
 
 /// Eight f32 numbers. Compiled to vector instructions inside a function that enables them, see [`with_eight_lanes`].
@@ -83,7 +83,7 @@ impl Real for Lanes {
 }
 
 impl Lanes {
-    /// Where this number is larger than the other.
+    /// Returns the lanes where this number is larger than the other.
     #[inline(always)]
     pub fn above(self, other: Self) -> LaneMask {
         let mut out = LaneMask::default();
@@ -93,28 +93,28 @@ impl Lanes {
         out
     }
 
-    /// The whole part of numbers.
+    /// Truncates to integers.
     ///
     /// # Safety
-    /// Every number lies in the range of `i32`.
+    /// Every number must be in the range of `i32`.
     #[inline(always)]
     pub unsafe fn truncated(self) -> [i32; LANES] {
         let mut out = [0; LANES];
         for lane in 0..LANES {
-            // SAFETY: as promised by the caller.
+            // SAFETY: guaranteed by the caller.
             out[lane] = unsafe { self.0[lane].to_int_unchecked() };
         }
         out
     }
 }
 
-/// Yes or no in every lane: all ones or all zeros.
+/// Boolean per lane: all ones or all zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct LaneMask(pub [u32; LANES]);
 
 impl LaneMask {
-    /// `yes` where it is set, else `no`.
+    /// Returns `yes` where it is set, else `no`.
     #[inline(always)]
     pub fn choose(self, yes: Lanes, no: Lanes) -> Lanes {
         let mut out = no;
@@ -125,7 +125,7 @@ impl LaneMask {
         out
     }
 
-    /// Where both are set.
+    /// Returns the lanes where both are set.
     #[inline(always)]
     pub fn and(mut self, other: Self) -> Self {
         for lane in 0..LANES {
@@ -134,7 +134,7 @@ impl LaneMask {
         self
     }
 
-    /// Where one of them is set.
+    /// Returns the lanes where either is set.
     #[inline(always)]
     pub fn or(mut self, other: Self) -> Self {
         for lane in 0..LANES {
@@ -143,7 +143,7 @@ impl LaneMask {
         self
     }
 
-    /// Where this one is set and the other is not.
+    /// Returns the lanes where this one is set and the other is not.
     #[inline(always)]
     pub fn without(mut self, other: Self) -> Self {
         for lane in 0..LANES {
@@ -152,7 +152,7 @@ impl LaneMask {
         self
     }
 
-    /// A bit for each lane, the first one the lowest.
+    /// Returns a bit per lane, the first one lowest.
     #[inline(always)]
     pub fn bits(self) -> u64 {
         let mut bits = 0;
@@ -162,31 +162,30 @@ impl LaneMask {
         bits
     }
 
-    /// Whether any lane is set.
+    /// Returns `true` if any lane is set.
     #[inline(always)]
     pub fn any(self) -> bool {
         self.0.iter().fold(0, |all, lane| all | lane) != 0
     }
 }
 
-/// Reads one place of `memory` in every lane.
+/// Reads one element of `memory` per lane.
 ///
-/// Plain loads: the vector unit's gather instruction was no faster where it was measured.
+/// Uses plain loads, as the gather instruction was not faster in measurements.
 ///
 /// # Safety
-/// Every index lies inside `memory`.
+/// Every index must be in the bounds of `memory`.
 #[inline(always)]
 pub unsafe fn gather<T: Copy>(memory: &[T], index: [i32; LANES]) -> [T; LANES] {
-    // SAFETY: as promised by the caller.
+    // SAFETY: guaranteed by the caller.
     index.map(|index| unsafe { *memory.get_unchecked(index as usize) })
 }
 
-/// Asks for memory that is read soon, and doesn't wait for it. What another core has just written comes slowly, but many
-/// lines of it come at once.
+/// Prefetches memory without waiting. Lines that another core has just written arrive slowly, but many can be in flight.
 #[inline(always)]
 pub fn fetch_ahead<T>(memory: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint, which reads nothing and cannot fault; every x86-64 machine has it.
+    // SAFETY: a hint, which reads nothing and cannot fault; every x86-64 machine supports it.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(memory.cast());
@@ -195,10 +194,10 @@ pub fn fetch_ahead<T>(memory: *const T) {
     let _ = memory;
 }
 
-/// Runs a pass over [`Lanes`] with the vector unit that works. The bits don't depend on the unit.
+/// Runs a pass over [`Lanes`] with the vector unit in use. The bits do not depend on it.
 #[inline]
 pub fn with_eight_lanes<P: Pass>(pass: P) -> P::Output {
-    // A machine with AVX-512 has AVX2 too; other architectures need no function of their own for eight lanes.
+    // AVX-512 implies AVX2; other architectures need no function of their own for eight lanes.
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = VectorUnit::working().level().and_then(Level::as_avx2) {
         return avx2.vectorize(

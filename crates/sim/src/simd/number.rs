@@ -1,24 +1,25 @@
-//! Arithmetic over one number or several.
+//! Arithmetic on single numbers and vectors of numbers.
 //!
 //! A published step is written once over [`Real`] and runs in f64 (against reference results), in f32 and in
-//! [`Lanes`](super::lanes::Lanes), eight particles in lock-step; a kernel over cells is written over [`Cells`](super::cells::Cells). Every
-//! operation is one IEEE operation per number, without fused multiply-add, so vector and scalar code give the same bits.
+//! [`Lanes`](super::lanes::Lanes), eight particles in lock-step; a kernel over cells is written over
+//! [`Cells`](super::cells::Cells). Every operation is one IEEE operation per number, without fused multiply-add, so that vector and
+//! scalar code give the same bits.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A number, or a fixed bundle of independent numbers.
+/// Number, or fixed-size vector of independent numbers.
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The same number in every lane.
+    /// Broadcasts a number to all lanes.
     fn splat(value: f64) -> Self;
-    /// Square root.
+    /// Returns the square root.
     fn sqrt(self) -> Self;
-    /// The larger of two numbers, lane by lane.
+    /// Returns the larger of two numbers, lane by lane.
     fn max(self, other: Self) -> Self;
-    /// The smaller of two numbers, lane by lane.
+    /// Returns the smaller of two numbers, lane by lane.
     fn min(self, other: Self) -> Self;
-    /// `inside` where this number is at least zero, else `below`, lane by lane.
+    /// Returns `inside` where this number is at least zero, else `below`, lane by lane.
     fn if_positive(self, inside: Self, below: Self) -> Self;
 }
 

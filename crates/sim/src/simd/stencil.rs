@@ -1,4 +1,4 @@
-//! Passes over the map in which a cell looks at its neighbours: windows of padded rows over a strip.
+//! Stencil passes over the map: windows of padded rows over a strip.
 
 use super::{
     cells::{Cells, MOST},
@@ -6,41 +6,40 @@ use super::{
 };
 use crate::core::{aligned::Aligned, border::Border, terrain::Edge};
 
-/// Quantities of the cells of a map, computed row by row. The methods are inlined into the pass, so that they use its vector
-/// unit.
+/// Quantities of the cells of a map, computed row by row. The methods are inlined into the pass, so that they use its vector unit.
 pub trait Quantities<const Q: usize> {
-    /// Computes a row of the map, each quantity into a slice as long as the row. In a window over a strip the rows beyond a
-    /// border that wraps have numbers of their own, below 0 or from the height on.
+    /// Computes a row of the map, each quantity into a slice as long as the row. In a window over a strip, rows beyond a periodic
+    /// border keep their own indices, below 0 or from the height on.
     fn row<V: Cells>(&self, y: isize, out: [&mut [f32]; Q]);
 
-    /// What lies beyond an open border beside the cell of this index.
+    /// Returns the values beyond an open border next to the cell of this index.
     fn beyond(&self, index: usize) -> [f32; Q];
 }
 
-/// What lies unused before the cell beyond the border, so that the first cell of a row stands where a vector begins.
+/// Unused cells before the one beyond the border, which align the first cell of a row.
 const PAD: usize = MOST - 1;
 
-/// Several quantities of the last few rows, with a cell beyond either end: cell x stands at x + 1.
+/// Ring buffer of rows of several quantities, with a cell beyond either end: cell x is at x + 1.
 pub struct Ring<const Q: usize, const ROWS: usize> {
     rows: [[Aligned; Q]; ROWS],
     width: usize,
-    /// The row that came last.
+    /// Index of the newest row.
     last: isize,
 }
 
 impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
-    /// A ring whose first row will be `first`.
+    /// Creates a ring whose first row will be `first`.
     pub fn new(width: usize, first: isize) -> Self {
         let empty = || std::array::from_fn(|_| Aligned::filled(PAD + width + 2, 0.0));
         Self { rows: std::array::from_fn(|_| empty()), width, last: first - 1 }
     }
 
-    /// Gives up the oldest row for a new one, whose cells are to be written.
+    /// Replaces the oldest row by a new one, and returns its cells to be written.
     #[inline(always)]
     pub fn push(&mut self) -> [&mut [f32]; Q] {
         self.last += 1;
         self.rows.rotate_left(1);
-        // The compiler inlines no `map` of arrays here, and a row of a small map is short.
+        // The compiler does not inline `map` of arrays here, and a row of a small map is short.
         let mut cells: [&mut [f32]; Q] = std::array::from_fn(|_| Default::default());
         for (cells, row) in cells.iter_mut().zip(&mut self.rows[ROWS - 1]) {
             *cells = row.part_mut(PAD + 1, self.width);
@@ -48,7 +47,7 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
         cells
     }
 
-    /// Sets what lies beyond the ends of the newest row. At an open border that is `ends`.
+    /// Sets the cells beyond the ends of the newest row, to `ends` at an open border.
     #[inline(always)]
     pub fn close(&mut self, edge: Edge, ends: [[f32; Q]; 2]) {
         let (width, last) = (self.width, self.width + 1);
@@ -61,8 +60,8 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
         }
     }
 
-    /// The same for a row of the faces between cells, of which there is one more than of cells. A border that wraps has the same face
-    /// at both ends; beyond others lies the last face again.
+    /// Equivalent of [`Self::close`] for a row of faces between cells, which has one more face than cells. A periodic border has
+    /// the same face at both ends; other borders repeat the last face.
     #[inline(always)]
     pub fn close_faces(&mut self, edge: Edge) {
         let faces = self.width;
@@ -72,25 +71,26 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
         }
     }
 
-    /// The row that came last.
+    /// Returns the index of the newest row.
     #[inline(always)]
     pub fn last(&self) -> isize {
         self.last
     }
 
-    /// One quantity of a row that is still kept, one cell longer at both ends.
+    /// Returns one quantity of a row in the ring, with an extra cell at both ends.
     #[inline(always)]
     pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
         self.rows[(ROWS as isize - 1 - (self.last - y)) as usize][quantity].part(PAD, self.width + 2)
     }
 
-    /// One quantity of the rows above, here and below.
+    /// Returns one quantity of the rows above, here and below.
     #[inline(always)]
     pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
         [self.row(quantity, y - 1), self.row(quantity, y), self.row(quantity, y + 1)]
     }
 
-    /// The same where only rows of the map are kept: beyond a wall lies what lies before it, beyond an open border `beyond`.
+    /// Equivalent of [`Self::around`] for a ring with rows of the map only: a wall repeats the row, and an open border has
+    /// `beyond`.
     #[inline(always)]
     pub fn within<'a>(&'a self, quantity: usize, y: isize, border: Border, beyond: &'a [f32]) -> [&'a [f32]; 3] {
         [y - 1, y, y + 1].map(|near| match border.edge {
@@ -102,14 +102,14 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
     }
 }
 
-/// Quantities of the last few rows, computed as they are asked for: also of those beyond the border.
+/// Window of rows of several quantities, computed on demand, also beyond the border.
 pub struct Window<const Q: usize, const ROWS: usize = 3> {
     ring: Ring<Q, ROWS>,
     border: Border,
 }
 
 impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
-    /// A window over a strip that begins so many rows above it, or with the row beyond the border.
+    /// Creates a window over a strip that starts `above` rows above it, or with the row beyond the border.
     pub fn over<const LAYERS: usize>(strip: &Strip<'_, LAYERS>, above: isize) -> Self {
         let border = strip.border();
         let first = strip.rows().start - above;
@@ -117,7 +117,7 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
         Self { ring: Ring::new(border.width, first), border }
     }
 
-    /// Goes down until the newest row is `y`, or the one beyond the border.
+    /// Advances until the newest row is `y`, or the one beyond the border.
     #[inline(always)]
     pub fn fill_to<V: Cells>(&mut self, y: isize, quantities: &impl Quantities<Q>) {
         let Border { width, height, edge } = self.border;
@@ -133,7 +133,7 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
                         quantity[x] = value;
                     }
                 }
-                // Beyond a corner lies what lies beyond the last cell.
+                // Corners repeat the cell beyond the last one.
                 self.ring.close(Edge::Wall, [[0.0; Q]; 2]);
                 continue;
             }
@@ -150,42 +150,43 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
         }
     }
 
-    /// One quantity of a row that is still kept.
+    /// Returns one quantity of a row in the window.
     #[inline(always)]
     pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
         self.ring.row(quantity, y)
     }
 
-    /// One quantity of the rows above, here and below.
+    /// Returns one quantity of the rows above, here and below.
     #[inline(always)]
     pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
         self.ring.around(quantity, y)
     }
 }
 
-/// A row of cells and the rows beside it, each as wide as the map: those to the left, here and to the right.
+/// Returns a row shifted by one cell, each as wide as the map: the neighbours to the left, the cells, and the neighbours to the
+/// right.
 #[inline(always)]
 pub fn sides(padded: &[f32], width: usize) -> [&[f32]; 3] {
     [&padded[..width], &padded[1..][..width], &padded[2..][..width]]
 }
 
-/// What lies on both sides of as many faces as are asked for, from the left end of a padded row on.
+/// Returns the cells on both sides of each face, from the left end of a padded row on.
 #[inline(always)]
 pub fn across(padded: &[f32], faces: usize) -> [&[f32]; 2] {
     [&padded[..faces], &padded[1..][..faces]]
 }
 
-/// The rows above, here and below, each as its [`sides`].
+/// Rows above, here and below, each as its [`sides`].
 pub type Nine<'a> = [[&'a [f32]; 3]; 3];
 
-/// The neighbours of the cells of a row in the rows above, here and below.
+/// Returns the 3 × 3 neighbourhoods of the cells of a row.
 #[inline(always)]
 pub fn nine<'a>([above, here, below]: [&'a [f32]; 3], width: usize) -> Nine<'a> {
     [sides(above, width), sides(here, width), sides(below, width)]
 }
 
-/// Sums of the values of rows, thirty-two side by side, so that every machine adds them in the same order: of a row in single
-/// precision, of the rows in double.
+/// Sum over rows in thirty-two lanes, so that every machine adds in the same order: within a row in single precision, across rows
+/// in double.
 #[derive(Clone)]
 #[repr(align(64))]
 pub struct Tally {
@@ -209,7 +210,7 @@ impl Tally {
         (V::load(&self.row, at) + values).store(&mut self.row, at);
     }
 
-    /// Ends a row, which counts or is forgotten.
+    /// Ends a row, which is added if it counts, or discarded.
     #[inline(always)]
     pub fn end_row(&mut self, counts: bool) {
         if counts {
@@ -220,7 +221,7 @@ impl Tally {
         self.row = [0.0; SUMS];
     }
 
-    /// The sum of all rows that count.
+    /// Returns the sum of all rows that count.
     pub fn total(&self) -> f64 {
         let mut lanes = self.rows;
         for half in [16, 8, 4, 2, 1] {
@@ -232,7 +233,7 @@ impl Tally {
     }
 }
 
-/// The sum of a row's values, in the same order on every machine.
+/// Returns the sum of a row, added in the same order on every machine.
 #[inline(always)]
 pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
     let mut sums = [V::all(0.0); SUMS];

@@ -1,9 +1,9 @@
-//! Passes that change layers where they lie: a strip of rows is worked on from the first to the last, in several stages that
-//! follow each other at a distance of a row or two, so that memory is read and written once for all of them.
+//! In-place passes over layers: a strip of rows is processed from top to bottom, in several stages that follow each other at a
+//! distance of a row or two, so that memory is read and written once for all of them.
 //!
-//! A strip owns its rows. Of the rows around it, which belong to other strips, it has copies as they were before the pass;
-//! it computes them too where its own rows need that, and throws them away. So its result depends neither on the number of
-//! threads nor on the order of the strips.
+//! A strip owns its rows. Of the surrounding rows, which belong to other strips, it has copies from before the pass. Those that its
+//! own rows depend on are computed redundantly and discarded. The result therefore depends neither on the number of threads nor on
+//! the order of the strips.
 
 use std::ops::Range;
 
@@ -12,22 +12,22 @@ use rayon::prelude::*;
 use crate::core::border::Border;
 use crate::core::{aligned::Aligned, terrain::Edge};
 
-/// Rows in a strip of a map of so many: many enough that few are computed twice, few enough that several threads have work.
-/// Sums depend on it, so it must not follow the number of threads.
+/// Returns the number of rows per strip: large enough to limit redundant rows, small enough to occupy several threads. Sums depend
+/// on it, so it must not depend on the number of threads.
 fn rows_in_strip(height: usize) -> usize {
     (height / 8).clamp(16, 64)
 }
 
-/// A strip of rows of some layers, and copies of the rows around it.
+/// Strip of rows of some layers, with copies of the surrounding rows.
 pub struct Strip<'a, const LAYERS: usize> {
     border: Border,
     rows: Range<isize>,
-    /// Number of rows around it, above and below.
+    /// Number of copied rows above and below.
     margin: isize,
     layers: [Part<'a>; LAYERS],
 }
 
-/// What a strip has of a layer.
+/// Part of a layer in a strip.
 struct Part<'a> {
     own: &'a mut [f32],
     /// Copies of the rows above the strip, then of those below it.
@@ -37,12 +37,12 @@ struct Part<'a> {
 }
 
 impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
-    /// The first layers and the others apart, so that both can be used at once.
+    /// Splits off the first layers, so that both parts can be used at once.
     ///
     /// # Panics
-    /// If these are not all layers.
+    /// If the parts do not add up to all layers.
     pub fn split<const FIRST: usize, const OTHERS: usize>(self) -> (Strip<'a, FIRST>, Strip<'a, OTHERS>) {
-        assert_eq!(FIRST + OTHERS, LAYERS, "every layer belongs to one part");
+        assert_eq!(FIRST + OTHERS, LAYERS, "the parts must add up to all layers");
         let Self { border, rows, margin, layers } = self;
         let mut layers = layers.into_iter();
         let mut next = || layers.next().expect("there are as many");
@@ -50,18 +50,18 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
         (first, Strip { border, rows, margin, layers: std::array::from_fn(|_| next()) })
     }
 
-    /// The border of the map.
+    /// Returns the border of the map.
     pub fn border(&self) -> Border {
         self.border
     }
 
-    /// The rows that the strip owns.
+    /// Returns the rows that the strip owns.
     pub fn rows(&self) -> Range<isize> {
         self.rows.clone()
     }
 
-    /// These rows and as many as that around them, as far as the map reaches. Where it wraps, rows beyond the border have
-    /// numbers of their own, below 0 or from the height on.
+    /// Returns these rows and `around` more above and below, as far as the map extends. On a periodic map, rows beyond the border
+    /// have their own indices, below 0 or from the height on.
     pub fn reach(&self, around: isize) -> Range<isize> {
         let (first, last) = (self.rows.start - around, self.rows.end + around);
         match self.border.edge {
@@ -70,7 +70,7 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
         }
     }
 
-    /// A row of a layer.
+    /// Returns a row of a layer.
     #[inline(always)]
     pub fn row(&self, layer: usize, y: isize) -> &[f32] {
         let Part { own, around, stride } = &self.layers[layer];
@@ -80,7 +80,7 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
         }
     }
 
-    /// A row of every layer, to be changed.
+    /// Returns a row of every layer, to be changed.
     #[inline(always)]
     pub fn rows_mut(&mut self, y: isize) -> [&mut [f32]; LAYERS] {
         let mut rows: [&mut [f32]; LAYERS] = std::array::from_fn(|_| Default::default());
@@ -94,7 +94,7 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
     }
 }
 
-/// Where a row begins.
+/// Offset of a row in a [`Part`].
 enum Place {
     Own(usize),
     Around(usize),
@@ -106,15 +106,15 @@ fn place(rows: &Range<isize>, margin: isize, own: usize, stride: usize, y: isize
     if y < rows.start {
         return Place::Around(at(y - rows.start + margin));
     }
-    // The last strip has what is left over after the last row, too.
+    // The last strip also owns what is left over after the last row.
     let inside = at(y - rows.start);
     if inside < own { Place::Own(inside) } else { Place::Around(at(margin + y - rows.end)) }
 }
 
-/// Runs `work` on strips of rows, in parallel, and returns what the strips return, from the first to the last.
+/// Runs `work` on strips of rows in parallel, and returns the results in order.
 ///
-/// Each of `layers` is a layer and the number of its values that belong to a row of cells. A strip gets `margin` rows
-/// around its own; what is left over after the last row goes to the last strip.
+/// Each of `layers` is a layer and its number of values per row of cells. A strip gets copies of `margin` rows above and below;
+/// what is left over after the last row goes to the last strip.
 pub fn for_strips<'a, const LAYERS: usize, T: Send>(
     border: Border,
     layers: [(&'a mut [f32], usize); LAYERS],
@@ -149,13 +149,13 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
     strips.into_par_iter().map(work).collect()
 }
 
-/// Copies of the rows above a band and of those below it; zeros where the map has none.
+/// Returns copies of the rows above and below a band, with zeros beyond the map.
 fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>, margin: usize) -> Aligned {
     let Border { height, edge, .. } = border;
     let mut copies = Aligned::filled(2 * margin * stride, 0.0);
     for (row, copy) in copies.chunks_exact_mut(stride).enumerate() {
         let y = if row < margin { band.start + row } else { band.end + row } as isize - margin as isize;
-        // Faces have a row more than cells.
+        // There is one more row of faces than of cells.
         let rows = if edge == Edge::Wrap { height } else { layer.len() / stride };
         if let Some(y) = edge.index(y, rows) {
             copy.copy_from_slice(&layer[y * stride..(y + 1) * stride]);
@@ -168,7 +168,7 @@ fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>,
 mod tests {
     use super::*;
 
-    /// Every value becomes the sum of itself and those above and below it, twice, changed where it lies.
+    /// Replaces every value by the sum of itself and those above and below, twice, in place.
     fn blurred(height: usize, edge: Edge) -> Vec<f32> {
         let border = Border { width: 2, height, edge };
         let mut layer: Vec<f32> = (0..2 * height).map(|place| (place * place % 31) as f32).collect();

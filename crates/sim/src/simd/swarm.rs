@@ -1,11 +1,11 @@
-//! Particles that move eight at a time in the lanes of the vector unit, on a map cut into blocks of rows that threads take.
+//! Particles that move eight at a time in vector lanes, on a map divided into blocks of rows for threads.
 //!
-//! A block's particles run one after the other, eight of them side by side, and change the ground as they go. One that leaves
-//! its block waits until its new one has its turn. Blocks that run at the same time are never neighbours: what they see and change
-//! lies apart. Which blocks there are and in which order particles come depends on the map and the particles alone, so the bits
-//! are the same for every number of threads; and nobody passes over the ground.
+//! The particles of a block run one after another, eight of them side by side, and change the ground as they go. One that leaves
+//! its block waits for the turn of its new block. Blocks that run at the same time are never adjacent, so that they read and change
+//! disjoint ground. Blocks and the order of particles depend on the map and the particles only, so that the bits are the same for
+//! any number of threads; and no pass over the whole ground is needed.
 //!
-//! Between blocks it may stop and go on later, so that a frame can be drawn meanwhile.
+//! The computation can pause between blocks and resume later, so that a frame can be drawn in between.
 
 use std::{
     ops::Range,
@@ -21,52 +21,53 @@ use super::{
 };
 use crate::core::tiles::{SIDE, Tiling};
 
-/// Particles for which a block is made: fewer leave lanes empty, more leave threads without work.
+/// Particles per block: fewer leave lanes empty, more leave threads idle.
 const PER_BLOCK: usize = 120;
-/// Least side of a block, in tiles: blocks on both sides of one reach into different tiles of it.
+/// Minimum side of a block, in tiles: blocks on both sides of one reach into different tiles of it.
 const LEAST: usize = 2;
-/// How far from where it was or lands a particle sees and changes the ground, in cells.
+/// Distance from the start and end of its step within which a particle reads and changes the ground, in cells.
 const MARGIN: f32 = 2.0;
-/// Steps that particles of a block do once none of it waits: then they are joined with those of other blocks, so that no lanes stay empty.
+/// Steps of the particles of a block after its queue is empty. The rest then joins those of other blocks, so that no lanes stay
+/// empty.
 const LAST: usize = 32;
-/// Particles that run at once, so that the ground they meet stays in the cache; the others follow in batches.
+/// Particles per batch, so that the ground that they visit stays in the cache.
 pub const TOGETHER: usize = 2048;
-/// Steps after which lanes give account.
+/// Steps between calls of [`Swarm::account`].
 const ROUND: usize = 16;
 
-/// Particles of one kind: how eight of them move, and what they do to the ground.
+/// Kind of particles: how eight of them move, and what they do to the ground.
 ///
 /// `step` and `put` must be `#[inline(always)]`, so that they are compiled for the vector unit.
 pub trait Swarm: Sync {
-    /// A particle that is not on its way.
+    /// Particle outside the lanes.
     type Particle: Copy + Send + Sync;
-    /// Eight particles on their way.
+    /// Eight moving particles.
     type Bundle;
-    /// What particles did.
+    /// Accumulated effect of particles.
     type Outcome: Default + Send;
 
-    /// Where a particle is: column and row, in cells.
+    /// Returns the position of a particle: column and row, in cells.
     fn place(particle: &Self::Particle) -> [f32; 2];
 
-    /// Lanes without particles, which stand where this one is: nobody else may come there now.
+    /// Creates empty lanes at the position of a particle, which no other thread may access now.
     fn bundle(&self, like: &Self::Particle) -> Self::Bundle;
 
     /// Puts a particle into a lane.
     fn put(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
 
-    /// Moves the particles that are on their way. Returns the lanes of those that have ended or left the block now.
+    /// Moves the running particles. Returns the lanes of those that have just ended or left the block.
     ///
-    /// A particle that would land farther away than the block reaches stays as it was, and is returned too. What it sees and
-    /// changes lies at most two cells from where it was or lands.
+    /// A particle that would land beyond the reach of the block stays as it was, and is returned too. It reads and changes the
+    /// ground at most two cells from where it was or lands.
     fn step(&self, bundle: &mut Self::Bundle, block: &Block) -> LaneMask;
 
-    /// Takes out a particle that [`Self::step`] has returned. None if it has ended; what it did is then added.
+    /// Takes out a particle returned by [`Self::step`]; `None` if it has ended, which adds its effect.
     fn take(&self, bundle: &mut Self::Bundle, lane: usize, outcome: &mut Self::Outcome) -> Option<Self::Particle>;
 
-    /// Adds what lanes did since the last time.
+    /// Adds the effect of the lanes since the last call.
     fn account(&self, bundle: &mut Self::Bundle, outcome: &mut Self::Outcome);
 
-    /// Adds what others did.
+    /// Adds the effect of other particles.
     fn add(outcome: &mut Self::Outcome, other: Self::Outcome);
 }
 
@@ -74,44 +75,45 @@ pub trait Swarm: Sync {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     rows: Range<f32>,
-    /// Rows in which they may land.
+    /// Rows in which its particles may land.
     reach: Range<f32>,
 }
 
 impl Block {
-    /// Everything there is.
+    /// Block without limits.
     pub const ALL: Self = Self { rows: f32::NEG_INFINITY..f32::INFINITY, reach: f32::NEG_INFINITY..f32::INFINITY };
 
-    /// Whether a row lies in it.
+    /// Returns `true` if a row lies in it.
     #[inline(always)]
     pub fn has(&self, y: f32) -> bool {
         (y >= self.rows.start) & (y < self.rows.end)
     }
 
-    /// Whether a particle may land in a row. One that is not finite counts as near: there the law ends its particle.
+    /// Returns `true` if a particle may land in a row. A row that is not finite counts as reachable: the law ends its particle
+    /// there.
     #[inline(always)]
     pub fn reaches(&self, y: f32) -> bool {
         !y.is_finite() | ((y >= self.reach.start) & (y < self.reach.end))
     }
 
-    /// The rows in which it may land, of a map with so many: the first and the last.
+    /// Returns the first and last row in which its particles may land, on a map with `height` rows.
     pub fn landing(&self, height: usize) -> [f32; 2] {
         [self.reach.start.max(0.0), (self.reach.end.min(height as f32) - 1.0).max(0.0)]
     }
 }
 
-/// How a map is cut into blocks: whole rows of tiles, and an even number of blocks, so that in two turns none runs beside another, on
-/// a periodic map too. Those between the first and the last lie where the particles are.
+/// Division of a map into blocks: whole rows of tiles, and an even number of blocks, so that adjacent ones never run in the same of
+/// two turns, on a periodic map too. The inner boundaries follow the particles.
 #[derive(Clone)]
 struct Blocks {
     tiling: Tiling,
-    /// The rows of tiles that particles are in, without a last one that is cut off.
+    /// Rows of tiles that contain particles, without a partial last one.
     rows: Range<usize>,
     count: usize,
 }
 
 impl Blocks {
-    /// Blocks for particles in these rows.
+    /// Creates blocks for particles in these rows.
     fn new(tiling: Tiling, particles: impl ExactSizeIterator<Item = f32>) -> Self {
         let (count, whole) = (particles.len() / PER_BLOCK, tiling.height() / SIDE);
         let rows = particles.fold((whole, 0), |(least, most), y| {
@@ -122,7 +124,7 @@ impl Blocks {
         Self { tiling, count: (count.min(rows.len() / LEAST) & !1).max(1), rows }
     }
 
-    /// The first row of a block; of the one after the last, where the map ends.
+    /// Returns the first row of a block; for the block after the last, the height of the map.
     fn first(&self, block: usize) -> usize {
         match block {
             0 => 0,
@@ -136,50 +138,50 @@ impl Blocks {
             return Block::ALL;
         }
         let (first, last) = (self.first(index), self.first(index + 1));
-        // Less than half of a neighbour: the next one in its turn begins beyond it.
+        // Less than half of a neighbour: the next block of the same turn begins beyond it.
         let beyond = (self.rows.len() / self.count / 2 * SIDE) as f32 - MARGIN;
         let rows = first as f32..last as f32;
         Block { reach: rows.start - beyond..rows.end + beyond, rows }
     }
 
-    /// The block of a row on the map.
+    /// Returns the block of a row on the map.
     fn of(&self, y: f32) -> usize {
         let y = (y as usize).min(self.tiling.height() - 1);
         let row = (y / SIDE).saturating_sub(self.rows.start);
         let guess = (row * self.count / self.rows.len().max(1)).min(self.count - 1);
-        // Rounding can put it one too low.
+        // Rounding can make it one too low.
         if guess + 1 < self.count && y >= self.first(guess + 1) { guess + 1 } else { guess }
     }
 }
 
-/// Particles of a swarm on their way, and what they have done so far.
+/// Running particles of a swarm, and their effect so far.
 #[derive(Clone)]
 pub struct Flock<P, O> {
-    /// Those that have not begun.
+    /// Particles that have not started.
     later: std::vec::IntoIter<P>,
-    /// Those that wait for the next round.
+    /// Particles that wait for the next round.
     particles: Vec<P>,
     round: Option<Round<P, O>>,
     outcome: O,
 }
 
-/// A round: in its first turn every other block runs the particles that wait in it, in the second the blocks between them do.
+/// Round: in its first turn every other block runs its waiting particles, in the second the blocks between them do.
 #[derive(Clone)]
 struct Round<P, O> {
     blocks: Blocks,
     waiting: Vec<Vec<P>>,
     turn: usize,
-    /// Blocks of the turn that have not run yet, with the particles that waited when it began, and those that have.
+    /// Blocks of the turn that have not run yet, with the particles that waited when it began, and those that have run.
     crowds: Vec<(usize, Vec<P>)>,
     ran: Vec<(usize, Ran<P, O>)>,
-    /// Steps that those do who run when no other waits any more in their block.
+    /// Steps of the particles of a block after its queue is empty.
     last: usize,
-    /// Those that leap far over the border of their block: they do so when the round ends.
+    /// Particles that leap far beyond the border of their block, which they do when the round ends.
     far: Vec<P>,
 }
 
 impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
-    /// Particles at their start. If they are many, neighbours in the list should lie together on the map.
+    /// Creates a flock of particles at their start. If there are many, neighbours in the list should be close on the map.
     pub fn new(particles: Vec<P>) -> Self {
         Self { later: particles.into_iter(), particles: Vec::new(), round: None, outcome: O::default() }
     }
@@ -191,8 +193,8 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         }
     }
 
-    /// Runs them until each has ended, or until a moment has come; but once as many blocks as there are threads run, or what waits. True if
-    /// each has ended; what they did is then complete. What comes of it does not depend on where it stops.
+    /// Runs the particles until all have ended, or until a deadline, but at least as many blocks as there are threads, or all that
+    /// wait. Returns `true` if all have ended, which completes the outcome. The result does not depend on interruptions.
     pub fn go_on<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
     where
         S: Swarm<Particle = P, Outcome = O>,
@@ -234,7 +236,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         }
     }
 
-    /// Ends a turn, and begins the second one after the first: adds what its blocks did, in their order, and sends on who has left them.
+    /// Ends a turn and begins the next: adds the effects of its blocks in order, and passes on the particles that have left them.
     fn end_turn<S: Swarm<Particle = P, Outcome = O>>(&mut self, round: &mut Round<P, O>) {
         round.ran.sort_by_key(|(index, _)| *index);
         for (index, Ran { gone, left, outcome }) in round.ran.drain(..) {
@@ -249,7 +251,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         round.begin_turn();
     }
 
-    /// Ends a round: who leaps far does so while no block runs, and the others wait for the next one.
+    /// Ends a round: particles that leap far do so while no block runs, and the others wait for the next round.
     fn end<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: Round<P, O>) {
         self.particles.extend(round.waiting.into_iter().flatten());
         for particle in round.far {
@@ -260,7 +262,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         }
     }
 
-    /// What they did.
+    /// Returns the effect of the particles.
     pub fn into_outcome(self) -> O {
         self.outcome
     }
@@ -269,7 +271,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
 impl<P: Copy, O> Round<P, O> {
     fn new<S: Swarm<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
         let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
-        // Many that begin in few rows are cut into blocks when they have spread.
+        // Many particles that start in few rows are divided into blocks once they have spread.
         let many = blocks.count > 1 || particles.len() >= 2 * PER_BLOCK;
         let last = if many { LAST } else { usize::MAX };
         let mut waiting = vec![Vec::new(); blocks.count];
@@ -279,7 +281,7 @@ impl<P: Copy, O> Round<P, O> {
         round
     }
 
-    /// Has the blocks of a turn run; after the second there is none.
+    /// Queues the blocks of a turn; none after the second.
     fn begin_turn(&mut self) {
         if self.turn < 2 {
             let own = self.waiting.iter_mut().enumerate().skip(self.turn).step_by(2);
@@ -289,14 +291,14 @@ impl<P: Copy, O> Round<P, O> {
     }
 }
 
-/// Has particles wait in the blocks that they are in.
+/// Queues particles in the blocks that contain them.
 fn send<S: Swarm>(blocks: &Blocks, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
     for particle in particles {
         waiting[blocks.of(S::place(&particle)[1])].push(particle);
     }
 }
 
-/// Puts particles in the order of the tiles that they are in: neighbours in the list meet the same ground.
+/// Sorts particles by tile, so that neighbours in the list visit the same ground.
 fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
     particles.sort_by_cached_key(|particle| {
         let [x, y] = S::place(particle);
@@ -304,16 +306,16 @@ fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
     });
 }
 
-/// The particles of a block on their way.
+/// Pass over the particles of a block.
 struct RunBlock<'a, S: Swarm> {
     swarm: &'a S,
     block: &'a Block,
     particles: Vec<S::Particle>,
-    /// Steps that those do who run when no other waits any more.
+    /// Steps of the particles after the queue is empty.
     last: usize,
 }
 
-/// Those that have left their block, those that have neither left it nor ended, and what all did.
+/// Particles that have left their block, those that have neither left nor ended, and the effect of all.
 #[derive(Clone)]
 struct Ran<P, O> {
     gone: Vec<P>,

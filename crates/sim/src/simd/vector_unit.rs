@@ -1,41 +1,41 @@
-//! Which vector unit of the processor works: the widest that the machine has, or the one that `THALWEG_SIMD` names.
+//! Selection of the vector unit: the widest one of the machine, or the one named by `THALWEG_SIMD`.
 
 use std::sync::LazyLock;
 
 use fearless_simd::Level;
 
-/// The variable of the environment that names one.
+/// Environment variable that selects a vector unit.
 const VARIABLE: &str = "THALWEG_SIMD";
 
-/// What numbers are worked on with, the narrowest first. The bits of a result don't depend on it.
+/// Vector unit of a processor, the narrowest first. The bits of a result do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VectorUnit {
-    /// One number after the other, on any machine.
+    /// One number at a time, on any machine.
     Scalar,
-    /// Four at once, on ARM.
+    /// Four numbers at a time, on ARM.
     Neon,
-    /// Eight at once, on x86-64.
+    /// Eight numbers at a time, on x86-64.
     Avx2,
-    /// Sixteen at once, on x86-64.
+    /// Sixteen numbers at a time, on x86-64.
     Avx512,
 }
 
 impl VectorUnit {
-    /// All of them, with the names that `THALWEG_SIMD` knows.
+    /// All vector units, with their names in `THALWEG_SIMD`.
     pub const ALL: [(Self, &str); 4] =
         [(Self::Scalar, "scalar"), (Self::Neon, "neon"), (Self::Avx2, "avx2"), (Self::Avx512, "avx512")];
 
-    /// Its name, as `THALWEG_SIMD` knows it.
+    /// Returns the name in `THALWEG_SIMD`.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)
     }
 
-    /// Whether this machine has it.
+    /// Returns `true` if this machine supports it.
     pub fn is_there(self) -> bool {
         self == Self::Scalar || self.level().is_some()
     }
 
-    /// The proof that this machine has it; nothing without one, and for plain code.
+    /// Returns the proof that this machine supports it; `None` otherwise, and for scalar code.
     #[inline]
     pub(crate) fn level(self) -> Option<Level> {
         match self {
@@ -49,10 +49,10 @@ impl VectorUnit {
         }
     }
 
-    /// The one that works, which this machine has. It stays the same as long as the program runs.
+    /// Returns the vector unit in use, which this machine supports. It stays the same while the program runs.
     ///
     /// # Panics
-    /// If `THALWEG_SIMD` asks for what there is not; the program has asked [`Self::wanted`] before.
+    /// If `THALWEG_SIMD` names an unsupported unit. The program checks [`Self::wanted`] first.
     #[inline]
     pub fn working() -> Self {
         static WORKING: LazyLock<VectorUnit> =
@@ -60,10 +60,10 @@ impl VectorUnit {
         *WORKING
     }
 
-    /// The one that `THALWEG_SIMD` names; without it, the widest that this machine has.
+    /// Returns the unit named by `THALWEG_SIMD`, or the widest one of this machine if it is not set.
     ///
     /// # Errors
-    /// One sentence, if there is none of this name or this machine lacks it.
+    /// One sentence, if the name is unknown or this machine does not support the unit.
     pub fn wanted() -> Result<Self, String> {
         let name = std::env::var_os(VARIABLE);
         Self::named(name.as_ref().map(|name| name.to_string_lossy()).as_deref())
@@ -77,9 +77,9 @@ impl VectorUnit {
         let found = there().find(|(_, known)| *known == name).map(|(unit, _)| unit);
         found.ok_or_else(|| {
             let known = Self::ALL.iter().any(|(_, known)| *known == name);
-            let wrong = if known { "which this machine lacks" } else { "which is no vector unit" };
+            let wrong = if known { "which this machine does not support" } else { "which is not a vector unit" };
             let names: Vec<&str> = there().map(|(_, name)| name).collect();
-            format!("{VARIABLE} asks for \"{}\", {wrong}; it has {}", name.escape_debug(), names.join(", "))
+            format!("{VARIABLE} is \"{}\", {wrong}; available: {}", name.escape_debug(), names.join(", "))
         })
     }
 }
@@ -93,14 +93,14 @@ mod tests {
         for (unit, name) in VectorUnit::ALL {
             match VectorUnit::named(Some(name)) {
                 Ok(found) => assert!(unit.is_there() && found == unit),
-                Err(sentence) => assert!(!unit.is_there() && sentence.contains("this machine lacks"), "{sentence}"),
+                Err(sentence) => assert!(!unit.is_there() && sentence.contains("does not support"), "{sentence}"),
             }
         }
         let widest = VectorUnit::named(None).unwrap_or_else(|sentence| panic!("{sentence}"));
         assert!(VectorUnit::ALL.iter().all(|(unit, _)| *unit <= widest || !unit.is_there()));
         for wrong in ["", "AVX2", "sse", "avx2\n"] {
             let sentence = VectorUnit::named(Some(wrong)).expect_err(wrong);
-            assert!(sentence.contains("is no vector unit; it has scalar") && !sentence.contains('\n'), "{sentence}");
+            assert!(sentence.contains("vector unit; available: scalar") && !sentence.contains('\n'), "{sentence}");
         }
     }
 }

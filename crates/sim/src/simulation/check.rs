@@ -1,14 +1,14 @@
-//! Checks of the simulation against what is known exactly, run here and now: on another machine they give the same numbers.
+//! Self-tests of the simulation against exact solutions. They give the same numbers on every machine.
 //!
-//! | check | known from |
+//! | check | source |
 //! |---|---|
 //! | lake at rest | hydrostatics |
-//! | basin that swings | T = 2·L/√(g·h), Merian 1828 |
-//! | sheet of water on a plane | h = (q·n/√S)^(3/5), Manning 1891 |
+//! | seiche | T = 2·L/√(g·h), Merian 1828 |
+//! | uniform flow on a plane | h = (q·n/√S)^(3/5), Manning 1891 |
 //! | dam break | Ritter 1892 |
-//! | heap of sand | its angle of repose |
-//! | rivers in balance | S = (U/K)^(1/n)·A^(−m/n), Whipple & Tucker 1999 |
-//! | dunes, and all at once | what leaves a place arrives at another |
+//! | sand pile | its angle of repose |
+//! | steady-state rivers | S = (U/K)^(1/n)·A^(−m/n), Whipple & Tucker 1999 |
+//! | mass balance of dunes, and of all processes | conservation of mass |
 //! | threads | the same bits for any number of them |
 
 use std::sync::Arc;
@@ -34,43 +34,43 @@ use crate::{
 
 const GRAVITY: f64 = 9.81;
 
-/// A check, and how to make it.
+/// A check.
 pub struct Check {
-    /// What is checked.
+    /// Name shown to the user.
     pub title: &'static str,
-    /// What is measured, and from where the expected value is known.
+    /// Measured quantity, with the source of the expected value.
     pub about: &'static str,
-    /// What would be exact.
+    /// Exact value.
     pub expected: f64,
-    /// How far off it may be.
+    /// Tolerance.
     pub within: f64,
     measure: fn() -> f64,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Checked {
-    /// What is checked.
+    /// Name shown to the user.
     pub title: &'static str,
-    /// What is measured.
+    /// Measured quantity.
     pub about: &'static str,
-    /// What was measured.
+    /// Measured value.
     pub measured: f64,
-    /// What would be exact.
+    /// Exact value.
     pub expected: f64,
-    /// How far off it may be.
+    /// Tolerance.
     pub within: f64,
 }
 
 impl Checked {
-    /// Whether it is near enough.
+    /// Returns `true` if the measured value is within the tolerance.
     pub fn holds(&self) -> bool {
         (self.measured - self.expected).abs() <= self.within
     }
 }
 
 impl Check {
-    /// Makes the check; takes up to some seconds.
+    /// Runs the check, which takes up to a few seconds.
     pub fn run(&self) -> Checked {
         let Self { title, about, expected, within, measure } = *self;
         Checked { title, about, measured: measure(), expected, within }
@@ -81,77 +81,77 @@ impl Check {
 pub const CHECKS: [Check; 9] = [
     Check {
         title: "Lake at rest",
-        about: "Largest change of depth in a lake with islands after 1000 ticks, over the depth of the lake. Still water stays still.",
+        about: "Largest change of depth in a still lake with islands after 1000 ticks, relative to the depth of the lake.",
         expected: 0.0,
         within: 4e-6,
         measure: lake,
     },
     Check {
-        title: "Basin that swings",
-        about: "Period of a wave in a closed channel over 2·L/√(g·h) (Merian 1828).",
+        title: "Seiche",
+        about: "Period of a standing wave in a closed channel, relative to 2·L/√(g·h) (Merian 1828).",
         expected: 1.0,
         within: 0.01,
         measure: seiche,
     },
     Check {
-        title: "Water on a plane",
-        about: "Depth of a steady flow over (q·n/√S)^(3/5) (Manning 1891).",
+        title: "Uniform flow on a plane",
+        about: "Depth of a steady flow, relative to (q·n/√S)^(3/5) (Manning 1891).",
         expected: 1.0,
         within: 0.01,
         measure: plane,
     },
     Check {
         title: "Dam break",
-        about: "Mean error of the depth 12 s after a dam of 1 m broke on dry ground, in metres (Ritter 1892).",
+        about: "Mean error of the depth 12 s after a 1 m dam break onto dry ground, in metres (Ritter 1892).",
         expected: 0.0,
         within: 0.02,
         measure: dam,
     },
     Check {
-        title: "Heap of sand",
-        about: "Slope of the flank of a heap that has slid to rest, over that of the angle of repose.",
+        title: "Sand pile",
+        about: "Slope of the flank of a sand pile at rest, relative to that of the angle of repose.",
         expected: 1.0,
         within: 0.02,
         measure: heap,
     },
     Check {
-        title: "Rivers in balance",
-        about: "Exponent of slope over drained area where rivers keep up with the uplift: −m/n (Whipple & Tucker 1999).",
+        title: "Steady-state rivers",
+        about: "Exponent of slope over drainage area where erosion balances uplift: −m/n (Whipple & Tucker 1999).",
         expected: -0.4,
         within: 0.03,
         measure: rivers,
     },
     Check {
-        title: "Ledger of dunes",
-        about: "What the ledger cannot explain after 300 ticks of wind over sand, over what was moved.",
+        title: "Mass balance of dunes",
+        about: "Residual of the ledger after 300 ticks of wind over sand, relative to the volume moved.",
         expected: 0.0,
         within: 1e-6,
         measure: dunes,
     },
     Check {
-        title: "Ledger of all at once",
-        about: "The same after 100 ticks of droplets, water, slumping and wind on one land.",
+        title: "Mass balance of all processes",
+        about: "Residual of the ledger after 100 ticks of droplets, water, thermal erosion and wind, relative to the volume moved.",
         expected: 0.0,
         within: 1e-5,
         measure: together,
     },
     Check {
-        title: "Same bits",
-        about: "Cells in which a run on one thread differs from the same run on all threads.",
+        title: "Same bits on all threads",
+        about: "Number of cells that differ between a run on one thread and the same run on all threads.",
         expected: 0.0,
         within: 0.0,
         measure: threads,
     },
 ];
 
-/// A run of these processes alone.
+/// Returns a simulation of these processes alone, all enabled.
 fn run(processes: Vec<Box<dyn Process>>, terrain: Terrain) -> Simulation {
     let mut run = Simulation::of(processes, terrain, 1);
     run.slots.iter_mut().for_each(|slot| slot.enabled = true);
     run
 }
 
-/// Water alone, without rain, evaporation and erosion. A tick covers so many seconds, however few cells there are.
+/// Returns water alone, without rain, evaporation and erosion. A tick covers this many seconds on any number of cells.
 fn still_water(terrain: Terrain, seconds: f32, roughness: f32) -> Simulation {
     let params = water::Params {
         mode: Mode::Corrected,
@@ -165,7 +165,7 @@ fn still_water(terrain: Terrain, seconds: f32, roughness: f32) -> Simulation {
     run(vec![Box::new(Water::with(params))], terrain)
 }
 
-/// Ground from a function of place in cells, with water up to a level.
+/// Returns ground from a function of the position in cells, with water up to a level.
 fn filled(size: [usize; 2], ground: impl Fn(f64, f64) -> f64, level: impl Fn(f64) -> f64) -> Terrain {
     let at = |x: usize, y: usize| ground(x as f64, y as f64);
     let mut terrain = Terrain::bare(Grid::from_fn(size[0], size[1], |x, y| at(x, y) as f32), 1.0, Edge::Wall);
@@ -173,7 +173,7 @@ fn filled(size: [usize; 2], ground: impl Fn(f64, f64) -> f64, level: impl Fn(f64
     terrain
 }
 
-/// Gentle hills.
+/// Returns the height of gentle hills.
 fn bumps(x: f64, y: f64) -> f64 {
     0.6 * (libm::sin(0.31 * x) + libm::cos(0.23 * y)) + 0.2 * libm::sin(0.9 * x + 0.7 * y)
 }
@@ -272,7 +272,7 @@ fn rivers() -> f64 {
     Channels::of(&run.terrain, 1.0).slope_area().map_or(f64::NAN, |fit| fit.value)
 }
 
-/// What the ledger of solids cannot explain, over what was moved.
+/// Returns the residual of the ledger of solids, relative to the volume moved.
 fn unexplained(run: &Simulation) -> f64 {
     run.solid_residual().abs() / run.ledger.solid.sum(|row| row.moved)
 }
@@ -285,7 +285,7 @@ fn dunes() -> f64 {
     unexplained(&run)
 }
 
-/// A land on which droplets, water, slumping and wind are at work.
+/// Returns a terrain with droplets, water, thermal erosion and wind.
 fn busy() -> Simulation {
     let mut terrain = filled([64, 64], |x, y| 30.0 + 0.3 * (x - 32.0).abs() + 0.15 * y + bumps(x, y), |_| 0.0);
     terrain.edge = Edge::Open;

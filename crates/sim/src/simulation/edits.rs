@@ -1,4 +1,4 @@
-//! Edits of a simulation: what brushes and menus change of its terrain is booked in its ledger.
+//! Manual edits of a simulation's terrain by brushes and menus, recorded in its ledger.
 
 use super::Simulation;
 use crate::{
@@ -8,17 +8,17 @@ use crate::{
 };
 
 impl Simulation {
-    /// Lays a sheet of sand on the whole map; thickness in metres.
+    /// Adds a sheet of sand to the whole map; thickness in metres.
     pub fn spread_sand(&mut self, thickness: f32) {
         self.edit(|simulation| simulation.terrain.sand.iter_mut().for_each(|sand| *sand += thickness));
     }
 
-    /// Takes all loose sand away.
+    /// Removes all loose sand.
     pub fn remove_sand(&mut self) {
         self.edit(|simulation| simulation.terrain.sand.iter_mut().for_each(|sand| *sand = 0.0));
     }
 
-    /// Takes all water away; what it carried lies down as sand.
+    /// Removes all water; its sediment settles as sand.
     pub fn dry(&mut self) {
         self.edit(|simulation| {
             let terrain = &mut simulation.terrain;
@@ -29,18 +29,18 @@ impl Simulation {
         });
     }
 
-    /// Sets the uplift to 0 everywhere, so that it can be painted. The previous map of uplift is kept in `patch`.
+    /// Sets the uplift to 0 everywhere, so that it can be painted. The previous uplift map is kept in `patch`.
     pub fn clear_uplift(&mut self, patch: &mut Patch) {
         edit::clear(&mut self.terrain, Layer::Uplift, patch);
     }
 
-    /// Touches the ground with a brush. A stamp presses the relief on it, and a clone copies from it. What the layers were
-    /// before is kept in `patch`.
+    /// Applies a dab of a brush. `relief` is the shape of a stamp or the source of a clone. The previous layers are kept in
+    /// `patch`.
     pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, relief: Option<&Grid>, patch: &mut Patch) {
         self.touch((tool, brush), dab, relief, (patch, None));
     }
 
-    /// The same as a part of a stroke, which lifts or digs no more than the brush's height unless the brush builds up.
+    /// Applies a dab as a part of a stroke, which raises or lowers no more than the brush's height unless the brush builds up.
     pub fn dab_in_stroke(
         &mut self,
         (tool, brush): (Tool, &Brush),
@@ -72,40 +72,40 @@ impl Simulation {
         self.book([ground, water]);
     }
 
-    /// Makes a ramp between two places, in cells. What the layers were before is kept in `patch`.
+    /// Builds a ramp between two positions, in cells. The previous layers are kept in `patch`.
     pub fn ramp(&mut self, brush: &Brush, ends: [[f32; 2]; 2], patch: &mut Patch) {
         let grown = edit::ramp(&mut self.terrain, brush, ends, patch);
         self.book([grown, 0.0]);
     }
 
-    /// Combines a selection with the mask. What the mask was before is kept in `patch`.
+    /// Combines a selection with the mask. The previous mask is kept in `patch`.
     pub fn select(&mut self, selection: &Selection, combine: Combine, patch: &mut Patch) {
         edit::select(&mut self.terrain, selection, combine, patch);
     }
 
-    /// Exchanges what is masked for what is not.
+    /// Inverts the mask.
     pub fn invert_mask(&mut self, patch: &mut Patch) {
         edit::invert_mask(&mut self.terrain, patch);
     }
 
-    /// Frees everything.
+    /// Clears the mask.
     pub fn clear_mask(&mut self, patch: &mut Patch) {
         edit::clear_mask(&mut self.terrain, patch);
     }
 
-    /// Exchanges what a patch keeps for what is there: takes a stroke back, or does it again.
+    /// Swaps the contents of a patch with the current layers: undoes a stroke, or redoes it.
     pub fn exchange(&mut self, patch: &mut Patch) {
         let grown = patch.exchange(&mut self.terrain);
         self.book(grown);
     }
 
-    /// Books by how much ground and water grew, in metres times cells.
+    /// Records the growth of ground and water, in metres times cells.
     fn book(&mut self, [ground, water]: [f64; 2]) {
         self.ledger.solid.edits += ground * self.terrain.cell_area();
         self.ledger.water.edits += water * self.terrain.cell_area();
     }
 
-    /// Cuts outlets for the hollows of the ground, as far as the limits allow.
+    /// Carves outlets for the depressions of the ground, within the limits.
     pub fn carve_outlets(&mut self, limits: Limits) -> Breached {
         let mut breached = Breached::default();
         self.edit(|simulation| breached = breach(&mut simulation.terrain, limits));

@@ -1,34 +1,33 @@
-//! Where a run broke: a process panicked, or computed something that is not a finite number. The run stops before the result
-//! is used.
+//! Faults: a process panicked, or computed a number that is not finite. The simulation stops before the result is used.
 
 use std::{any::Any, fmt};
 
 use crate::core::terrain::{Layer, Terrain};
 
-/// Where a run broke.
+/// A fault of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// Title of the process that did it.
+    /// Title of the process.
     pub process: &'static str,
-    /// The tick in which it did, from 1.
+    /// Tick of the fault, from 1.
     pub tick: u64,
-    /// What it did.
+    /// Cause of the fault.
     pub cause: Cause,
 }
 
-/// How a process broke a run.
+/// Cause of a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    /// A cell holds no finite number: the first one, as layer, column and row from 0.
+    /// A cell is not finite: the first one, as layer, column and row from 0.
     Cell(Layer, usize, usize),
-    /// Only its row in the ledger is no finite number.
+    /// Only the row of the process in the ledger is not finite.
     Ledger,
-    /// It panicked, with this message.
+    /// The process panicked, with this message.
     Panic(String),
 }
 
 impl Cause {
-    /// Why the ledger of a run on this terrain is no longer finite.
+    /// Returns the cause of a ledger that is no longer finite, on this terrain.
     pub fn not_finite(terrain: &Terrain) -> Self {
         let broken = terrain.layers().find_map(|(layer, grid)| {
             let place = grid.iter().position(|value| !value.is_finite())?;
@@ -37,27 +36,27 @@ impl Cause {
         broken.unwrap_or(Self::Ledger)
     }
 
-    /// A panic that was caught.
+    /// Returns the cause for a caught panic.
     pub fn panic(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        Self::Panic(text.unwrap_or("without a message").to_owned())
+        Self::Panic(text.unwrap_or("no message").to_owned())
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} broke the run in tick {}: ", self.process, self.tick)?;
+        write!(out, "{} failed in tick {}: ", self.process, self.tick)?;
         match &self.cause {
             Cause::Cell(layer, x, y) => {
-                write!(out, "the {} of the cell in column {x}, row {y} is no longer a finite number", layer.key())?;
+                write!(out, "the {} of the cell in column {x}, row {y} is not finite", layer.key())?;
             }
-            Cause::Ledger => write!(out, "what it moved is no longer a finite number")?,
+            Cause::Ledger => write!(out, "the volume that it moved is not finite")?,
             Cause::Panic(message) => {
-                return write!(out, "a mistake in the program ({}); please report it", message.escape_debug());
+                return write!(out, "internal error ({}); please report it", message.escape_debug());
             }
         }
-        write!(out, "; bring its parameters nearer to their defaults")
+        write!(out, "; move its parameters closer to their defaults")
     }
 }
 
@@ -91,7 +90,7 @@ mod tests {
                 assert!(
                     fault
                         .to_string()
-                        .starts_with(&format!("{title} broke the run in tick 2: the bedrock of the cell in column "))
+                        .starts_with(&format!("{title} failed in tick 2: the bedrock of the cell in column "))
                 );
                 let stopped = run.terrain.sand.clone();
                 run.tick();
@@ -112,7 +111,7 @@ mod tests {
             run.terrain.softness = Grid::filled(1, 1, 0.5);
             run.tick();
             let said = run.fault().expect("a layer is too small").to_string();
-            let start = "Droplets broke the run in tick 2: a mistake in the program (range start index ";
+            let start = "Droplets failed in tick 2: internal error (range start index ";
             assert!(said.starts_with(start) && said.ends_with("); please report it"), "{said}");
             run.tick();
             assert!(run.between_ticks() && run.ticks() == 1, "it goes on");

@@ -1,4 +1,4 @@
-//! Numbers of a run by their names, as lessons measure them.
+//! Gauges: named numbers of a simulation, as lessons measure them.
 //!
 //! ```text
 //! QUANTITY.SUMMARY       slope.mean, water.total
@@ -23,15 +23,15 @@ use crate::{
     simulation::Simulation,
 };
 
-/// What is less counts as none where a share of the map is measured, in the quantity's unit.
+/// Threshold for fractions of the map, in the quantity's unit.
 const NONE: f32 = 1e-3;
 
-/// A quantity of a run in every cell.
+/// A quantity in every cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Map {
-    /// Of the ground, in metres.
+    /// Height of the ground, in metres.
     Height,
-    /// Of the ground, in degrees.
+    /// Slope of the ground, in degrees.
     Slope,
     Layer(Layer),
     Of(Quantity),
@@ -52,7 +52,7 @@ const ENTRIES: [(&str, Entry); 8] = [
     ("carried", |row| row.carried),
 ];
 
-/// What one number says of a quantity over the whole map.
+/// A summary of a quantity over the whole map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Summary {
     Most,
@@ -60,13 +60,13 @@ enum Summary {
     Mean,
     /// Standard deviation.
     Spread,
-    /// Per cent of the cells that have some.
+    /// Percentage of the cells above the threshold.
     Share,
-    /// Sum times the area of a cell.
+    /// Sum times the cell area.
     Total,
-    /// Mean place, weighted with the quantity, along columns or rows, in metres from the first border.
+    /// Centroid, weighted by the quantity, along columns or rows, in metres from the first border.
     Centre(usize),
-    /// Where there is most of it, along columns or rows, in metres from the first border.
+    /// Position of the maximum, along columns or rows, in metres from the first border.
     Top(usize),
 }
 
@@ -85,13 +85,13 @@ const SUMMARIES: [(&str, Summary); 10] = [
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ground {
-    /// Cells that all eight neighbours overtop.
+    /// Cells lower than all eight neighbours.
     Pits,
-    /// Cubic metres that lie lower than at the start.
+    /// Volume below the starting ground, in cubic metres.
     Cut,
-    /// Cubic metres that lie higher than at the start.
+    /// Volume above the starting ground, in cubic metres.
     Fill,
-    /// Metres from the lowest to the highest place.
+    /// Height difference between the lowest and the highest point, in metres.
     Relief,
 }
 
@@ -101,7 +101,7 @@ const GROUND: [(&str, Ground); 4] =
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum River {
     Concavity,
-    /// Kilometres from source to mouth.
+    /// Length from source to mouth, in kilometres.
     Length,
     Sinuosity,
     Knickpoints,
@@ -120,23 +120,23 @@ enum Booked {
     Start,
     Now,
     Residual,
-    /// Of a process, by its key.
+    /// Entry of a process, by its key.
     Row(&'static str, usize),
 }
 
-/// What is measured.
+/// Definition of a gauge.
 #[derive(Clone, Debug, PartialEq)]
 enum What {
     Whole(Map, Summary),
     At(Map, [f32; 2]),
     Ground(Ground),
-    /// Of solids, or of water.
+    /// Account of solids if `true`, of water otherwise.
     Ledger(bool, Booked),
     Rivers(River),
     Ticks,
 }
 
-/// A number of a run that can be measured, found by its name.
+/// A number of a simulation that can be measured by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gauge(What);
 
@@ -152,32 +152,32 @@ fn map_of(name: &str) -> Result<Map, String> {
         let layers = Layer::ALL.iter().map(|layer| layer.key());
         let others = Quantity::all().filter(|quantity| !matches!(quantity, Quantity::Layer(_))).map(Quantity::key);
         let names: Vec<&str> = ["height", "slope"].into_iter().chain(layers).chain(others).collect();
-        format!("there is no quantity \"{name}\"; there are {}", names.join(", "))
+        format!("unknown quantity \"{name}\"; use one of {}", names.join(", "))
     })
 }
 
 fn word<T: Clone>(words: &[(&str, T)], word: &str) -> Result<T, String> {
     let found = words.iter().find(|(name, _)| *name == word).map(|(_, meaning)| meaning.clone());
     let names = || words.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| format!("\"{word}\" cannot be measured; there are {}", names()))
+    found.ok_or_else(|| format!("unknown name \"{word}\"; use one of {}", names()))
 }
 
 impl Gauge {
-    /// The gauge of a name.
+    /// Parses the name of a gauge.
     ///
     /// # Errors
-    /// There is none of that name: what is wrong, and which there are.
+    /// If there is no such gauge, with the valid names.
     pub fn parse(name: &str) -> Result<Self, String> {
         if let Some((map, place)) = name.split_once(" at ") {
             let numbers: Option<Vec<f32>> = place.split_whitespace().map(|number| number.parse().ok()).collect();
             let place = numbers.as_deref().and_then(|numbers| <[f32; 2]>::try_from(numbers).ok());
             let place = place.filter(|place| place.iter().all(|share| (0.0..=1.0).contains(share)));
-            let no_place = || format!("\"{name}\" names no place; name two shares of the sides from 0 to 1");
+            let no_place = || format!("\"{name}\" has no valid position; give two fractions of the map's sides");
             let place = place.ok_or_else(no_place)?;
             return Ok(Self(What::At(map_of(map)?, place)));
         }
         let Some((of, rest)) = name.split_once('.') else {
-            return Err(format!("\"{name}\" cannot be measured; name a quantity and a summary, like slope.mean"));
+            return Err(format!("\"{name}\" is not a gauge; give a quantity and a summary, such as slope.mean"));
         };
         let what = match of {
             "ground" => What::Ground(word(&GROUND, rest)?),
@@ -193,7 +193,7 @@ impl Gauge {
         Ok(Self(what))
     }
 
-    /// Measures a run; none where there is nothing of the kind, such as the concavity of land without rivers.
+    /// Measures a simulation. Returns `None` if the value doesn't exist, such as the concavity of a terrain without rivers.
     pub fn of(&self, run: &Simulation, rivers: &RiverParams) -> Option<f64> {
         let terrain = &run.terrain;
         match &self.0 {
@@ -238,7 +238,7 @@ fn booked(entry: &str) -> Result<Booked, String> {
             let (process, entry) = entry.split_once('.').unwrap_or((entry, ""));
             let keys: Vec<&'static str> = catalogue().iter().map(|process| process.info().key).collect();
             let key = keys.iter().find(|key| **key == process).ok_or_else(|| {
-                format!("the ledger has no \"{process}\"; there are start, now, residual, {}", keys.join(", "))
+                format!("unknown ledger entry \"{process}\"; use one of start, now, residual, {}", keys.join(", "))
             })?;
             let names: Vec<(&str, usize)> =
                 ENTRIES.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
@@ -259,7 +259,7 @@ impl Booked {
 }
 
 impl Summary {
-    /// None for a place of nothing.
+    /// Returns `None` for the position of a quantity that is 0 everywhere.
     fn of(self, map: &Grid, cell_size: f64) -> Option<f64> {
         let count = map.len().max(1) as f64;
         let mean = map.total() / count;
@@ -276,7 +276,7 @@ impl Summary {
             Self::Top(axis) => {
                 let most = (0..map.len()).max_by(|a, b| map[*a].total_cmp(&map[*b]))?;
                 let place = [most % map.width(), most / map.width()][axis] as f64 + 0.5;
-                // A map without a largest value has no place of it.
+                // A constant map has no position of its maximum.
                 return (map[most] > map.min_max().0).then_some(cell_size * place);
             }
             Self::Centre(axis) => {
@@ -290,7 +290,7 @@ impl Summary {
 }
 
 impl Ground {
-    /// As the panel Statistics has it.
+    /// Returns the number as in the Statistics panel.
     fn of(self, run: &Simulation) -> f64 {
         let found = Statistics::of(&run.terrain);
         match self {
@@ -303,7 +303,7 @@ impl Ground {
 }
 
 impl River {
-    /// Of the river with most water, as the panel Rivers has it.
+    /// Returns the number for the river with the largest discharge, as in the Rivers panel.
     fn of(self, run: &Simulation, params: &RiverParams) -> Option<f64> {
         let study = Study::of(&run.river_land(params), None);
         match self {
@@ -343,7 +343,7 @@ mod tests {
             ("sand.mean", 4.0 / 800.0),
             ("slope at 0.8 0.8", 45.0),
             ("ground.relief", 78.0),
-            // Sand that came after the start.
+            // Sand added after the start.
             ("ground.fill", 16.0),
             ("run.ticks", 0.0),
             ("ledger.solid.residual", 0.0),
@@ -361,15 +361,15 @@ mod tests {
     #[test]
     fn a_name_that_means_nothing_is_answered_with_those_that_do() {
         for (name, said) in [
-            ("slope", "name a quantity and a summary"),
-            ("slop.mean", "there is no quantity \"slop\"; there are height"),
-            ("slope.median", "there are most, least"),
-            ("height at 2 0", "two shares of the sides"),
-            ("height at 0.5", "two shares of the sides"),
-            ("ledger.solid.rain.eroded", "there are start, now, residual, droplets"),
-            ("ledger.air.start", "there are solid, water"),
-            ("ledger.solid.droplets.gone", "there are eroded"),
-            ("rivers.depth", "there are concavity"),
+            ("slope", "give a quantity and a summary"),
+            ("slop.mean", "unknown quantity \"slop\"; use one of height"),
+            ("slope.median", "use one of most, least"),
+            ("height at 2 0", "fractions of the map's sides"),
+            ("height at 0.5", "fractions of the map's sides"),
+            ("ledger.solid.rain.eroded", "use one of start, now, residual, droplets"),
+            ("ledger.air.start", "use one of solid, water"),
+            ("ledger.solid.droplets.gone", "use one of eroded"),
+            ("rivers.depth", "use one of concavity"),
         ] {
             let error = Gauge::parse(name).expect_err(name);
             assert!(error.contains(said), "{name}: {error}");

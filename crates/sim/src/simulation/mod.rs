@@ -1,9 +1,9 @@
 //! The simulation core: terrain, processes, clock and ledger as one value.
 //!
-//! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
-//! in a benchmark; several can live side by side.
+//! It is independent of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and in a
+//! benchmark; several can coexist.
 //!
-//! Every machine gets the same bits. So sines, powers and logarithms come from `libm`; clippy refuses the system's.
+//! Every machine gets the same bits. So sines, powers and logarithms come from `libm`; clippy rejects those of the system.
 
 pub mod check;
 mod edits;
@@ -37,19 +37,19 @@ use crate::{
     process::{Context, Counts, Process, Progress, catalogue, masked::masked_key, memory::Memory},
 };
 
-/// A process with its switch and the time it has taken.
+/// A process with its switch and the time spent in it.
 pub struct Slot {
     /// The process.
     pub process: Box<dyn Process>,
-    /// Whether ticks run it. Switched off in the middle of its part of a tick, it finishes that.
+    /// `true` if ticks run it. If it is switched off in the middle of its part of a tick, it finishes that part.
     pub enabled: bool,
-    /// Whether it leaves alone what the mask covers.
+    /// `true` if it must not change masked cells.
     pub limited: bool,
     /// Wall time spent in it since the start, in seconds.
     pub seconds: f64,
-    /// What it must leave alone under the mask, before its part of the present tick, if it is limited.
+    /// If it is limited, the layers before its part of the current tick, to be restored under the mask.
     before: Option<Vec<(Layer, Grid)>>,
-    /// Whether it has begun its part of the present tick and not finished it.
+    /// `true` if it has begun its part of the current tick and not finished it.
     begun: bool,
 }
 
@@ -58,17 +58,17 @@ impl Slot {
         Self { process, enabled: false, limited: false, seconds: 0.0, before: None, begun: false }
     }
 
-    /// Whether a tick works on it.
+    /// Returns `true` if a tick runs it.
     fn runs(&self) -> bool {
         self.enabled || self.begun
     }
 
-    /// The process's key.
+    /// Key of the process.
     pub fn key(&self) -> &'static str {
         self.process.info().key
     }
 
-    /// Particles that have run, and the total that is chosen for a finished map; `None` without such a total.
+    /// Returns the number of particles that have run, and the number set for a finished map; `None` without such a parameter.
     pub fn particles(&self) -> Option<(u64, u64)> {
         let parameters = walk((self.key(), self.process.params()));
         match parameters.into_iter().find(|parameter| parameter.name == "total")?.value {
@@ -84,7 +84,7 @@ impl Clone for Slot {
     }
 }
 
-/// Where in a tick the simulation stands.
+/// Position of the simulation within a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
     process: usize,
@@ -98,33 +98,33 @@ pub struct Simulation {
     pub terrain: Terrain,
     /// All processes, in the order in which a tick runs them.
     pub slots: Vec<Slot>,
-    /// Where every cubic metre went.
+    /// Accounts of all volumes.
     pub ledger: Ledger,
-    /// Whether the particles are shown: only then they leave tracks. The terrain does not depend on it.
+    /// `true` if particles are shown: only then they record tracks. The terrain does not depend on it.
     pub watched: bool,
-    /// Whether the run stops between the stages of a process. The result does not depend on it.
+    /// `true` if the simulation stops between the stages of a process. The result does not depend on it.
     stepwise: bool,
-    /// What the last stage has changed, if it was run alone.
+    /// Changes of the last stage, if it was run alone.
     staged: Option<Arc<Staged>>,
     seed: u64,
     tick: u64,
-    /// Simulated time of the finished ticks, and what the present one covers, in seconds.
+    /// Simulated time of the finished ticks, and of the current one, in seconds.
     seconds: f64,
     elapsed: Option<f64>,
     cursor: Option<Cursor>,
-    /// Whether the stage at the cursor has stopped only so that a frame can be drawn.
+    /// `true` if the stage at the cursor has paused only so that a frame can be drawn.
     pauses: bool,
     fault: Option<Fault>,
     pool: Option<Arc<ThreadPool>>,
 }
 
 impl Simulation {
-    /// A run at its start, with every process of the catalogue at its defaults and off.
+    /// Returns a simulation at its start, with every process of the catalogue at its defaults and off.
     pub fn new(terrain: Terrain, seed: u64) -> Self {
         Self::of(catalogue(), terrain, seed)
     }
 
-    /// A run of these processes at its start, all of them off. Each has a key of its own.
+    /// Returns a simulation of these processes at its start, all of them off. Their keys must differ.
     pub fn of(processes: Vec<Box<dyn Process>>, terrain: Terrain, seed: u64) -> Self {
         let slots = processes.into_iter().map(Slot::new).collect();
         let mut ledger = Ledger::default();
@@ -148,7 +148,7 @@ impl Simulation {
         }
     }
 
-    /// Starts again from another terrain and seed; processes, their parameters and switches stay.
+    /// Restarts from another terrain and seed; processes, their parameters and switches stay.
     pub fn restart(&mut self, terrain: Terrain, seed: u64) {
         let mut fresh = Self::of(self.slots.iter().map(|slot| slot.process.fresh()).collect(), terrain, seed);
         fresh.take_over(self);
@@ -157,7 +157,7 @@ impl Simulation {
         *self = fresh;
     }
 
-    /// Takes over the parameters and switches of another run's processes.
+    /// Copies the parameters and switches of another simulation's processes.
     pub fn take_over(&mut self, other: &Self) {
         for (slot, other) in self.slots.iter_mut().zip(&other.slots) {
             for (own, other) in slot.process.settings_mut().into_iter().zip(other.process.settings()) {
@@ -167,13 +167,13 @@ impl Simulation {
         }
     }
 
-    /// Runs on these threads instead of rayon's global pool. Results don't depend on it.
+    /// Uses these threads instead of rayon's global pool. Results don't depend on it.
     pub fn with_pool(mut self, pool: Arc<ThreadPool>) -> Self {
         self.pool = Some(pool);
         self
     }
 
-    /// Does something on the threads that it runs on.
+    /// Runs a closure on the simulation's threads.
     pub(crate) fn on_its_threads<T: Send>(&self, work: impl FnOnce(&Self) -> T + Send) -> T {
         match &self.pool {
             Some(pool) => pool.install(|| work(self)),
@@ -181,18 +181,18 @@ impl Simulation {
         }
     }
 
-    /// Threads that it runs on.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
     }
 
-    /// Keys of the processes that are on or have run: the others keep nothing.
+    /// Returns the keys of the processes that are on or have run: the others have no state.
     pub fn with_memories(&self) -> Vec<&'static str> {
         let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
         kept.map(Slot::key).collect()
     }
 
-    /// Everything that these processes keep from tick to tick besides their parameters, by process and name.
+    /// Returns the state that these processes keep between ticks, besides their parameters, by process and name.
     pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, Memory<'_>)> {
         let mut all = Vec::new();
         for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
@@ -208,7 +208,7 @@ impl Simulation {
         (self.tick, self.seconds) = (ticks, seconds);
     }
 
-    /// Seed of the run.
+    /// Seed of the simulation.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -218,34 +218,34 @@ impl Simulation {
         self.tick
     }
 
-    /// True between ticks: then the terrain is what the last tick left.
+    /// Returns `true` between ticks, when the terrain is the result of the last tick.
     pub fn between_ticks(&self) -> bool {
         self.cursor.is_none()
     }
 
-    /// True between ticks, and where a stage pauses so that a frame can be drawn: the layers can be shown as they are.
+    /// Returns `true` between ticks, and where a stage pauses so that a frame can be drawn: then the layers can be shown.
     pub fn can_be_shown(&self) -> bool {
         self.cursor.is_none() || self.pauses
     }
 
-    /// The slot of the process with that key.
+    /// Returns the slot of the process with this key.
     pub fn slot_mut(&mut self, key: &str) -> Option<&mut Slot> {
         self.slots.iter_mut().find(|slot| slot.key() == key)
     }
 
-    /// The parameters of all processes, as groups named by their keys, and the factors by which the mask scales them.
+    /// Returns the parameters of all processes, as groups named by their keys, and the factors by which the mask scales them.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let slots = self.slots.iter().map(|slot| (slot.process.info(), slot.process.settings()));
         slots.flat_map(|(info, [params, factors])| [(info.key, params), (masked_key(info.key), factors)]).collect()
     }
 
-    /// The same, to be changed.
+    /// Returns the same groups, mutably.
     pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
         let slots = self.slots.iter_mut().map(|slot| (slot.process.info(), slot.process.settings_mut()));
         slots.flat_map(|(info, [params, factors])| [(info.key, params), (masked_key(info.key), factors)]).collect()
     }
 
-    /// Finishes the present tick, or runs a whole one.
+    /// Finishes the current tick, or runs a whole one.
     pub fn tick(&mut self) {
         self.begin_tick();
         for process in 0..self.slots.len() {
@@ -254,7 +254,7 @@ impl Simulation {
         self.end_tick();
     }
 
-    /// Runs the whole of the next stage of a tick, to show what each stage does. The first stage begins the tick and the last
+    /// Runs the next stage of a tick to its end, to show the effect of each stage. The first stage begins the tick and the last
     /// ends it. Returns the process and the stage; `None` if no process is on.
     pub fn stage(&mut self) -> Option<(&'static str, &'static str)> {
         self.begin_tick();
@@ -263,7 +263,7 @@ impl Simulation {
         let before = Before::of(self);
         self.stepwise = true;
         if let Some(cursor) = self.cursor {
-            // It may stop so that a frame can be drawn.
+            // It may pause so that a frame can be drawn.
             while ran.is_some() && self.cursor == Some(cursor) {
                 self.advance(cursor.process);
             }
@@ -275,12 +275,12 @@ impl Simulation {
         ran
     }
 
-    /// What the last stage has changed, if it was run alone by [`Self::stage`].
+    /// Returns the changes of the last stage, if it was run alone by [`Self::stage`].
     pub fn staged(&self) -> Option<&Staged> {
         self.staged.as_deref()
     }
 
-    /// Goes on to the next process that is on.
+    /// Advances to the next process that is on.
     fn skip_idle(&mut self) {
         while let Some(cursor) = self.cursor
             && self.slots.get(cursor.process).is_some_and(|slot| !slot.runs())
@@ -289,7 +289,7 @@ impl Simulation {
         }
     }
 
-    /// Where the run broke, if it did: then no tick runs any more, and what the layers hold is of no use.
+    /// Returns the fault that stopped the simulation, if any: no more ticks run, and the layers are invalid.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
@@ -307,15 +307,15 @@ impl Simulation {
         }
     }
 
-    /// Works on the present tick's part of one process, until its stage pauses or ends. True when the process has
-    /// finished its part, is not its turn's, or is off.
+    /// Runs the part of one process in the current tick, until its stage pauses or ends. Returns `true` if the process has finished
+    /// its part, is not next, or is off.
     ///
-    /// Calling it for every process in turn, each until it returns true, then [`Self::end_tick`], is a tick.
+    /// A tick calls it for every process in order, each until it returns `true`, then [`Self::end_tick`].
     pub fn advance(&mut self, process: usize) -> bool {
         self.advance_until(process, None)
     }
 
-    /// The same, where a frame waits from a moment on: a stage that can pause then does so as soon as it can.
+    /// Does the same with a deadline for the next frame: after `until`, a stage that can pause does so as soon as possible.
     pub fn advance_until(&mut self, process: usize, until: Option<Instant>) -> bool {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
         self.pauses = false;
@@ -344,7 +344,8 @@ impl Simulation {
             elapsed: &mut self.elapsed,
             until,
         };
-        // What a panic leaves half done is not used: a run that broke goes on from another state, with new processes.
+        // State left inconsistent by a panic is not used: after a fault the simulation continues from another state, with new
+        // processes.
         let mut step = || slot.process.step(cursor.stage, &mut context);
         let outcome = catch_unwind(AssertUnwindSafe(|| match &self.pool {
             Some(pool) => pool.install(step),
@@ -352,7 +353,7 @@ impl Simulation {
         }));
         slot.seconds += started.elapsed().as_secs_f64();
         let outcome = match outcome {
-            // Every process books what the layers really changed by, so that a cell that is no number makes the sum none.
+            // Every process records the actual changes of the layers, so a cell that is not finite makes the sum not finite.
             Ok(_) if !self.ledger.is_finite(slot.key()) => Err(Cause::not_finite(&self.terrain)),
             outcome => outcome.map_err(|payload| Cause::panic(&*payload)),
         };
@@ -364,14 +365,14 @@ impl Simulation {
                 return true;
             }
         };
-        // Under the mask the layers cannot be shown before the end, when what it covers is put back.
+        // With a mask, the layers cannot be shown before the end, when masked cells are restored.
         self.pauses = progress == Progress::Again && slot.before.is_none();
         let next = progress.next_stage(cursor.stage, slot.process.info().stages.len());
         slot.begun = next.is_some();
         if next.is_none()
             && let Some(before) = slot.before.take()
         {
-            // What the mask holds back is no work of nature: it is booked as an edit.
+            // Cells restored under the mask are recorded as an edit.
             self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
         }
         self.cursor = Some(match next {
@@ -381,7 +382,7 @@ impl Simulation {
         next.is_none()
     }
 
-    /// Ends the tick if every process has done its part. True if it did.
+    /// Ends the tick if every process has finished its part. Returns `true` if so.
     pub fn end_tick(&mut self) -> bool {
         let finished = self.cursor.is_some_and(|cursor| cursor.process == self.slots.len());
         if finished {
@@ -393,12 +394,12 @@ impl Simulation {
         finished
     }
 
-    /// Whether there is any water on the map.
+    /// Returns `true` if there is any water on the map.
     pub fn has_water(&self) -> bool {
         self.terrain.water.iter().any(|&depth| depth > 0.0)
     }
 
-    /// The process and stage that will run next; `None` between ticks.
+    /// Returns the process and stage that will run next; `None` between ticks.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         let cursor = self.cursor?;
         let mut slots = self.slots.iter().enumerate().skip(cursor.process).filter(|(_, slot)| slot.runs());
@@ -409,24 +410,24 @@ impl Simulation {
 
     /// Simulated time since the start, in seconds.
     ///
-    /// A tick covers the time of the water's bed, that of its flow times its acceleration; without water what slumping covers; without both
-    /// what the first process that is on says that a tick of it stands for.
+    /// The time of a tick is that of the water's bed, which is the time of its flow times its acceleration; without water it is
+    /// that of thermal erosion; without both, that of the first process that is on and has one.
     pub fn simulated_seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Years that have passed since the start by the clock of geology, if a process that keeps one is on or has run.
+    /// Returns the geological time since the start, in years, if a process with such a clock is on or has run.
     pub fn years(&self) -> Option<f64> {
         let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
         kept.find_map(|slot| slot.process.abilities().years)
     }
 
-    /// What the solid account cannot explain, in cubic metres.
+    /// Residual of the solids account, in cubic metres.
     pub fn solid_residual(&self) -> f64 {
         self.ledger.solid.residual(self.terrain.solid_volume())
     }
 
-    /// What the water account cannot explain, in cubic metres.
+    /// Residual of the water account, in cubic metres.
     pub fn water_residual(&self) -> f64 {
         self.ledger.water.residual(self.terrain.water_volume())
     }

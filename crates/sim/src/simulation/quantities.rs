@@ -1,4 +1,4 @@
-//! Quantities of a simulation as it is now: layers, and what is found from them.
+//! Quantities of the current simulation: layers, and quantities derived from them.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,25 @@ use crate::{
     process::{VectorMap, wind::Weather},
 };
 
-/// Colours of classes; the largest basins differ in theirs.
+/// Number of colours of basins; the largest basins get different ones.
 const CLASSES: u32 = 9;
 
-/// How much the ground of two runs differs.
+/// Statistics of the difference between the ground of two simulations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Difference {
-    /// Mean of the differences, in metres.
+    /// Mean difference, in metres.
     pub mean: f64,
     /// Root mean square, in metres.
     pub size: f64,
-    /// Least and largest, in metres.
+    /// Minimum and maximum, in metres.
     pub range: (f32, f32),
-    /// Correlation of the changes since the start of both; none if one has not changed.
+    /// Correlation of the changes since the start of both; `None` if one has not changed.
     pub alike: Option<f64>,
 }
 
 impl Simulation {
-    /// How much higher the ground lies than in another run, in each cell, and in numbers; nothing if their maps differ in size.
+    /// Returns the height above the ground of another simulation, in each cell, with its statistics, or `None` if the maps differ
+    /// in size.
     pub fn difference_to(&self, other: &Self) -> Option<(Grid, Difference)> {
         let (ground, before) = (self.terrain.ground(), other.terrain.ground());
         if (ground.width(), ground.height()) != (before.width(), before.height()) {
@@ -52,7 +53,7 @@ impl Simulation {
         Some((difference, numbers))
     }
 
-    /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
+    /// Returns the wetness of the ground, from 0 to 1, if an enabled process tracks it.
     pub fn wetness(&self) -> Option<Cow<'_, Grid>> {
         self.enabled_map(Quantity::Wetness)
     }
@@ -67,29 +68,30 @@ impl Simulation {
         slot.and_then(|slot| slot.process.abilities().acceleration).unwrap_or(1.0)
     }
 
-    /// The map of a quantity by the first process that is on and has it.
+    /// Returns the map of a quantity from the first enabled process that has it.
     fn enabled_map(&self, quantity: Quantity) -> Option<Cow<'_, Grid>> {
         self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(quantity, &self.terrain))
     }
 
-    /// Velocity of the water along columns and rows, in metres per second, if a process that is on moves water.
+    /// Returns the velocity of the water along columns and rows, in metres per second, if an enabled process moves water.
     pub fn velocity(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
         on.find_map(|slot| slot.process.vector_map(VectorMap::Velocity, &self.terrain))
     }
 
-    /// Discharge of the droplets times its direction along columns and rows, in square metres, if a process that is on keeps it.
+    /// Returns the discharge of the droplets times its direction along columns and rows, in square metres, if an enabled process
+    /// has it.
     pub fn momentum(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
         on.find_map(|slot| slot.process.vector_map(VectorMap::Momentum, &self.terrain))
     }
 
-    /// The wind, if a process that is on lets one blow.
+    /// Returns the wind, if an enabled process has one.
     pub fn wind(&self) -> Option<Weather> {
         self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.abilities().weather)
     }
 
-    /// A quantity as it is now, in every cell.
+    /// Returns the current values of a quantity in every cell.
     pub fn quantity(&self, quantity: Quantity) -> Grid {
         let terrain = &self.terrain;
         let (width, height) = (terrain.width(), terrain.height());
@@ -133,7 +135,7 @@ impl Simulation {
             }
             Quantity::Difference => return Grid::filled(width, height, 0.0),
             Quantity::Steepness => {
-                // Without a process that lets ground fail, all of it stands at 45°.
+                // Without a process that lets ground fail, the stable slope is 45°.
                 let known = self.slots.iter().find_map(|slot| slot.process.map(quantity, terrain));
                 let at_45_degrees = |x, y| steepest_fall(terrain, terrain.bedrock.index(x, y)) / terrain.cell_size;
                 return known.map_or_else(|| Grid::from_fn(width, height, at_45_degrees), Cow::into_owned);

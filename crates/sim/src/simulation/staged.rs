@@ -1,4 +1,4 @@
-//! What a stage of a tick has changed: to be seen by a person who goes through a tick stage by stage.
+//! Changes made by a single stage of a tick, for stepping through a tick stage by stage.
 
 use super::Simulation;
 use crate::core::{
@@ -10,7 +10,7 @@ use crate::core::{
 /// A volume in a row of the ledger.
 type Column = fn(&Row) -> f64;
 
-/// Columns of the ledger, as a person calls them.
+/// Columns of the ledger, with the names shown to the user.
 const COLUMNS: [(&str, Column); 7] = [
     ("eroded", |row| -row.eroded),
     ("deposited", |row| row.deposited),
@@ -21,7 +21,7 @@ const COLUMNS: [(&str, Column); 7] = [
     ("on its way", |row| row.carried),
 ];
 
-/// A layer that a person sees change, and how it lies there.
+/// A layer shown to the user: its name and its values.
 type Seen = (&'static str, fn(&Terrain) -> Grid);
 
 const SEEN: [Seen; 3] = [
@@ -30,24 +30,24 @@ const SEEN: [Seen; 3] = [
     ("sediment in the water", |terrain| terrain.suspended.clone()),
 ];
 
-/// The state before a stage.
+/// State before a stage.
 pub(crate) struct Before {
     layers: [Grid; SEEN.len()],
     ledger: Ledger,
 }
 
-/// What a stage has changed.
+/// Changes made by a stage.
 #[derive(Clone, Debug)]
 pub struct Staged {
     /// Title of the process and name of the stage.
     pub stage: (&'static str, &'static str),
-    /// The first of ground, water and sediment that it has changed.
+    /// Name of the changed layer: the first changed one of ground, water and sediment.
     pub layer: Option<&'static str>,
-    /// How much higher that lies in each cell, in metres.
+    /// Change of that layer in each cell, in metres.
     pub change: Grid,
-    /// Cells in which it is not as before.
+    /// Number of changed cells.
     pub cells: usize,
-    /// What it has booked, of solids and of water: what is called so, and cubic metres.
+    /// Ledger entries of the stage, for solids and for water: name and volume in cubic metres.
     pub booked: [Vec<(&'static str, f64)>; 2],
 }
 
@@ -56,7 +56,7 @@ impl Before {
         Self { layers: SEEN.map(|(_, layer)| layer(&simulation.terrain)), ledger: simulation.ledger.clone() }
     }
 
-    /// What has changed since.
+    /// Returns the changes since.
     pub(crate) fn since(self, simulation: &Simulation, stage: (&'static str, &'static str)) -> Staged {
         let changes = SEEN.iter().zip(&self.layers).map(|((name, layer), before)| {
             let now = layer(&simulation.terrain);

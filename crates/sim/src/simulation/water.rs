@@ -1,4 +1,4 @@
-//! Water of a simulation at once: rivers and lakes in their steady state, and lakes in depressions.
+//! Instant water: steady-state rivers and lakes, and filled depressions.
 
 use super::Simulation;
 use crate::{
@@ -21,10 +21,10 @@ impl Balance {
 }
 
 impl Simulation {
-    /// Returns rivers and lakes as the rain and the springs of this tick keep them in the long run.
+    /// Returns the steady state of rivers and lakes for the rain and the springs of this tick.
     ///
     /// # Errors
-    /// One sentence, if no water comes, none can leave the map, or the search was cancelled.
+    /// If there is no water supply, no outlet, or the search was cancelled.
     pub fn balance(&self, go_on: &GoOn<'_>) -> Result<Balance, Unfit> {
         self.on_its_threads(|run| {
             let steady = run.slots.iter().filter_map(|slot| slot.process.abilities().steady);
@@ -33,7 +33,8 @@ impl Simulation {
         })
     }
 
-    /// Puts rivers and lakes into their steady state. The change is booked as inflow or outflow of the water. Returns it, in cubic metres.
+    /// Sets rivers and lakes to their steady state. Records the change as inflow or outflow of the water, and returns it in cubic
+    /// metres.
     pub fn fill_rivers(&mut self, balance: Balance) -> f64 {
         let before = self.terrain.water_volume();
         for SteadyState { process, water, .. } in balance.0 {
@@ -48,8 +49,8 @@ impl Simulation {
         came
     }
 
-    /// Fills every depression with water up to its spill point; water that stands higher stays. The water is booked as inflow of uplift
-    /// and rivers. Returns it, in cubic metres.
+    /// Fills every depression with water up to its spill point; higher water stays. Records the water as inflow of uplift and
+    /// rivers, and returns it in cubic metres.
     pub fn fill_lakes(&mut self) -> f64 {
         let before = self.terrain.water_volume();
         let lakes = Drainage::of(&self.terrain).lakes(&self.terrain.ground());
@@ -61,7 +62,7 @@ impl Simulation {
         came
     }
 
-    /// Returns the terrain as it is now, with the maps of the droplets if its rivers follow them.
+    /// Returns the current terrain, with the maps of the droplets if its rivers follow them.
     pub fn river_land(&self, params: &RiverParams) -> Land {
         let follows = params.course == Course::Droplets;
         let droplets = self.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
@@ -73,7 +74,7 @@ impl Simulation {
         Land::new(self.terrain.clone(), params.clone(), maps)
     }
 
-    /// Returns the terrain at the start, whose rivers follow the ground.
+    /// Returns the starting terrain, with rivers that follow the ground.
     pub fn river_land_at_start(&self, params: &RiverParams) -> Land {
         let Terrain { start, cell_size, edge, rain, sources, .. } = &self.terrain;
         let bare = Terrain::bare(start.clone(), *cell_size, *edge);

@@ -1,5 +1,5 @@
-//! Scalar reference implementation of uplift and rivers as published: one thread, f64, a priority flood from the border, D8 on one
-//! solid of uniform erodibility, outlets all round; the exponent of the slope is 1.
+//! Scalar reference implementation of published uplift and rivers: one thread, f64, priority flood from the border, D8, one solid
+//! of uniform erodibility, outlets on all sides, a slope exponent of 1.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -21,25 +21,25 @@ pub(in crate::bench) struct ScalarRivers {
     ground: Vec<f64>,
 }
 
-/// Where water runs from a cell.
+/// Flow direction of a cell.
 #[derive(Clone, Copy)]
 struct Way {
     receiver: usize,
-    /// How far that is, in metres.
+    /// Distance to the receiver, in metres.
     far: f64,
-    /// Level of the water when the map is flooded, in metres.
+    /// Water level of the flooded map, in metres.
     level: f64,
 }
 
 impl ScalarRivers {
-    /// The terrain as it is.
+    /// Copies the ground of a terrain.
     pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
         let ground = terrain.ground().iter().map(|&height| f64::from(height)).collect();
         let (width, height) = (terrain.width(), terrain.height());
         Self { width, height, cell_size: terrain.cell_size.into(), ground }
     }
 
-    /// Heights of the ground, in metres.
+    /// Returns the ground heights, in metres.
     #[cfg(test)]
     pub(super) fn ground(&self) -> Vec<f32> {
         self.ground.iter().map(|&height| height as f32).collect()
@@ -50,14 +50,14 @@ impl ScalarRivers {
         x == 0 || y == 0 || x + 1 == self.width || y + 1 == self.height
     }
 
-    /// The neighbours of a cell, each with how far it is, in metres.
+    /// Returns the neighbours of a cell with their distances, in metres.
     fn around(&self, cell: usize) -> impl Iterator<Item = (usize, f64)> {
         let border = Border { width: self.width, height: self.height, edge: Edge::Open };
         let far = DISTANCES.map(|distance| distance * self.cell_size);
         border.neighbours(cell).map(move |(step, other)| (other, far[usize::from(step & 1)]))
     }
 
-    /// A tick.
+    /// Runs a tick.
     pub(in crate::bench) fn step(&mut self, params: &Params) {
         let years = f64::from(params.years_per_tick);
         let lift = f64::from(params.uplift_rate) * years;
@@ -75,10 +75,11 @@ impl ScalarRivers {
         }
     }
 
-    /// Floods the map from its border, the lowest cell first (Barnes et al. 2014). Returns the cells in that order, and their ways.
+    /// Floods the map from its border, lowest cell first (Barnes et al. 2014). Returns the cells in that order, and their flow
+    /// directions.
     fn route(&self) -> (Vec<usize>, Vec<Way>) {
         let count = self.ground.len();
-        // Heights are told apart to a tenth of a micrometre.
+        // Heights are compared to a tenth of a micrometre.
         let rank = |level: f64| (level * 1e7) as i64;
         let mut ways: Vec<Option<Way>> = vec![None; count];
         let (mut order, mut queue) = (Vec::with_capacity(count), BinaryHeap::new());
@@ -99,7 +100,7 @@ impl ScalarRivers {
             }
         }
         let mut ways: Vec<Way> = ways.into_iter().flatten().collect();
-        // On dry ground water takes the steepest way.
+        // On dry ground, water follows the steepest descent.
         for &cell in order.iter().filter(|&&cell| !self.on_border(cell)) {
             let own = ways[cell].level;
             let mut steepest = 0.0;
@@ -113,7 +114,7 @@ impl ScalarRivers {
         (order, ways)
     }
 
-    /// What is too steep slides, and rivers cut and lay down: the equations of `solve.rs`.
+    /// Limits slopes, and erodes and deposits along rivers: the equations of `solve.rs`.
     fn cut(&mut self, params: &Params, order: &[usize], ways: &[Way]) {
         let count = self.ground.len();
         let area = self.cell_size * self.cell_size;
@@ -151,7 +152,7 @@ impl ScalarRivers {
     }
 }
 
-/// Lets a line of so many cells creep, `stride` cells apart, between ends that are held (Thomas).
+/// Diffuses a line of `count` cells, `stride` apart, between fixed ends: backward Euler, solved by the Thomas algorithm.
 fn creep(ground: &mut [f64], (count, stride): (usize, usize), lambda: f64) {
     let mut after = vec![0.0; count];
     for place in 1..count - 1 {

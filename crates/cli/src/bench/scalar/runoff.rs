@@ -6,7 +6,7 @@ use super::ringed_layers;
 #[cfg(test)]
 use super::unringed;
 
-/// Layers of a terrain whose ground is one solid, each with a ring of cells around it.
+/// Layers of a terrain with a single solid, each with a ring of ghost cells.
 #[derive(Clone, Debug)]
 pub(in crate::bench) struct ScalarRunoff {
     width: usize,
@@ -14,15 +14,15 @@ pub(in crate::bench) struct ScalarRunoff {
     ground: Vec<f32>,
     water: Vec<f32>,
     suspended: Vec<f32>,
-    /// Per metre that a neighbour lies lower: what a cell gives of its water, and of its sediment.
+    /// Outflow of water and of sediment from a cell, per metre of drop to a neighbour.
     gives: Vec<f32>,
     loads: Vec<f32>,
-    /// What the next layers are made of: changes of ground, water and sediment.
+    /// Changes of ground, water and sediment during a step.
     change: [Vec<f32>; 3],
 }
 
 impl ScalarRunoff {
-    /// The terrain as it is.
+    /// Copies the layers of a terrain.
     pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || vec![0.0; (width + 2) * (height + 2)];
@@ -39,16 +39,16 @@ impl ScalarRunoff {
         }
     }
 
-    /// Heights of the ground, depths of the water, sediment in it.
+    /// Returns ground heights, water depths and suspended sediment.
     #[cfg(test)]
     pub(super) fn layers(&self) -> [Vec<f32>; 3] {
         [&self.ground, &self.water, &self.suspended].map(|layer| unringed(layer, self.width, self.height))
     }
 
-    /// A step without rain.
+    /// Runs a step without rain.
     pub(in crate::bench) fn step(&mut self, params: &Params) {
         let (width, height, stride) = (self.width, self.height, self.width + 2);
-        // Nothing runs to the ring: it stands as high as a wall.
+        // Nothing flows into the ring, which acts as a wall.
         for (place, ground) in self.ground.iter_mut().enumerate() {
             let (x, y) = (place % stride, place / stride);
             if x == 0 || y == 0 || x == width + 1 || y == height + 1 {

@@ -66,9 +66,9 @@ fn apart(start: &Terrain, params: &water::Params, ticks: usize) -> [f64; 3] {
     ]
 }
 
-/// Both round the ground to its last digit in every step, which is their difference for about 100 ticks: four times smaller on ground at
-/// 10 m than at 40 m. Then the discontinuities of the equations, at dry cells and between deposition and erosion, amplify it. So a few
-/// ticks on low ground are compared closely.
+/// Both round the ground to its last digit in every step, which is their difference for about 100 ticks: four times smaller on
+/// ground at 10 m than at 40 m. Later, discontinuities of the equations, at dry cells and between deposition and erosion, amplify
+/// it. Hence the close comparison over a few ticks on low ground.
 #[test]
 fn water_and_thermal_erosion_agree() {
     let start = valley();
@@ -119,7 +119,7 @@ fn runoff_agrees() {
             worst = worst.max((fast[cell] - slow[cell]).abs());
             moved = moved.max(slow[cell].abs());
         }
-        // What the last digit of the ground can't hold stays in the water.
+        // The rounding error of the ground stays in the water.
         assert!(worst <= 4e-6 * moved.max(2.0), "{name}: {worst}");
     }
 }

@@ -1,6 +1,7 @@
-//! Scalar reference implementation of the paper's water and thermal erosion: cell by cell, on one thread, between walls.
+//! Scalar reference implementation of published water and thermal erosion (Jákó & Tóth 2011): cell by cell, on one thread, between
+//! walls.
 //!
-//! Every layer has a ring of cells around the map, so that no loop checks for the border.
+//! Every layer has a ring of ghost cells, so that no loop checks for the border.
 
 use thalweg_sim::{
     core::terrain::Terrain,
@@ -14,7 +15,7 @@ use thalweg_sim::{
 use super::unringed;
 use super::{close, ringed, ringed_layers};
 
-/// Layers of a terrain whose ground is one solid, and the fluxes between its cells.
+/// Layers of a terrain with a single solid, and the fluxes between its cells.
 #[derive(Clone, Debug)]
 pub(in crate::bench) struct ScalarWater {
     width: usize,
@@ -24,7 +25,7 @@ pub(in crate::bench) struct ScalarWater {
     water: Vec<f32>,
     suspended: Vec<f32>,
     softness: Vec<f32>,
-    /// To the left, right, above and below; nothing comes out of the ring.
+    /// Fluxes to the left, right, above and below; none leaves the ring.
     flux: [Vec<f32>; 4],
     velocity: [Vec<f32>; 2],
     next_ground: Vec<f32>,
@@ -34,7 +35,7 @@ pub(in crate::bench) struct ScalarWater {
 }
 
 impl ScalarWater {
-    /// A terrain in which nothing flows yet.
+    /// Copies the layers of a terrain, without flow.
     pub(in crate::bench) fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || vec![0.0; (width + 2) * (height + 2)];
@@ -56,13 +57,13 @@ impl ScalarWater {
         }
     }
 
-    /// Heights of the ground, depths of the water, sediment in it.
+    /// Returns ground heights, water depths and suspended sediment.
     #[cfg(test)]
     pub(super) fn layers(&self) -> [Vec<f32>; 3] {
         [&self.ground, &self.water, &self.suspended].map(|layer| unringed(layer, self.width, self.height))
     }
 
-    /// A step of eqs 1 to 16 of `dt` seconds.
+    /// Runs a step of `dt` seconds, eqs 1 to 16.
     pub(in crate::bench) fn flow(&mut self, params: &Params, dt: f32) {
         let (width, height, size) = (self.width, self.height, self.size);
         for water in &mut self.water {
@@ -106,7 +107,7 @@ impl ScalarWater {
         }
     }
 
-    /// Eqs 6 to 14 in a row of cells.
+    /// Applies eqs 6 to 14 to a row of cells.
     fn erode(&mut self, y: usize, params: &Params, dt: f32) {
         let (stride, size, width) = (self.width + 2, self.size, self.width);
         let per_depth = match (params.depth_limit, params.max_erosion_depth > 0.0) {
@@ -165,7 +166,7 @@ impl ScalarWater {
         }
     }
 
-    /// Eq. 15.
+    /// Advects suspended sediment, eq. 15.
     fn transport(&mut self, dt: f32) {
         let (width, height, stride) = (self.width, self.height, self.width + 2);
         close(&mut self.suspended, width, height);
@@ -187,7 +188,7 @@ impl ScalarWater {
         std::mem::swap(&mut self.suspended, &mut self.next_suspended);
     }
 
-    /// A step of eqs 17 and 18.
+    /// Runs a step of thermal erosion, eqs 17 and 18.
     pub(in crate::bench) fn slump(&mut self, params: &thermal::Params) {
         let (width, height, stride) = (self.width, self.height, self.width + 2);
         let share = 0.5 * (params.rate * params.dt).min(1.0);

@@ -1,4 +1,4 @@
-//! The ground as a mesh in glTF, with normals and its colour map.
+//! Terrain mesh in glTF, with normals and a colour map.
 
 use std::{array::from_fn, path::Path};
 
@@ -9,7 +9,7 @@ use super::mesh::{places, triangles};
 use crate::io::{Error, JobProgress, output};
 use thalweg_sim::core::{analysis, terrain::Terrain};
 
-// Numbers of the format.
+// Constants of the format.
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
 const ARRAY_BUFFER: u32 = 34962;
@@ -17,7 +17,7 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 const LINEAR: u32 = 9729;
 const CLAMP_TO_EDGE: u32 = 33071;
 
-/// Writes a binary glTF file: the ground with normals and `picture`, a PNG, as its colour.
+/// Writes a binary glTF file: the terrain with normals and the PNG `picture` as its colour texture.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -25,7 +25,7 @@ pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress
     let (width, height) = (terrain.width(), terrain.height());
     let places = places(terrain);
     let cells = places.len();
-    // All parts stand one after the other in one buffer. A part lies between two of these places.
+    // All parts are consecutive in one buffer; each lies between two of these offsets.
     let (mut bytes, mut ends) = (Vec::with_capacity(cells * 56 + picture.len()), vec![0]);
     let mut put = |numbers: &mut dyn Iterator<Item = [u8; 4]>| {
         bytes.extend(numbers.flatten());
@@ -85,7 +85,7 @@ pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress
     });
     progress.done(3, 4);
     output::create(path, |file| -> Result<(), gltf::Error> {
-        // Its length is put in while it is written.
+        // The length is filled in on writing.
         let header = Header { magic: *b"glTF", version: 2, length: 0 };
         Glb { header, json: document.to_string().into_bytes().into(), bin: Some(bytes.into()) }.to_writer(file)
     })

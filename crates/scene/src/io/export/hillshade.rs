@@ -1,4 +1,4 @@
-//! The ground seen from above, in the two colours of the window, lit from the side.
+//! Shaded relief in the colours of the viewport.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,14 +10,14 @@ use thalweg_sim::core::{
     grid::Grid,
 };
 
-/// Distances, in cells, at which ground that hides the sky is looked for.
+/// Search distances for the horizon, in cells.
 const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];
-/// Half the angle of the sun's disc and its glow, as a slope: how soft the borders of shadows are.
+/// Half the apparent angle of the sun's disc and its glow, as a slope: softness of shadow edges.
 const PENUMBRA: f32 = 0.06;
 
-/// RGB, 8 bits each, rows from the top of the map. Heights and cell size in metres; `sand` is the layer's thickness.
+/// Renders 8-bit RGB in rows from the top of the map. Heights and cell size in metres; `sand` is the thickness of the layer.
 ///
-/// Colours are those of [`Look`], lit in linear light by sun and sky; its fog and highlights are left out.
+/// Colours follow [`Look`], lit by sun and sky in linear light, without fog and highlights.
 pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progress: &JobProgress) -> Vec<u8> {
     let (width, height) = (ground.width(), ground.height());
     let steepness = look.vertical_exaggeration / cell_size;
@@ -41,7 +41,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
             let sky = look.ambient * (0.65 + 0.35 * up) * open;
             let surface = surface(&colors, look, sand.at(x, y) / cell_size, up);
             for (channel, (byte, color)) in pixel.iter_mut().zip(surface).enumerate() {
-                // Sunlight is warm, the sky is blue.
+                // Warm sunlight, blue skylight.
                 let light = direct * [1.06, 1.0, 0.90][channel] + sky * [0.86, 0.97, 1.18][channel];
                 *byte = display(color * light);
             }
@@ -51,7 +51,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
     pixels
 }
 
-/// RGB, 8 bits each: the colours of [`hillshade`] without light.
+/// Renders the unlit colours of [`hillshade`] as 8-bit RGB.
 pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec<u8> {
     let (width, height) = (ground.width(), ground.height());
     let steepness = look.vertical_exaggeration / cell_size;
@@ -69,7 +69,7 @@ pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
     pixels
 }
 
-/// Share of the sky that every cell sees. `steepness` is one over the side of a cell, times the exaggeration of heights.
+/// Computes the visible fraction of the sky per cell. `steepness` is the vertical exaggeration divided by the cell size.
 pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
     let (width, height) = (ground.width(), ground.height());
     let mut open = Grid::filled(width, height, 0.0);
@@ -81,7 +81,7 @@ pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
     open
 }
 
-/// Linear light that ground of this steepness throws back, under sand of so many cells' thickness.
+/// Linear albedo of the ground, where `up` is the z component of the normal and `sand` the sand thickness in cells.
 fn surface(colors: &[[f32; 3]; 3], look: &Look, sand: f32, up: f32) -> [f32; 3] {
     let steep = step(look.steep_threshold, look.threshold_softness, up);
     let sandy = (sand / look.sand_cover).min(1.0) * (1.0 - 0.6 * steep);
@@ -91,20 +91,20 @@ fn surface(colors: &[[f32; 3]; 3], look: &Look, sand: f32, up: f32) -> [f32; 3] 
     })
 }
 
-/// Height of a neighbour. Beyond the border the ground goes on with the same slope.
+/// Height of a neighbour, extrapolated with constant slope beyond the border.
 fn continued(ground: &Grid, x: isize, y: isize, dx: isize, dy: isize) -> f32 {
     let outside = |place: isize, side: usize| place < 0 || place >= side as isize;
     let (out_x, out_y) = (outside(x + dx, ground.width()), outside(y + dy, ground.height()));
     if !out_x && !out_y {
         return ground.clamped(x + dx, y + dy);
     }
-    // The mirror image of the neighbour on the other side, through the nearest cell on the border.
+    // The opposite neighbour, mirrored at the nearest cell on the border.
     let (rest_x, rest_y) = (if out_x { 0 } else { dx }, if out_y { 0 } else { dy });
     let (back_x, back_y) = (if out_x { -dx } else { dx }, if out_y { -dy } else { dy });
     2.0 * ground.clamped(x + rest_x, y + rest_y) - ground.clamped(x + back_x, y + back_y)
 }
 
-/// Differences of height per cell along columns and rows, by Horn's eight-neighbour weights.
+/// Height differences per cell along columns and rows, with Horn's eight-neighbour weights.
 fn gradient(at: impl Fn(isize, isize) -> f32) -> [f32; 2] {
     let along = |a: [f32; 3], b: [f32; 3]| ((b[0] - a[0]) + 2.0 * (b[1] - a[1]) + (b[2] - a[2])) * 0.125;
     let column = |x| [at(x, -1), at(x, 0), at(x, 1)];
@@ -112,7 +112,7 @@ fn gradient(at: impl Fn(isize, isize) -> f32) -> [f32; 2] {
     [along(column(-1), column(1)), along(row(-1), row(1))]
 }
 
-/// Share of steep ground's colour: 0 above the threshold, 1 below, blended over the width.
+/// Weight of the steep colour: smoothstep from 0 above the threshold to 1 below.
 fn step(threshold: f32, width: f32, up: f32) -> f32 {
     if width <= 0.0 {
         return if up < threshold { 1.0 } else { 0.0 };
@@ -121,7 +121,7 @@ fn step(threshold: f32, width: f32, up: f32) -> f32 {
     part * part * (3.0 - 2.0 * part)
 }
 
-/// Share of the sun's disc that a place sees over the ground between.
+/// Visible fraction of the sun's disc above the terrain.
 fn sunlit(ground: &Grid, [x, y]: [f32; 2], sun: [f32; 3], steepness: f32, highest: f32) -> f32 {
     let flat = (sun[0] * sun[0] + sun[1] * sun[1]).sqrt();
     if flat < 1e-3 {
@@ -144,7 +144,7 @@ fn sunlit(ground: &Grid, [x, y]: [f32; 2], sun: [f32; 3], steepness: f32, highes
     ((clear + PENUMBRA) / (2.0 * PENUMBRA)).clamp(0.0, 1.0)
 }
 
-/// Share of the sky that a place sees, from the horizon in eight directions at a few distances.
+/// Visible fraction of the sky, from the horizon in eight directions.
 fn openness(at: impl Fn(isize, isize) -> f32, steepness: f32) -> f32 {
     let here = at(0, 0);
     let mut seen = 0.0;
@@ -155,23 +155,23 @@ fn openness(at: impl Fn(isize, isize) -> f32, steepness: f32) -> f32 {
             let rise = (at(dx * radius, dy * radius) - here) * steepness;
             horizon = horizon.max(rise / (length * radius as f32));
         }
-        // One minus the sine of the horizon's angle.
+        // One minus the sine of the horizon angle.
         seen += 1.0 - horizon / (1.0 + horizon * horizon).sqrt();
     }
     seen / 8.0
 }
 
-/// A display value as linear light.
+/// Decodes an sRGB value to linear light.
 fn linear(value: f32) -> f32 {
     if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
 }
 
-/// Linear light as a byte for the display, with a shoulder that keeps bright slopes from washing out.
+/// Encodes linear light as an sRGB byte, with a shoulder that preserves detail on bright slopes.
 fn display(light: f32) -> u8 {
     byte(light * (1.0 + light * 0.09) / (1.0 + light * 0.42))
 }
 
-/// Linear light as a byte for the display.
+/// Encodes linear light as an sRGB byte.
 fn byte(light: f32) -> u8 {
     let encoded = if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
     (encoded.clamp(0.0, 1.0) * 255.0 + 0.5) as u8

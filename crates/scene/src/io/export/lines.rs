@@ -1,4 +1,4 @@
-//! The rivers as lines: GeoJSON in the map's own coordinates, and a table of places for engines.
+//! River network as lines: GeoJSON in map coordinates, and a table of points for game engines.
 
 use std::{
     io::{self, Write},
@@ -17,33 +17,33 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Most places that are written: a file of more than 200 MB helps nobody.
+/// Maximum number of points; a larger file would exceed 200 MB.
 const MOST: usize = 2_000_000;
 
-/// Columns of the table.
+/// Columns of the CSV table.
 const COLUMNS: &str = "reach,place,x_m,y_m,height_m,width_m,depth_m,discharge_m3_s,order,into,lake";
 
-/// A number with as many digits as are of use.
+/// Rounds to four decimal places.
 fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e4).round() / 1e4
 }
 
-/// Rivers, and where on Earth they lie.
+/// River network with its georeference.
 #[derive(Clone, Debug)]
 pub(super) struct Rivers {
     network: Network,
     /// Width and height of the map, in metres.
     extent: [f64; 2],
     geo: Geo,
-    /// Where the results begin on the map, in metres.
+    /// Offset of the exported window on the map, in metres.
     first: [f64; 2],
 }
 
 impl Rivers {
-    /// Those of a run.
+    /// Extracts the river network of a simulation.
     ///
     /// # Errors
-    /// There are too many.
+    /// The network has too many points.
     pub(super) fn of(
         name: &str,
         run: &Simulation,
@@ -53,27 +53,27 @@ impl Rivers {
     ) -> Result<Self, Error> {
         let (network, terrain) = (run.river_land(params).network(), &run.terrain);
         if network.places() > MOST {
-            let wrong = format!("its rivers have {} places, more than the {MOST} that are written", network.places());
-            let right = format!("let them begin at more than {} cells", params.from_cells);
+            let wrong = format!("river network has {} points, more than the limit of {MOST}", network.places());
+            let right = format!("raise rivers.from_cells above {}", params.from_cells);
             return Err(Error::input(Path::new(name), wrong, right));
         }
         let cell = f64::from(terrain.cell_size);
         let extent = [terrain.width(), terrain.height()].map(|count| count as f64 * cell);
         let first = [window.first.0, window.first.1].map(|cells| cells as f64 * cell);
-        // As the other maps have it: 0 at the lower left of what they show.
+        // As in the other maps, the origin is the lower left of the exported window.
         let north = first[1] + window.size.1 as f64 * cell;
         let local = Geo { west: -first[0], north, width: extent[0], height: extent[1], degrees: false };
         Ok(Self { network, extent, geo: geo.unwrap_or(local), first })
     }
 
-    /// Where a place lies in the map's coordinates: to the east, to the north, and up.
+    /// Returns the map coordinates of a point: easting, northing and elevation.
     fn coordinates(&self, place: &Place) -> [f64; 3] {
         let share: [f64; 2] = std::array::from_fn(|axis| place.at[axis] / self.extent[axis].max(f64::MIN_POSITIVE));
         let Geo { west, north, width, height, .. } = self.geo;
         [west + share[0] * width, north - share[1] * height, rounded(place.height)]
     }
 
-    /// Writes a collection of lines, one for each reach, downstream. Width, depth and discharge are those of its lower end.
+    /// Writes a feature collection with one line per reach, oriented downstream. Width, depth and discharge are those of its lower end.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -110,8 +110,8 @@ impl Rivers {
         })
     }
 
-    /// Writes a table with a row for each place of each reach, downstream. Its x runs to the right and its y down the picture, as in the
-    /// other maps.
+    /// Writes a table with one row per point of each reach, in downstream order. As in the other maps, x points to the right and y to the
+    /// bottom of the image.
     ///
     /// # Errors
     /// The file cannot be written.

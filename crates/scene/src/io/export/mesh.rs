@@ -1,4 +1,4 @@
-//! Meshes of the ground: OBJ with its colour map, and a watertight STL to print.
+//! Terrain meshes: OBJ with a colour map, and watertight STL for 3D printing.
 
 use std::{
     ffi::OsStr,
@@ -12,12 +12,12 @@ use stl_io::{Triangle, Vertex};
 use crate::io::{Error, JobProgress, output};
 use thalweg_sim::core::{analysis, grid::Grid, terrain::Terrain};
 
-/// A print, in millimetres.
+/// Dimensions of a 3D print, in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Print {
-    /// Longer side.
+    /// Length of the longer side.
     pub width: f32,
-    /// Thickness below the lowest ground.
+    /// Thickness of the base below the lowest point.
     pub base: f32,
 }
 
@@ -27,7 +27,7 @@ impl Default for Print {
     }
 }
 
-/// Places of the ground's cells in metres: x to the right in the picture, z down in it, y upwards; the middle is 0.
+/// Returns the vertex positions in metres: x to the right and z to the bottom of the image, y up, centred.
 pub(super) fn places(terrain: &Terrain) -> Vec<[f32; 3]> {
     let ground = terrain.ground();
     let (width, height) = (ground.width(), ground.height());
@@ -37,7 +37,7 @@ pub(super) fn places(terrain: &Terrain) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// Two triangles for four cells each, counterclockwise as seen from above.
+/// Returns two triangles per quad of cells, counterclockwise seen from above.
 pub(super) fn triangles(width: usize, height: usize) -> impl Iterator<Item = [u32; 3]> {
     (0..2 * width.saturating_sub(1) * height.saturating_sub(1)).map(move |index| triangle(width, index))
 }
@@ -48,14 +48,14 @@ fn triangle(width: usize, index: usize) -> [u32; 3] {
     if index.is_multiple_of(2) { [a, c, b] } else { [b, c, d] }
 }
 
-/// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
+/// Writes a Wavefront OBJ file with its material and the PNG `picture` as a texture, all with the same stem.
 ///
 /// # Errors
 /// A file cannot be written.
 pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let Some(stem) = path.file_stem().and_then(OsStr::to_str) else {
-        let wrong = "its name is not Unicode, and an OBJ file names its material as text";
+        let wrong = "the file name is not Unicode, but an OBJ file refers to its material by name";
         return Err(Error::output(path, wrong, "choose another name"));
     };
     output::create(path, |file| -> io::Result<()> {
@@ -84,17 +84,17 @@ pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress
     output::write(&path.with_extension("png"), picture)
 }
 
-/// Writes a binary STL file in millimetres: the ground, walls and a flat bottom, closed all round. Heights are to scale with
-/// the sides. A map of a single row or column is refused.
+/// Writes a binary STL file in millimetres: a watertight solid of terrain, walls and a flat base, with heights to scale. Fails for maps of
+/// a single row or column.
 pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     if width < 2 || height < 2 {
-        return Err(Error::output(path, "the map is a single line", "print one of two columns and rows at least"));
+        return Err(Error::output(path, "the map is a single row or column", "at least 2 × 2 cells are required"));
     }
     let ground = terrain.ground();
     let scale = print.width / ((width.max(height) - 1) as f32 * terrain.cell_size);
     let lowest = ground.min_max().0;
-    // Right in the picture, up in it, and upwards.
+    // x to the right and y to the top of the image, z up.
     let top = |cell: usize| {
         let [x, y] = [cell % width, height - 1 - cell / width].map(|place| place as f32 * terrain.cell_size * scale);
         [x, y, print.base + (ground[cell] - lowest) * scale]
@@ -123,14 +123,14 @@ pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: 
     };
     output::create(path, |file| {
         stl_io::write_stl(file, (0..count).map(triangle))?;
-        // The format has no field for the unit. Its header of 80 bytes is free for text.
+        // The format has no unit; the 80-byte header is free text.
         file.rewind()?;
         file.write_all(b"Thalweg, in mm")
     })
 }
 
-/// Cells of the border, in the order in which the surface's triangles leave it open: down the left, along the bottom, up the
-/// right, back along the top.
+/// Returns the border cells in the winding order of the surface's open edge: down the left, along the bottom, up the right, back along
+/// the top.
 fn rim(ground: &Grid) -> Vec<usize> {
     let (width, height) = (ground.width(), ground.height());
     let down = (0..height - 1).map(|y| y * width);

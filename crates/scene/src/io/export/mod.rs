@@ -1,8 +1,8 @@
-//! Results: what there is to save of a terrain, in which formats, and how it is written.
+//! Export: available maps, their formats, and writers.
 //!
-//! A map that is no square is written as one where the size asks for that. Beyond the map the ground goes on as at its border, so
-//! that there is no cliff, and all other numbers are 0. Sidecars say which part is the map. (Geo)TIFF and ESRI ASCII hold NODATA
-//! there, and wherever the imported heightmap had no data.
+//! Non-square maps are padded or cropped if the size requires a square. Beyond the map the border heights are extended, which avoids
+//! cliffs, and all other values are 0. Sidecars state the extent of the actual map. (Geo)TIFF and ESRI ASCII contain NODATA there, and
+//! where the imported heightmap had none.
 
 mod glb;
 pub mod hillshade;
@@ -44,13 +44,13 @@ use thalweg_sim::{
 #[derive(Clone, Copy)]
 enum Content {
     Numbers(fn(&Subject) -> Grid),
-    /// What depends on the land around too: where only a part is shown, it is found on the whole.
+    /// Maps that depend on the contributing area: for a cropped window they are computed on the whole terrain.
     Drains(fn(&Terrain) -> Grid),
-    /// What the run knows besides its layers.
+    /// Maps computed by the processes, beyond the layers.
     Moves(fn(&Simulation) -> Grid),
     Layer(Layer),
     Nodata,
-    /// Red, green and blue for each cell.
+    /// RGB per cell.
     Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
     Normals,
     FlowMap,
@@ -58,12 +58,12 @@ enum Content {
     Rivers,
 }
 
-/// What can be saved besides the layers: name, what it is, and how it is made.
+/// Maps that can be exported in addition to the layers: name, description and content.
 const OTHERS: [(&str, &str, Content); 23] = [
-    ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
+    ("height", "Elevation, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
-        "How much higher the ground lies than at the start, in metres.",
+        "Elevation change since the start, in metres.",
         Content::Numbers(|Subject { terrain, .. }| {
             let ground = terrain.ground();
             Grid::from_fn(ground.width(), ground.height(), |x, y| ground.at(x, y) - terrain.start.at(x, y))
@@ -71,124 +71,120 @@ const OTHERS: [(&str, &str, Content); 23] = [
     ),
     (
         "hillshade",
-        "The ground seen from above, lit and coloured as in the window.",
+        "Shaded relief in the colours and lighting of the viewport.",
         Content::Colors(|Subject { terrain, look, .. }, progress| {
             hillshade(&terrain.ground(), &terrain.sand, terrain.cell_size, look, progress)
         }),
     ),
-    ("color", "Colour of the ground without light.", Content::Colors(|of, _| of.colors())),
+    ("color", "Unlit colour of the ground.", Content::Colors(|of, _| of.colors())),
     (
         "normal",
-        "Normals of the ground: red to the right, green up in the picture, blue out of the ground.",
+        "Normal map: red to the right, green to the top of the image, blue out of the surface.",
         Content::Normals,
     ),
-    ("slope", "Angle of the ground, in degrees.", Content::Numbers(|of| analysis::slope(&of.terrain))),
+    ("slope", "Slope angle, in degrees.", Content::Numbers(|of| analysis::slope(&of.terrain))),
     (
         "flow",
-        "Where water would run: natural logarithm of the number of cells whose water passes.",
+        "Flow accumulation: natural logarithm of the number of contributing cells.",
         Content::Drains(analysis::flow),
     ),
-    (
-        "wear",
-        "Ground that was taken off since the start, in metres.",
-        Content::Numbers(|of| analysis::changed(&of.terrain, false)),
-    ),
+    ("wear", "Net erosion since the start, in metres.", Content::Numbers(|of| analysis::changed(&of.terrain, false))),
     (
         "deposits",
-        "Ground that was laid down since the start, in metres.",
+        "Net deposition since the start, in metres.",
         Content::Numbers(|of| analysis::changed(&of.terrain, true)),
     ),
     (
         "hardness",
-        "Hardness of the bedrock: 0 is soft, 1 is hard.",
+        "Hardness of the bedrock, from 0 (soft) to 1 (hard).",
         Content::Numbers(|Subject { terrain, .. }| {
             Grid::from_fn(terrain.width(), terrain.height(), |x, y| 1.0 - terrain.softness.at(x, y))
         }),
     ),
     (
         "wetness",
-        "How wet the ground is by its shape: logarithm of the area above, over the slope.",
+        "Topographic wetness index: logarithm of the specific contributing area over the slope.",
         Content::Drains(analysis::wetness),
     ),
     (
         "occlusion",
-        "Share of the sky that the ground sees.",
+        "Ambient occlusion: visible fraction of the sky.",
         Content::Numbers(|of| occlusion(&of.terrain.ground(), of.look.vertical_exaggeration / of.terrain.cell_size)),
     ),
     (
         "discharge",
-        "Water that passes a metre of width, in square metres per second.",
+        "Discharge of the water per unit width, in square metres per second.",
         Content::Moves(|run| run.quantity(Quantity::Discharge)),
     ),
     (
         "velocity-x",
-        "Speed of the water to the right, in metres per second.",
+        "Flow velocity towards the right of the image, in metres per second.",
         Content::Moves(|run| part(run, run.velocity(), 0)),
     ),
     (
         "velocity-y",
-        "Speed of the water down the picture, in metres per second.",
+        "Flow velocity towards the bottom of the image, in metres per second.",
         Content::Moves(|run| part(run, run.velocity(), 1)),
     ),
     (
         "stream-discharge",
-        "Land whose rain the droplets bring past a cell, in square metres.",
+        "Discharge of the droplet streams as a contributing area, in square metres.",
         Content::Moves(|run| run.quantity(Quantity::StreamDischarge)),
     ),
     (
         "drainage-area",
-        "Land whose rain runs past a cell, as uplift and rivers found it, in square metres.",
+        "Drainage area as computed by uplift and rivers, in square metres.",
         Content::Moves(|run| run.quantity(Quantity::DrainageArea)),
     ),
     (
         "stream-x",
-        "Discharge of the droplets times its direction to the right, in square metres.",
+        "Discharge vector of the droplet streams, component towards the right of the image, in square metres.",
         Content::Moves(|run| part(run, run.momentum(), 0)),
     ),
     (
         "stream-y",
-        "Discharge of the droplets times its direction down the picture, in square metres.",
+        "Discharge vector of the droplet streams, component towards the bottom of the image, in square metres.",
         Content::Moves(|run| part(run, run.momentum(), 1)),
     ),
     (
         "rivers",
-        "The rivers as lines from source to mouth, with discharge, width and depth; where they begin is a parameter.",
+        "River network as lines from source to mouth, with discharge, width and depth. The drainage threshold is a parameter.",
         Content::Rivers,
     ),
     (
         "flow-map",
-        "Where water runs, to move it in an engine: red to the right and green up in the picture as in normals, blue how much.",
+        "Flow map for animated water in game engines: red and green are the direction as in a normal map, blue is the strength.",
         Content::FlowMap,
     ),
-    ("nodata", "1 where the heightmap had no data and beyond the map's border, 0 elsewhere.", Content::Nodata),
-    ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
+    ("nodata", "NODATA mask: 1 where the heightmap had no data and outside the map, 0 elsewhere.", Content::Nodata),
+    ("mesh", "Terrain mesh with its colour map; as .stl a watertight solid for 3D printing.", Content::Mesh),
 ];
 
-/// A part of what moves, or nothing where nothing does.
+/// Returns a component of a vector field; zero if there is none.
 fn part(run: &Simulation, moves: Option<[Grid; 2]>, part: usize) -> Grid {
     let nothing = || Grid::filled(run.terrain.width(), run.terrain.height(), 0.0);
     moves.map_or_else(nothing, |parts| parts.into_iter().nth(part).unwrap_or_else(nothing))
 }
 
-/// The names of all that can be saved.
+/// Returns the names of all maps that can be exported.
 pub fn maps() -> Vec<&'static str> {
     let layers = Layer::ALL.iter().filter(|layer| layer.row().exported).map(|layer| layer.key());
     OTHERS.into_iter().map(|(name, ..)| name).chain(layers).collect()
 }
 
-/// What the map of this name is, in a sentence, and how it is made.
+/// Returns the description and the content of a map.
 fn found(map: &str) -> Option<(&'static str, Content)> {
     let other = OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, content)| (about, content));
     other.or_else(|| Layer::of_key(map).map(|layer| (layer.row().about, Content::Layer(layer))))
 }
 
-/// What the map of this name is, in a sentence.
+/// Returns the one-sentence description of a map.
 pub fn about(map: &str) -> &'static str {
     found(map).map(|(about, _)| about).unwrap_or_default()
 }
 
-/// The formats of a map, as endings of names. The first is the usual one. `png8` and `png16` are PNGs of 8 and 16 bits, and `png` is
-/// the usual one of the two.
+/// Returns the formats of a map as file extensions, the default first. `png8` and `png16` are PNGs of 8 and 16 bits; `png` is the usual
+/// one of the two.
 pub fn formats(map: &str) -> &'static [&'static str] {
     match found(map) {
         Some((_, Content::Colors(_))) => &["png"],
@@ -199,7 +195,7 @@ pub fn formats(map: &str) -> &'static [&'static str] {
     }
 }
 
-/// Endings of the files that hold the map, each with the name of its format.
+/// Returns the file extensions of a map, with the titles of their formats.
 pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     formats(map).iter().filter_map(|&format| {
         let title = match format {
@@ -214,15 +210,15 @@ pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
             "stl" => "STL",
             "geojson" => "GeoJSON",
             "csv" => "CSV",
-            // They are files that end in .png.
+            // Their file extension is .png.
             "png8" | "png16" => return None,
-            other => unreachable!("`formats` names .{other}, which has no name"),
+            other => unreachable!("format .{other} has no title"),
         };
         Some((title, format))
     })
 }
 
-/// What a map is in this format, in a sentence.
+/// Returns a one-sentence description of a format of a map.
 pub fn about_format(map: &str, format: &str) -> &'static str {
     let content = found(map).map(|(_, content)| content);
     match (content, format) {
@@ -233,8 +229,8 @@ pub fn about_format(map: &str, format: &str) -> &'static str {
         (_, "exr") => "OpenEXR, 32-bit floats, unscaled.",
         (_, "r16") => "Raw 16-bit integers, little-endian, scaled from minimum to maximum.",
         (_, "r32") => "Raw 32-bit floats, little-endian, unscaled.",
-        (_, "tif") => "GeoTIFF, 32-bit floats, with the cell size; NODATA where there are no data.",
-        (_, "asc") => "ESRI ASCII grid; NODATA where there are no data.",
+        (_, "tif") => "GeoTIFF, 32-bit floats, with the cell size; NODATA where there is no data.",
+        (_, "asc") => "ESRI ASCII grid; NODATA where there is no data.",
         (_, "glb") => "glTF with normals and the colour map.",
         (_, "obj") => "Wavefront OBJ with its material and the colour map.",
         (_, "stl") => "Watertight mesh, in millimetres.",
@@ -244,39 +240,39 @@ pub fn about_format(map: &str, format: &str) -> &'static str {
     }
 }
 
-/// What to write: a map and its format.
+/// Map to export and its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// One of [`maps`].
+    /// Name, one of [`maps`].
     pub map: &'static str,
-    /// One of its [`formats`].
+    /// Format, one of [`formats`].
     pub format: &'static str,
 }
 
 impl Export {
-    /// A map and a format by name; else what is wrong and what would be right, as two parts of a sentence.
+    /// Looks up a map and a format by name.
     ///
     /// # Errors
-    /// What is wrong and what would be right, as two parts of a sentence.
+    /// The map or the format does not exist. The strings are the problem and a remedy.
     pub fn new(map: &str, format: &str) -> Result<Self, (String, String)> {
         let all = maps();
         let Some(&map) = all.iter().find(|known| **known == map) else {
-            return Err((format!("there is no map \"{map}\""), format!("there are {}", listed(&all, map))));
+            return Err((format!("unknown map \"{map}\""), format!("the maps are {}", listed(&all, map))));
         };
         let formats = formats(map);
         let known = formats.iter().find(|known| known.eq_ignore_ascii_case(format));
         known.map(|&format| Self { map, format }).ok_or_else(|| {
-            (format!("{map} cannot be written as .{format}"), format!("there are .{}", formats.join(", .")))
+            (format!("{map} cannot be exported as .{format}"), format!("the formats are .{}", formats.join(", .")))
         })
     }
 
-    /// A map with or without the ending of a format, as `height.exr`. Without one, it is the map's usual format.
+    /// Parses a map with an optional format, e.g. `height.exr`. Without one, the default format of the map is used.
     pub fn parse(text: &str) -> Result<Self, (String, String)> {
         let (map, format) = text.split_once('.').unwrap_or_else(|| (text, formats(text)[0]));
         Self::new(map, format)
     }
 
-    /// Memory that it takes for each cell while it is written, in bytes. Measured by `tests/memory.rs`.
+    /// Returns the memory needed per cell while writing, in bytes. Measured by `tests/memory.rs`.
     pub fn bytes_per_cell(self) -> usize {
         match self.map {
             "mesh" => 160,
@@ -285,7 +281,7 @@ impl Export {
         }
     }
 
-    /// Name of its file.
+    /// Returns the file name.
     pub fn file_name(self) -> String {
         match self.format {
             "png8" => format!("{}-8bit.png", self.map),
@@ -294,7 +290,7 @@ impl Export {
         }
     }
 
-    /// Writes the map, and beside it under the same stem its sidecar where the format needs one.
+    /// Writes the map, with a sidecar of the same stem if the format needs one.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -322,17 +318,21 @@ impl Export {
                 return match format {
                     "glb" => glb::write_glb(path, terrain, &picture, progress),
                     "obj" => mesh::write_obj(path, terrain, &picture, progress),
-                    other => unreachable!("`formats` names .{other}, which nothing writes"),
+                    other => unreachable!("format .{other} has no writer"),
                 };
             }
             (Content::Rivers, format) => {
                 let Some(rivers) = &subject.rivers else {
-                    return Err(Error::output(path, "its rivers were not looked for", "name them among the results"));
+                    return Err(Error::output(
+                        path,
+                        "the river network was not computed",
+                        "include rivers in the exports",
+                    ));
                 };
                 return match format {
                     "csv" => rivers.write_csv(path, progress),
                     "geojson" => rivers.write_geojson(path, progress),
-                    other => unreachable!("`formats` names .{other}, which nothing writes"),
+                    other => unreachable!("format .{other} has no writer"),
                 };
             }
             (Content::Numbers(make), _) => make(subject),
@@ -359,15 +359,15 @@ impl Export {
             "tif" => return write_tiff(path, &grid, place),
             "asc" => return write_asc(path, &grid, place, progress),
             "r32" => write_r32(path, &grid, progress)?,
-            other => unreachable!("`formats` names .{other}, which nothing writes"),
+            other => unreachable!("format .{other} has no writer"),
         }
         write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size, subject.map)
     }
 
-    /// Replaces a file, and what belongs to it, by the map: all or none. The ending of its name must be a format of the map.
+    /// Replaces a file and its companions atomically with the map. The file extension selects the format.
     ///
     /// # Errors
-    /// The name has another ending than a format of the map, or a file cannot be written; nothing is replaced then.
+    /// The extension is not a format of the map, or a file cannot be written; nothing is replaced then.
     pub fn save(map: &str, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
@@ -375,7 +375,7 @@ impl Export {
     }
 }
 
-/// Writes red, green and blue of each cell, from 0 to 1, with 8 or 16 bits.
+/// Writes RGB per cell, from 0 to 1, with 8 or 16 bits per channel.
 fn write_parts(
     path: &Path,
     size: (usize, usize),
@@ -391,11 +391,11 @@ fn write_parts(
     write_picture(path, size, &pixels, progress)
 }
 
-/// Writes several maps into a folder, with a word before each name. The last is `files.json`, which names the others with their
-/// sizes and hashes: where it is, they are whole. Returns the files. If one cannot be written, or the work is cancelled, none is.
+/// Exports several maps atomically to a folder, with a file name prefix, and returns the files. The last one is `files.json`, an index of
+/// the others with sizes and hashes: if it exists, they are complete.
 ///
 /// # Errors
-/// A file cannot be written, or the work was cancelled; nothing is replaced then.
+/// A file cannot be written, or the export was cancelled; nothing is replaced then.
 pub fn save_all(
     exports: &[Export],
     subject: &Subject,
@@ -406,7 +406,7 @@ pub fn save_all(
     let output = Output::new(folder)?;
     for (index, export) in exports.iter().enumerate() {
         if progress.is_cancelled() {
-            return Err(Error::output(folder, "the export was cancelled and nothing was written", "start it again"));
+            return Err(Error::output(folder, "export cancelled, nothing was written", "start the export again"));
         }
         let name = format!("{before}{}", export.file_name());
         output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;

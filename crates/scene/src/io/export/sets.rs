@@ -1,59 +1,59 @@
-//! How large results are, and which serve a purpose together.
+//! Sizes of exports, and export presets for other programs.
 
 use super::{Export, Print};
 use thalweg_sim::core::terrain::Terrain;
 
-/// How many cells the results have.
+/// Number of cells of the exports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Size {
-    /// As many as the terrain.
+    /// Size of the terrain.
     #[default]
     Working,
-    /// So many times as many along each side.
+    /// Multiple of the size of the terrain along each side.
     Times(u32),
-    /// 2ⁿ + 1 along both sides, the next that is not smaller: what Unity takes.
+    /// Square of side 2ⁿ + 1, rounded up, as required by Unity.
     PowerOfTwoPlusOne,
-    /// A side that Unreal recommends, the next that is not smaller.
+    /// Square of a side recommended for Unreal, rounded up; at most the largest of them.
     Unreal,
 }
 
-/// Sides of landscapes that Unreal recommends.
+/// Landscape sizes recommended for Unreal.
 const UNREAL: [usize; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
-/// Longest side of a result, in cells.
+/// Maximum side of an export, in cells.
 const LONGEST_SIDE: usize = 8192;
 
-/// How a map that is no square becomes one where the results must be.
+/// Conversion of a non-square map to a square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Square {
-    /// The map lies in the upper left, and beyond it its border goes on.
+    /// Keep the map in the upper left and pad to the right and below.
     #[default]
     Pad,
-    /// The middle of the map alone.
+    /// Crop to the centre.
     Crop,
 }
 
-/// What of a map the results show: from a column and a row on, so many columns and rows. It may reach beyond the map.
+/// Exported window of a map. It may extend beyond the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The first column and row.
+    /// First column and row.
     pub first: (usize, usize),
     /// Columns and rows.
     pub size: (usize, usize),
 }
 
-/// How large everything becomes.
+/// Dimensions of all exports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dimensions {
-    /// How many cells the results have.
+    /// Number of cells.
     pub size: Size,
-    /// How they become a square, if they must be one.
+    /// Conversion to a square, if the size requires one.
     pub square: Square,
-    /// How a mesh is made that is printed.
+    /// Dimensions of a mesh for 3D printing.
     pub print: Print,
 }
 
 impl Dimensions {
-    /// Columns and rows of the results.
+    /// Returns the columns and rows of the exports.
     pub fn of(self, terrain: &Terrain) -> (usize, usize) {
         let (width, height) = self.window(terrain).size;
         let longer = width.max(height);
@@ -68,7 +68,7 @@ impl Dimensions {
         }
     }
 
-    /// What of the terrain the results show, in its own cells.
+    /// Returns the exported window, in cells of the terrain.
     pub fn window(self, terrain: &Terrain) -> Window {
         let (width, height) = (terrain.width(), terrain.height());
         match (self.size, self.square) {
@@ -82,13 +82,13 @@ impl Dimensions {
     }
 }
 
-/// Results that serve a purpose together.
+/// Export preset for a purpose.
 pub struct ExportSet {
-    /// Its name.
+    /// Display name.
     pub title: &'static str,
-    /// What is written, as [`Export::parse`] reads it.
+    /// Exports as parsed by [`Export::parse`].
     pub(super) files: &'static str,
-    /// With how many cells.
+    /// Number of cells.
     pub size: Size,
 }
 
@@ -97,13 +97,13 @@ impl ExportSet {
         Self { title, files, size }
     }
 
-    /// What is written.
+    /// Returns the exports.
     pub fn exports(&self) -> Vec<Export> {
         self.files.split_whitespace().filter_map(|file| Export::parse(file).ok()).collect()
     }
 }
 
-/// The sets that are offered.
+/// Available export presets.
 pub const SETS: [ExportSet; 6] = [
     ExportSet::new("Unreal", "height.png flow.png8 wear.png8 deposits.png8 slope.png8", Size::Unreal),
     ExportSet::new("Unity", "height.r16 flow.png8 deposits.png8 normal.png", Size::PowerOfTwoPlusOne),

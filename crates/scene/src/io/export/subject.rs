@@ -1,4 +1,4 @@
-//! What is saved, with as many cells as the results have.
+//! Data to export, resampled to the size of the results.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -13,14 +13,13 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
-/// `tests/memory.rs`.
+/// Memory for the layers per cell of the results, including resampling, in bytes. Measured by `tests/memory.rs`.
 const BYTES_PER_CELL: usize = 60;
-/// The same for each result that the run knows besides its layers, and for the cells without data. They are made before the layers,
-/// one after the other, in the room that these take later.
+/// Memory per cell for each map that the processes compute and for the NODATA mask, in bytes. They are computed one after the other before
+/// the layers, in memory that the layers use later.
 const BYTES_OF_NUMBERS: usize = 4;
 
-/// How those of the results are made, by name, that the run knows besides its layers.
+/// Returns the functions for those exports that the processes compute, by name.
 fn moves_of(exports: &[Export]) -> BTreeMap<&'static str, fn(&Simulation) -> Grid> {
     let made = |export: &Export| match found(export.map) {
         Some((_, Content::Moves(make))) => Some((export.map, make)),
@@ -29,31 +28,31 @@ fn moves_of(exports: &[Export]) -> BTreeMap<&'static str, fn(&Simulation) -> Gri
     exports.iter().filter_map(made).collect()
 }
 
-/// What is saved: a terrain and all that its results need besides.
+/// Terrain and all further data that its exports need.
 #[derive(Clone, Debug)]
 pub struct Subject {
     pub(super) terrain: Terrain,
     pub(super) look: Look,
     pub(super) geo: Option<Geo>,
     pub(super) print: Print,
-    /// What the run knows besides its layers, by name, as far as it is wanted.
+    /// Requested maps that the processes compute, by name.
     pub(super) moves: BTreeMap<&'static str, Grid>,
-    /// Columns and rows from the upper left that are the map.
+    /// Columns and rows, from the upper left, of the actual map.
     pub(super) map: (usize, usize),
-    /// 1 where the heightmap had no data and beyond the map, else 0; none if all cells have data.
+    /// NODATA mask: 1 where the heightmap had no data and outside the map, else 0. `None` if all cells have data.
     pub(super) nodata: Option<Grid>,
-    /// As far as they are wanted.
+    /// `None` if not requested.
     pub(super) rivers: Option<Rivers>,
-    /// See [`Land::flow_map`](thalweg_sim::hydrology::network::Land::flow_map); none if it is not wanted.
+    /// See [`Land::flow_map`](thalweg_sim::hydrology::network::Land::flow_map); `None` if not requested.
     pub(super) flow: Option<[Grid; 3]>,
 }
 
 impl Subject {
-    /// Memory that it and these results take while they are written one after the other, in bytes.
+    /// Returns the memory needed to write these exports one after the other, in bytes.
     pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
         let terrain = &session.simulation.terrain;
         let cells = |(width, height): (usize, usize)| width * height;
-        // Of a part, too, some results are found on the whole.
+        // For a cropped window, too, some maps are computed on the whole terrain.
         let made = cells(dimensions.window(terrain).size).max(terrain.bedrock.len());
         let result = cells(dimensions.of(terrain));
         let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
@@ -62,8 +61,7 @@ impl Subject {
         ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
     }
 
-    /// What a session shows, with as many cells as the dimensions say. It is refused if these results need more memory than may be
-    /// used.
+    /// Captures a session for these exports at the size given by the dimensions. Fails if the memory budget is exceeded.
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
         Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let asks = |content: fn(Content) -> bool| {
@@ -79,7 +77,7 @@ impl Subject {
         let whole = around == (width, height);
         let map =
             (cells_within(width.min(around.0), around.0, size.0), cells_within(height.min(around.1), around.1, size.1));
-        // To the right of the map or below it, a square is filled with what stands at the map's border.
+        // To the right of the map and below it, a square is padded with border values.
         let fitted = |grid: Grid| match (whole, around == size) {
             (true, true) => grid,
             (true, false) => grid.resampled(size.0, size.1),
@@ -122,7 +120,7 @@ impl Subject {
         Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata, rivers, flow })
     }
 
-    /// A map of which nothing lies beyond the border but the ground, which goes on.
+    /// Clears a map outside the actual map, where only the ground is extended.
     pub(super) fn ended(&self, mut grid: Grid) -> Grid {
         let (columns, rows) = self.map;
         let width = grid.width();
@@ -134,7 +132,7 @@ impl Subject {
         grid
     }
 
-    /// Colours of the ground without light: red, green and blue of each cell.
+    /// Returns the unlit colours of the ground as RGB.
     pub(super) fn colors(&self) -> Vec<u8> {
         color_map(&self.terrain.ground(), &self.terrain.sand, self.terrain.cell_size, &self.look)
     }

@@ -1,4 +1,4 @@
-//! The checks of what is saved, with readers of others where there are any.
+//! Tests of the exports, with third-party readers where available.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -57,7 +57,7 @@ fn every_format_is_told_in_a_sentence_and_every_ending_has_a_name() {
 #[test]
 fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // Values of many digits.
+    // Values with many digits.
     let heights = Grid::from_fn(40, 32, |x, y| 28.0 + 28.0 * ((x as f32 * 7.7 + y as f32 * 1.3) * 0.2).sin());
     let (min, max) = heights.min_max();
     let terrain = Terrain::bare(heights, 3.0, Edge::Open);
@@ -121,7 +121,7 @@ fn sizes_are_what_engines_ask_for() {
     assert_eq!(size(Size::Times(8), 4096), (8192, 8192));
 }
 
-/// A real place of 60 × 40 cells of 30 m with a hole, where it rains and droplets run.
+/// A georeferenced terrain of 60 × 40 cells of 30 m with a NODATA gap, rain and droplets.
 fn river_land() -> Session {
     let heights = Grid::from_fn(60, 40, |x, y| 40.0 - 0.5 * y as f32 + 3.0 * (x as f32 * 0.3).cos());
     let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
@@ -153,7 +153,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
         let json = |name: &str| -> serde_json::Value {
             serde_json::from_str(&std::fs::read_to_string(at(name)).expect("it was written")).expect("it is JSON")
         };
-        // Cells whose middle lies on the land.
+        // Cells whose centre is on the map.
         let rows = (0..side).filter(|row| (*row as f64 + 0.5) / side as f64 * 60.0 < 40.0).count();
         for map in MOVES.into_iter().chain(["height", "water", "deposits"]) {
             let sidecar = json(&format!("{map}.json"));
@@ -163,7 +163,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
             let (land, beyond) = cells.split_at(rows * side);
             assert!(land.iter().any(|value| *value != 0.0), "{map} is empty");
             if map == "height" {
-                // The land ends in no cliff.
+                // No cliff at the border of the map.
                 let border = &land[land.len() - side..];
                 let same = |row: &[f32]| row.iter().zip(border).all(|(a, b)| (a - b).abs() < 0.5);
                 assert!(beyond.chunks(side).all(same));
@@ -178,7 +178,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
         let wanted = Grid::from_fn(side, side, |x, y| f32::from(y >= rows || hole(x, y)));
         assert_eq!(subject.nodata.as_ref(), Some(&wanted));
         for name in ["height.tif", "height.asc"] {
-            // A sidecar wins over what the file says.
+            // Renamed, as a sidecar takes precedence over the file.
             std::fs::rename(at(name), at(&format!("alone-{name}"))).expect("it was written");
             let back = heightmap::read(&at(&format!("alone-{name}")), &Options::default()).expect("it was written");
             assert_eq!(back.nodata.as_ref(), Some(&wanted), "{name}");
@@ -188,7 +188,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
             let right = found.iter().zip([5e5, 4e6, 1800.0, 1800.0]).all(|(a, b)| (a - b).abs() < 1e-6);
             assert!(right, "{name}: {found:?}");
         }
-        // What is beyond the land is known from the sidecar too.
+        // The sidecar also states the extent of the actual map.
         let raw = heightmap::read(&at("height.r32"), &Options::default()).expect("it was written");
         let beyond = Grid::from_fn(side, side, |_, y| f32::from(y >= rows));
         assert_eq!(raw.nodata.as_ref(), Some(&beyond));
@@ -208,7 +208,7 @@ fn cells_without_data_come_back_from_what_is_saved() {
         let ground = session.simulation.terrain.ground();
         let known = back.heights.iter().zip(ground.iter()).zip(kept.iter().flat_map(|kept| kept.iter()));
         assert!(known.filter(|(_, nodata)| **nodata == 0.0).all(|((a, b), _)| a == b), "{path:?}");
-        // A height that is the usual mark is no mark.
+        // A height equal to the default NODATA value is data.
         let mut deep = subject.clone();
         deep.terrain.bedrock[7] = holes::USUAL;
         deep.terrain.sand[7] = 0.0;
@@ -216,7 +216,7 @@ fn cells_without_data_come_back_from_what_is_saved() {
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         assert!(back.heights[7] == holes::USUAL && back.nodata == kept, "{path:?}");
     }
-    // Where all cells have data, nothing says otherwise.
+    // Without NODATA cells there is no NODATA tag.
     let (_folder, path) = written(("height", "tif"), &Subject { nodata: None, ..subject });
     assert_eq!(heightmap::read(&path, &Options::default()).expect("it was written").nodata, None);
 }
@@ -251,7 +251,7 @@ fn a_picture_of_16_bits_is_named_and_explained_as_one_of_8_bits() {
 
 #[test]
 fn a_flow_map_shows_where_water_runs_and_how_much() {
-    // A valley that falls to the right, and to the right up in the picture beyond its bend.
+    // A valley that descends to the right, and to the upper right beyond its bend.
     let ground = Grid::from_fn(40, 30, |x, y| {
         let middle = if x < 20 { 20 } else { 40 - x };
         3.0 * y.abs_diff(middle) as f32 + (39 - x) as f32
@@ -269,7 +269,7 @@ fn a_flow_map_shows_where_water_runs_and_how_much() {
         };
         assert_eq!(parts.len(), 40 * 30 * 3);
         let at = |x: usize, y: usize| [0, 1, 2].map(|part| parts[3 * (y * 40 + x) + part]);
-        // In the valley to the right, and down its side; beyond the bend to the right and up.
+        // Sampled in the valley, on its side, and beyond the bend.
         let ([right, up, strength], [_, down, little], [on, higher, _]) = (at(15, 20), at(10, 8), at(30, 10));
         let near = |one: f32, other: f32| (one - other).abs() < 0.1;
         assert!(near(right, 1.0) && near(up, 0.5) && strength > 0.6, "{format}: {right} {up} {strength}");
@@ -277,7 +277,7 @@ fn a_flow_map_shows_where_water_runs_and_how_much() {
         assert!(near(on, 0.85) && near(higher, 0.85), "{format}: {on} {higher}");
         assert_eq!(parts.iter().skip(2).step_by(3).copied().fold(0.0, f32::max), 1.0);
     }
-    // Nothing runs on a map without rain.
+    // Without rain there is no flow.
     let mut run = Simulation::new(Terrain::bare(Grid::filled(8, 8, 1.0), 5.0, Edge::Wall), 1);
     run.terrain.rain = Some(Grid::filled(8, 8, 0.0));
     let none = run.river_land(&RiverParams::default()).flow_map();
@@ -301,12 +301,12 @@ fn a_set_is_written_whole_or_not_at_all() {
     let index = std::fs::read_to_string(index).expect("it is there");
     let index: serde_json::Value = serde_json::from_str(&index).expect("it is JSON");
     assert_eq!(index["files"].as_object().map(serde_json::Map::len), Some(others.len()));
-    // A file of another format than its neighbours must not take their name.
+    // A file of another format must not get the same name.
     let names = |ending: &str| written.iter().filter(|path| path.extension().is_some_and(|own| own == ending)).count();
     assert_eq!((names("glb"), names("obj"), names("stl"), names("tif")), (1, 1, 1, 1));
 }
 
-/// Volume inside a closed surface of triangles, and whether every edge is met once in each direction.
+/// Returns the volume of a closed triangle mesh, and `true` if every edge occurs once in each direction.
 fn enclosed(triangles: impl Iterator<Item = [[f32; 3]; 3]>) -> (f64, bool) {
     let mut edges: HashMap<[[u32; 3]; 2], i32> = HashMap::new();
     let mut volume = 0.0;
@@ -339,7 +339,7 @@ fn a_print_is_closed_all_round_and_has_the_volume_of_the_ground() {
     let scale = f64::from(width) / (40.0 * 3.0);
     let ground = terrain.ground();
     let lowest = ground.min_max().0;
-    // Two triangles on four cells: their mean counts the diagonal's ends twice.
+    // Two triangles per four cells: their mean counts the ends of the diagonal twice.
     let mut wanted = 0.0;
     for y in 0..32 {
         for x in 0..40 {
@@ -361,7 +361,7 @@ fn other_readers_find_the_ground_in_gltf_and_obj() {
     let (_folder, path) = written(("mesh", "glb"), &subject);
     let bytes = std::fs::read(&path).expect("it was just written");
     let glb = gltf::Glb::from_slice(&bytes).expect("it is binary glTF");
-    // Validates while it reads.
+    // Validates on reading.
     let document = gltf::Gltf::from_slice(&bytes).expect("it is valid glTF");
     let blob = document.blob.as_deref().expect("it has its data inside");
     assert!(glb.bin.is_some_and(|bin| bin.len() == blob.len()));
@@ -379,7 +379,7 @@ fn other_readers_find_the_ground_in_gltf_and_obj() {
     assert!(places.iter().zip(ground.iter()).all(|(place, ground)| place[1] == *ground));
     let bounds = primitive.bounding_box();
     assert_eq!((bounds.min[1], bounds.max[1]), ground.min_max());
-    // Seen from above the triangles turn as their normals say.
+    // Triangles are counterclockwise seen from above.
     for corners in indices.chunks_exact(3) {
         let [a, b, c] = [0, 1, 2].map(|corner| places[corners[corner] as usize]);
         let up = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);
@@ -411,7 +411,7 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
         Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"))
     };
     let (whole, cropped) = (of(Size::Working, Square::Crop), of(Size::PowerOfTwoPlusOne, Square::Crop));
-    // A map that need not be a square is not cropped: 60 × 40 cells. The middle has 40, of which the hole takes its part.
+    // A size without a square is not cropped: 60 × 40 cells. The centre square has 40, including the NODATA gap.
     assert_eq!((whole.terrain.width(), whole.terrain.height()), (60, 40));
     assert_eq!((cropped.terrain.width(), cropped.terrain.height(), cropped.map), (65, 65, (65, 65)));
     assert!((cropped.terrain.cell_size - 30.0 * 40.0 / 65.0).abs() < 1e-4);
@@ -426,7 +426,7 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
     let [before, after] = [&whole, &cropped].map(|subject| subject.geo.expect("it lies on Earth"));
     assert_eq!((after.west, after.north), (before.west + 10.0 * 30.0, before.north));
     assert_eq!((after.width, after.height), (1200.0, 1200.0));
-    // Rivers stay where they are on Earth, and the table counts from what is shown.
+    // The georeference of rivers is unchanged; the table is relative to the exported window.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lines = |subject: &Subject, name: &str| {
         let path = folder.path().join(name);
@@ -445,12 +445,12 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
 
 #[test]
 fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
-    // A tall valley that falls downwards: 40 × 60 cells of 10 m.
+    // A tall valley that descends to the bottom: 40 × 60 cells of 10 m.
     let ground = Grid::from_fn(40, 60, |x, y| 2.0 * x.abs_diff(20) as f32 + 60.0 - y as f32);
     let run = Simulation::new(Terrain::bare(ground, 10.0, Edge::Open), 1);
     let params = RiverParams { from_cells: 100.0, ..RiverParams::default() };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // The first place of a river: to the right and up in GeoJSON, to the right and down in the table.
+    // The first point of a river: right and up in GeoJSON, right and down in the table.
     let first = |square: Square| {
         let dimensions = Dimensions { size: Size::Unreal, square, ..Dimensions::default() };
         let rivers = Rivers::of("valley", &run, &params, None, dimensions.window(&run.terrain)).expect("they are few");
@@ -465,17 +465,17 @@ fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
         ([0, 1].map(|axis| place[axis].as_f64().expect("it is a number")), [cell(2), cell(3)])
     };
     let ([x, y], [column, row]): ([f64; 2], [f64; 2]) = first(Square::Pad);
-    // 600 m are shown, of which the map has the left 400.
+    // The window is 600 m wide, the map covers the left 400 m.
     assert!((x - column).abs() < 1e-3 && (y - (600.0 - row)).abs() < 1e-3, "{x}, {y} and {column}, {row}");
     let (place, [cropped_column, cropped_row]) = first(Square::Crop);
-    // 400 m are shown: 100 are left out at the top and at the bottom.
+    // The window is 400 m high: 100 m are cropped at the top and at the bottom.
     assert_eq!((cropped_column, cropped_row), (column, row - 100.0));
     assert!((place[0] - cropped_column).abs() < 1e-3 && (place[1] - (400.0 - cropped_row)).abs() < 1e-3);
 }
 
 #[test]
 fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
-    // A trough that falls from the left to the right, on a map that goes round.
+    // A trough that descends from left to right on a periodic map.
     let ground = Grid::from_fn(96, 32, |x, y| 96.0 - x as f32 + 3.0 * y.abs_diff(16) as f32);
     let mut session = Session::small("trough", 1, Default::default());
     for edge in [Edge::Open, Edge::Wrap] {
@@ -491,12 +491,12 @@ fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
             let cells: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
             Grid::from_cells(33, 33, cells)
         });
-        // A third of the land lies above the square, and what it sheds enters in the middle of the left border.
+        // A third of the terrain is above the square; its runoff enters in the middle of the left border.
         if edge == Edge::Open {
             let most = (0..33).map(|y| flow.at(0, y)).fold(0.0, f32::max);
             assert!(most > 50.0_f32.ln(), "only {} cells flow in", most.exp());
         }
-        // No cliff of 32 m lies between the cut borders.
+        // No cliff of 32 m between the cut borders.
         assert!((0..33).all(|y| slope.at(0, y) < 75.0 && slope.at(32, y) < 75.0), "{edge:?}");
     }
 }
@@ -509,7 +509,7 @@ fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
     assert!(network.reaches.len() > 3, "{} reaches", network.reaches.len());
     let folder = tempfile::tempdir().expect("a temporary folder");
     let exports = ["geojson", "csv"].map(|format| Export::new("rivers", format).expect("it can be saved"));
-    // The size of the maps is not that of the rivers.
+    // The size of the maps does not affect the rivers.
     let dimensions = Dimensions { size: Size::Unreal, ..Dimensions::default() };
     let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
     save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -523,7 +523,7 @@ fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
         let coordinates = feature["geometry"]["coordinates"].as_array().expect("it has coordinates");
         assert_eq!(coordinates.len(), reach.places.len());
         for (found, place) in coordinates.iter().zip(&reach.places) {
-            // Of 60 by 40 cells of 30 m, which lie there.
+            // Within the extent of 60 × 40 cells of 30 m.
             let wanted = [5e5 + place.at[0], 4e6 - place.at[1], f64::from(place.height)];
             let near = |axis: usize| found[axis].as_f64().is_some_and(|found| (found - wanted[axis]).abs() < 1e-3);
             assert!((0..3).all(near), "{found}, {wanted:?}");
@@ -543,11 +543,11 @@ fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
     let wanted: f64 =
         network.reaches.iter().flat_map(|reach| &reach.places).map(|place| f64::from(place.discharge)).sum();
     assert!((whole / wanted - 1.0).abs() < 1e-3, "{whole}, {wanted}");
-    // More than can be written is refused before anything is.
+    // Too many points are rejected before anything is written.
     session.rivers.from_cells = 1.0;
     let huge = Terrain::bare(Grid::from_fn(1500, 1400, |x, y| (x + y) as f32), 1.0, Edge::Open);
     session.simulation.terrain = huge;
     let error = Subject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
-    let said = "places, more than the 2000000 that are written; let them begin at more than 1 cells";
+    let said = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
     assert!(error.contains(said), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Facts about reading that hold across the formats.
+//! Properties that every heightmap format has to satisfy.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn hills(width: usize, height: usize) -> Grid {
     Grid::from_fn(width, height, |x, y| 100.0 + 40.0 * (x as f32 * 0.2).sin() + 30.0 * (y as f32 * 0.3).cos())
 }
 
-/// A folder with the same hills, 40 × 36 cells, in every format.
+/// Writes the same hills, 40 × 36 cells, in every format to a temporary folder.
 fn every_format() -> (TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let map = hills(40, 36);
@@ -93,7 +93,7 @@ fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
     let map = read(png, &Options { min_m: Some(20.0), ..Options::default() }).expect("flat is good");
     assert_eq!(map.heights.min_max(), (20.0, 20.0));
     let text = message(read(png, &Options { min_m: Some(21.0), ..Options::default() }));
-    assert!(text.contains("lowest height 21 m is above its highest 20 m"), "{text}");
+    assert!(text.contains("minimum height 21 m is above the maximum 20 m"), "{text}");
 
     let degrees = read(asc, &Options::default()).expect("it is good");
     assert!(degrees.cell_size > 80.0 && degrees.warnings[0].contains("degrees"), "{:?}", degrees.warnings);
@@ -103,7 +103,7 @@ fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
 
     fs::write(folder.path().join("png.json"), r#"{"width": 41}"#).expect("writable");
     let text = message(read(png, &Options::default()));
-    assert!(text.contains("it has 40 × 36 cells, but") && text.contains("png.json states width 41;"), "{text}");
+    assert!(text.contains("40 × 36 cells, but") && text.contains("png.json states width 41;"), "{text}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
     let map = read(&paths[3], &Options { cell_size: Some(5.0), ..options.clone() }).expect("it is good");
     assert_eq!(map.cell_size, 5.0);
     let map = read(&paths[3], &Options { size: Some((64, 64)), ..options }).expect("it is good");
-    assert!(map.warnings[0].contains("changes the map's proportions"), "{:?}", map.warnings);
+    assert!(map.warnings[0].contains("changes the aspect ratio"), "{:?}", map.warnings);
 
     fs::remove_file(folder.path().join("r32.json")).expect("it was there");
     let map =
@@ -129,10 +129,10 @@ fn sizes_outside_the_limits_say_how_to_resample() {
     let path = folder.path().join("map.png");
     write_png16(&path, &hills(16, 48), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
     let text = message(read(&path, &Options::default()));
-    assert!(text.contains("16 × 48 cells; a side needs at least 32, and --size"), "{text}");
+    assert!(text.contains("16 × 48 cells; at least 32 cells per side are required, resample it with --size"), "{text}");
     write_png16(&path, &hills(5000, 40), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
     let text = message(read(&path, &Options::default()));
-    assert!(text.contains("at most 4096, and --size 4096x33 resamples it"), "{text}");
+    assert!(text.contains("at most 4096 cells per side are supported, resample it with --size 4096x33"), "{text}");
     let map = read(&path, &Options { size: Some((4096, 33)), ..Options::default() }).expect("it fits now");
     assert_eq!(map.heights.width(), 4096);
     let text = message(read(&path, &Options { size: Some((31, 64)), ..Options::default() }));
@@ -147,16 +147,16 @@ fn what_cannot_be_read_is_answered_in_one_sentence() {
         fs::write(&path, bytes).expect("it is writable");
         message(read(&path, &Options::default()))
     };
-    assert!(message(read(&folder.path().join("gone.png"), &Options::default())).contains("there is no such file"));
+    assert!(message(read(&folder.path().join("gone.png"), &Options::default())).contains("file not found"));
     fs::create_dir(folder.path().join("dir.exr")).expect("it is writable");
-    assert!(message(read(&folder.path().join("dir.exr"), &Options::default())).contains("it is a folder"));
-    assert!(at("map.bmp", b"BM").contains("\"bmp\" tells no format"));
+    assert!(message(read(&folder.path().join("dir.exr"), &Options::default())).contains("this is a folder"));
+    assert!(at("map.bmp", b"BM").contains("unknown file extension \"bmp\""));
     for extension in ["png", "exr", "tif", "asc"] {
         at(&format!("text.{extension}"), b"This is no heightmap, whatever its name says.");
         at(&format!("empty.{extension}"), b"");
     }
     assert!(at("empty.r16", b"").contains("0 × 0 cells"));
-    assert!(at("odd.r32", b"12345").contains("5 bytes are no square of 4-byte cells"));
+    assert!(at("odd.r32", b"12345").contains("5 bytes are not a square of 4-byte cells"));
     assert!(at("nan.r32", &f32::NAN.to_le_bytes().repeat(32 * 32)).contains("column 0, row 0 (counted from 0) is NaN"));
     let bad_option = Options { cell_size: Some(f32::NAN), ..Options::default() };
     assert!(message(read(&sample("jacksboro.png"), &bad_option)).contains("--cell-size"));
@@ -183,7 +183,7 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
 fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
     let (folder, mut paths) = every_format();
     paths.extend(["interlaced.png", "tiled.tif"].map(sample));
-    // With a hole, which is filled from what lies around it.
+    // With a NODATA gap, which is filled from its surroundings.
     let text = fs::read_to_string(&paths[4]).expect("it was just written");
     let mut words: Vec<&str> = text.split_whitespace().collect();
     (100..130).for_each(|place| words[place] = "-9999");
@@ -209,7 +209,7 @@ fn cells_without_data_are_known_also_of_another_size() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (asc, tif) = (folder.path().join("map.asc"), folder.path().join("map.tif"));
     let map = hills(64, 48);
-    // Nothing is known of the left quarter.
+    // The left quarter has no data.
     let nodata = Grid::from_fn(64, 48, |x, _| f32::from(x < 16));
     let place = Place { nodata: Some(&nodata), ..Place::local(30.0) };
     write_asc(&asc, &map, place, &JobProgress::default()).expect("it is writable");
@@ -220,7 +220,7 @@ fn cells_without_data_are_known_also_of_another_size() {
             read(&path, &options).unwrap_or_else(|error| panic!("{error}"))
         };
         let whole = read(None);
-        assert!(whole.warnings[0].contains("768 of its 3072 cells hold NODATA (-9999)"), "{:?}", whole.warnings);
+        assert!(whole.warnings[0].contains("768 of 3072 cells are NODATA (-9999)"), "{:?}", whole.warnings);
         assert!(whole.heights.iter().zip(map.iter()).zip(nodata.iter()).all(|((a, b), none)| a == b || *none == 1.0));
         assert_eq!(whole.nodata, Some(nodata.clone()));
         for (width, height) in [(32, 48), (128, 96), (40, 33)] {
@@ -234,7 +234,7 @@ fn cells_without_data_are_known_also_of_another_size() {
     assert!(paths.iter().all(|path| read(path, &Options::default()).is_ok_and(|map| map.nodata.is_none())));
 }
 
-/// A file that GDAL wrote: whole numbers of 16 bits in packed tiles, in degrees, with a hole.
+/// A file written by GDAL: 16-bit integers in compressed tiles, in degrees, with a NODATA gap.
 #[test]
 fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
     let map = read(&sample("tiled.tif"), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -245,7 +245,7 @@ fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
     let geo = map.geo.expect("it knows its place");
     assert_eq!((geo.west, geo.north, geo.degrees), (7.5, 46.5, true));
     assert!((geo.width - 0.04).abs() < 1e-12 && (geo.height - 0.036).abs() < 1e-12);
-    assert!(map.warnings[1].contains("taken as degrees: at latitude 46.48°"), "{:?}", map.warnings);
+    assert!(map.warnings[1].contains("interpreted as degrees: at latitude 46.48°"), "{:?}", map.warnings);
     let wide = 111.195_f32 * 46.482_f32.to_radians().cos();
     assert!((map.cell_size - (wide * 111.195).sqrt()).abs() < 0.01, "{}", map.cell_size);
 }
@@ -277,7 +277,7 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
         for name in ["map.r32", "map.exr", "map.asc"] {
             let size = Some((40, 36)).filter(|_| name == "map.r32");
             let text = message(read(&at(name), &Options { size, ..Options::default() }));
-            assert!(text.contains(place) && text.contains("a height lies between"), "{text}");
+            assert!(text.contains(place) && text.contains("a height must be between"), "{text}");
         }
     }
     for cell_size in ["1e39", "1e-46", "-3", "nan"] {
@@ -294,20 +294,20 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
         Options { max_m: Some(3.4e38), ..Options::default() },
     ] {
         let text = message(read(&sample("jacksboro.png"), &options));
-        assert!(text.contains("jacksboro.png: --") && text.contains("lies between"), "{text}");
+        assert!(text.contains("jacksboro.png: --") && text.contains("must be between"), "{text}");
     }
     for (layer, value) in [(Layer::Sand, 3.4e38), (Layer::Softness, 1e30), (Layer::Rain, 1e30), (Layer::Water, -1.0)] {
         write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
         let text = read_layer(&at("map.r32"), (40, 36), layer).expect_err("it cannot be carried").to_string();
-        assert!(text.contains("lies between"), "{text}");
+        assert!(text.contains("must be between"), "{text}");
     }
 }
 
-/// Damages each format a few hundred times, always in the same ways; the answer is a map or an error, never a panic.
+/// Damages each format a few hundred times, deterministically; the result is a map or an error, never a panic.
 #[test]
 fn no_bytes_make_a_reader_panic() {
     let (folder, paths) = every_format();
-    // SplitMix64, so that the cases are the same on every machine.
+    // SplitMix64, for the same cases on every machine.
     let mut state = 1_u64;
     let mut random = |below: usize| {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -322,7 +322,7 @@ fn no_bytes_make_a_reader_panic() {
         let mut refused = 0;
         for case in 0..400 {
             let mut bytes = sound.clone();
-            // The header is where a wrong byte does most.
+            // A wrong byte does most harm in the header.
             let reach = if case % 2 == 0 { bytes.len().min(512) } else { bytes.len() };
             for _ in 0..1 + case % 3 {
                 let place = random(reach);
@@ -337,6 +337,6 @@ fn no_bytes_make_a_reader_panic() {
                 refused += 1;
             }
         }
-        assert!(refused >= 80, "{extension}: at least what is cut off is refused, but only {refused} were");
+        assert!(refused >= 80, "{extension}: at least truncated files must be rejected, but only {refused} were");
     }
 }

@@ -1,5 +1,5 @@
-//! What a student hands in: answers beside what was right, readings beside measurements, and plots. It is one page of HTML that needs no
-//! other file, or a document in PDF.
+//! Report for the teacher: answers with the correct ones, readings with measurements, and plots. A self-contained HTML page or a PDF
+//! document.
 
 use std::{fmt::Write, path::Path};
 
@@ -20,23 +20,23 @@ use crate::{
     },
 };
 
-/// Endings of the files that hold a report, and what they are called.
-pub const KINDS: [(&str, &str); 2] = [("Page (HTML)", "html"), ("Document (PDF)", "pdf")];
+/// Export formats of a report: label and file extension.
+pub const KINDS: [(&str, &str); 2] = [("Web page (HTML)", "html"), ("Document (PDF)", "pdf")];
 
-/// How an answer is marked.
+/// Assessment of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Right,
     Wrong,
-    /// It is a prediction, or not answered.
+    /// A prediction or unanswered.
     Open,
 }
 
-/// A part of a report.
+/// Part of a report.
 #[derive(Clone, Debug, PartialEq)]
 enum Block {
     Title(String),
-    /// Small and grey.
+    /// Small grey text.
     Note(String),
     Heading(String),
     /// Markdown.
@@ -45,10 +45,10 @@ enum Block {
     Chart(Chart),
 }
 
-/// Writes the report of a lesson as far as the student has come, as the file's ending says; without one that is known, as HTML.
+/// Writes the report of an attempt, as PDF or HTML according to the file extension; HTML if it is unknown.
 ///
 /// # Errors
-/// If it cannot be written.
+/// The file cannot be written.
 pub fn save(attempt: &Attempt, student: &str, charts: &[Chart], path: &Path) -> Result<(), Error> {
     let blocks = blocks(attempt, student, charts);
     let bytes = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pdf")) {
@@ -61,13 +61,13 @@ pub fn save(attempt: &Attempt, student: &str, charts: &[Chart], path: &Path) -> 
 
 fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<Block> {
     let head = &attempt.lesson.head;
-    let name = if student.trim().is_empty() { "No name was given" } else { student.trim() };
+    let name = if student.trim().is_empty() { "No name given" } else { student.trim() };
     let version = env!("CARGO_PKG_VERSION");
     let mut blocks = vec![
         Block::Title(head.title.clone()),
         Block::Note(format!("{name} · Thalweg {version} · scene {}", head.scene)),
     ];
-    // A run of which nothing is said has nothing to report.
+    // Run tasks without text have nothing to report.
     let told = |step: &Step| match &step.task {
         Some(Task::Run { .. }) => !step.text.trim().is_empty(),
         task => task.is_some(),
@@ -85,7 +85,7 @@ fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<Block> {
     blocks
 }
 
-/// What was answered in a step, and what was right.
+/// Returns the answer to a step, with the correct one if revealed.
 fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
     let task = step.task.as_ref()?;
     let said = task.key().and_then(|key| attempt.answers.get(key));
@@ -95,32 +95,32 @@ fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
         (Task::Reveal { guess }, _) if attempt.done(number) => {
             match (attempt.task(guess), attempt.answers.get(guess)) {
                 (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) => {
-                    (verdict(chosen == right), format!("Chosen: {}. Right: {}.", options[*chosen], options[*right]))
+                    (verdict(chosen == right), format!("Answer: {}. Correct: {}.", options[*chosen], options[*right]))
                 }
                 (Some(Task::Draw { .. }), Some(_)) => {
-                    (Verdict::Open, "The drawing stands above, beside the ground.".to_owned())
+                    (Verdict::Open, "The drawing is shown above, with the terrain.".to_owned())
                 }
                 _ => (Verdict::Open, "Not answered yet.".to_owned()),
             }
         }
-        (Task::Reveal { .. }, _) => (Verdict::Open, "Not looked at yet.".to_owned()),
+        (Task::Reveal { .. }, _) => (Verdict::Open, "Not revealed yet.".to_owned()),
         (Task::Choose { options, .. }, Some(Answer::Chosen(chosen))) => {
-            (Verdict::Open, format!("Chosen: {}", options[*chosen]))
+            (Verdict::Open, format!("Answer: {}", options[*chosen]))
         }
         (Task::Estimate { of, unit, .. }, Some(Answer::Number(number))) => {
-            (Verdict::Open, format!("Predicted, {of}: {}", told_with(*number, unit)))
+            (Verdict::Open, format!("Prediction, {of}: {}", told_with(*number, unit)))
         }
         (Task::Draw { .. }, Some(Answer::Line(drawn))) => {
             return Some(Block::Chart(profiles(&[("drawn", drawn)])));
         }
         (Task::Draw { .. }, Some(Answer::Profile { drawn, found })) => {
-            return Some(Block::Chart(profiles(&[("drawn", drawn), ("the ground", found)])));
+            return Some(Block::Chart(profiles(&[("drawn", drawn), ("terrain", found)])));
         }
         (Task::Measure { unit, guess, .. }, Some(Answer::Measured { read, found })) => {
             let mut text =
-                format!("Read: {}. Measured by the program: {}.", told_with(*read, unit), told_with(*found, unit));
+                format!("Reading: {}. Measured by the program: {}.", told_with(*read, unit), told_with(*found, unit));
             if let Some(Answer::Number(number)) = guess.as_ref().and_then(|key| attempt.answers.get(key)) {
-                let _ = write!(text, " Predicted: {}.", told_with(*number, unit));
+                let _ = write!(text, " Prediction: {}.", told_with(*number, unit));
             }
             (verdict(task.agrees(*read, *found)), text)
         }
@@ -129,14 +129,14 @@ fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
     Some(Block::Answer(verdict, text))
 }
 
-/// Profiles along the section, as shares of its length.
+/// Profiles along the section, over the distance as a percentage of its length.
 fn profiles(heights: &[(&str, &Vec<f32>)]) -> Chart {
     let curve = |(name, heights): &(&str, &Vec<f32>)| {
         let last = heights.len().saturating_sub(1).max(1) as f64;
         let place = |(place, height): (usize, &f32)| [100.0 * place as f64 / last, f64::from(*height)];
         Curve::line(*name, heights.iter().enumerate().map(place))
     };
-    let chart = Chart::new("profile", "The profile that was drawn", ["% of the section", "m"]);
+    let chart = Chart::new("profile", "Drawn profile", ["% of the section", "m"]);
     heights.iter().map(curve).fold(chart, Chart::and)
 }
 
@@ -170,20 +170,20 @@ fn html_page(title: &str, blocks: &[Block]) -> String {
     page
 }
 
-/// Width and height of a page of A4 and its margin, in points.
+/// Width, height and margin of an A4 page, in points.
 const PAPER: [f64; 2] = [595.0, 842.0];
 const MARGIN: f64 = 52.0;
 
-/// Pages that are being written.
+/// Pages being laid out.
 struct Pages {
     done: Vec<String>,
     now: String,
-    /// How far down the page is full.
+    /// Filled height of the current page.
     down: f64,
 }
 
 impl Pages {
-    /// Makes room that is not cut by the end of a page, and says where it begins.
+    /// Reserves vertical space without a page break and returns its top.
     fn room(&mut self, height: f64) -> f64 {
         if self.down + height > PAPER[1] - MARGIN && self.down > MARGIN {
             self.turn();
@@ -207,7 +207,7 @@ impl Pages {
         self.down = MARGIN;
     }
 
-    /// Text in lines of a size, so far from the margin.
+    /// Adds wrapped text of this size, indented by `inset`.
     fn text(&mut self, text: &str, size: f64, (color, inset): (&str, f64)) {
         for line in wrapped(text, size, PAPER[0] - 2.0 * MARGIN - inset) {
             let base = self.room(1.4 * size) + size;
@@ -220,7 +220,7 @@ impl Pages {
         }
     }
 
-    /// An equation, set as in print.
+    /// Adds a typeset equation.
     fn equation(&mut self, text: &str, size: f32, color: &str) {
         const INSET: f64 = 14.0;
         let room = PAPER[0] - 2.0 * MARGIN - INSET;
@@ -235,7 +235,7 @@ impl Pages {
     }
 }
 
-/// The pages of a document, each as a drawing.
+/// Lays out the pages of a document, each as an SVG drawing.
 fn pages(blocks: &[Block]) -> Vec<String> {
     const INK: &str = "#222222";
     let mut pages = Pages { done: Vec::new(), now: String::new(), down: MARGIN };
@@ -250,7 +250,7 @@ fn pages(blocks: &[Block]) -> Vec<String> {
             }
             Block::Heading(text) => {
                 pages.down += 12.0;
-                // A heading does not stand alone at the end of a page.
+                // A heading stays on the page of the block after it.
                 let next = if let Some(Block::Chart(_)) = blocks.get(number + 1) { chart_height } else { 30.0 };
                 if pages.down + 30.0 + next > PAPER[1] - MARGIN {
                     pages.turn();
@@ -300,10 +300,10 @@ fn pages(blocks: &[Block]) -> Vec<String> {
     pages.done
 }
 
-/// A paragraph of a Markdown text.
+/// Paragraph of a Markdown text.
 #[derive(Debug, PartialEq)]
 enum Paragraph {
-    /// What stands before it, and its words without their styles.
+    /// List marker, and the text without markup.
     Words(&'static str, String),
     Equation(String),
 }
@@ -373,8 +373,8 @@ mod tests {
             "&lt;script&gt;Ada&lt;/script&gt; · Thalweg",
             "<em>steep</em>",
             "<mfrac><mi>h</mi><mi>r</mi></mfrac>",
-            "<p class=\"answer wrong\">Chosen: y. Right: x.</p>",
-            "<p class=\"answer right\">Read: 31°. Measured by the program: 33.25°. Predicted: 30°.</p>",
+            "<p class=\"answer wrong\">Answer: y. Correct: x.</p>",
+            "<p class=\"answer right\">Reading: 31°. Measured by the program: 33.25°. Prediction: 30°.</p>",
             "d=\"M64.0 204.0L506.0 44.0\"",
         ] {
             assert!(page.contains(part), "{part} is not in {page}");
@@ -403,7 +403,7 @@ mod tests {
         assert!(pages.len() > 2, "{} pages", pages.len());
         assert_eq!(pages.iter().map(|page| page.matches("aria-label=\"Volume\"").count()).sum::<usize>(), 7);
         let slanted = "skewX(-12)\" font-size=\"10.58\" fill=\"#222222\">h</text>";
-        for part in [slanted, "Ada &lt;3 · Thalweg", "How steep?", "• two", "✖ Chosen: y. Right: x."] {
+        for part in [slanted, "Ada &lt;3 · Thalweg", "How steep?", "• two", "✖ Answer: y. Correct: x."] {
             assert!(pages[0].contains(part), "{part} is not in {}", pages[0]);
         }
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));

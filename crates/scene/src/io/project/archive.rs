@@ -1,4 +1,4 @@
-//! The zip archive of a project that is read.
+//! Reader of the zip archive of a project.
 
 use std::{
     fs::File,
@@ -18,9 +18,9 @@ use crate::{
 };
 use thalweg_sim::core::bounds::Bounds;
 
-/// Longest manifest, in bytes.
+/// Maximum length of the manifest, in bytes.
 const LONGEST_MANIFEST: u64 = 16 << 20;
-/// Memory that reading and parsing a text takes, in bytes for each of its own.
+/// Memory for reading and parsing a text, in bytes per byte of text.
 const BYTES_PER_LETTER: u64 = 8;
 
 pub(super) struct Archive<'a> {
@@ -32,16 +32,16 @@ impl<'a> Archive<'a> {
     /// Opens the archive of a project and reads its manifest.
     ///
     /// # Errors
-    /// One sentence, if the file is no project, is damaged, or has another format than [`FORMAT`].
+    /// The file is not a project, is damaged, or has another format than [`FORMAT`].
     pub fn open(path: &'a Path) -> Result<(Self, Manifest), Error> {
         let files = ZipArchive::new(input::open(path)?)
-            .map_err(|error| damaged(path, &format!("it is no project, or cut off ({error})")))?;
+            .map_err(|error| damaged(path, &format!("not a project, or truncated ({error})")))?;
         let mut archive = Self { path, files };
         let text = archive.text("manifest.ron", LONGEST_MANIFEST)?;
-        let unreadable = |error| damaged(path, &format!("its manifest is damaged ({error})"));
+        let unreadable = |error| damaged(path, &format!("manifest is damaged ({error})"));
         let Head { format, program } = ron::from_str(&text).map_err(unreadable)?;
         if format != FORMAT {
-            let wrong = format!("its project format is {format}, where {FORMAT} is needed");
+            let wrong = format!("project format {format} is not supported, expected {FORMAT}");
             return Err(Error::input(path, wrong, format!("open it with Thalweg {program}, which wrote it")));
         }
         let manifest = ron::from_str(&text).map_err(unreadable)?;
@@ -52,34 +52,34 @@ impl<'a> Archive<'a> {
         self.files.index_for_name(name).is_some()
     }
 
-    /// A text of at most so many bytes.
+    /// Reads a text of at most `most` bytes.
     pub fn text(&mut self, name: &str, most: u64) -> Result<String, Error> {
         let length = self.files.by_name(name).map_or(0, |entry| entry.size().min(most));
         Budget::present().ask(self.path, BYTES_PER_LETTER * length)?;
         let text = self.read(name, most)?;
-        String::from_utf8(text).map_err(|_| damaged(self.path, &format!("{name} in it is no text")))
+        String::from_utf8(text).map_err(|_| damaged(self.path, &format!("{name} is not UTF-8 text")))
     }
 
-    /// A whole file of at most so many bytes. A longer one is not read to its end.
+    /// Reads a file of at most `most` bytes. Reading stops if it is longer.
     fn read(&mut self, name: &str, most: u64) -> Result<Vec<u8>, Error> {
-        let wrong = |what: &str| damaged(self.path, &format!("{name} in it {what}"));
+        let wrong = |what: &str| damaged(self.path, &format!("{name} {what}"));
         let entry = self.files.by_name(name).map_err(|error| wrong(&format!("is missing or damaged ({error})")))?;
         let mut bytes = Vec::with_capacity(entry.size().min(most) as usize);
         let got = entry.take(most + 1).read_to_end(&mut bytes);
         got.map_err(|error| wrong(&format!("is damaged ({error})")))?;
         if bytes.len() as u64 > most {
-            return Err(wrong("is longer than it can be"));
+            return Err(wrong("is longer than allowed"));
         }
         Ok(bytes)
     }
 
-    /// A packed map of at most so many numbers, each within these bounds.
+    /// Reads a packed map of at most `most` numbers within these bounds.
     pub fn packed(&mut self, file: &str, most: usize, bounds: Bounds) -> Result<Packed, Error> {
         let bytes = self.read(file, Packed::longest(most))?;
-        Packed::read(bytes, most, bounds).map_err(|wrong| damaged(self.path, &format!("{file} in it {wrong}")))
+        Packed::read(bytes, most, bounds).map_err(|wrong| damaged(self.path, &format!("{file} {wrong}")))
     }
 
-    /// A map unpacked; `None` if there is none of this name.
+    /// Reads and unpacks a map; `None` if there is none of this name.
     pub fn map(&mut self, folder: &str, name: &str, most: usize, bounds: Bounds) -> Result<Option<Vec<f32>>, Error> {
         let file = format!("{folder}/{name}.{PACKED}");
         if !self.has(&file) {

@@ -1,5 +1,5 @@
-//! The timeline in a project: `timeline.ron` has the facts of all keyframes, and
-//! `timeline/ID/run-N/NAME.lz4` are their maps, packed as they lie in memory.
+//! Timeline of a project: `timeline.ron` has the metadata of all keyframes, `timeline/ID/run-N/NAME.lz4` are their maps, packed as in
+//! memory.
 
 use std::{
     io::{Seek, Write},
@@ -21,38 +21,38 @@ use crate::{
 use thalweg_sim::core::terrain::Layer;
 
 const MOST: usize = 10_000;
-/// Longest `timeline.ron`, in bytes: every keyframe has all parameters.
+/// Maximum length of `timeline.ron`, in bytes: every keyframe has all parameters.
 const LONGEST: u64 = 256 << 20;
 
-/// A state of all runs side by side.
+/// State of all simulations side by side.
 #[derive(Clone, Debug)]
 pub struct Keyframe {
-    /// Its number.
+    /// Identifier.
     pub id: u64,
-    /// The number of the one that it was run on from.
+    /// Identifier of the keyframe from which it was simulated.
     pub parent: Option<u64>,
-    /// The runs.
+    /// States of the simulations.
     pub states: Arc<Vec<State>>,
 }
 
-/// Keyframes, each after its parent.
+/// Keyframes, parents before children.
 #[derive(Clone, Debug, Default)]
 pub struct Keyframes {
-    /// All of them.
+    /// All keyframes.
     pub frames: Vec<Keyframe>,
-    /// The last one on the way to the present.
+    /// Last keyframe on the current branch.
     pub here: Option<u64>,
 }
 
 impl Keyframes {
-    /// What their maps take in a project's file, in bytes.
+    /// Returns the size of their maps in a project file, in bytes.
     pub fn bytes(&self) -> u64 {
         let states = self.frames.iter().flat_map(|frame| frame.states.iter());
         states.flat_map(|state| state.maps.values()).map(|map| map.bytes().len() as u64).sum()
     }
 }
 
-/// The content of `timeline.ron`.
+/// Content of `timeline.ron`.
 #[derive(Serialize, Deserialize)]
 struct TimelineFacts {
     here: Option<u64>,
@@ -70,7 +70,7 @@ fn folder(id: u64, run: usize) -> String {
     format!("timeline/{id}/{}", folder_of(run))
 }
 
-/// Writes keyframes into an archive; nothing if there are none.
+/// Writes keyframes to an archive, if there are any.
 pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyframes) -> Result<(), ZipError> {
     if keyframes.frames.is_empty() {
         return Ok(());
@@ -83,7 +83,7 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     let facts = TimelineFacts { here: keyframes.here, frames: keyframes.frames.iter().map(frame).collect() };
     let text = ron::to_string(&facts).map_err(|error| ZipError::Io(std::io::Error::other(error)))?;
     if text.len() as u64 > LONGEST || keyframes.frames.len() > MOST {
-        return Err(ZipError::Io(std::io::Error::other("the timeline is too long to be saved")));
+        return Err(ZipError::Io(std::io::Error::other("the timeline is too long to save")));
     }
     archive.start_file("timeline.ron", SimpleFileOptions::default().compression_method(CompressionMethod::Deflated))?;
     archive.write_all(text.as_bytes())?;
@@ -95,20 +95,20 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     Ok(())
 }
 
-/// Reads the keyframes of a project; none if it was saved without. If they are damaged, the project itself may still be good.
+/// Reads the keyframes of a project; empty if it was saved without.
 ///
 /// # Errors
-/// One sentence, if they are damaged. The project itself may still be good.
+/// The keyframes are damaged. The project itself may still be intact.
 pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     let (mut archive, _) = Archive::open(path)?;
     if !archive.has("timeline.ron") {
         return Ok(Keyframes::default());
     }
-    let wrong = |what: String| damaged(path, &format!("its timeline is damaged ({what})"));
+    let wrong = |what: String| damaged(path, &format!("timeline is damaged ({what})"));
     let text = archive.text("timeline.ron", LONGEST)?;
     let facts: TimelineFacts = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if facts.frames.len() > MOST {
-        return Err(wrong(format!("it has {} keyframes", facts.frames.len())));
+        return Err(wrong(format!("{} keyframes", facts.frames.len())));
     }
     let mut frames: Vec<Keyframe> = Vec::with_capacity(facts.frames.len());
     for FrameFacts { id, parent, runs } in facts.frames {
@@ -117,7 +117,7 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
             return Err(wrong(format!("keyframe {id} is out of order")));
         }
         if runs.len() > MOST_SIDE_BY_SIDE {
-            return Err(wrong(format!("keyframe {id} has {} runs", runs.len())));
+            return Err(wrong(format!("keyframe {id} has {} simulations", runs.len())));
         }
         let runs = runs.into_iter().enumerate();
         let states = runs.map(|(index, facts)| state(&mut archive, &folder(id, index), facts, wrong));
@@ -127,7 +127,7 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     Ok(Keyframes { frames, here })
 }
 
-/// Reads the state of a run from its facts and its maps in a folder of the archive.
+/// Reads the state of a simulation from its metadata and its maps in a folder of the archive.
 fn state(
     archive: &mut Archive<'_>,
     folder: &str,
@@ -135,14 +135,14 @@ fn state(
     wrong: impl Fn(String) -> Error,
 ) -> Result<State, Error> {
     check_size(facts.size).and_then(|()| facts.check()).map_err(&wrong)?;
-    // Room for all maps as if packing did not make them smaller, and for an unpacked one.
+    // Memory for all maps as if uncompressed, plus an unpacked one.
     let numbers: usize = facts.maps.iter().map(|name| facts.numbers_of(name)).sum();
     Budget::present().ask(archive.path, 4 * (numbers + 2 * facts.numbers_of("")) as u64)?;
     let maps = facts.maps.iter().map(|name| {
         let most = facts.numbers_of(name);
         let packed = archive.packed(&format!("{folder}/{name}.{PACKED}"), most, bounds_of(name))?;
         if Layer::of_key(name).is_some() && packed.count() != most {
-            return Err(wrong(format!("its map {name} has {} numbers, where {most} are needed", packed.count())));
+            return Err(wrong(format!("map {name} has {} values, expected {most}", packed.count())));
         }
         Ok((name.clone(), packed))
     });
@@ -153,5 +153,5 @@ fn state(
 fn check_size([width, height]: [usize; 2]) -> Result<(), String> {
     let sides = 1..=LONGEST_SIDE;
     let fits = sides.contains(&width) && sides.contains(&height);
-    if fits { Ok(()) } else { Err(format!("it has {width} × {height} cells")) }
+    if fits { Ok(()) } else { Err(format!("{width} × {height} cells")) }
 }

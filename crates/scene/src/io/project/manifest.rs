@@ -1,4 +1,4 @@
-//! What a project's manifest says.
+//! Manifest of a project.
 
 use std::collections::BTreeMap;
 
@@ -15,49 +15,49 @@ use thalweg_sim::{
     process::catalogue,
 };
 
-/// Number of the project format, the only one that is read and written.
+/// Version of the project format, the only one that is read and written.
 pub(super) const FORMAT: u32 = 1;
 
-/// The fields that a manifest of any format has.
+/// Fields common to the manifests of all formats.
 #[derive(Deserialize)]
 pub(super) struct Head {
     pub format: u32,
     pub program: String,
 }
 
-/// Where the eye is, in the units of the view.
+/// Orbit camera, in units of the view.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
-    /// The point that it looks at.
+    /// Point that the camera looks at.
     pub focus: [f32; 3],
-    /// Turn round the upright, in radians.
+    /// Rotation about the vertical axis, in radians.
     pub yaw: f32,
-    /// Angle above the ground, in radians.
+    /// Elevation angle above the horizontal, in radians.
     pub pitch: f32,
-    /// Distance from the point.
+    /// Distance from the focus.
     pub distance: f32,
 }
 
-/// How a work is looked at.
+/// Views of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Views {
-    /// Where the eye is.
+    /// Current camera.
     pub eye: Option<Camera>,
-    /// Those that are kept.
+    /// Saved views.
     pub kept: KeptViews,
 }
 
-/// Views that are kept with a work.
+/// Views saved with a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptViews {
-    /// Under the numbers from 1 to 9.
+    /// Bookmarks 1 to 9.
     pub numbered: [Option<Camera>; 9],
-    /// At ticks of the run.
+    /// Camera keyframes.
     pub keys: Keys,
 }
 
 impl KeptViews {
-    /// The view of this number, from 1.
+    /// Returns the bookmark of this number, counted from 1.
     pub fn view(&self, number: usize) -> Option<Camera> {
         *self.numbered.get(number.checked_sub(1)?)?
     }
@@ -89,17 +89,17 @@ pub(super) struct SavedRun {
     ticks: u64,
     sliders: Vec<String>,
     pub geo: Option<Geo>,
-    /// `true` if cells of the heightmap have no data. Which ones is a map of the heights' size.
+    /// `true` if cells of the heightmap have no data. The mask is a map of the size of the heights.
     pub nodata: bool,
     pools: Vec<Pool>,
     tile: Option<Tile>,
     origin: From,
-    /// Columns and rows of the maps that it begins with if it is started again.
+    /// Columns and rows of the maps of the initial state.
     pub grids: BTreeMap<String, [usize; 2]>,
     pub state: Facts,
 }
 
-/// Where a run came from. A manifest is text, so a path that is not Unicode is approximated: what it names is in the project.
+/// Origin of a simulation. Paths are lossily converted to Unicode, as the project contains the files they refer to.
 #[derive(Serialize, Deserialize)]
 struct From {
     input: String,
@@ -118,13 +118,13 @@ impl SavedRun {
         let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
         let bytes = BYTES_PER_CELL
             + processes.map(|info| info.footprint.bytes_per_cell(rayon::current_num_threads())).sum::<usize>();
-        // Which cells have no data is known for each cell of the heights.
+        // The NODATA mask has one value per cell of the heights.
         let nodata = self.grids.get("begin heights").filter(|_| self.nodata);
         let begins = self.grids.values().chain(nodata);
         cells(self.state.size) * bytes as u64 + begins.map(|size| 4 * cells(*size)).sum::<u64>()
     }
 
-    /// What there is to say of a session in this state, with maps of these sizes to begin with.
+    /// Captures a session in this state, with maps of these sizes for its initial state.
     pub fn of(session: &Session, state: Facts, grids: BTreeMap<String, [usize; 2]>) -> Self {
         let Origin { input, options, maps, seeds_before, edited: _ } = session.origin.clone();
         Self {

@@ -1,8 +1,8 @@
-//! Projects: a run with everything that it needs to go on, in one file.
+//! Projects: complete simulation states in one file.
 //!
-//! A `.thalweg` file is a zip archive. `manifest.ron` lists what is in it. `run-N/NAME.lz4` are layers and what processes keep,
-//! packed as they are for undo ([`Packed`]). `thumbnail.png` is a small picture. A project that is opened and run on gives the same
-//! bits as if it had never been closed.
+//! A `.thalweg` file is a zip archive. `manifest.ron` is its table of contents. `run-N/NAME.lz4` are layers and process state, packed as
+//! for undo ([`Packed`]). `thumbnail.png` is a preview. A simulation continued from a project is bit-identical to one that was never
+//! closed.
 
 mod archive;
 mod keyframes;
@@ -46,50 +46,53 @@ pub use self::{
     manifest::{Camera, KeptViews, Views},
 };
 
-/// Ending of a project's name.
+/// File extension of projects.
 pub const ENDING: &str = "thalweg";
-/// Ending of the names of packed maps in the archive.
+/// File extension of packed maps in the archive.
 const PACKED: &str = "lz4";
-/// The map of the cells of a heightmap that have no data.
+/// Name of the NODATA mask of a heightmap.
 const NODATA: &str = "begin nodata";
 const LONGEST_SIDE: usize = 4096;
-/// Cells along the longer side of the thumbnail.
+/// Longer side of the thumbnail, in pixels.
 const THUMBNAIL: usize = 256;
 
-/// A project: runs side by side, and how they were looked at.
+/// Simulations side by side, and their views.
 #[derive(Clone)]
 pub struct Project {
-    /// The runs, at least one.
+    /// The simulations, at least one.
     pub sessions: Vec<Session>,
-    /// The one whose numbers are shown.
+    /// Index of the active simulation, whose parameters are shown.
     pub chosen: usize,
-    /// Where the eye is, and the views that are kept.
+    /// Current camera and bookmarks.
     pub views: Views,
-    /// States along the run, if they are to be saved too. Opening leaves them out: see [`keyframes()`].
+    /// Keyframes of the timeline, if they are to be saved too. [`open()`] leaves them out, see [`keyframes()`].
     pub timeline: Keyframes,
 }
 
 impl Project {
-    /// Runs that nobody has looked at yet. The first is chosen.
+    /// Creates a project without views. The first simulation is active.
     pub fn of(sessions: Vec<Session>) -> Self {
         Self { sessions, chosen: 0, views: Views::default(), timeline: Keyframes::default() }
     }
 }
 
-/// Whether a name is that of a project.
+/// `true` if this is the path of a project.
 pub fn is_project(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
 }
 
-/// Writes a project between two ticks. The file that was there before is replaced whole or not at all.
+/// Saves a project between two ticks. An existing file is replaced atomically.
 ///
 /// # Errors
 /// The file cannot be written.
 ///
 /// # Panics
-/// If a run is in the middle of a tick.
+/// If a simulation is in the middle of a tick.
 pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
-    assert!(project.sessions.iter().all(|session| session.simulation.between_ticks()), "a tick is saved whole");
+    assert!(
+        project.sessions.iter().all(|session| session.simulation.between_ticks()),
+        "projects are saved between ticks"
+    );
     let states: Vec<State> = project.sessions.iter_mut().map(State::packed).collect();
     let run = |(session, state): (&Session, &State)| {
         let sizes = begins_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()]));
@@ -132,17 +135,14 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
     })
 }
 
-/// Reads a project.
+/// Reads a project without its timeline.
 ///
 /// # Errors
-/// One sentence, if the file is no project, is damaged, or has another format than that of this program.
+/// The file is not a project, is damaged, or has an unsupported format.
 pub fn open(path: &Path) -> Result<Project, Error> {
     let (mut archive, manifest) = Archive::open(path)?;
     if manifest.runs.is_empty() || manifest.runs.len() > MOST_SIDE_BY_SIDE {
-        return Err(damaged(
-            path,
-            &format!("it has {} runs, where there are 1 to {MOST_SIDE_BY_SIDE}", manifest.runs.len()),
-        ));
+        return Err(damaged(path, &format!("{} simulations, expected 1 to {MOST_SIDE_BY_SIDE}", manifest.runs.len())));
     }
     manifest.runs.iter().try_for_each(|run| check_sizes(path, run))?;
     Budget::present().ask(path, manifest.runs.iter().map(SavedRun::bytes).sum())?;
@@ -150,9 +150,9 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     let mut sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
     let sane = |camera: Option<Camera>| camera.filter(Camera::is_sane);
-    // Views that make no sense are left out: the work is more than they are.
+    // Invalid views are discarded, as the simulation matters more.
     let keys = Keys::of(manifest.camera_keys).unwrap_or_else(|wrong| {
-        sessions[0].warnings.push(format!("The keys of the camera are left out: {wrong}."));
+        sessions[0].warnings.push(format!("Camera keyframes were discarded: {wrong}."));
         Keys::default()
     });
     let kept = KeptViews { numbered: manifest.kept_views.map(sane), keys };
@@ -160,16 +160,16 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     Ok(Project { chosen, views, ..Project::of(sessions) })
 }
 
-/// Reads the keys of the camera alone.
+/// Reads only the camera keyframes.
 ///
 /// # Errors
-/// As [`open()`], and if the keys make no sense.
+/// As [`open()`], or the keyframes are invalid.
 pub fn keys(path: &Path) -> Result<Keys, Error> {
     let (_, manifest) = Archive::open(path)?;
-    Keys::of(manifest.camera_keys).map_err(|wrong| damaged(path, &format!("its camera is damaged ({wrong})")))
+    Keys::of(manifest.camera_keys).map_err(|wrong| damaged(path, &format!("camera keyframes are damaged ({wrong})")))
 }
 
-/// Reads a project with its timeline. If the timeline alone is damaged, it opens without it, and says so.
+/// Reads a project with its timeline. If only the timeline is damaged, it opens without it, with a warning.
 ///
 /// # Errors
 /// As [`open()`].
@@ -177,7 +177,7 @@ pub fn open_whole(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
     match keyframes(path) {
         Ok(mut timeline) => {
-            // One start is kept for all of them.
+            // All keyframes share one initial state.
             for frame in &mut timeline.frames {
                 let states = Arc::get_mut(&mut frame.states).into_iter().flatten();
                 for (state, session) in states.zip(&project.sessions) {
@@ -186,28 +186,28 @@ pub fn open_whole(path: &Path) -> Result<Project, Error> {
             }
             project.timeline = timeline;
         }
-        Err(error) => project.sessions[0].warnings.push(format!("{error}; it was opened without")),
+        Err(error) => project.sessions[0].warnings.push(format!("{error}; opened without the timeline")),
     }
     Ok(project)
 }
 
 fn damaged(path: &Path, wrong: &str) -> Error {
-    Error::input(path, wrong, "a whole .thalweg file is needed; an autosave or a copy may still be good")
+    Error::input(path, wrong, "open an intact .thalweg file, for example an autosave or a backup")
 }
 
-/// Checks that a run has no other maps than a session can have, and of what size they are.
+/// Checks that a simulation has only known maps of valid sizes.
 fn check_sizes(path: &Path, run: &SavedRun) -> Result<(), Error> {
     let begins = run.grids.iter().map(|(name, size)| (&**name, *size));
     for (name, size) in std::iter::once(("", run.state.size)).chain(begins) {
         let refuse = |wrong: &str, right: String| {
             let [width, height] = size;
-            Err(Error::input(path, format!("its map {name} {wrong} ({width} × {height} cells)"), right))
+            Err(Error::input(path, format!("map {name} {wrong} ({width} × {height} cells)"), right))
         };
         if size.iter().any(|side| !(1..=LONGEST_SIDE).contains(side)) {
-            return refuse("is empty or too large", format!("a side has 1 to {LONGEST_SIDE} cells"));
+            return refuse("is empty or too large", format!("each side ranges from 1 to {LONGEST_SIDE} cells"));
         }
         if !name.is_empty() && begins_with(name).is_none() {
-            return refuse("is none that a run can have", "a file that Thalweg wrote is needed".to_owned());
+            return refuse("is unknown", "expected a file written by Thalweg".to_owned());
         }
     }
     Ok(())
@@ -218,7 +218,7 @@ fn put_maps(
     folder: &str,
     maps: &BTreeMap<String, Packed>,
 ) -> Result<(), ZipError> {
-    // They are packed already.
+    // Already compressed.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     for (name, packed) in maps {
         archive.start_file(format!("{folder}/{name}.{PACKED}"), options)?;
@@ -237,7 +237,7 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
         let mut whole = |name: &str, bounds| {
             let cells = archive.map(&folder, name, width * height, bounds)?;
             let cells = cells.filter(|cells| cells.len() == width * height);
-            let cells = cells.ok_or_else(|| wrong(format!("its map {name} is missing, or not of its size")))?;
+            let cells = cells.ok_or_else(|| wrong(format!("map {name} is missing or has the wrong size")))?;
             Ok::<_, Error>(Grid::from_cells(width, height, cells))
         };
         let grid = whole(name, layer.row().bounds)?;
@@ -270,7 +270,7 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
     Ok(session)
 }
 
-/// Why a state could not be taken up.
+/// Error while restoring a state.
 enum Refused {
     File(Error),
     State(String),
@@ -282,17 +282,17 @@ impl From<String> for Refused {
     }
 }
 
-/// What a run begins with if it is started again.
+/// Origin of a map in the initial state of a simulation.
 enum Begins {
-    /// The heights of a heightmap.
+    /// Heights of a heightmap.
     Heights,
-    /// A layer that was loaded.
+    /// Imported layer.
     Loaded,
-    /// A layer as it was shaped by hand.
+    /// Layer edited by hand.
     Shaped,
 }
 
-/// What the map of this name is.
+/// Parses the name of an initial map.
 fn begins_with(name: &str) -> Option<(Begins, Layer)> {
     match name.split_once(' ')? {
         ("begin", "heights") => Some((Begins::Heights, Layer::Bedrock)),
@@ -302,7 +302,7 @@ fn begins_with(name: &str) -> Option<(Begins, Layer)> {
     }
 }
 
-/// The maps that a session begins with if it is started again, by name.
+/// Returns the maps of a session's initial state by name.
 fn begins_of(session: &Session) -> Vec<(String, &Grid)> {
     let heights = session.heightmap.iter().map(|map| ("begin heights".to_owned(), &map.heights));
     let maps = session.maps.iter().map(|(layer, grid)| (format!("begin {}", layer.key()), grid));
@@ -314,7 +314,7 @@ fn folder_of(run: usize) -> String {
     format!("run-{}", run + 1)
 }
 
-/// A small picture of the first run, as the bytes of a PNG that becomes part of `staged`.
+/// Renders a thumbnail of the first simulation as PNG bytes that become part of `staged`.
 fn thumbnail(session: &Session, staged: &Path) -> Result<Vec<u8>, Error> {
     let terrain = &session.simulation.terrain;
     let (width, height) = (terrain.width(), terrain.height());

@@ -22,7 +22,7 @@ use thalweg_sim::{
     process::memory::Memory,
 };
 
-/// A project in which everything happens: all processes, springs, a rain map, a mask, a stroke, imported heights.
+/// A project with all processes, springs, a rain map, a mask, a brush stroke and imported heights.
 fn eventful(side: usize) -> Project {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut sessions = scene::open("river-valley", &options).expect("it is built in");
@@ -76,7 +76,7 @@ fn opened(path: &Path) -> Project {
     open(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Everything that there is to compare in a session.
+/// Everything that can be compared in a session.
 fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
     let keys = session.simulation.with_memories();
     let kept: Vec<Grid> = session
@@ -125,7 +125,7 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
             (0..6).for_each(|_| session.simulation.tick());
         }
     }
-    // Started again, both begin alike.
+    // After a restart, both begin with the same state.
     for (was, is) in project.sessions.iter_mut().zip(&mut again.sessions) {
         was.restart(5);
         is.restart(5);
@@ -147,7 +147,7 @@ fn every_built_in_scene_survives_as_a_project() {
     }
 }
 
-/// What the error says of a file with these bytes.
+/// Returns the error of a file with these bytes.
 fn refused(bytes: &[u8]) -> Option<String> {
     let folder = folder();
     let path = folder.path().join("bad.thalweg");
@@ -166,7 +166,7 @@ fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
     let wanted: Vec<_> = project.sessions.iter_mut().map(state).collect();
     for length in [0, 1, 21, 22, 100, 1000, whole.len() / 2, whole.len() - 30, whole.len() - 1] {
         let told = refused(&whole[..length]).expect("it is cut off");
-        assert!(told.contains("bad.thalweg: ") && told.contains("a whole .thalweg file is needed"), "{told}");
+        assert!(told.contains("bad.thalweg: ") && told.contains("open an intact .thalweg file"), "{told}");
     }
     assert!(refused(b"PK\x03\x04 nothing else").is_some() && refused(&[0x89, b'P', b'N', b'G']).is_some());
     let mut stream = Stream::new(1, "flips", 0);
@@ -182,7 +182,7 @@ fn every_byte_of_every_header_can_be_wrong() {
     let (_folder, path) = saved(&mut project);
     let whole = fs::read(&path).expect("it was just written");
     let wanted: Vec<_> = opened(&path).sessions.iter_mut().map(state).collect();
-    // Where the parts of the archive begin; a file's header is 30 bytes, its name and some more.
+    // Offsets of the parts of the archive; the header of a file is 30 bytes, its name and some more.
     let begins = |mark: &[u8]| -> Vec<usize> {
         whole.windows(4).enumerate().filter(|(_, four)| *four == mark).map(|(place, _)| place).collect()
     };
@@ -193,7 +193,7 @@ fn every_byte_of_every_header_can_be_wrong() {
     assert_flips_are_noticed(&whole, headers.chain(directory..whole.len()).collect(), &wanted);
 }
 
-/// Opens a project with one bit wrong in each of these places: it is refused in a sentence, or it is what it was.
+/// Opens a project with one bit flipped at each of these offsets: it is rejected with a message, or unchanged.
 fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain, Vec<Grid>, String)]) {
     let (mut refusals, mut count) = (0, 0);
     let folder = folder();
@@ -215,7 +215,7 @@ fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain
             }
         }
     }
-    // Times, attributes and the like do no harm.
+    // Timestamps, attributes and the like are irrelevant.
     assert!(refusals > count / 3, "{refusals} of {count}");
 }
 
@@ -249,7 +249,7 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
     }
     let found: Vec<_> = again.sessions.iter_mut().map(state).collect();
     assert!(found == wanted, "what was run on from a keyframe");
-    // A damaged timeline is reported, and the work opens.
+    // A damaged timeline is reported, and the project opens.
     let whole = fs::read(&path).expect("it was just written");
     for (name, change) in [
         ("timeline.ron", (|bytes| [&bytes[..40], b"?", &bytes[41..]].concat()) as fn(Vec<u8>) -> Vec<u8>),
@@ -269,7 +269,7 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
     }
 }
 
-/// The same archive with one of its files changed.
+/// Copies an archive with one of its files changed.
 fn with(path: &Path, name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     let mut archive = ZipArchive::new(File::open(path).expect("it is there")).expect("it is an archive");
     let mut bytes = std::io::Cursor::new(Vec::new());
@@ -303,27 +303,27 @@ fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
     };
     for other in [0, 2] {
         let told = manifest("format: 1", &format!("format: {other},\n    invented: \"later\""));
-        let said = "its project format is {}, where 1 is needed; open it with Thalweg 0.1.0, which wrote it";
+        let said = "project format {} is not supported, expected 1; open it with Thalweg 0.1.0, which wrote it";
         assert!(told.contains(&said.replace("{}", &other.to_string())), "{told}");
     }
     for (from, to, said) in [
-        ("size: (32, 32)", "size: (40000, 40000)", "a side has 1 to 4096 cells"),
-        ("size: (32, 32)", "size: (0, 32)", "a side has 1 to 4096 cells"),
-        ("cell_size: 120.0", "cell_size: -80.0", "the side of its cells is -"),
-        ("cell_size: 120.0", "cell_size: 9999999999", "the side of a cell lies between"),
-        ("start: ", "start: NaN, //", "its ledger's volume at the start is NaN"),
+        ("size: (32, 32)", "size: (40000, 40000)", "each side ranges from 1 to 4096 cells"),
+        ("size: (32, 32)", "size: (0, 32)", "each side ranges from 1 to 4096 cells"),
+        ("cell_size: 120.0", "cell_size: -80.0", "the cell size is -"),
+        ("cell_size: 120.0", "cell_size: 9999999999", "a cell size must be between"),
+        ("start: ", "start: NaN, //", "the initial volume in its ledger is NaN"),
         ("rate: 3.5", "rate: 3.5e30", "the rate of a spring is 3.5e30"),
-        ("tick: 10", "tick: 999999999999999910", "its tick is 9.99999999999999"),
+        ("tick: 10", "tick: 999999999999999910", "the tick is 9.99999999999999"),
         ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
         ("\"water.rain_rate\": ", "\"water.rein_rate\": ", "there is no parameter \"water.rein_rate\""),
-        ("\"softness\",", "", "its layer softness is missing; a whole .thalweg file is needed"),
-        ("\"droplets/renewals\"", "\"droplets/renewal\"", "its memory droplets/renewals is missing; a whole"),
+        ("\"softness\",", "", "the layer softness is missing; open an intact .thalweg file"),
+        ("\"droplets/renewals\"", "\"droplets/renewal\"", "the process state droplets/renewals is missing; open"),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
-        ("size: (32, 32)", "size: (32, 31)", "run-1/bedrock.lz4 in it has 1024 numbers, where at most 992 are needed"),
+        ("size: (32, 32)", "size: (32, 31)", "run-1/bedrock.lz4 has 1024 values, expected at most 992"),
         (
             "\"begin sand\": (32, 32)",
             "\"begin junk\": (4096, 4096), \"begin sand\": (32, 32)",
-            "its map begin junk is none that a run can have",
+            "map begin junk is unknown",
         ),
     ] {
         let told = manifest(from, to);
@@ -339,19 +339,22 @@ fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
     let without = opened(&other);
     assert!(without.views.kept.keys.list().is_empty() && without.sessions[0].warnings.len() == 1, "and says so");
     let told = keys(&other).expect_err("its keys are wrong").to_string();
-    assert!(told.contains("its camera is damaged (the ticks of the keys do not rise"), "{told}");
+    assert!(
+        told.contains("camera keyframes are damaged (the ticks of the camera keyframes are not ascending"),
+        "{told}"
+    );
     let began = Instant::now();
     let bomb = refused(&with(&path, "run-1/sand.lz4", |_| vec![0; 300 << 20])).expect("it is refused");
-    assert!(bomb.contains("run-1/sand.lz4 in it is longer than it can be"), "{bomb}");
+    assert!(bomb.contains("run-1/sand.lz4 is longer than allowed"), "{bomb}");
     println!("a bomb is refused after {:.1} s", began.elapsed().as_secs_f64());
     for (map, value, said) in [
-        ("water", f32::NAN, "is NaN; a thickness or depth lies between 0 and"),
-        ("sand", -1.0, "is -1; a thickness or depth lies between 0 and"),
+        ("water", f32::NAN, "is NaN; a thickness or depth must be between 0 and"),
+        ("sand", -1.0, "is -1; a thickness or depth must be between 0 and"),
         ("sand", 3.4e38, "is 3.4e38; a thickness or depth"),
-        ("bedrock", 3.4e38, "is 3.4e38; a height lies between"),
-        ("softness", 1e30, "is 1e30; softness or cover lies between 0 and 1"),
-        ("begin nodata", 7.0, "is 7; softness or cover lies between 0 and 1"),
-        ("water/flow x", 1e35, "is 1e35; what a process keeps lies between"),
+        ("bedrock", 3.4e38, "is 3.4e38; a height must be between"),
+        ("softness", 1e30, "is 1e30; a softness or mask value must be between 0 and 1"),
+        ("begin nodata", 7.0, "is 7; a softness or mask value must be between 0 and 1"),
+        ("water/flow x", 1e35, "is 1e35; a state variable must be between"),
     ] {
         let name = format!("run-2/{map}.lz4");
         let told = refused(&with(&path, &name, |bytes| {
@@ -360,8 +363,7 @@ fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
             Packed::of(&cells).bytes().to_vec()
         }));
         let told = told.expect("it is refused");
-        let place =
-            format!("{name} in it has values that make no sense: the value in column 2, row 0 (counted from 0) {said}");
+        let place = format!("{name} has invalid values: the value in column 2, row 0 (counted from 0) {said}");
         assert!(told.contains(&place), "{told}");
     }
 }
@@ -383,7 +385,7 @@ fn what_cannot_be_written_leaves_the_old_file_whole() {
     readonly(true);
     let error = save(&mut project, &path, &JobProgress::default()).expect_err("it is write-protected");
     readonly(false);
-    assert!(error.to_string().contains("it is write-protected"), "{error}");
+    assert!(error.to_string().contains("the file is write-protected"), "{error}");
     assert_eq!(fs::read(&path).expect("it is there"), before);
     let inside = path.join("deeper.thalweg");
     assert!(save(&mut project, &inside, &JobProgress::default()).is_err(), "a file is no folder");
@@ -416,7 +418,7 @@ fn a_full_disk_is_told_of_and_the_old_file_stays_whole() {
     assert!(unmounted.is_ok_and(|status| status.success()));
     first.unwrap_or_else(|error| panic!("{error}"));
     let error = second.expect_err("there is no room").to_string();
-    assert!(error.contains("work.thalweg: it cannot be written") && !error.contains('\n'), "{error}");
+    assert!(error.contains("work.thalweg: writing failed") && !error.contains('\n'), "{error}");
     assert!(!before.is_empty() && before == after);
     assert_eq!(left.ok(), Some(1), "something half-written is left");
 }

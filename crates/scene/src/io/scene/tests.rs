@@ -30,7 +30,7 @@ fn every_built_in_scene_names_sliders_that_do_something_in_it() {
         assert!((1..=2).contains(&session.sliders.len()), "{name}: {:?}", session.sliders);
         for path in &session.sliders {
             let (key, _) = path.split_once('.').expect("it is a path");
-            // One of runs side by side may be there for comparison.
+            // One of several simulations side by side may serve as a reference.
             let does = |session: &Session| {
                 let groups = session.groups();
                 let group = groups.iter().find(|(group, _)| *group == key).expect("it was checked");
@@ -40,7 +40,7 @@ fn every_built_in_scene_names_sliders_that_do_something_in_it() {
                 runs && parameter.knob.idle(&declared).is_none()
             };
             assert!(sessions.iter().any(does), "{name}: {path} has no effect there");
-            // Runs side by side keep what sets them apart.
+            // Simulations side by side must not share a slider that distinguishes them.
             let apart =
                 sessions.iter().filter_map(|session| session.tile.as_ref()).any(|tile| tile.set.contains_key(path));
             assert!(!apart, "{name}: runs differ in {path}");
@@ -61,7 +61,7 @@ fn every_built_in_scene_runs() {
     }
 }
 
-/// The runs of a scene after its ticks.
+/// Runs a scene to its end.
 fn finished(name: &str) -> Vec<Session> {
     let mut sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     for session in &mut sessions {
@@ -70,13 +70,13 @@ fn finished(name: &str) -> Vec<Session> {
     sessions
 }
 
-/// Power of every third row and column at wavelengths of at most four cells.
+/// Spectral power of every third row and column at wavelengths of up to four cells.
 fn short_waves(ground: &Grid) -> f64 {
     let line = |heights: Vec<f32>| -> f64 {
         let count = heights.len();
         let turn = std::f64::consts::TAU / count as f64;
         let slope = f64::from(heights[count - 1] - heights[0]) / (count - 1) as f64;
-        // Without its slope, and faded at both ends, so that they don't count as a step.
+        // Detrended and windowed, so that the ends do not act as a step.
         let faded = |(place, height): (usize, &f32)| {
             (f64::from(height - heights[0]) - slope * place as f64) * (0.5 - 0.5 * (turn * place as f64).cos())
         };
@@ -177,7 +177,7 @@ fn another_size_keeps_the_extent_and_the_relief() {
     assert_eq!(small.bedrock.min_max(), large.bedrock.min_max());
 }
 
-/// How alike two maps are, from 1, the same but for a factor, to 0.
+/// Correlation coefficient of two maps.
 fn correlation(one: &Grid, other: &Grid) -> f64 {
     let mean = |grid: &Grid| grid.total() / grid.len() as f64;
     let (of_one, of_other) = (mean(one), mean(other));
@@ -260,7 +260,7 @@ fn files_whose_names_are_not_unicode_are_written_and_opened() {
     fs::create_dir(&folder).expect("it can be made");
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let session = open_first("round-hill", &options).expect("built in");
-    // A scene names its layers as text: those of two names that are approximated alike would overwrite each other.
+    // Layer names are text: lossy conversion would map different names to the same file.
     let error = save(&session, &folder.join(OsStr::from_bytes(b"\xfc.ron")), &JobProgress::default());
     assert!(error.is_err_and(|error| error.to_string().contains("not Unicode")));
     let scene = folder.join("mine.ron");

@@ -1,66 +1,66 @@
-//! Equations set as in print, wherever their letters come from: fractions, roots, exponents and indices. Long ones go on in the next line.
+//! Typesetting of equations with fractions, roots, superscripts and subscripts, independent of the font backend. Long equations wrap.
 
 use glam::{Vec2, vec2};
 
 use super::Formula;
 
-/// Shares of the size of the letters: height of the bar of a fraction over the line, room above and below it.
+/// Distances as fractions of the font size: height of the fraction bar above the baseline, and clearance above and below the bar.
 const AXIS: f32 = 0.27;
 const ROOM: f32 = 0.14;
-/// An index, and the parts of a fraction.
+/// Font sizes of scripts and of the parts of a fraction.
 const SCRIPT: f32 = 0.72;
 const PART: f32 = 0.92;
-/// How far an exponent is lifted and an index sunk.
+/// Shifts of superscripts up and subscripts down.
 const HEAD: f32 = 0.4;
 const FOOT: f32 = 0.2;
-/// Heights over and under the line that letters take.
+/// Extents of letters above and below the baseline.
 const ASCENT: f32 = 0.78;
 const DESCENT: f32 = 0.2;
-/// Around a sign, around a product's dot, between words and between equations.
+/// Spaces around a sign, around a product dot, between words and between equations.
 const SIGN: f32 = 0.24;
 const DOT: f32 = 0.07;
 const BLANK: f32 = 0.26;
 const GAP: f32 = 1.4;
-/// Between lines, and before a line that goes on with an equation.
+/// Space between lines, and indent of a continued line.
 const LINE: f32 = 0.4;
 const INDENT: f32 = 1.2;
-/// Letters are not smaller than so many points.
+/// Minimum font size, in points.
 const SMALLEST: f32 = 8.0;
 
-/// The letters that equations are set in.
+/// Font metrics for typesetting.
 pub trait Letters {
-    /// How wide a text is when its letters have this size.
+    /// Returns the width of a text at a font size.
     fn width(&self, text: &str, size: f32, slanted: bool) -> f32;
 }
 
-/// An equation that is set.
+/// Typeset equation.
 pub struct Typeset {
-    /// Its width and height.
+    /// Width and height.
     pub size: Vec2,
-    /// Its marks, with their places from its left upper corner.
+    /// Marks with their positions relative to the upper left corner.
     pub marks: Vec<(Vec2, Mark)>,
 }
 
-/// What is drawn, relative to its place.
+/// Drawing primitive, relative to its position.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
-    /// Letters that begin there, and stand on the line there.
+    /// Text that starts at the position, on the baseline.
     Text {
-        /// The letters.
+        /// The text.
         text: String,
-        /// Their size.
+        /// Font size.
         size: f32,
-        /// Whether they are slanted.
+        /// `true` for italics.
         slanted: bool,
     },
-    /// A line of so much width from there to these places.
+    /// Polyline from the position through these points, with its width.
     Line(Vec<Vec2>, f32),
-    /// A bow of so much width from there to the last place, towards the first: a quadratic Bézier curve.
+    /// Quadratic Bézier curve from the position to the last point with the first as control point, with its width.
     Bow([Vec2; 2], f32),
 }
 
 impl Typeset {
-    /// Sets an equation in letters of this size, no wider than this if that can be.
+    /// Typesets an equation at a font size, within a maximum width if possible.
     pub fn new(formula: &Formula, letters: &impl Letters, size: f32, width: f32) -> Self {
         let lines = Setter { letters }.lines(formula, size, width);
         let width = lines.iter().map(|line| line.width).fold(0.0, f32::max);
@@ -74,7 +74,7 @@ impl Typeset {
     }
 }
 
-/// What is set: marks with their places relative to the left end of the line on which its letters stand.
+/// Box under construction: marks with their positions relative to the left end of the baseline.
 #[derive(Default)]
 struct Set {
     width: f32,
@@ -84,7 +84,7 @@ struct Set {
 }
 
 impl Set {
-    /// Puts something at a place.
+    /// Places a box at a position.
     fn put(&mut self, other: Set, at: Vec2) {
         self.width = self.width.max(at.x + other.width);
         self.ascent = self.ascent.max(other.ascent - at.y);
@@ -92,7 +92,7 @@ impl Set {
         self.marks.extend(other.marks.into_iter().map(|(place, mark)| (place + at, mark)));
     }
 
-    /// Puts something behind all that there is.
+    /// Appends a box on the right.
     fn append(&mut self, other: Set) {
         self.put(other, vec2(self.width, 0.0));
     }
@@ -103,10 +103,10 @@ struct Setter<'a, L> {
 }
 
 impl<L: Letters> Setter<'_, L> {
-    /// The lines of an equation that fit into a width. They break at gaps, else before a sign that is no product.
+    /// Breaks an equation into lines that fit a width: at gaps, else before signs that are no product.
     fn lines(&self, formula: &Formula, size: f32, width: f32) -> Vec<Set> {
         let parts = if let Formula::Row(parts) = formula { parts.as_slice() } else { std::slice::from_ref(formula) };
-        // From one place where a line may break to the next, and whether another equation begins there.
+        // Segments between possible line breaks, with `true` if another equation starts there.
         let mut pieces: Vec<(bool, Vec<&Formula>)> = vec![(true, Vec::new())];
         let mut depends = false;
         for part in parts {
@@ -122,7 +122,7 @@ impl<L: Letters> Setter<'_, L> {
         while let Some(((begins, parts), after)) = rest.split_first() {
             rest = after;
             let mut set = self.row(parts.iter().copied(), size);
-            // An equation that fits on a line stays whole.
+            // An equation that fits on one line is not broken.
             let more = after.iter().take_while(|(begins, _)| !*begins).count();
             if *begins && more > 0 {
                 let whole = after[..more].iter().flat_map(|(_, parts)| parts);
@@ -145,7 +145,7 @@ impl<L: Letters> Setter<'_, L> {
                 }
             }
         }
-        // What fits on no line becomes smaller.
+        // If a line still does not fit, the font shrinks.
         let widest = lines.iter().map(|line| line.width).fold(0.0, f32::max);
         let smaller = size * (0.98 * width / widest).min(1.0);
         if widest <= width || size <= SMALLEST { lines } else { self.lines(formula, smaller.max(SMALLEST), width) }
@@ -243,7 +243,7 @@ impl<L: Letters> Setter<'_, L> {
         Set { width, ascent: ASCENT * size, descent: DESCENT * size, marks: vec![(Vec2::ZERO, mark)] }
     }
 
-    /// Width of a bar.
+    /// Returns the width of a rule.
     fn bar(&self, size: f32) -> f32 {
         (0.065 * size).max(1.0)
     }
@@ -257,7 +257,7 @@ fn breaks_before(sign: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Letters that are half as wide as high.
+    /// Font whose letters are half as wide as high.
     struct Plain;
 
     impl Letters for Plain {
@@ -270,7 +270,7 @@ mod tests {
         Typeset::new(&Formula::read(text), &Plain, 20.0, width)
     }
 
-    /// The place and the size of a text.
+    /// Returns position and size of a text.
     fn letters(set: &Typeset, wanted: &str) -> (Vec2, f32) {
         let mut found = set.marks.iter().filter_map(|(place, mark)| match mark {
             Mark::Text { text, size, .. } if text == wanted => Some((*place, *size)),
@@ -303,7 +303,7 @@ mod tests {
         let cut = set(text, 100.0);
         assert!(cut.size.x <= 100.0 && cut.size.y > 2.0 * whole.size.y, "{} of {}", cut.size, whole.size);
         assert!(letters(&cut, "g").0.y > letters(&cut, "E").0.y);
-        // A line that cannot break becomes smaller.
+        // A line without a break opportunity shrinks.
         let small = set("abcdefghij·abcdefghij", 120.0);
         assert!(small.size.x <= 120.0, "{}", small.size);
         for set in [whole, cut, small] {

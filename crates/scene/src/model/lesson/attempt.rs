@@ -1,40 +1,40 @@
-//! How far a student has come in a lesson.
+//! Progress of a student in a lesson.
 
 use std::collections::BTreeMap;
 
 use super::{Answer, Lesson, Step, Task};
 
-/// A lesson that a student goes through.
+/// Attempt of a student at a lesson.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// The lesson.
     pub lesson: Lesson,
-    /// Answers by the keys of their tasks.
+    /// Answers by task key.
     pub answers: BTreeMap<String, Answer>,
-    /// The step that is shown.
+    /// Index of the current step.
     pub step: usize,
-    /// The farthest step that was shown.
+    /// Index of the farthest step shown so far.
     reached: usize,
-    /// Steps whose run has been made: the start of which run, and the tick with which it ended. A lesson that is opened again begins
-    /// from its start.
+    /// Per step, the completed simulation: identifier of its start and its last tick. Not saved: a reopened lesson runs from its
+    /// start again.
     ran: Vec<Option<(u64, u64)>>,
-    /// Steps whose answer was looked at.
+    /// Per step, `true` once its answer was revealed.
     seen: Vec<bool>,
 }
 
 impl Attempt {
-    /// A lesson at its first step, with what was answered at another time.
+    /// Creates an attempt at the first step, with answers from an earlier attempt.
     pub fn new(lesson: Lesson, answers: BTreeMap<String, Answer>) -> Self {
         let steps = lesson.steps.len();
         Self { lesson, answers, step: 0, reached: 0, ran: vec![None; steps], seen: vec![false; steps] }
     }
 
-    /// The step that is shown.
+    /// Returns the current step.
     pub fn now(&self) -> &Step {
         &self.lesson.steps[self.step]
     }
 
-    /// Whether a step is done.
+    /// Returns `true` if a step is completed.
     pub fn done(&self, step: usize) -> bool {
         match &self.lesson.steps[step].task {
             None => true,
@@ -44,17 +44,17 @@ impl Attempt {
         }
     }
 
-    /// The run of a step has been made, after this start and up to this tick.
+    /// Records that the simulation of a step has run from this start to this tick.
     pub fn has_run(&mut self, step: usize, start: u64, tick: u64) {
         self.ran[step] = Some((start, tick));
     }
 
-    /// The tick at which the last run up to the step that is shown has ended.
+    /// Returns the tick at which the last simulation up to the current step ended.
     pub fn ran_to(&self) -> Option<u64> {
         self.ran[..=self.step].iter().rev().find_map(|ran| ran.map(|(_, tick)| tick))
     }
 
-    /// The land went back to this tick of a start: what was run after it is to be run again. Returns whether there was any.
+    /// Discards simulations that ran beyond a tick of a start, after the user went back to it. Returns `true` if there were any.
     pub fn goes_back(&mut self, start: u64, tick: u64) -> bool {
         let mut undone = false;
         for ran in &mut self.ran {
@@ -65,28 +65,28 @@ impl Attempt {
         undone
     }
 
-    /// Whether the answer with this key may still be changed: what comes after it has not been shown.
+    /// Returns `true` if an answer may still be changed: no later step has been shown yet.
     pub fn is_open(&self, key: &str) -> bool {
         let step = self.lesson.steps.iter().position(|step| step.task.as_ref().and_then(Task::key) == Some(key));
         step.is_some_and(|step| step >= self.reached)
     }
 
-    /// The answer of the step that is shown was looked at.
+    /// Records that the answer of the current step was revealed.
     pub fn reveal(&mut self) {
         self.seen[self.step] = true;
     }
 
-    /// Whether another step follows.
+    /// Returns `true` if there is another step.
     pub fn goes_on(&self) -> bool {
         self.step + 1 < self.lesson.steps.len()
     }
 
-    /// Whether all steps are done.
+    /// Returns `true` if all steps are completed.
     pub fn complete(&self) -> bool {
         (0..self.lesson.steps.len()).all(|step| self.done(step))
     }
 
-    /// Goes to the step after the one that is shown, if that is done.
+    /// Advances to the next step, if the current one is completed.
     pub fn next(&mut self) {
         if self.done(self.step) && self.goes_on() {
             self.step += 1;
@@ -94,12 +94,12 @@ impl Attempt {
         }
     }
 
-    /// Goes to the step before.
+    /// Goes back one step.
     pub fn back(&mut self) {
         self.step = self.step.saturating_sub(1);
     }
 
-    /// The task with this key.
+    /// Returns the task with a key.
     pub fn task(&self, key: &str) -> Option<&Task> {
         self.lesson.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key))
     }

@@ -1,40 +1,40 @@
-//! A lesson that is played to its end without a student, to check what it claims.
+//! Unattended run of a lesson that checks its claims.
 
 use std::collections::BTreeMap;
 
 use super::{Answer, Lesson, Task};
 use crate::model::session::Session;
 
-/// A measurement of a lesson that was played.
+/// Measurement of an unattended run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
-    /// The heading of the step.
+    /// Heading of the step.
     pub step: String,
-    /// The name of the task.
+    /// Key of the task.
     pub key: String,
-    /// What was measured, in the task's unit.
+    /// Measured value, in the unit of the task.
     pub found: f64,
-    /// Between which bounds the lesson says it lies.
+    /// Bounds expected by the lesson.
     pub expect: (f64, f64),
-    /// Whether it does.
+    /// `true` if the value is within the bounds.
     pub holds: bool,
 }
 
 impl Lesson {
-    /// Plays the lesson on its scene, from the lesson's start, and measures what a student would.
+    /// Runs all steps of the lesson from its start and takes every measurement.
     ///
     /// # Errors
-    /// A sentence, if a step cannot be done or its run breaks.
+    /// A message, if a step is invalid or its simulation fails.
     pub fn play(&self, session: &mut Session) -> Result<Vec<Played>, String> {
         let (mut answers, mut played) = (BTreeMap::new(), Vec::new());
         for step in &self.steps {
-            let here = |wrong: String| format!("in the step \"{}\" {wrong}", step.title);
+            let here = |wrong: String| format!("in the step \"{}\": {wrong}", step.title);
             match &step.task {
                 Some(task @ Task::Run { ticks, .. }) => {
                     task.prepare(session).map_err(here)?;
                     (0..*ticks).for_each(|_| session.simulation.tick());
                     if let Some(fault) = session.simulation.fault() {
-                        return Err(here(format!("the run breaks: {fault}")));
+                        return Err(here(format!("the simulation failed: {fault}")));
                     }
                 }
                 Some(task @ Task::Measure { key, expect, .. }) => {

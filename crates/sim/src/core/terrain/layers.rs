@@ -1,5 +1,4 @@
-//! The layers of the terrain: one table says everything about each, and all that reads, saves, shows or changes layers goes
-//! through it. A new layer is one row.
+//! Table of the layers of a terrain, from which all code reads, saves, shows and changes layers. A new layer is one row.
 
 use super::{Edge, Source};
 use crate::core::{
@@ -8,64 +7,64 @@ use crate::core::{
     quantity::Scale,
 };
 
-/// What the table says of a layer.
+/// Properties of a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerInfo {
-    /// Name on the command line, in files and in reports.
+    /// Identifier on the command line, in files and in reports.
     pub key: &'static str,
     /// Name shown to the user.
     pub title: &'static str,
-    /// What it tells, in a sentence.
+    /// Description in one sentence.
     pub about: &'static str,
-    /// Its unit; empty for a ratio.
+    /// Unit; empty for a ratio.
     pub unit: &'static str,
-    /// What a cell may hold.
+    /// Valid range of a cell.
     pub bounds: Bounds,
-    /// What every cell holds to begin with, and where the terrain lacks the layer.
+    /// Initial value of every cell, also used where the terrain lacks the layer.
     pub empty: f32,
-    /// What it is a quantity of: the ledger counts it there.
+    /// Substance that it belongs to in the ledger.
     pub matter: Matter,
-    /// Whether it is painted over the map, not shaped: then it stays when a run starts again.
+    /// `true` if it is painted onto the map rather than shaped. It then persists when the simulation restarts.
     pub painted: bool,
-    /// Whether a process that keeps off the mask leaves it alone there.
+    /// `true` if processes that respect the mask leave it unchanged there.
     pub masked: bool,
-    /// Whether it can be saved as a map.
+    /// `true` if it can be exported as a map.
     pub exported: bool,
-    /// Colours in which it can be shown over the ground.
+    /// Colour scale of its overlay, if it has one.
     pub overlay: Option<Scale>,
-    /// How it is read from a file, if it can be.
+    /// Import from a file, if supported.
     pub import: Option<Import>,
 }
 
-/// What a layer is a quantity of.
+/// Substance that a layer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matter {
-    /// Rock and what came of it; cells hold its thickness.
+    /// Rock and sediment; cells hold the thickness.
     Solid,
-    /// Water; cells hold its depth.
+    /// Water; cells hold the depth.
     Water,
-    /// Nothing that is conserved.
+    /// Not conserved.
     None,
 }
 
-/// How a layer is read from a file.
+/// Import of a layer from a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Import {
-    /// Name shown to the user, and in projects.
+    /// Name shown to the user, and identifier in projects.
     pub title: &'static str,
-    /// Its field in a scene file.
+    /// Field in a scene file.
     pub field: &'static str,
-    /// Its option on the command line and what that says of itself, if there is one.
+    /// Command-line option and its help, if there is one.
     pub option: Option<(&'static str, &'static str)>,
-    /// What happens, in a sentence.
+    /// Tooltip.
     pub about: &'static str,
-    /// What the smallest and the largest value of an integer format stand for, if no sidecar states it.
+    /// Values of the smallest and the largest integer of an integer format, unless a sidecar states them.
     pub range: (f32, f32),
-    /// Whether the window offers it.
+    /// `true` if the window offers it.
     pub offered: bool,
 }
 
-/// What most rows have in common.
+/// Common properties of the rows.
 const PLAIN: LayerInfo = LayerInfo {
     key: "",
     title: "",
@@ -81,38 +80,38 @@ const PLAIN: LayerInfo = LayerInfo {
     import: None,
 };
 
-/// Makes [`Layer`] and [`Terrain`] from the table. A layer whose type is an option may be missing.
+/// Generates [`Layer`] and [`Terrain`] from the table. A layer of type `Option` may be missing.
 macro_rules! layers {
     ($($(#[doc = $doc:literal])+ $field:ident: $held:ty, $layer:ident = $row:expr;)+) => {
-        /// The layers of a terrain.
+        /// Layer of a terrain.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Layer { $($(#[doc = $doc])+ $layer,)+ }
 
         impl Layer {
-            /// All of them, in the order in which they are saved.
+            /// All layers, in the order in which they are saved.
             pub const ALL: &'static [Layer] = &[$(Layer::$layer),+];
 
-            /// Its row of the table.
+            /// Returns its row of the table.
             pub const fn row(self) -> &'static LayerInfo {
                 match self { $(Layer::$layer => const { &$row },)+ }
             }
         }
 
-        /// The terrain that all processes share. All layers have the same size; see [`Layer::row`] for their units.
+        /// Terrain shared by all processes. All layers have the same size; see [`Layer::row`] for their units.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Terrain {
             $($(#[doc = $doc])+ pub $field: $held,)+
             /// Springs and drains.
             pub sources: Vec<Source>,
-            /// Side of a cell, in metres.
+            /// Cell size, in metres.
             pub cell_size: f32,
-            /// What happens at the border.
+            /// Boundary condition.
             pub edge: Edge,
         }
 
         impl Terrain {
-            /// A terrain of so many columns and rows with the layers that `layer` gives. One that it does not give is
-            /// missing, or empty if it is always there.
+            /// Creates a terrain with `size` columns and rows from the layers that `layer` returns. Others are missing, or empty if
+            /// mandatory.
             ///
             /// # Panics
             /// If there are more cells than [`MOST_CELLS`].
@@ -130,18 +129,18 @@ macro_rules! layers {
                 }
             }
 
-            /// The layer, if the terrain has it.
+            /// Returns the layer, if the terrain has it.
             pub fn layer(&self, layer: Layer) -> Option<&Grid> {
                 match layer { $(Layer::$layer => self.$field.held(),)+ }
             }
 
-            /// The layer, to be changed. One that was missing comes into being empty.
+            /// Returns the layer for changes. A missing layer is created empty.
             pub fn layer_mut(&mut self, layer: Layer) -> &mut Grid {
                 let size = (self.width(), self.height());
                 match layer { $(Layer::$layer => self.$field.made(layer, size),)+ }
             }
 
-            /// Puts a layer in the place of what there was. With nothing it is missing, or empty if it is always there.
+            /// Replaces a layer. With `None` it becomes missing, or empty if mandatory.
             pub fn set_layer(&mut self, layer: Layer, grid: Option<Grid>) {
                 let size = (self.width(), self.height());
                 match layer { $(Layer::$layer => self.$field = LayerSlot::of(layer, size, grid),)+ }
@@ -151,11 +150,11 @@ macro_rules! layers {
 }
 
 layers! {
-    /// Solid ground, in metres; does not move by itself.
+    /// Elevation of the bedrock, in metres. It does not move by itself.
     bedrock: Grid, Bedrock = LayerInfo {
         key: "bedrock",
         title: "Bedrock",
-        about: "How high solid rock reaches.",
+        about: "Elevation of the bedrock.",
         unit: "m",
         bounds: HEIGHT,
         matter: Matter::Solid,
@@ -164,17 +163,17 @@ layers! {
             title: "Heights",
             field: "heightmap",
             option: None,
-            about: "Puts a heightmap in the place of the terrain; light and processes stay.",
+            about: "Replace the terrain with a heightmap. Light and processes stay.",
             range: (0.0, 1.0),
             offered: true,
         }),
         ..PLAIN
     };
-    /// Loose material on top of it, thickness in metres.
+    /// Thickness of the loose material on the bedrock, in metres.
     sand: Grid, Sand = LayerInfo {
         key: "sand",
-        title: "Thickness of sand",
-        about: "How thick loose sand lies on the rock.",
+        title: "Sand thickness",
+        about: "Thickness of the loose sand on the bedrock.",
         unit: "m",
         matter: Matter::Solid,
         masked: true,
@@ -182,8 +181,8 @@ layers! {
         import: Some(Import {
             title: "Sand",
             field: "sand_map",
-            option: Some(("sand-map", "Sand thickness from a map: integer formats cover 0 to 10 m unless their sidecar says otherwise")),
-            about: "Lays sand as thick as a map says, and starts again.",
+            option: Some(("sand-map", "Map of sand thickness. Integer formats span 0 to 10 m unless a sidecar sets the range")),
+            about: "Set the sand thickness from a map and restart.",
             range: (0.0, 10.0),
             offered: true,
         }),
@@ -192,26 +191,26 @@ layers! {
     /// Depth of standing or flowing water, in metres.
     water: Grid, Water = LayerInfo {
         key: "water",
-        title: "Depth of water",
-        about: "How deep the water stands.",
+        title: "Water depth",
+        about: "Depth of the water.",
         unit: "m",
         matter: Matter::Water,
         overlay: Some(Scale::FromZero),
         import: Some(Import {
             title: "Water",
             field: "water_map",
-            option: Some(("water-map", "Depth of water at the start from a map: integer formats cover 0 to 10 m unless their sidecar says otherwise")),
-            about: "Fills in water as deep as a map says, and starts again.",
+            option: Some(("water-map", "Map of the initial water depth. Integer formats span 0 to 10 m unless a sidecar sets the range")),
+            about: "Set the water depth from a map and restart.",
             range: (0.0, 10.0),
             offered: true,
         }),
         ..PLAIN
     };
-    /// Sediment carried by the water, as the thickness in metres that it would have if settled.
+    /// Suspended sediment, as the thickness in metres that it would have if settled.
     suspended: Grid, Suspended = LayerInfo {
         key: "suspended",
         title: "Suspended sediment",
-        about: "Sediment in the water, as the thickness that it would have if it settled.",
+        about: "Sediment in the water, as the thickness that it would have if settled.",
         unit: "m",
         matter: Matter::Solid,
         overlay: Some(Scale::FromZero),
@@ -219,46 +218,45 @@ layers! {
             title: "Suspended sediment",
             field: "suspended_map",
             option: None,
-            about: "Puts sediment into the water, and starts again.",
+            about: "Set the suspended sediment from a map and restart.",
             range: (0.0, 10.0),
             offered: false,
         }),
         ..PLAIN
     };
-    /// How easily bedrock erodes: 0 = hard, 1 = soft, 0.5 = neutral.
+    /// Erodibility of the bedrock: 0 = hard, 1 = soft, 0.5 = neutral.
     softness: Grid, Softness = LayerInfo {
         key: "softness",
         title: "Softness",
-        about: "How easily bedrock erodes: 0 is hard, 1 is soft.",
+        about: "Erodibility of the bedrock: 0 is hard, 1 is soft.",
         bounds: SHARE,
         empty: 0.5,
         overlay: Some(Scale::UpTo(1.0)),
         import: Some(Import {
             title: "Softness",
             field: "softness_map",
-            option: Some(("softness-map", "Softness of the bedrock from a map, 0 (hard) to 1 (soft)")),
-            about: "Makes the bedrock as soft as a map says, and starts again.",
+            option: Some(("softness-map", "Map of bedrock softness, from 0 (hard) to 1 (soft)")),
+            about: "Set the softness of the bedrock from a map and restart.",
             range: (0.0, 1.0),
             offered: true,
         }),
         ..PLAIN
     };
-    /// The ground (bedrock + sand) as it was at the start, in metres: the base level beyond open edges and what "change" is
-    /// measured from.
+    /// Initial elevation of the ground (bedrock + sand), in metres: the base level beyond open edges and the reference of "change".
     start: Grid, Start = LayerInfo {
         key: "start",
-        title: "Ground at the start",
-        about: "How high the ground was when the run began.",
+        title: "Initial ground",
+        about: "Elevation of the ground when the simulation started.",
         unit: "m",
         bounds: HEIGHT,
         exported: false,
         ..PLAIN
     };
-    /// Where rain falls, as a share of the mean; `None` means everywhere alike.
+    /// Rain relative to the mean; `None` if uniform.
     rain: Option<Grid>, Rain = LayerInfo {
         key: "rain",
         title: "Rain map",
-        about: "How much rain falls, as a multiple of the rain everywhere.",
+        about: "Rain as a multiple of the mean.",
         unit: "× mean",
         bounds: RAIN,
         empty: 1.0,
@@ -267,28 +265,28 @@ layers! {
         import: Some(Import {
             title: "Rain",
             field: "rain_map",
-            option: Some(("rain-map", "Where rain falls, from a map: twice the value is twice the rain")),
-            about: "Lets rain fall where a map says, and starts again.",
+            option: Some(("rain-map", "Map of relative rain. Twice the value is twice the rain")),
+            about: "Set the rain distribution from a map and restart.",
             range: (0.0, 1.0),
             offered: true,
         }),
         ..PLAIN
     };
-    /// What brushes leave alone, from 0 to 1; `None` means nothing.
+    /// Protection from brushes, from 0 to 1; `None` if nothing is masked.
     mask: Option<Grid>, Mask = LayerInfo {
         key: "mask",
         title: "Mask",
-        about: "What brushes leave alone: 1 wholly, 0 not at all.",
+        about: "Protection from brushes, from 0 (none) to 1 (full).",
         bounds: SHARE,
         painted: true,
         overlay: Some(Scale::UpTo(1.0)),
         ..PLAIN
     };
-    /// How fast the land rises, as a share of the rate of uplift; `None` means everywhere alike.
+    /// Uplift as a fraction of the uplift rate; `None` if uniform.
     uplift: Option<Grid>, Uplift = LayerInfo {
         key: "uplift",
         title: "Uplift",
-        about: "How fast the land rises, as a share of the rate of uplift.",
+        about: "Uplift as a fraction of the uplift rate.",
         bounds: SHARE,
         empty: 1.0,
         painted: true,
@@ -296,8 +294,8 @@ layers! {
         import: Some(Import {
             title: "Uplift",
             field: "uplift_map",
-            option: Some(("uplift-map", "How fast the land rises, from a map: 0 not at all, 1 at the full rate")),
-            about: "Lets the land rise where a map says, and starts again.",
+            option: Some(("uplift-map", "Map of relative uplift, from 0 (none) to 1 (full rate)")),
+            about: "Set the uplift distribution from a map and restart.",
             range: (0.0, 1.0),
             offered: true,
         }),
@@ -306,28 +304,28 @@ layers! {
 }
 
 impl Layer {
-    /// The name used on the command line and in reports.
+    /// Returns the identifier used on the command line and in reports.
     pub fn key(self) -> &'static str {
         self.row().key
     }
 
-    /// The layer of that name.
+    /// Returns the layer with this key.
     pub fn of_key(key: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|layer| layer.key() == key)
     }
 
-    /// Name shown to the user where a file is imported, and in projects.
+    /// Returns the name shown to the user in imports, and used in projects.
     pub fn import_title(self) -> &'static str {
         self.row().import.map_or(self.row().title, |import| import.title)
     }
 
-    /// Those that can be read from a file, with how.
+    /// Returns the layers that can be imported, with their imports.
     pub fn imports() -> impl Iterator<Item = (Self, Import)> {
         Self::ALL.iter().filter_map(|layer| Some((*layer, layer.row().import?)))
     }
 }
 
-/// A layer in a terrain: always there, or perhaps missing.
+/// Storage of a layer in a terrain: mandatory or optional.
 trait LayerSlot {
     fn of(layer: Layer, size: (usize, usize), grid: Option<Grid>) -> Self;
     fn held(&self) -> Option<&Grid>;

@@ -1,4 +1,4 @@
-//! The shared terrain: layers over one grid, springs, and what happens at the border.
+//! Shared terrain: layers over one grid, springs, and the boundary condition.
 
 mod layers;
 
@@ -11,21 +11,21 @@ use super::{
     grid::Grid,
 };
 
-/// What happens at the map's border.
+/// Boundary condition of a map.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
-    /// Nothing crosses; particles are reflected.
+    /// Closed: nothing crosses, and particles are reflected.
     Wall,
-    /// What crosses is counted as outflow; beyond lies the edge cell's starting ground.
+    /// Open: what crosses is counted as outflow. Beyond lies the initial ground of the edge cell.
     #[default]
     Open,
-    /// Periodic: what leaves on one side comes in on the other.
+    /// Periodic: what leaves on one side enters on the other.
     Wrap,
 }
 
 impl Edge {
-    /// The place on a side of so many cells that a place beyond its ends stands for: on a periodic map the one that comes in
-    /// on the other side, else none.
+    /// Returns the index on a side of `side` cells for one that may lie beyond its ends: wrapped around on a periodic map,
+    /// otherwise `None` beyond the ends.
     #[inline(always)]
     pub fn index(self, place: isize, side: usize) -> Option<usize> {
         match (usize::try_from(place), self) {
@@ -35,35 +35,35 @@ impl Edge {
         }
     }
 
-    /// The same; where there is none, the nearest place on the side.
+    /// Equivalent of [`Self::index`] that returns the nearest index on the side instead of `None`.
     #[inline(always)]
     pub fn nearest(self, place: isize, side: usize) -> usize {
         self.index(place, side).unwrap_or_else(|| place.clamp(0, side as isize - 1) as usize)
     }
 }
 
-/// A spring, or a drain where its rate is negative.
+/// Spring, or drain if the rate is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// Where it lies, as shares of the map's width and height from its first corner.
+    /// Position, as fractions of the map's width and height from its first corner.
     pub place: [f32; 2],
-    /// How far it reaches, in metres.
+    /// Radius, in metres.
     pub radius: f32,
-    /// What it gives, in cubic metres per second.
+    /// Rate, in cubic metres per second.
     pub rate: f32,
-    /// First tick in which it runs and the one in which it has ended; without, it always runs.
+    /// First tick of activity and the tick at which it ends; always active if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticks: Option<(u64, u64)>,
 }
 
 impl Source {
-    /// Whether it runs in a tick.
+    /// Returns `true` if it is active in a tick.
     pub fn runs(&self, tick: u64) -> bool {
         self.ticks.is_none_or(|(first, end)| (first..end).contains(&tick))
     }
 
-    /// The cells that it covers: those whose centre lies in its circle, or the one that it lies in.
+    /// Returns the cells whose centres lie within its radius, or the cell that contains it if there are none.
     pub fn cells(&self, terrain: &Terrain) -> Vec<usize> {
         let (width, height) = (terrain.width(), terrain.height());
         let centre = [self.place[0] * width as f32, self.place[1] * height as f32];
@@ -88,41 +88,41 @@ impl Source {
         cells
     }
 
-    /// Checks that it lies on the map and that its numbers make sense.
+    /// Checks that it lies on the map and that its numbers are valid.
     ///
     /// # Errors
-    /// One sentence: what is wrong and what would be right.
+    /// The problem and a remedy, in one sentence.
     pub fn check(&self) -> Result<(), Unfit> {
-        self.place.iter().try_for_each(|&share| bounds::PLACE.check("the place of a spring", share))?;
+        self.place.iter().try_for_each(|&share| bounds::PLACE.check("the position of a spring", share))?;
         bounds::RADIUS.check("the radius of a spring", self.radius)?;
         bounds::RATE.check("the rate of a spring", self.rate)?;
         match self.ticks.filter(|(first, end)| first >= end) {
             None => Ok(()),
             Some((first, end)) => Err(Unfit {
                 wrong: format!("a spring runs from tick {first} to {end}"),
-                right: "the first must be the smaller one".to_owned(),
+                right: "the first tick must be smaller".to_owned(),
             }),
         }
     }
 }
 
-/// Still water at the start: in a rectangle, up to a level.
+/// Still water at the start: a rectangle filled to a level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
-    /// One corner, as shares of the map's width and height.
+    /// One corner, as fractions of the map's width and height.
     pub from: [f32; 2],
     /// The opposite corner.
     pub to: [f32; 2],
-    /// Height of its surface, in metres.
+    /// Elevation of its surface, in metres.
     pub level: f32,
 }
 
 impl Pool {
-    /// Checks that it lies on the map and has a level.
+    /// Checks that it lies on the map and that its level is valid.
     ///
     /// # Errors
-    /// One sentence: what is wrong and what would be right.
+    /// The problem and a remedy, in one sentence.
     pub fn check(&self) -> Result<(), Unfit> {
         let corners = self.from.iter().chain(&self.to);
         corners.into_iter().try_for_each(|&share| bounds::PLACE.check("a corner of a pool", share))?;
@@ -131,7 +131,7 @@ impl Pool {
 }
 
 impl Terrain {
-    /// Bare dry bedrock of neutral softness; heights and cell size in metres.
+    /// Creates bare, dry bedrock of neutral softness. Heights and cell size are in metres.
     pub fn bare(heights: Grid, cell_size: f32, edge: Edge) -> Self {
         let size = (heights.width(), heights.height());
         Self::of(size, (cell_size, edge), |layer| match layer {
@@ -140,58 +140,58 @@ impl Terrain {
         })
     }
 
-    /// The terrain with every layer changed in the same way; cell size, edge and springs stay.
+    /// Applies a change to every layer. Cell size, edge and springs stay.
     pub fn map(&self, change: impl Fn(&Grid) -> Grid) -> Self {
         let changed = |layer| self.layer(layer).map(&change);
         let sources = self.sources.clone();
         Self { sources, ..Self::of((self.width(), self.height()), (self.cell_size, self.edge), changed) }
     }
 
-    /// The layers that it has.
+    /// Returns the layers that it has.
     pub fn layers(&self) -> impl Iterator<Item = (Layer, &Grid)> {
         Layer::ALL.iter().filter_map(|&layer| Some((layer, self.layer(layer)?)))
     }
 
-    /// A copy of the layer; an empty one if the terrain lacks it.
+    /// Returns a copy of a layer, or an empty one if the terrain lacks it.
     pub fn layer_or_empty(&self, layer: Layer) -> Grid {
         let empty = || Grid::filled(self.width(), self.height(), layer.row().empty);
         self.layer(layer).cloned().unwrap_or_else(empty)
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.bedrock.width()
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn height(&self) -> usize {
         self.bedrock.height()
     }
 
-    /// Area of a cell, in square metres.
+    /// Returns the area of a cell, in square metres.
     pub fn cell_area(&self) -> f64 {
         f64::from(self.cell_size) * f64::from(self.cell_size)
     }
 
-    /// Height of the ground surface, bedrock + sand, in metres.
+    /// Returns the elevation of the ground surface, bedrock + sand, in metres.
     pub fn ground(&self) -> Grid {
         let mut ground = self.bedrock.clone();
         ground.iter_mut().zip(self.sand.iter()).for_each(|(ground, sand)| *ground += sand);
         ground
     }
 
-    /// Height of the ground between cell centres, bilinear, in metres; (0, 0) is the centre of the first cell. Outside, the
-    /// nearest edge counts.
+    /// Interpolates the elevation of the ground bilinearly between cell centres, in metres; (0, 0) is the centre of the first cell.
+    /// Outside, the nearest edge is used.
     pub fn ground_between(&self, x: f32, y: f32) -> f32 {
         self.bedrock.bilinear(x, y) + self.sand.bilinear(x, y)
     }
 
-    /// Bedrock, sand and suspended sediment together, in cubic metres.
+    /// Returns the volume of bedrock, sand and suspended sediment, in cubic metres.
     pub fn solid_volume(&self) -> f64 {
         self.volume(Matter::Solid)
     }
 
-    /// Water on the ground, in cubic metres.
+    /// Returns the volume of water on the ground, in cubic metres.
     pub fn water_volume(&self) -> f64 {
         self.volume(Matter::Water)
     }
@@ -201,7 +201,7 @@ impl Terrain {
         layers.map(|(_, grid)| grid.total()).sum::<f64>() * self.cell_area()
     }
 
-    /// Fills a pool: what lies lower than its level is under water up to it.
+    /// Fills a pool: ground below its level is flooded up to it.
     pub fn fill(&mut self, pool: &Pool) {
         let (width, height) = (self.width(), self.height());
         let inside = |place: usize, count: usize, axis: usize| {
@@ -217,7 +217,7 @@ impl Terrain {
         }
     }
 
-    /// Lays a sheet of sand on the whole map and makes the result the start. Thickness in metres.
+    /// Adds a uniform sheet of sand and makes the result the initial ground. The thickness is in metres.
     pub fn spread_sand(&mut self, thickness: f32) {
         self.sand.iter_mut().for_each(|sand| *sand += thickness);
         self.start = self.ground();

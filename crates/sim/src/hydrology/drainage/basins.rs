@@ -1,7 +1,7 @@
-//! Which hollow every cell runs to.
+//! Labels of cells by the depression that they drain to.
 //!
-//! Strips of rows follow their cells' ways to the ends that these have in the strip: a cell that gives its water to none, or one of
-//! another strip. The ends of all strips are few. They are followed to the last, and every cell takes over the hollow of its end.
+//! Strips of rows follow the flow paths of their cells to the ends within the strip: a cell without a receiver, or one of another
+//! strip. The few ends of all strips are then followed to the last, and every cell gets the depression of its end.
 
 use std::ops::Range;
 
@@ -10,12 +10,13 @@ use rayon::prelude::*;
 use super::{Drainage, NONE, Search, step_from};
 use crate::core::border::Border;
 
-/// Rows of a strip.
+/// Rows per strip.
 pub(super) const ROWS: usize = 32;
-/// The end of a cell's way that is not known yet.
+/// Marks a flow path whose end is unknown.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Writes for every cell of a strip the number of its end, and lists the cells that are ends; `first` is the strip's first cell.
+/// Writes the number of its end for every cell of a strip, and returns the cells that are ends; `first` is the first cell of the
+/// strip.
 fn follow(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u32> {
     let (mut ends, mut way) = (Vec::new(), Vec::new());
     ends_of.fill(UNKNOWN);
@@ -41,7 +42,7 @@ fn follow(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u
 }
 
 impl Drainage {
-    /// Follows the ways of the cells of these rows, which are whole strips.
+    /// Follows the flow paths of the cells of these rows, which are whole strips.
     pub(super) fn follow(&mut self, rows: Range<usize>) {
         let Self { border, to, hollow, search, .. } = self;
         let (border, cells) = (*border, ROWS * border.width);
@@ -50,7 +51,7 @@ impl Drainage {
         search.ends.par_extend(strips.map(|(strip, ends_of)| follow(border, to, first + strip * cells, ends_of)));
     }
 
-    /// Numbers the hollows from 1, and finds that of every end; 0 for one that runs to an outlet.
+    /// Numbers the depressions from 1, and finds that of every end; 0 for one that drains to an outlet.
     pub(super) fn number_hollows(&mut self) {
         let Self { border, hollow, outlets, levels, search: Search { ends, hollows, .. }, .. } = self;
         let cells = ROWS * border.width;
@@ -68,7 +69,7 @@ impl Drainage {
                 let cell = ends[strip][end];
                 let next = cell as usize / cells;
                 if next == strip {
-                    // It gives its water to none.
+                    // It has no receiver.
                     if outlets.binary_search(&cell).is_ok() {
                         break 0;
                     }
@@ -81,7 +82,7 @@ impl Drainage {
         }
     }
 
-    /// Writes for every cell of these rows the hollow of its end.
+    /// Writes the depression of its end for every cell of these rows.
     pub(super) fn take_over(&mut self, rows: Range<usize>) {
         let Self { border, hollow, search, .. } = self;
         let strips = hollow[rows.start * border.width..rows.end * border.width].par_chunks_mut(ROWS * border.width);

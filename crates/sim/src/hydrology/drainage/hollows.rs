@@ -1,4 +1,4 @@
-//! Hollows: over which pass each drains, and how the water gets there.
+//! Depressions: their spill points, and the flow paths to them.
 
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
@@ -11,27 +11,27 @@ use super::{
 };
 use crate::{core::border::Border, hydrology::flood::ordered};
 
-/// Beyond the border lies no hollow.
+/// Marks cells beyond the border.
 const NOWHERE: u32 = u32::MAX;
-/// Cells that are looked at together for whether a boundary runs through them.
+/// Cells that are checked together for a boundary.
 const TOGETHER: usize = 16;
-/// Passes that are remembered while rows are searched, so that most boundaries are noted once in some rows.
+/// Saddles cached while rows are searched, so that most boundaries are recorded once in a number of rows.
 const REMEMBERED: usize = 256;
-/// Rows that a thread searches at once.
+/// Rows per parallel chunk.
 const ROWS: usize = 16;
 
-/// A pass between two hollows, or between a hollow and what drains already. Lower ones come first.
+/// Saddle between two depressions, or between a depression and drained ground. Lower ones come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pass {
-    /// Its two cells, the higher one first: height in the order of numbers, then a lot.
+    /// Ranks of its two cells, the higher one first: elevation as an ordered integer, then the tie-breaker.
     ranks: [(i32, u32); 2],
-    /// A cell of the first hollow, and the step from there to the second.
+    /// A cell of the first depression, and the step from there to the second.
     cell: u32,
     step: u8,
     hollows: [u32; 2],
 }
 
-/// Finds the lowest passes between hollows that have a cell in these rows, each at least once.
+/// Finds the lowest saddles between depressions with a cell in these rows, each at least once.
 pub(super) fn passes(
     border: Border,
     rows: Range<usize>,
@@ -59,15 +59,15 @@ pub(super) fn passes(
     chunks.concat()
 }
 
-/// Passes that are found in some rows.
+/// Saddles found in some rows.
 struct Found {
     list: Vec<Pass>,
-    /// The lowest ones between pairs of hollows that were met last.
+    /// Lowest saddles between the pairs of depressions met last.
     last: Vec<Option<Pass>>,
 }
 
 impl Found {
-    /// Searches a row for boundaries to what lies behind it and in the row after it.
+    /// Searches a row for boundaries to the next cell and to the row below.
     fn search_row(
         &mut self,
         border: Border,
@@ -112,7 +112,7 @@ impl Found {
     }
 }
 
-/// Numbers of the passes of each hollow, one hollow after the other.
+/// Indices of the saddles of each depression, one depression after another.
 struct Passes {
     numbers: Vec<u32>,
     firsts: Vec<u32>,
@@ -141,7 +141,7 @@ impl Passes {
 }
 
 impl Drainage {
-    /// Joins hollows to what drains already, over the lowest pass first. Afterwards the trees of the outlets hold all cells.
+    /// Joins depressions to drained ground over the lowest saddle first. Afterwards the trees of the outlets contain all cells.
     pub(super) fn join_hollows(&mut self, ground: &[f32]) {
         let mut passes = std::mem::take(&mut self.search.passes);
         passes.par_sort_unstable();
@@ -162,7 +162,7 @@ impl Drainage {
         }
     }
 
-    /// Turns the way from a cell to the bottom of its hollow round, so that the bottom drains over this cell.
+    /// Reverses the flow path from a cell to the pit of its depression, so that the pit drains over this cell.
     fn lead(&mut self, mut cell: usize, mut step: u8) {
         loop {
             let old = std::mem::replace(&mut self.to[cell], step);

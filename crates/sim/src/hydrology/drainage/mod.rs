@@ -1,19 +1,19 @@
-//! Where water runs: from every cell to one of its eight neighbours, out of hollows over their lowest pass, to the outlets of the
+//! Flow routing: from every cell to one of its eight neighbours, out of depressions over their spill points, to the outlets of the
 //! map.
 //!
 //! ```text
-//! receiver of i = the j around i with the largest (z_i − z_j)/d_ij > 0
-//! d = 1 beside;  √2 across a corner, or 2 − r with r uniform      (ρ8, Fairfield & Leymarie 1991)
+//! receiver of i = neighbour j of i with the largest (z_i − z_j)/d_ij > 0
+//! d = 1 cardinal;  √2 diagonal, or 2 − r with r uniform      (ρ8, Fairfield & Leymarie 1991)
 //! ```
 //!
-//! Plain D8 leaves valleys along 0, 45 and 90°; ρ8 measures diagonals anew each time, so that valleys take any direction on the
-//! mean. On level ground water runs to a neighbour of a lower lot, drawn anew each time too. A cell that has none such either is the
-//! bottom of a hollow. Hollows are joined to what drains already over the lowest pass first, Prim's spanning tree over the graph of
-//! basins of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the way from the pass to the bottom is turned round, and
-//! what lies below the pass is a lake. So every cell drains.
+//! Plain D8 aligns valleys with 0, 45 and 90°; ρ8 redraws the lengths of diagonals each time, so that valleys take any direction on
+//! average. On level ground, water flows to a neighbour with a lower random rank, which is also redrawn each time. A cell without
+//! such a neighbour is a pit, the bottom of a depression. Depressions are joined to drained ground over the lowest saddle first, as
+//! in Prim's spanning tree of the basin graph of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the flow path from the
+//! saddle to the pit is reversed, and ground below the saddle is a lake. Thus every cell drains.
 //!
-//! Outlets are the border cells of an open map, the lowest border cell of a walled one, and the lowest cell of one that goes
-//! round. A side that is one cell long is no border: a map of one row is a line with two ends.
+//! Outlets are the border cells of an open map, the lowest border cell of a walled one, and the lowest cell of a periodic one. A
+//! side that is one cell long is no border: a map of one row is a line with two ends.
 
 mod basins;
 mod hollows;
@@ -30,44 +30,44 @@ use crate::core::{
 
 pub use self::{receivers::Diagonal, trees::Order};
 
-/// The step of a cell that gives its water to none.
+/// Step of a cell without a receiver.
 const NONE: u8 = 8;
 
-/// Cells that are worked on before others have their turn, about.
+/// Approximate number of cells per increment of work.
 const PART: usize = 1 << 18;
 
-/// Where the water of every cell of a map runs.
+/// Flow directions of a map.
 ///
-/// It can be filled again and again, and keeps its memory.
+/// They can be recomputed repeatedly, and keep their memory.
 #[derive(Clone, Debug)]
 pub struct Drainage {
     border: Border,
-    /// Level of the sea; without one, −∞.
+    /// Sea level; −∞ without a sea.
     sea: f32,
-    /// Number of the step to the receiver, per cell.
+    /// Index of the step to the receiver, per cell.
     to: Vec<u8>,
-    /// Steps to the donors, a bit each.
+    /// Steps to the donors, one bit each, per cell.
     from: Vec<u8>,
-    /// Cells at which the water leaves the map, in order.
+    /// Cells where water leaves the map, in order.
     outlets: Vec<u32>,
-    /// The hollow in which a cell lies, 0 for none; and the level of its pass.
+    /// Depression to which a cell drains, 0 for none; and the levels of the spill points.
     hollow: Vec<u32>,
     levels: Vec<f32>,
     search: Search,
 }
 
-/// How far water's ways are found, and what is kept until they are.
+/// Progress of the flow routing, and its intermediate results.
 #[derive(Clone, Debug, Default)]
 struct Search {
     part: usize,
-    /// Per strip of rows, the ends of its cells' ways, and the hollows of these.
+    /// Ends of the flow paths per strip of rows, and their depressions.
     ends: Vec<Vec<u32>>,
     hollows: Vec<Vec<u32>>,
     passes: Vec<hollows::Pass>,
 }
 
 impl Drainage {
-    /// An empty one for a map of this size.
+    /// Creates empty flow directions for a map of this size.
     pub fn new(border: Border) -> Self {
         let count = border.width * border.height;
         Self {
@@ -82,38 +82,38 @@ impl Drainage {
         }
     }
 
-    /// The drainage of a terrain's ground, each diagonal as long as it is.
+    /// Computes the drainage of a terrain's ground with plain D8.
     pub fn of(terrain: &Terrain) -> Self {
         let mut drainage = Self::new(Border::of(terrain));
         drainage.find(&terrain.ground(), Diagonal::Plain);
         drainage
     }
 
-    /// Lets water end in a sea of this level, in metres, from now on.
+    /// Sets the sea level, in metres. Cells at or below it will be outlets.
     pub fn set_sea(&mut self, level: f32) {
         self.sea = level;
     }
 
-    /// Finds where water runs on this ground, a height per cell.
+    /// Computes the flow directions on this ground, an elevation per cell.
     ///
     /// # Panics
-    /// If it has another number of cells.
+    /// If the number of cells differs.
     pub fn find(&mut self, ground: &[f32], diagonal: Diagonal) {
         self.begin(ground);
         while !self.go_on(ground, diagonal) {}
     }
 
-    /// Begins to find where water runs on this ground: finds the outlets.
+    /// Begins to compute the flow directions on this ground: finds the outlets.
     ///
     /// # Panics
-    /// If it has another number of cells.
+    /// If the number of cells differs.
     pub fn begin(&mut self, ground: &[f32]) {
         assert_eq!(ground.len(), self.to.len(), "the ground has as many cells as the map");
         self.find_outlets(ground);
         self.search = Search::default();
     }
 
-    /// Goes on to find where water runs on the ground with which it began, for some rows. True when all is found.
+    /// Continues the computation on the same ground for some rows. Returns `true` when it is complete.
     pub fn go_on(&mut self, ground: &[f32], diagonal: Diagonal) -> bool {
         let Border { width, height, .. } = self.border;
         let in_part = (PART / width.max(1) / basins::ROWS).max(1) * basins::ROWS;
@@ -147,7 +147,7 @@ impl Drainage {
         false
     }
 
-    /// Finds the outlets alone.
+    /// Finds the outlets only.
     pub fn find_outlets(&mut self, ground: &[f32]) {
         let Border { width, height, edge } = self.border;
         self.outlets.clear();
@@ -179,75 +179,75 @@ impl Drainage {
         }
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.to.len()
     }
 
-    /// Whether the map has no cells.
+    /// Returns `true` if the map has no cells.
     pub fn is_empty(&self) -> bool {
         self.to.is_empty()
     }
 
-    /// The border of the map.
+    /// Returns the border of the map.
     pub fn border(&self) -> Border {
         self.border
     }
 
-    /// Cells at which the water leaves the map.
+    /// Returns the cells where water leaves the map.
     pub fn outlets(&self) -> &[u32] {
         &self.outlets
     }
 
-    /// The cell that a step leads to, which does not leave the map.
+    /// Returns the cell that a step leads to, which must not leave the map.
     #[inline(always)]
     fn step(&self, cell: usize, step: u8) -> usize {
         step_from(self.border, cell, step)
     }
 
-    /// The cell to which this one gives its water; none at an outlet.
+    /// Returns the receiver of a cell, or `None` at an outlet.
     #[inline(always)]
     pub fn receiver(&self, cell: usize) -> Option<usize> {
         (self.to[cell] != NONE).then(|| self.step(cell, self.to[cell]))
     }
 
-    /// How far the receiver is, in cells.
+    /// Returns the distance to the receiver, in cells.
     #[inline(always)]
     pub fn distance(&self, cell: usize) -> f64 {
         DISTANCES[usize::from(self.to[cell] & 1)]
     }
 
-    /// The cells that give their water to this one.
+    /// Returns the donors of a cell.
     pub fn donors(&self, cell: usize) -> impl Iterator<Item = usize> + '_ {
         let from = self.from[cell];
         (0..8).filter(move |step| from >> step & 1 == 1).map(move |step| self.step(cell, step))
     }
 
-    /// The level of the lake that would stand over a cell: that of the pass over which its hollow drains. None where the cell
-    /// lies in no hollow or above that level.
+    /// Returns the level of the lake over a cell, which is that of the spill point of its depression, or `None` if the cell is in
+    /// no depression or above that level.
     #[inline(always)]
     pub fn lake(&self, cell: usize, ground: f32) -> Option<f32> {
         let level = self.levels[self.hollow[cell] as usize];
         (ground < level).then_some(level)
     }
 
-    /// The number of the hollow that a cell lies in, or of none.
+    /// Returns the number of the depression to which a cell drains, 0 for none.
     pub fn hollow(&self, cell: usize) -> usize {
         self.hollow[cell] as usize
     }
 
-    /// Whether any neighbour of a cell lies lower, on this ground.
+    /// Returns `true` if any neighbour of a cell is lower on this ground.
     pub fn falls(&self, cell: usize, ground: &[f32]) -> bool {
         self.border.neighbours(cell).any(|(_, other)| ground[other] < ground[cell])
     }
 
-    /// How deep water would stand in the hollows of this ground, in metres.
+    /// Returns the depth of water in the depressions of this ground, in metres.
     pub fn lakes(&self, ground: &Grid) -> Grid {
         let depth = |(cell, &ground): (usize, &f32)| self.lake(cell, ground).map_or(0.0, |level| level - ground);
         Grid::from_values(ground.width(), ground.height(), ground.iter().enumerate().map(depth))
     }
 
-    /// The rain of all cells above and of this one itself, where each gives what `rain` says.
+    /// Returns the flow accumulation: the sum of `rain` over each cell and all cells upstream of it.
     pub fn areas(&self, rain: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut areas: Vec<f64> = (0..self.len()).map(rain).collect();
         for &(cell, receiver) in self.order().links().iter().rev() {
@@ -257,7 +257,7 @@ impl Drainage {
     }
 }
 
-/// The cell that a step leads to, which does not leave a map whose border does not wrap.
+/// Returns the cell that a step leads to, which must not leave a map that is not periodic.
 #[inline(always)]
 fn step_from(border: Border, cell: usize, step: u8) -> usize {
     let [dx, dy] = STEPS[usize::from(step)];

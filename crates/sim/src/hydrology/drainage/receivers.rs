@@ -1,4 +1,4 @@
-//! The steepest neighbour of every cell.
+//! Receivers by steepest descent.
 
 use std::ops::Range;
 
@@ -16,22 +16,22 @@ use crate::{
     },
 };
 
-/// How long a diagonal is, in cells, where neighbours are compared.
+/// Length of a diagonal, in cells, where slopes are compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Diagonal {
     /// √2: plain D8.
     Plain,
-    /// 2 − r with r uniform from 0 to 0.96, one for each cell and each of these keys.
+    /// 2 − r with r uniform from 0 to 0.96, drawn for each cell and key.
     Random(u64),
 }
 
-/// The largest r. Fairfield & Leymarie let it reach 1, which gives a plane's flow its direction on the mean. Rivers that cut such
-/// land turn a few hundredths of its hillsides to the diagonals, because water that runs across corners runs in narrower strips; with
-/// this they face every way alike.
+/// Upper limit of r. Fairfield & Leymarie let it reach 1, which gives flow on a plane the right mean direction. Rivers that incise
+/// such ground align a few hundredths of its hillslopes with the diagonals, because diagonal flow runs in narrower strips; with
+/// this limit, all directions are equally frequent.
 const LARGEST: f32 = 0.96;
 
 impl Diagonal {
-    /// Decides between cells of one height, at random.
+    /// Returns the random rank that breaks ties between cells of equal height.
     #[inline(always)]
     pub(super) fn lot(self, cell: u32) -> u32 {
         match self {
@@ -40,7 +40,7 @@ impl Diagonal {
         }
     }
 
-    /// What a diagonal is shorter than two cells by.
+    /// Returns r, by which a diagonal is shorter than two cells.
     #[inline(always)]
     pub(super) fn draw(self, cell: u32) -> f32 {
         match self {
@@ -50,7 +50,7 @@ impl Diagonal {
     }
 }
 
-/// Bits that look random, of a cell and a key: two rounds of multiplying and folding (Wellons 2018, "lowbias32").
+/// Hashes a cell and a key: two rounds of multiply and xorshift (Wellons 2018, "lowbias32").
 #[inline(always)]
 fn mixed(cell: u32, key: u64) -> u32 {
     let mut bits = cell ^ key as u32;
@@ -60,13 +60,12 @@ fn mixed(cell: u32, key: u64) -> u32 {
     bits ^ bits >> 15
 }
 
-/// Rows that a thread takes at once.
+/// Rows per parallel chunk.
 const ROWS: usize = 16;
 
-/// A row that a map has; beyond its border, none.
+/// Returns a row of the map, or `None` beyond its border.
 pub(super) fn row_of<T>(border: Border, cells: &[T], y: isize) -> Option<&[T]> {
     let y = border.edge.index(y, border.height)?;
-    // On a map of one row that goes round, a row is not its own neighbour.
     Some(&cells[y * border.width..][..border.width])
 }
 
@@ -83,8 +82,8 @@ pub(super) fn pad<T: Copy>(border: Border, row: Option<&[T]>, beyond: T, padded:
     }
 }
 
-/// Fills in the step from every cell of these rows to its receiver; [`NONE`] where no neighbour lies lower, and none of those on its level has a
-/// lower lot.
+/// Writes the step to the receiver of every cell of these rows; [`NONE`] if no neighbour is lower, and none at the same level has a
+/// lower rank.
 pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal: Diagonal, to: &mut [u8]) {
     let width = border.width;
     to[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, to)| {
@@ -104,7 +103,7 @@ pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal:
     });
 }
 
-/// The step to the neighbour on a cell's own level with the lowest lot, if that is below the cell's own.
+/// Returns the step to the neighbour at the same level with the lowest rank, if that is below the cell's own.
 fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> u8 {
     let lot = |cell: usize| (diagonal.lot(cell as u32), cell);
     let level = border.neighbours(cell).filter(|&(_, other)| ground[other] == ground[cell]);
@@ -112,7 +111,7 @@ fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> 
     level.min().filter(|&(other, _)| other < lot(cell)).map_or(NONE, |(_, step)| step)
 }
 
-/// The receivers of a row.
+/// Pass that finds the receivers of a row.
 struct Steepest<'a> {
     rows: &'a [Vec<f32>; 3],
     first: u32,
@@ -129,7 +128,7 @@ impl Pass for Steepest<'_> {
     fn run<V: Cells>(self) {
         let Self { rows, first, diagonal, best, step, to } = self;
         let width = to.len();
-        // Diagonals first: `best` holds how much a fall across a corner counts, until it holds the largest fall.
+        // `best` holds the reciprocal of the length of the diagonal.
         for (x, best) in best.iter_mut().enumerate() {
             *best = 1.0 / (2.0 - diagonal.draw(first + x as u32));
         }
@@ -151,7 +150,7 @@ impl Pass for Steepest<'_> {
     }
 }
 
-/// From the steps to receivers, finds the steps to donors of the cells of these rows.
+/// Computes the steps to the donors of the cells of these rows from the steps to receivers.
 pub(super) fn turn_round(border: Border, rows: Range<usize>, to: &[u8], from: &mut [u8]) {
     let width = border.width;
     from[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, from)| {

@@ -1,4 +1,4 @@
-//! Every cell drains, over the lowest passes, whatever the ground.
+//! Every cell drains over the lowest saddles, on any ground.
 
 use super::*;
 use crate::{
@@ -23,7 +23,7 @@ fn drainage(ground: &Grid, edge: Edge, diagonal: Diagonal) -> Drainage {
 fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
     let flat = Grid::filled(40, 30, 3.0);
     let steps = Grid::from_fn(48, 33, |x, y| ((x / 5 + y / 7) % 4) as f32);
-    // The last one is searched in several parts.
+    // The last one takes several increments of work.
     let large = Grid::from_fn(640, 600, |x, y| ((x / 9 * 7 + y / 11 * 3) % 13) as f32);
     let small = [noise(64, 48, 1), noise(37, 61, 2), flat, steps, noise(1, 50, 3), noise(50, 2, 4), noise(1, 1, 5)];
     for ground in small.into_iter().chain([noise(640, 600, 9), large]) {
@@ -105,7 +105,7 @@ fn water_runs_down_a_plane_in_its_direction_whatever_that_is() {
             }
         }
         let found = dy.atan2(dx).to_degrees();
-        // The range of r ends before 1: what runs within 2.3° of a row or column runs along it.
+        // As r stays below 1, flow within 2.3° of a row or column is aligned with it.
         assert!((found - degrees).abs() < 2.4, "{degrees}° became {found}°");
     }
 }

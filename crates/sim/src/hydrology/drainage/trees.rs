@@ -1,22 +1,22 @@
-//! The order of cells from the outlets upwards.
+//! Topological order of cells, from the outlets upstream.
 
 use super::Drainage;
 
-/// Cells from the outlets upwards, each after its receiver: a tree after the other, one for each outlet.
+/// Upstream order of cells, each after its receiver: one tree after another, one for each outlet.
 pub struct Order {
-    /// Cells and their receivers; outlets are not among them.
+    /// Cells and their receivers, without outlets.
     links: Vec<(u32, u32)>,
 }
 
 impl Order {
-    /// Cells and their receivers, each after that of its receiver; outlets are not among them. Backwards it goes downstream.
+    /// Returns cells and their receivers, each after that of its receiver, without outlets. In reverse this is downstream order.
     pub fn links(&self) -> &[(u32, u32)] {
         &self.links
     }
 }
 
 impl Drainage {
-    /// Cells from the outlets upwards.
+    /// Returns the cells in upstream order.
     pub fn order(&self) -> Order {
         let mut links = Vec::with_capacity(self.len());
         for &outlet in &self.outlets {
@@ -30,9 +30,9 @@ impl Drainage {
         Order { links }
     }
 
-    /// Visits the trees that begin with the waiting cells, the last one first, from there upwards, each cell after its receiver.
-    /// `visit` is told the cell and what it said of the receiver, or what waits with the cell. After so many cells it stops, and
-    /// what it has not come to waits.
+    /// Visits the trees rooted at the waiting cells upstream, the last one first, each cell after its receiver. `visit` gets the
+    /// cell and its result for the receiver, or the value that waits with the cell. After `most` cells it stops, and unvisited
+    /// cells wait.
     #[inline(always)]
     pub fn climb<T: Copy>(&self, waiting: &mut Vec<(u32, T)>, most: usize, mut visit: impl FnMut(u32, T) -> T) {
         for _ in 0..most {

@@ -1,16 +1,16 @@
-//! Where much water passes, as broad bands along the streams: what grows there is greener.
+//! Bands along streams, broader along larger ones, in which vegetation is greener.
 
-/// The share of the scale by which a band fades from cell to cell; diagonally it is more.
+/// Decrease of a band from cell to cell, and across a diagonal, on the scale to 255.
 const FADES: u8 = 14;
 const FADES_ASIDE: u8 = 20;
 
-/// How much land drains through each cell of a map of so many columns and rows, on a logarithmic scale: 0 is one cell, 255 all of the
-/// map. Beside a stream it fades.
+/// Returns the flow accumulation of each cell of a map on a logarithmic scale: 0 is one cell, 255 the whole map. It decreases with
+/// distance from a stream.
 pub(super) fn bands((width, height): (usize, usize), cells_above: impl Iterator<Item = f64>) -> Vec<u8> {
     let scale = 255.0 / libm::log2((width * height).max(2) as f64);
     let level = |cells: f64| (scale * libm::log2(cells.max(1.0))) as u8;
     let mut bands: Vec<u8> = cells_above.map(level).collect();
-    // Once down the map and once up: so all cells learn of the largest band that reaches them.
+    // Two sweeps, down and up the map, propagate the largest band in reach to all cells.
     for y in 0..height {
         spread(&mut bands, width, (0..width).map(|x| (x, y)), (-1, y.checked_sub(1)));
     }
@@ -21,7 +21,7 @@ pub(super) fn bands((width, height): (usize, usize), cells_above: impl Iterator<
     bands
 }
 
-/// Hands bands on to the cells of a row, from the cell before on this side and from the three of the row before.
+/// Propagates bands to the cells of a row, from the previous cell on this side and from the three of the previous row.
 fn spread(
     bands: &mut [u8],
     width: usize,
@@ -59,7 +59,7 @@ mod tests {
             assert_eq!(row[32 - away], row[32].saturating_sub(FADES.saturating_mul(away as u8)));
             assert_eq!(row[32 - away], row[32 + away]);
         }
-        // One that comes down a slope of single cells has none.
+        // Without flow accumulation there are no bands.
         assert!(super::bands((8, 8), std::iter::repeat_n(1.0, 64)).into_iter().all(|band| band == 0));
         assert!(super::bands((1, 1), std::iter::once(1.0)).len() == 1);
     }

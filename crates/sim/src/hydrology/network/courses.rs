@@ -1,8 +1,8 @@
-//! Rivers where droplets run: lines along which most of their water passes.
+//! Rivers where droplets run: lines along which most of their water flows.
 //!
-//! A cell lies on a line if more water passes it than the cells on both sides, seen across the flow. Lines are traced from where most water
-//! passes, down the flow and up, to the border, to another line, or to where little is left. So a river may divide, as on a delta, which
-//! the ways of the land's own drainage never do.
+//! A cell lies on a line if its discharge is larger than that of the cells on both sides, across the flow. Lines are traced from
+//! the cells of largest discharge, downstream and upstream, to the border, to another line, or to where little discharge is left. A
+//! river may therefore divide, as on a delta, which drainage over the ground never does.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ use crate::{
     hydrology::drainage::Drainage,
 };
 
-/// Water that passes each cell, in cubic metres per second, and that water times its direction.
+/// Discharge of each cell, in cubic metres per second, and the discharge times its direction.
 pub type Streams = [Grid; 3];
 
-/// How far to both sides of a line its water passes, in cells: no other line lies there.
+/// Half-width of a line, in cells: its water flows within, and no other line lies there.
 const ASIDE: isize = 2;
-/// A line goes on while this share of the water passes with which one may begin.
+/// A line continues while its discharge exceeds this fraction of the minimum at which one may begin.
 const GOES_ON: f32 = 0.3;
-/// Lines of fewer cells are no rivers, unless they join two others.
+/// Minimum number of cells of a river, unless it joins two others.
 const SHORTEST: usize = 6;
-/// Cells up and down a line over which its discharge is a mean.
+/// Cells upstream and downstream over which the discharge of a line is averaged.
 const EVEN: usize = 3;
 const NONE: u32 = u32::MAX;
 
-/// What lines are traced by.
+/// Flow field in which lines are traced.
 struct Flow {
     border: Border,
-    /// The maps, blurred over the cells around.
+    /// The maps, blurred over neighbouring cells.
     streams: Streams,
-    /// Water that passes a line through a cell and the cells beside it.
+    /// Discharge of a line through a cell, including the cells beside it.
     passing: Vec<f32>,
 }
 
@@ -55,14 +55,14 @@ impl Flow {
         flow
     }
 
-    /// Where the water goes, as a unit vector; nowhere where none passes.
+    /// Returns the flow direction as a unit vector, or `None` without flow.
     fn heading(&self, cell: usize) -> Option<[f32; 2]> {
         let [x, y] = [self.streams[1][cell], self.streams[2][cell]];
         let length = (x * x + y * y).sqrt();
         (length > 0.0).then(|| [x / length, y / length])
     }
 
-    /// The water of a cell and of both beside it, across the flow.
+    /// Returns the discharge of a cell and of both cells beside it, across the flow.
     fn profile(&self, cell: usize, heading: [f32; 2]) -> [f32; 3] {
         let [across, down] = aside(heading);
         let water =
@@ -70,7 +70,7 @@ impl Flow {
         [water(-1), water(0), water(1)]
     }
 
-    /// Whether a cell lies on a line.
+    /// Returns `true` if a cell lies on a line.
     fn is_crest(&self, cell: usize) -> bool {
         self.heading(cell).is_some_and(|heading| {
             let [before, own, after] = self.profile(cell, heading);
@@ -78,7 +78,7 @@ impl Flow {
         })
     }
 
-    /// The next cell down the flow, or up: of those ahead the one that most water passes.
+    /// Returns the next cell downstream or upstream: the one ahead with the largest discharge.
     fn next(&self, cell: usize, upstream: bool) -> Option<usize> {
         let heading = self.heading(cell)?.map(|part| if upstream { -part } else { part });
         let towards = |[x, y]: [isize; 2], [along, down]: [f32; 2]| {
@@ -93,7 +93,7 @@ impl Flow {
         cells.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(next, _)| next)
     }
 
-    /// Where a line runs in a cell, in cells from the cell's middle.
+    /// Returns the offset of a line from the centre of a cell, in cells.
     fn middle(&self, cell: usize) -> [f64; 2] {
         let Some(heading) = self.heading(cell) else { return [0.0; 2] };
         let [before, own, after] = self.profile(cell, heading);
@@ -103,12 +103,12 @@ impl Flow {
     }
 }
 
-/// The step across a flow: along a column or a row, so that a line that runs slantwise counts each of its cells once.
+/// Returns the step across a flow: along a column or a row, so that an oblique line counts each of its cells once.
 fn aside([along, down]: [f32; 2]) -> [isize; 2] {
     if along.abs() >= down.abs() { [0, 1] } else { [1, 0] }
 }
 
-/// A map of means: half of a cell, and a quarter of those on both sides, along rows and columns.
+/// Blurs a map: half of a cell, and a quarter of those on both sides, along rows and columns.
 fn blurred(border: Border, map: &Grid) -> Grid {
     let along = |map: &Grid, [x, y]: [isize; 2]| {
         Grid::from_fn(border.width, border.height, |column, row| {
@@ -120,22 +120,22 @@ fn blurred(border: Border, map: &Grid) -> Grid {
     along(&along(map, [1, 0]), [0, 1])
 }
 
-/// Lines of cells, downstream, and which one each cell near one belongs to.
+/// Lines of cells in downstream order, and the line that each cell near one belongs to.
 struct Lines {
     lines: Vec<Vec<usize>>,
-    /// The cell of a line nearest to each cell that lies beside one.
+    /// Nearest cell of a line, for each cell that lies beside one.
     owners: Vec<u32>,
 }
 
 impl Lines {
-    /// Traces lines on which so much water passes.
+    /// Traces lines with at least this discharge.
     fn trace(flow: &Flow, least: f32) -> Self {
         let count = flow.passing.len();
         let mut seeds: Vec<usize> =
             (0..count).filter(|&cell| flow.passing[cell] >= least && flow.is_crest(cell)).collect();
         seeds.sort_by(|one, other| flow.streams[0][*other].total_cmp(&flow.streams[0][*one]));
         let mut traced = Self { lines: Vec::new(), owners: vec![NONE; count] };
-        // The number of the trace that came by.
+        // Number of the last trace through each cell.
         let mut passed = vec![NONE; count];
         for (seed, number) in seeds.into_iter().zip(0..) {
             if traced.owners[seed] != NONE {
@@ -149,7 +149,7 @@ impl Lines {
                         break;
                     }
                     if traced.owners[next] != NONE {
-                        // It joins the other line, or leaves it.
+                        // It joins the other line, or branches from it.
                         cells.push(traced.owners[next] as usize);
                         return (cells, true);
                     }
@@ -171,7 +171,7 @@ impl Lines {
         traced
     }
 
-    /// Has the cells beside a line belong to it.
+    /// Assigns the cells beside a line to it.
     fn own(&mut self, border: Border, cells: &[usize]) {
         for far in 0..=ASIDE {
             for &cell in cells {
@@ -186,7 +186,7 @@ impl Lines {
         }
     }
 
-    /// The lines, cut where others begin or end.
+    /// Returns the lines, cut where others begin or end.
     fn cut(self) -> Vec<Vec<usize>> {
         let mut ends = vec![false; self.owners.len()];
         for line in &self.lines {
@@ -209,7 +209,7 @@ impl Lines {
 }
 
 impl Network {
-    /// The rivers that droplets make on a terrain. Where one divides, all its arms begin at the same place.
+    /// Traces the rivers of the droplets on a terrain. Where one divides, all branches begin at the same place.
     pub fn along(terrain: &Terrain, params: &RiverParams, streams: &Streams) -> Self {
         let (border, cell_size) = (Border::of(terrain), f64::from(terrain.cell_size));
         let flow = Flow::new(border, streams);
@@ -240,7 +240,7 @@ impl Network {
         network
     }
 
-    /// Gives every reach its order by those that run into it. Reaches that run in a circle keep what they have.
+    /// Computes the order of every reach from its tributaries. Reaches in a cycle keep theirs.
     fn find_orders(&mut self) {
         let mut donors = vec![0_usize; self.reaches.len()];
         self.reaches.iter().filter_map(|reach| reach.into).for_each(|into| donors[into] += 1);
@@ -264,10 +264,10 @@ mod tests {
     use super::*;
     use crate::core::terrain::Edge;
 
-    /// So much water, and its way: from the share of it to a place, in cells.
+    /// Discharge and course: from a fraction of its length to a place, in cells.
     type Line<'a> = (f32, &'a dyn Fn(f32) -> [f32; 2]);
 
-    /// Streams along lines. Water spreads a cell to both sides.
+    /// Creates streams along lines, which spread by a cell to both sides.
     fn streams(size: [usize; 2], edge: Edge, lines: &[Line<'_>]) -> (Border, Streams) {
         let border = Border { width: size[0], height: size[1], edge };
         let mut maps = [(); 3].map(|()| Grid::filled(size[0], size[1], 0.0));
@@ -277,7 +277,7 @@ mod tests {
                 let [from, to] = [part, part + 1].map(|part| line(part as f32 / PARTS as f32));
                 let way = [to[0] - from[0], to[1] - from[1]];
                 let length = way[0].hypot(way[1]);
-                // Per cell along the axis that it mostly follows.
+                // Per cell along the dominant axis.
                 let passed = water * way[0].abs().max(way[1].abs());
                 let across = if way[0].abs() >= way[1].abs() { [0, 1] } else { [1, 0] };
                 let at = [from[0].floor() as isize, from[1].floor() as isize];
@@ -301,7 +301,7 @@ mod tests {
         Terrain::bare(Grid::from_fn(border.width, border.height, |x, _| 200.0 - x as f32), 10.0, border.edge)
     }
 
-    /// From how many cells on there are rivers, so that this much water makes one.
+    /// Returns parameters with which this discharge makes a river.
     fn from(discharge: f32) -> RiverParams {
         let one = RiverParams { from_cells: 1.0, ..RiverParams::default() };
         RiverParams { from_cells: discharge / one.discharge(100.0), ..one }
@@ -341,7 +341,7 @@ mod tests {
         let water: Vec<f32> = arms.iter().map(|arm| arm.places[arm.places.len() / 2].discharge).collect();
         let both = water[0] + water[1];
         assert!((both / 6.0 - 1.0).abs() < 0.2 && water[0].max(water[1]) / both < 0.65, "{water:?} of 6");
-        // And where two come together, the order grows.
+        // At a confluence, the order increases.
         let back: Streams = [maps[0].clone(), reversed(&maps[1]), reversed(&maps[2])];
         let network = Network::along(&terrain(border), &from(1.0), &back);
         let mut orders: Vec<u32> = network.reaches.iter().map(|reach| reach.order).collect();

@@ -1,4 +1,4 @@
-//! Where water runs from each cell, and how much, as a picture that an engine moves water by.
+//! Flow map: direction and strength of the flow of each cell, for use in an engine.
 
 use rayon::prelude::*;
 
@@ -9,12 +9,12 @@ use crate::{
 };
 
 impl Land {
-    /// The direction of the water of each cell as a part to the right and a part down the map, together of length 1, or 0 where none
-    /// runs; and its share of the largest water, from 0 to 1, by logarithms.
+    /// Returns the flow direction of each cell as components to the right and down the map, of length 1 or 0 without flow; and its
+    /// discharge relative to the largest, from 0 to 1 on a logarithmic scale.
     pub fn flow_map(&self) -> [Grid; 3] {
         let (width, height) = (self.terrain.width(), self.terrain.height());
         let border = Border::of(&self.terrain);
-        // What one cell gives.
+        // Contribution of one cell.
         let mut least = self.terrain.cell_area();
         let [water, right, down] = match self.streams() {
             Some(streams) => {
@@ -45,13 +45,13 @@ impl Land {
 }
 
 impl Rivers<'_> {
-    /// The direction from a cell to the one that gets its water, as parts to the right and down, together of length 1; 0 at an outlet.
+    /// Returns the direction from a cell to its receiver, as components to the right and down, of length 1; 0 at an outlet.
     fn way(&self, cell: usize) -> [f32; 2] {
         let Some(next) = self.drainage.receiver(cell) else { return [0.0; 2] };
         let width = self.border.width;
         let step = |from: usize, to: usize| {
             let step = to as isize - from as isize;
-            // Over a side of a map that goes round.
+            // Across a side of a periodic map.
             if step.abs() > 1 { -step.signum() as f32 } else { step as f32 }
         };
         let way = [step(cell % width, next % width), step(cell / width, next / width)];
@@ -60,7 +60,7 @@ impl Rivers<'_> {
     }
 }
 
-/// The sums of each cell and the eight around it: so the eight directions of the grid become a smooth way.
+/// Returns the sums over each cell and its eight neighbours, which smooth the eight directions of the grid.
 fn around(map: &Grid, border: Border) -> Grid {
     let (width, height) = (map.width(), map.height());
     let mut sums = Grid::filled(width, height, 0.0);

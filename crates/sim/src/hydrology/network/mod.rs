@@ -1,14 +1,15 @@
-//! The rivers of a terrain as lines: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
+//! River network of a terrain: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
 //!
-//! Water runs as [`drainage`](crate::hydrology::drainage) finds it, weighted by the map of rain; springs add theirs. Or it runs where droplets
-//! do (`courses.rs`). With Q the discharge when the bed is full,
+//! Flow is routed by [`drainage`](crate::hydrology::drainage), weighted by the rain map, and springs add to it. Or it follows the
+//! droplets (`courses.rs`). With Q the bankfull discharge,
 //!
 //! ```text
 //! Q = q·A,     w = a·Q^0.5,     d = b·Q^0.4
 //! ```
 //!
-//! A rained-on area above (for a spring, as much land as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS
-//! Professional Paper 252). The exponents are theirs. The factors differ between rivers by several times, so that they are parameters.
+//! A rained-on contributing area (for a spring, the area with the same runoff), q runoff, w width and d depth (Leopold & Maddock
+//! 1953, USGS Professional Paper 252). The exponents are theirs. The coefficients vary several-fold between rivers and are
+//! therefore parameters.
 
 mod bands;
 mod courses;
@@ -31,52 +32,52 @@ use crate::{
     params::{choice, knob},
 };
 
-/// Exponents of width and depth over discharge.
+/// Exponents of width and depth in discharge.
 const WIDER: f32 = 0.5;
 const DEEPER: f32 = 0.4;
-/// How often a line is smoothed; each time, a place moves half the way to the middle of its neighbours.
+/// Number of smoothing passes over a line. Each moves a point halfway to the midpoint of its neighbours.
 const SMOOTHINGS: usize = 3;
-/// Rivers are drawn over their beds as far as this beyond their banks, in cells: so all four cells around a bank know of it.
+/// Distance beyond the banks to which rivers are drawn, in cells, so that all four cells around a bank have data.
 const BEYOND: f32 = 1.5;
-/// Half the width of the widest river that is drawn, in cells.
+/// Maximum half-width of a drawn river, in cells.
 const WIDEST: f32 = 48.0;
-/// A millimetre in an hour, in metres per second.
+/// One millimetre per hour, in metres per second.
 const RUNOFF_UNIT: f64 = 1e-3 / 3600.0;
-/// Said of a cell at which no reach begins.
+/// Marks a cell where no reach begins.
 const NONE: u32 = u32::MAX;
 
 const LEOPOLD: &str = "Leopold & Maddock 1953; the value is ours";
 
-/// What leads the rivers that are drawn.
+/// Course of the drawn rivers.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Course {
-    /// The land: from everywhere water runs down, and over the passes of hollows.
+    /// Terrain: downhill from everywhere, and over the spill points of depressions.
     #[default]
     Land,
-    /// Droplets: where most of their water passes, with the discharge of their rain and springs. While none have run, the land.
+    /// Droplets: along most of their water, with the discharge of their rain and springs. The terrain until droplets have run.
     Droplets,
 }
 
-/// Where rivers begin, and how wide and deep they are.
+/// Threshold and hydraulic geometry of rivers.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RiverParams {
-    /// Whether rivers are drawn where the water would run, also while none is simulated.
+    /// Display of rivers where water would flow, even if none is simulated.
     #[reflect(@choice().source("ours").main())]
     pub shown: bool,
-    /// What they follow: the slope of the land, or the water of the droplets, which swing, divide and build deltas.
+    /// Course of the rivers: along the slope of the terrain, or along droplets, which meander, divide and build deltas.
     #[reflect(@choice().source("ours").main())]
     pub course: Course,
-    /// Number of cells whose water makes a river. Low draws every gully; high draws only the large rivers.
+    /// Contributing area at which a river begins. Low values draw every gully, high values only the large rivers.
     #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
     pub from_cells: f32,
-    /// Water that runs off when the rivers fill their beds. High makes them wide and deep.
+    /// Runoff at bankfull discharge. High values make rivers wide and deep.
     #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]
     pub runoff: f32,
-    /// Width of a river of one cubic metre a second; the width grows with the square root of the discharge. Sand has high values,
-    /// clay and rock low ones.
+    /// Width of a river with a discharge of one cubic metre per second. It grows with the square root of discharge. High in sand,
+    /// low in clay and rock.
     #[reflect(@knob(0.5..=30.0).unit("m").symbol("a").source(LEOPOLD).log().main())]
     pub width: f32,
-    /// Depth of a river of one cubic metre a second; the depth grows with the discharge to the power 0.4.
+    /// Depth of a river with a discharge of one cubic metre per second. It grows with discharge to the power 0.4.
     #[reflect(@knob(0.02..=3.0).unit("m").symbol("b").source(LEOPOLD).log().main())]
     pub depth: f32,
 }
@@ -95,128 +96,129 @@ impl Default for RiverParams {
 }
 
 impl RiverParams {
-    /// Discharge of so many square metres of land, in cubic metres per second.
+    /// Returns the discharge of an area in square metres, in cubic metres per second.
     pub fn discharge(&self, area: f64) -> f32 {
         (area * f64::from(self.runoff) * RUNOFF_UNIT) as f32
     }
 
-    /// Land that gives so many cubic metres per second, in square metres.
+    /// Returns the area that supplies a discharge in cubic metres per second, in square metres.
     pub fn land(&self, discharge: f32) -> f64 {
         f64::from(discharge) / f64::from(self.runoff) / RUNOFF_UNIT
     }
 
-    /// Width and depth of a river with so many cubic metres per second, in metres.
+    /// Returns the width and depth of a river, in metres, for a discharge in cubic metres per second.
     pub fn channel(&self, discharge: f32) -> [f32; 2] {
         [self.width * libm::powf(discharge, WIDER), self.depth * libm::powf(discharge, DEEPER)]
     }
 }
 
-/// A place on a river.
+/// Point on a river.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Metres to the right of the map's left side and below its upper side.
+    /// Distance from the left side and from the upper side of the map, in metres.
     pub at: [f64; 2],
-    /// Height of the ground or of the lake, in metres.
+    /// Elevation of the ground or of the lake, in metres.
     pub height: f32,
-    /// Cubic metres per second.
+    /// Discharge, in cubic metres per second.
     pub discharge: f32,
-    /// In metres.
+    /// Width, in metres.
     pub width: f32,
-    /// In metres.
+    /// Depth, in metres.
     pub depth: f32,
 }
 
-/// A part of a river that nothing runs into but at its upper end.
+/// Part of a river without tributaries except at its upper end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reach {
-    /// Downstream, two at least. The last one is the first of the reach that it runs into.
+    /// Points in downstream order, at least two. The last one is the first of the reach that it flows into.
     pub places: Vec<Place>,
-    /// 1 from a source on, one more where two of the highest order meet (Strahler 1957).
+    /// Strahler order (Strahler 1957): 1 at a source, one more where two of the highest order meet.
     pub order: u32,
-    /// The reach that it runs into; none at an outlet.
+    /// Reach that it flows into; `None` at an outlet.
     pub into: Option<usize>,
-    /// Whether it crosses a lake.
+    /// `true` if it crosses a lake.
     pub in_lake: bool,
 }
 
 impl Reach {
-    /// Length, in metres.
+    /// Returns the length, in metres.
     pub fn length(&self) -> f64 {
         let steps = self.places.windows(2);
         steps.map(|step| libm::hypot(step[1].at[0] - step[0].at[0], step[1].at[1] - step[0].at[1])).sum()
     }
 }
 
-/// All rivers of a terrain.
+/// River network of a terrain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// In the order of their upper ends on the map, row by row.
+    /// Reaches in the order of their upper ends on the map, row by row.
     pub reaches: Vec<Reach>,
 }
 
-/// The river nearest to a cell, if it is near enough to be drawn.
+/// River nearest to a cell, if it is near enough to be drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Nearest {
-    /// Direction of the flow, in radians from the map's right towards its lower side.
+    /// Flow direction, in radians from the right of the map towards its lower side.
     pub heading: f32,
-    /// How far the cell's middle lies to the right of the river's, seen downstream, in cells.
+    /// Offset of the cell's centre from the river's, in cells, positive to the right in downstream direction.
     pub aside: f32,
-    /// Half the width, in cells; 0 where there is no river.
+    /// Half the width, in cells; 0 without a river.
     pub half_width: f32,
-    /// In metres.
+    /// Depth, in metres.
     pub depth: f32,
 }
 
-/// What is drawn of the water that the land leads.
+/// Rivers and lakes to be drawn on a terrain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawn {
-    /// The nearest river of every cell.
+    /// Nearest river of every cell.
     pub nearest: Vec<Nearest>,
-    /// Level of the lake that each cell lies in, in metres, and `f32::NEG_INFINITY` elsewhere; none if no river runs into a lake.
+    /// Lake level of each cell, in metres, and `f32::NEG_INFINITY` elsewhere; `None` if no river flows into a lake.
     pub lakes: Option<Grid>,
-    /// How much land drains through each cell, on a logarithmic scale: 0 is one cell, 255 all of the map. Beside a stream it fades within
-    /// some cells.
+    /// Flow accumulation of each cell on a logarithmic scale: 0 is one cell, 255 the whole map. It decreases within some cells of a
+    /// stream.
     pub flow: Vec<u8>,
 }
 
-/// What is known of the rivers' cells.
+/// Drainage of a terrain, from which its rivers are made.
 struct Rivers<'a> {
     params: &'a RiverParams,
     drainage: Drainage,
     border: Border,
     ground: Grid,
-    /// Rained-on area above and here, in square metres.
+    /// Rained-on contributing area, in square metres.
     areas: Vec<f64>,
     cell_size: f64,
 }
 
-/// The land of a run, and what leads its rivers.
+/// Terrain of a simulation, and what its rivers follow.
 pub struct Land {
     terrain: Terrain,
     params: RiverParams,
-    /// Where droplets lead: the land on which heavy rain gives the water that passes each cell, in square metres, and that times its
-    /// direction.
+    /// Droplet streams that rivers follow: the area on which heavy rain supplies the discharge of each cell, in square metres, and
+    /// that times its direction.
     droplets: Option<[Grid; 3]>,
 }
 
 impl Land {
-    /// A terrain whose rivers follow droplets where they have left maps, and otherwise the ground. The maps are the area on which heavy rain
-    /// gives the water that passes each cell, in square metres, and that times its direction along columns and rows.
+    /// Creates a land whose rivers follow the maps of droplets, if there are any, and otherwise the ground. The maps are the area
+    /// on which heavy rain supplies the discharge of each cell, in square metres, and that times its direction along columns and
+    /// rows.
     pub fn new(terrain: Terrain, params: RiverParams, droplets: Option<[Grid; 3]>) -> Self {
         Self { terrain, params, droplets }
     }
 
-    /// Its ground.
+    /// Returns the terrain.
     pub fn terrain(&self) -> &Terrain {
         &self.terrain
     }
 
-    /// Where its rivers begin, and how wide and deep they are.
+    /// Returns the parameters of the rivers.
     pub fn params(&self) -> &RiverParams {
         &self.params
     }
 
-    /// Its rivers.
+    /// Computes the river network.
     pub fn network(&self) -> Network {
         match self.streams() {
             Some(streams) => Network::along(&self.terrain, &self.params, &streams),
@@ -224,7 +226,7 @@ impl Land {
         }
     }
 
-    /// Its rivers, and the lakes that they run through where the land leads them. They stand at their passes.
+    /// Computes the rivers, and the lakes that they cross if they follow the ground. Lakes are filled to their spill points.
     pub fn drawn(&self) -> Drawn {
         let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
         if let Some(streams) = self.streams() {
@@ -243,7 +245,8 @@ impl Land {
         Drawn { nearest: network.nearest(border, cell_size), lakes, flow }
     }
 
-    /// The water of droplets, if they lead and have run. It is found here and not where the land is copied: that is done in a frame.
+    /// Returns the discharge of droplets, if rivers follow them and some have run. Computed here, as the land is copied within a
+    /// frame.
     fn streams(&self) -> Option<Streams> {
         let maps = self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))?;
         let mut streams = maps.clone();
@@ -253,12 +256,12 @@ impl Land {
 }
 
 impl Network {
-    /// The rivers that the land of a terrain leads.
+    /// Computes the rivers that follow the ground of a terrain.
     pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
         Rivers::of(terrain, params).network()
     }
 
-    /// The nearest river of every cell of the terrain that the rivers were found on, row by row.
+    /// Returns the nearest river of every cell of the terrain that the network belongs to, row by row.
     pub fn nearest(&self, border: Border, cell_size: f32) -> Vec<Nearest> {
         let mut cells = vec![Nearest::default(); border.width * border.height];
         let mut beyond = vec![f32::INFINITY; cells.len()];
@@ -266,7 +269,7 @@ impl Network {
         for Reach { places, .. } in &self.reaches {
             let middle = |place: &Place| place.at.map(|at| (at / f64::from(cell_size) - 0.5) as f32);
             let middles: Vec<[f32; 2]> = places.iter().map(middle).collect();
-            // Along the line through the places before and after.
+            // From the previous to the next point.
             let heading = |place: usize| {
                 let [from, to] = [middles[place.saturating_sub(1)], middles[(place + 1).min(middles.len() - 1)]];
                 [to[0] - from[0], to[1] - from[1]]
@@ -312,13 +315,13 @@ impl Network {
         cells
     }
 
-    /// Number of places of all reaches.
+    /// Returns the number of points of all reaches.
     pub fn places(&self) -> usize {
         self.reaches.iter().map(|reach| reach.places.len()).sum()
     }
 }
 
-/// The cells where springs give water all the time, and the land whose runoff is as much, in square metres.
+/// Returns the cells of permanent springs, and the areas with the same runoff, in square metres.
 fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
     let mut springs = BTreeMap::new();
     for source in terrain.sources.iter().filter(|source| source.rate > 0.0 && source.ticks.is_none()) {
@@ -329,7 +332,7 @@ fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
     springs
 }
 
-/// The orders of the rivers that run into a place (Strahler 1957): the highest, and how often it comes.
+/// Strahler orders of the rivers that flow into a cell (Strahler 1957): the highest, and its count.
 #[derive(Clone, Copy, Default)]
 struct Orders {
     highest: u32,
@@ -337,7 +340,7 @@ struct Orders {
 }
 
 impl Orders {
-    /// Another one runs in.
+    /// Adds a tributary.
     fn join(&mut self, order: u32) {
         match order.cmp(&self.highest) {
             std::cmp::Ordering::Greater => (self.highest, self.times) = (order, 1),
@@ -346,7 +349,7 @@ impl Orders {
         }
     }
 
-    /// The order of the river that runs on: 1 where none runs in.
+    /// Returns the order downstream; 1 without tributaries.
     fn below(self) -> u32 {
         (self.highest + u32::from(self.times > 1)).max(1)
     }
@@ -363,7 +366,7 @@ impl<'a> Rivers<'a> {
         Self { params, drainage, border, ground: terrain.ground(), areas, cell_size }
     }
 
-    /// The levels of the lakes that rivers run through: see [`Drawn::lakes`].
+    /// Returns the levels of the lakes that rivers cross, see [`Drawn::lakes`].
     fn lakes(&self) -> Option<Grid> {
         let lake = |cell: usize| self.drainage.lake(cell, self.ground[cell]);
         let mut fed = BTreeSet::new();
@@ -389,7 +392,7 @@ impl<'a> Rivers<'a> {
 
     fn network(&self) -> Network {
         let cells = || (0..self.areas.len()).filter(|&cell| self.is_river(cell));
-        // Rivers that run into a cell, and its order.
+        // Number of tributaries and orders of each cell.
         let mut donors = vec![0_u8; self.areas.len()];
         let mut orders = vec![Orders::default(); self.areas.len()];
         for &(cell, receiver) in self.drainage.order().links().iter().rev() {
@@ -400,7 +403,7 @@ impl<'a> Rivers<'a> {
                 orders[receiver].join(own);
             }
         }
-        // A reach begins at a source, where rivers meet, and at the shore of a lake.
+        // A reach begins at a source, a confluence or the shore of a lake.
         let begins = |cell: usize| {
             let enters = || {
                 self.drainage
@@ -426,7 +429,7 @@ impl<'a> Rivers<'a> {
         Network { reaches: starts.iter().map(reach).collect() }
     }
 
-    /// The line through these cells, each beside the one before.
+    /// Returns the line through these cells, each next to the previous one.
     fn places(&self, cells: &[usize]) -> Vec<Place> {
         let mut places = unrolled(self.border, cells, |cell, at| {
             let discharge = self.params.discharge(self.areas[cell]);
@@ -440,7 +443,7 @@ impl<'a> Rivers<'a> {
     }
 }
 
-/// Places of cells that are near each other, given their columns and rows. On a map that goes round, a line goes on beyond its side.
+/// Returns the points of adjacent cells, given their columns and rows. On a periodic map, the line continues beyond the side.
 fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> Place) -> Vec<Place> {
     let split = |cell: usize| [(cell % border.width) as isize, (cell / border.width) as isize];
     let sides = [border.width as isize, border.height as isize];
@@ -460,7 +463,7 @@ fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> 
     cells.iter().map(step).collect()
 }
 
-/// Smooths a line but for its ends.
+/// Smooths a line except for its ends.
 fn smooth(places: &mut [Place]) {
     for _ in 0..SMOOTHINGS {
         let mut before = places[0].at;

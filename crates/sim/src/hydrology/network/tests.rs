@@ -5,7 +5,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Two valleys that meet halfway down, and run on as one.
+/// Two valleys that join halfway down.
 fn fork(edge: Edge) -> Terrain {
     let ground = Grid::from_fn(61, 80, |x, y| {
         let split = if y < 40 { (40 - y) / 2 } else { 0 };
@@ -35,7 +35,7 @@ fn where_two_rivers_meet_a_third_of_a_higher_order_begins_with_the_water_of_both
     }
     let before = [left, right].map(|reach| reach.places[reach.places.len() - 2].discharge);
     assert!(meet.discharge > before[0] + before[1] && meet.discharge < 1.2 * (before[0] + before[1]));
-    // The mouth lies in the lowest row, in the middle, and drains almost everything at a millimetre an hour.
+    // The mouth is in the middle of the lowest row, and drains almost everything at 1 mm/h.
     let mouth = below.places[below.places.len() - 1];
     assert!((mouth.at[0] - 305.0).abs() < 11.0 && (mouth.at[1] - 795.0).abs() < 1e-9, "{mouth:?}");
     let most = 61.0 * 80.0 * 100.0 * 1e-3 / 3600.0;
@@ -83,7 +83,7 @@ fn every_reach_goes_on_where_another_begins_whatever_the_land() {
 fn a_river_begins_at_a_spring_with_its_water() {
     let spring = |rate: f32, ticks| Source { place: [0.5, 0.6], radius: 0.0, rate, ticks };
     let mut terrain = fork(Edge::Open);
-    // A flood that comes and goes, and a drain, make no river.
+    // A temporary spring and a drain make no river.
     terrain.sources = vec![spring(3.0, None), spring(9.0, Some((5, 8))), spring(-1.0, None)];
     for runoff in [0.1, 1.0] {
         let network = Network::of(&terrain, &RiverParams { runoff, ..params(6000.0) });
@@ -102,11 +102,11 @@ fn cells_know_the_middle_and_the_width_of_the_river_beside_them() {
         let network = Network::of(&terrain, &RiverParams { width: 20.0, ..params(300.0) });
         let cells = network.nearest(Border::of(&terrain), terrain.cell_size);
         let here = |x: usize, y: usize| cells[y * 61 + x];
-        // Below the confluence the river runs down in the middle, from left to right over so many columns.
+        // Below the confluence, the river runs down the middle.
         let middle = here(30, 70);
         assert!((middle.heading - std::f32::consts::FRAC_PI_2).abs() < 0.2 && middle.half_width > 0.2, "{middle:?}");
         assert!(middle.aside.abs() < 0.5 && middle.depth > 0.1);
-        // Looking down the picture, the right side is the map's left.
+        // Facing downstream, right is the left side of the map.
         let [left, right] = [here(29, 70), here(31, 70)];
         assert!(left.aside > 0.5 && right.aside < -0.5, "{left:?} {right:?}");
         assert!((left.aside - middle.aside - 1.0).abs() < 0.2 && here(10, 70) == Nearest::default());
@@ -166,7 +166,7 @@ fn land_without_outlet_slope_or_rain_has_a_clear_result() {
         assert!(whole.clone().all(|place| place.discharge.is_finite() && place.height == 7.0), "{edge:?}");
         let drawn = Simulation::new(flat.clone(), 1).river_land(&params(40.0)).drawn();
         assert_eq!((drawn.nearest.len(), drawn.lakes), (48 * 32, None), "{edge:?}: a plain is no lake");
-        // Without rain nothing runs, but for what a spring gives.
+        // Without rain, only a spring supplies water.
         let dry = Terrain { rain: Some(Grid::filled(48, 32, 0.0)), ..flat };
         assert_eq!(Network::of(&dry, &params(1.0)), Network::default(), "{edge:?}");
         let sprung = Terrain { sources: vec![spring([0.5, 0.5])], ..dry };
@@ -179,7 +179,7 @@ fn land_without_outlet_slope_or_rain_has_a_clear_result() {
 
 #[test]
 fn lakes_that_rivers_run_through_stand_at_their_passes_and_others_are_not_drawn() {
-    // A valley with a bar across it at 30 m, and a pit on its side that hardly anything runs into.
+    // A valley dammed by a bar at 30 m, and a pit on its side with hardly any inflow.
     let ground = Grid::from_fn(41, 80, |x, y| {
         let valley = 2.0 * x.abs_diff(20) as f32 + 0.5 * (79 - y) as f32;
         let side = if x == 4 && y == 10 { -20.0 } else { 0.0 };
@@ -191,12 +191,12 @@ fn lakes_that_rivers_run_through_stand_at_their_passes_and_others_are_not_drawn(
     let pass = Drainage::of(&run.terrain).lake(49 * 41 + 20, ground.at(20, 49)).expect("behind the bar");
     assert!(pass > ground.at(20, 49) && lakes.at(20, 49) == pass && lakes.at(20, 45) == pass);
     assert_eq!([lakes.at(20, 60), lakes.at(4, 10)], [f32::NEG_INFINITY; 2]);
-    // The river ends at the shore and goes on behind the bar.
+    // The river ends at the shore and continues below the bar.
     let has_river = |x: usize, y: usize| drawn.nearest[y * 41 + x].half_width > 0.0;
     assert!(has_river(20, 60) && has_river(20, 15) && !has_river(20, 46));
     let few = run.river_land(&params(3000.0)).drawn();
     assert_eq!((few.lakes, few.nearest.iter().any(|cell| cell.half_width > 0.0)), (None, true));
-    // The start is another land: what happens later is not seen in it.
+    // The initial terrain does not show later changes.
     run.terrain.bedrock.fill(1.0);
     let start = run.river_land_at_start(&params(200.0)).drawn();
     assert_eq!((start.nearest, start.lakes), (drawn.nearest, Some(lakes)));

@@ -1,17 +1,17 @@
-//! Banks that droplets have undercut fail: what stands too steep above a cell where they dug slides down into it.
+//! Failure of undercut banks: ground that is too steep above an eroded cell slides down into it.
 //!
-//! Sand stands at its angle of repose, rock at an angle that its softness makes steeper or flatter. Of a pair of cells a quarter of
-//! what is too much slides, all pairs at once, as the old ground says; then those are looked at that something slid from or into. No
-//! cell comes lower than it may stand above the one below it, however many it gives to. Material goes downhill only, as sand, and fills
-//! no cell higher than it was before the wave: so it dams no stream, and a bank retreats as fast as droplets carry its foot away.
-//! Where no droplet dug, nothing moves.
+//! Sand is stable at its angle of repose, rock at an angle that depends on its softness. Each pair of cells moves a quarter of its
+//! excess height, all pairs at once from the old ground; the next round visits the cells that lost or gained material. No cell
+//! falls below its stable height above the cell it slides into, however many cells it feeds. Material only moves downhill, becomes
+//! sand, and fills no cell above its height before the wave. So it dams no stream, and a bank retreats as fast as droplets remove
+//! its toe. Without erosion nothing moves.
 //!
-//! Small cells show slopes that large ones smooth away, and land may be too steep nearly everywhere. Then a dug cell takes from all
-//! sides what was dug there, those it took from do the same, and a wave moves more cells than its droplets came to. It is not for a wave
-//! to bring all of that to rest, so there are few rounds, and a cell that is full but for rounding is left alone.
+//! Small cells resolve slopes that large cells smooth away, and terrain may be too steep nearly everywhere. An eroded cell then
+//! refills from all sides, its donors do the same, and a wave changes more cells than its droplets visit. A wave need not relax all
+//! of that, so there are few rounds, and a cell that is full up to rounding is skipped.
 //!
-//! Threads share the rows of tiles. What slides is found by all of them at once, tile by tile with the vector unit, and done in two turns,
-//! so that no two of them meet: the bits do not depend on how many there are.
+//! Threads share the rows of tiles. Slides are found in parallel, tile by tile with the vector unit, and applied in two passes of
+//! non-adjacent bands, so the bits do not depend on the number of threads.
 
 use rayon::prelude::*;
 
@@ -28,68 +28,68 @@ use crate::{
     },
 };
 
-/// Most rounds after a wave; what is left over then is left to those that dig there again.
+/// Maximum number of rounds after a wave; the remaining excess waits for further erosion.
 pub(super) const MOST_ROUNDS: usize = 5;
-/// Of what is too much between two cells, what slides in a round.
+/// Fraction of the excess height between two cells that slides in one round.
 pub(super) const SHARE: f32 = 0.25;
-/// What is too steep by less than this share of the cell size stays.
+/// Excess that is ignored, as a fraction of the cell size.
 pub(super) const TOLERANCE: f32 = 0.01;
-/// What is lower than before the wave by less than this share of the cell size is not filled.
+/// Minimum depth below the ground before the wave that is filled, as a fraction of the cell size.
 pub(super) const LEAST_ROOM: f32 = 0.0005;
 
-/// Rows of tiles whose slides a thread does at a time: slides reach into one row of those before and after.
+/// Rows of tiles whose slides one thread applies: slides reach one row of tiles into the bands before and after.
 const BAND: usize = 4;
 
-/// So many tiles ahead a thread asks for what it reads.
+/// Prefetch distance, in tiles.
 const AHEAD: usize = 2;
 
-/// Steps to the eight neighbours, row by row.
+/// Offsets of the eight neighbours, row by row.
 pub(super) const AROUND: [[isize; 2]; 8] =
     [STEPS[5], STEPS[6], STEPS[7], STEPS[4], STEPS[0], STEPS[3], STEPS[2], STEPS[1]];
 
-/// The steepest that ground stands beside where droplets dig, as tangents.
+/// Steepest stable slopes where droplets erode, as tangents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stands {
-    /// Sand.
+    /// Slope of sand.
     pub(super) sand: f32,
-    /// Rock of a softness of one half.
+    /// Slope of rock of softness 0.5.
     pub(super) rock: f32,
 }
 
 impl Stands {
-    /// Angles in degrees.
+    /// Converts angles in degrees.
     pub(super) fn at(sand: f32, rock: f32) -> Self {
         let [sand, rock] = [sand, rock].map(|angle| libm::tanf(angle.to_radians()));
         Self { sand, rock: rock.max(sand) }
     }
 
-    /// How steep rock stands that loses so many units of height per unit of digging, which is twice its softness: the hardest is 1.6
-    /// times as steep as that of a softness of one half, the softest stands like sand.
+    /// Returns the stable slope of rock of this erodibility (twice its softness): the hardest is 1.6 times as steep as rock of
+    /// softness 0.5, the softest is like sand.
     fn rock(self, erodibility: f32) -> f32 {
         (self.rock * (1.6 - 0.6 * erodibility)).max(self.sand)
     }
 }
 
-/// What slid.
+/// Total of all slides.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fallen {
-    /// In metres times cells.
+    /// Volume, in metres times cells.
     pub(super) volume: f64,
-    /// How often a cell gave way.
+    /// Number of cell failures.
     pub(super) cells: u64,
 }
 
-/// What slides from a cell to another, in metres.
+/// A slide from one cell to another.
 #[derive(Clone, Copy)]
 struct Slide {
-    /// Numbers of the cells, see [`Ground::number`].
+    /// Indices of the two cells, see [`Ground::number`].
     way: [u32; 2],
     thickness: f32,
-    /// Height at which the first one stands above the other, in metres: others may take from it too.
+    /// Stable height of the first cell above the other, in metres; a limit because it may feed other cells too.
     floor: f32,
 }
 
-/// Lets banks fail above these cells, where droplets dug.
+/// Lets banks fail above these eroded cells.
 pub(super) fn fail(ground: &mut Ground<'_>, dug: &mut CellSet, stands: Stands) -> Fallen {
     let (mut fallen, tiling, ground) = (Fallen::default(), ground.tiling(), &*ground);
     let mut bands: Vec<Vec<Slide>> = vec![Vec::new(); bands_of(tiling)];
@@ -107,12 +107,13 @@ pub(super) fn fail(ground: &mut Ground<'_>, dug: &mut CellSet, stands: Stands) -
             break;
         }
         dug.clear(tiling);
-        // Who comes first may take from a cell what another one would have taken: no side is to come first each time.
+        // The first slide may take what a later one needs: the order alternates so that no side is always first.
         let forward = round % 2 == 0;
         for turn in if forward { [0, 1] } else { [1, 0] } {
             let slid = bands.par_iter().skip(turn).step_by(2).map(|slides| {
                 let slide = |&Slide { way, thickness, floor }: &Slide| {
-                    // SAFETY: no other thread comes to these tiles: bands between those of a turn are wider than slides reach.
+                    // SAFETY: no other thread uses these tiles: the bands between those of a pass are wider than the reach of
+                    // slides.
                     unsafe { ground.slide(way, thickness, floor) }
                 };
                 let volume =
@@ -129,13 +130,13 @@ pub(super) fn fail(ground: &mut Ground<'_>, dug: &mut CellSet, stands: Stands) -
     fallen
 }
 
-/// Into how many bands a map is cut: an even number, so that in two turns none is beside another, on a map that wraps too. The last one
-/// has the rows that are left over.
+/// Returns the number of bands of a map: even, so that bands of one pass are never adjacent, even if the map wraps. The last band
+/// gets the remaining rows.
 fn bands_of(tiling: Tiling) -> usize {
     ((tiling.count() / tiling.across() / BAND) & !1).max(1)
 }
 
-/// Finds what slides into cells of some tiles.
+/// Finds the slides into cells of these tiles.
 struct FindSlides<'a> {
     ground: &'a Ground<'a>,
     stands: Stands,
@@ -159,15 +160,15 @@ impl Pass for FindSlides<'_> {
     }
 }
 
-/// Finds what slides into these cells of a tile.
+/// Finds the slides into these cells of a tile.
 #[inline(always)]
 fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slides: &mut Vec<Slide>) {
     let ([columns, rows], size) = (ground.tiling().cells(tile), ground.cell_size);
     let (mut heights, before) = (Rimmed::default(), ground.before(tile));
-    // SAFETY: `fail` alone has the ground, and lets cells slide only after all threads have looked.
+    // SAFETY: `fail` has exclusive access to the ground, and applies slides only after all threads have read it.
     unsafe { ground.look_around(tile, &mut heights) };
     let at_border = ground.is_at_border(tile);
-    // For each of the cells around, where it stands too steep.
+    // Cells that exceed the stable slope, for each of the eight directions.
     let mut steep = [0; AROUND.len()];
     let far = |[across, down]: [isize; 2]| size * FARTHER[usize::from(across != 0 && down != 0)];
     for row in (0..SIDE).filter(|row| cells >> (row * SIDE) & ((1 << SIDE) - 1) != 0) {
@@ -185,7 +186,7 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
         left &= left - 1;
         let (row, column) = (cell / SIDE, cell % SIDE);
         if row >= rows.len() || column >= columns.len() {
-            // The last tiles reach beyond the map.
+            // The last tiles extend beyond the map.
             continue;
         }
         let to = [(columns.start + column) as i32, (rows.start + row) as i32];
@@ -222,7 +223,7 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
     }
 }
 
-/// A row of a tile, moved by so many columns.
+/// Returns a row of a tile, shifted by `across` columns.
 #[inline(always)]
 fn row_of(heights: &Rimmed, row: isize, across: isize) -> Lanes {
     let (row, first) = (&heights[(row + 1) as usize], (across + 1) as usize);

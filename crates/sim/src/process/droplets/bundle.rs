@@ -1,4 +1,4 @@
-//! Droplets, one by one and eight side by side.
+//! Droplets, single and in bundles of eight.
 
 use std::time::Instant;
 
@@ -13,17 +13,17 @@ use crate::{
     },
 };
 
-/// How droplets move that run on copies of tiles. `act` must be `#[inline(always)]`.
+/// A law of motion for droplets on copies of tiles. `act` must be `#[inline(always)]`.
 pub(super) trait Law: Sync {
-    /// What they run on.
+    /// Returns the ground.
     fn ground(&self) -> &Ground<'_>;
-    /// Steps after which one that still runs has run in circles, if that can be.
+    /// Returns the number of steps after which a running droplet counts as circling, if that is possible.
     fn most_steps(&self) -> Option<u32>;
-    /// Moves eight of them by a step and changes the ground. Returns what it gave to each, in metres times cells.
+    /// Moves eight droplets by one step and changes the ground. Returns the sediment that each gained, in metres times cells.
     fn act(&self, bundle: &mut Bundle) -> Lanes;
 }
 
-/// Droplets at their start on a ground, some of them watched if there are `tracks`.
+/// Returns a flock of droplets at their start on a ground, some of them watched if there are `tracks`.
 pub(super) fn begin(
     ground: &Ground<'_>,
     mut droplets: Vec<Droplet>,
@@ -37,7 +37,7 @@ pub(super) fn begin(
     Flock::new(droplets)
 }
 
-/// Runs droplets of a law for a while, as [`Flock::go_on`] does. True if each has ended.
+/// Runs droplets of a law for a while, see [`Flock::go_on`]. Returns `true` if all have ended.
 pub(super) fn go_on(
     law: &impl Law,
     flock: &mut Flock<Droplet, Outcome>,
@@ -76,7 +76,7 @@ impl<L: Law> Swarm for Wave<'_, L> {
         let ran = bundle.runs;
         let given = self.law.act(bundle);
         bundle.mass = bundle.mass + given;
-        // What is no number must not get lost here.
+        // A NaN must not get lost here.
         bundle.given = bundle.given + given;
         bundle.exchanged = bundle.exchanged + given.max(-given);
         if let Some(tracks) = self.tracks {
@@ -103,7 +103,7 @@ impl<L: Law> Swarm for Wave<'_, L> {
     }
 }
 
-/// A droplet on its way.
+/// A running droplet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Droplet {
     /// Column, in cells; the first cell reaches from 0 to 1.
@@ -119,32 +119,32 @@ pub struct Droplet {
     pub(super) waited: f32,
     pub(super) behind: f32,
     pub(super) steps: u32,
-    /// Its number if it is watched, from 1.
+    /// Its number if it is watched, from 1; otherwise 0.
     pub(super) watched: u32,
 }
 
-/// What droplets did, in metres times cells.
+/// Totals of droplets, in metres times cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Taken off the ground, every transfer counted.
+    /// Gross erosion.
     pub eroded: f64,
-    /// Laid on the ground on the way, every transfer counted.
+    /// Gross deposition by running droplets.
     pub deposited: f64,
-    /// Carried over an open edge.
+    /// Sediment carried over an open edge.
     pub outflow: f64,
     /// Steps taken.
     pub steps: u64,
-    /// Steps that were cut short, those that dug less, and those that laid down less than the law says.
+    /// Steps that were shortened, steps with limited erosion, and steps with limited deposition.
     pub limited: [u64; 3],
-    /// Droplets that ended because they ran in circles.
+    /// Droplets that ended because they circled.
     pub endless: u64,
-    /// Droplets that ended on the map: what they still carry is to be settled.
+    /// Droplets that ended on the map with a load yet to settle.
     pub ended: Vec<Droplet>,
 }
 
 impl Outcome {
-    /// Takes a droplet that has stopped out of its lane. None if it has ended; what it did is then added. One that has taken the most
-    /// steps, if there are such, ran in circles.
+    /// Removes a stopped droplet from its lane and returns it, or `None` if it has ended and its totals are added here. A droplet
+    /// that has taken `most_steps` counts as circling.
     fn take(&mut self, bundle: &mut Bundle, lane: usize, most_steps: Option<u32>) -> Option<Droplet> {
         let droplet = bundle.droplet(lane);
         if std::mem::take(&mut bundle.runs.0[lane]) != 0 {
@@ -160,7 +160,7 @@ impl Outcome {
         None
     }
 
-    /// Adds what a bundle did since the last time.
+    /// Adds and resets the accumulators of a bundle.
     fn account(&mut self, bundle: &mut Bundle) {
         let (given, exchanged) = (std::mem::take(&mut bundle.given), std::mem::take(&mut bundle.exchanged));
         for (given, exchanged) in given.0.into_iter().zip(exchanged.0) {
@@ -172,7 +172,7 @@ impl Outcome {
         }
     }
 
-    /// Adds what others did.
+    /// Adds other totals.
     fn add(&mut self, other: Self) {
         self.eroded += other.eroded;
         self.deposited += other.deposited;
@@ -185,7 +185,7 @@ impl Outcome {
 }
 
 impl Droplet {
-    /// A droplet at rest, without sediment.
+    /// Returns a droplet at rest, without sediment.
     pub fn at(x: f32, y: f32, volume: f32) -> Self {
         Self {
             x,
@@ -214,23 +214,23 @@ pub(super) struct Bundle {
     pub lowest: Lanes,
     pub waited: Lanes,
     pub behind: Lanes,
-    /// What they could carry in the last step, in metres times cells.
+    /// Transport capacity in the last step, in metres times cells.
     pub capacity: Lanes,
     pub steps: [u32; LANES],
     pub watched: [u32; LANES],
-    /// How often their steps were limited, as in [`Outcome::limited`].
+    /// Number of limited steps, as in [`Outcome::limited`].
     pub limited: [[u32; LANES]; 3],
-    /// Which of them are on their way...
+    /// Droplets that are running.
     pub runs: LaneMask,
-    /// ...and which have left the map.
+    /// Droplets that have left the map.
     pub left: LaneMask,
-    /// What the ground gave since the last account, and the sum of its amounts.
+    /// Sum of the sediment gained since the last account, and the sum of its absolute values.
     pub given: Lanes,
     pub exchanged: Lanes,
 }
 
 impl Bundle {
-    /// No droplet in any lane; they stand where this one is.
+    /// Returns a bundle without droplets, its lanes at the position of this one.
     pub fn new(like: &Droplet) -> Self {
         let [x, y, one, zero] = [like.x, like.y, 1.0, 0.0].map(|value| Lanes([value; LANES]));
         Self {
@@ -271,7 +271,7 @@ impl Bundle {
         (self.runs.0[lane], self.left.0[lane]) = (u32::MAX, 0);
     }
 
-    /// How a droplet is after a step.
+    /// Returns the state of a droplet after a step.
     fn moment(&self, lane: usize) -> Moment {
         let speed = libm::hypotf(self.vx.0[lane], self.vy.0[lane]);
         Moment {
@@ -299,7 +299,7 @@ impl Bundle {
         }
     }
 
-    /// Reflects or wraps droplets that have crossed the edge. Returns those that have left the map.
+    /// Reflects or wraps droplets that have crossed the edge. Returns the droplets that have left the map.
     #[inline(always)]
     pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> LaneMask {
         let mut outside = LaneMask::default();
@@ -320,7 +320,7 @@ impl Bundle {
         left
     }
 
-    /// Reflects or wraps a droplet. False if it may leave the map.
+    /// Reflects or wraps a droplet. Returns `false` if it may leave the map.
     fn bring_back(&mut self, lane: usize, (right, bottom): (f32, f32), edge: Edge) -> bool {
         let (x, y) = (&mut self.x.0[lane], &mut self.y.0[lane]);
         // The largest f32 below a side, so that rounding cannot put a droplet outside.

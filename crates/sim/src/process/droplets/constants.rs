@@ -1,17 +1,17 @@
-//! The numbers of the default form's laws, from the parameters and the terrain.
+//! Constants of the corrected laws "mass transfer" and "capacity", from the parameters and the terrain.
 
 use super::{DropletLaw, Params};
 use crate::core::terrain::Terrain;
 
-/// The time step to which the published capacity refers.
+/// Time step to which the published capacity refers.
 const PUBLISHED_DT: f32 = 1.2;
-/// Time without lower ground after which a droplet counts as caught in a hollow.
+/// Time without lower ground after which a droplet counts as trapped in a depression.
 const PATIENCE: f32 = 20.0;
 
-/// The constants of a law on a terrain.
+/// Constants of a law on a terrain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
-    /// Whether the capacity follows the fall, and not the speed alone.
+    /// `true` if the capacity depends on the fall, not on speed alone.
     pub(super) falls: bool,
     pub(super) dt: f32,
     /// Cells per unit of length of the published map.
@@ -26,13 +26,13 @@ pub(super) struct Constants {
     pub(super) min_volume: f32,
     pub(super) patience: f32,
     pub(super) most_steps: u32,
-    /// The slope from which on banks may fail.
+    /// Slope above which banks may fail.
     pub(super) steep: f32,
 }
 
 impl Constants {
     pub(super) fn new(params: &Params, terrain: &Terrain) -> Self {
-        // A share lost per step as a rate per step: −ln(1 − K), to within a few percent.
+        // A fraction lost per step as a rate per step: −ln(1 − K), to within a few percent.
         let rate = |share: f32| share / (1.0 - 0.5 * share);
         let falls = params.law != DropletLaw::Capacity;
         let mut law = if falls {

@@ -1,6 +1,7 @@
-//! Copies of the tiles that droplets come to: what is needed together lies together here, where in the layers it lies apart.
+//! Copies of the tiles that droplets visit, with all layers of a row adjacent in memory.
 //!
-//! After a wave, what has changed goes back into the layers; as long as nobody else changes these, the copies stay good for the next wave.
+//! Changes are written back to the layers after a wave; the copies stay valid for the next wave unless anything else changes the
+//! layers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,51 +17,52 @@ use crate::{
     simd::lanes::Lanes,
 };
 
-/// A tile with its layers row by row.
+/// A tile with its layers interleaved by row.
 #[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct GroundTile {
     pub(super) rows: [[Row; LAYERS]; SIDE],
 }
 
-/// A layer in a row of a tile.
+/// One row of a layer in a tile.
 #[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Row(pub(super) [f32; SIDE]);
 
-/// Layers of a tile.
+/// Number of layers of a tile.
 pub(super) const LAYERS: usize = 4;
-/// Places of the layers: bedrock, sand, what a unit of digging takes off bedrock (twice the softness), and bedrock and sand together.
+/// Indices of the layers: bedrock, sand, erodibility (rock lost per unit of erosion, twice the softness), and the surface, bedrock
+/// plus sand.
 pub(super) const BEDROCK: usize = 0;
 pub(super) const SAND: usize = 1;
 pub(super) const ERODIBILITY: usize = 2;
 pub(super) const SURFACE: usize = 3;
 
-/// Depth from which on water stands in the way of droplets, in metres.
+/// Minimum depth of standing water that affects droplets, in metres.
 pub(super) const STANDING: f32 = 0.05;
 
-/// The copies of tiles, and the layers as they were last written.
+/// Copies of tiles, and the editions of the layers when last written.
 #[derive(Default)]
 pub(super) struct Copies {
     pub(super) tiles: TileCache<GroundTile>,
-    /// For each tile the cells that have changed in this wave, as in a [`CellSet`](crate::core::tiles::CellSet).
+    /// Cells of each tile that have changed in this wave, as in a [`CellSet`](crate::core::tiles::CellSet).
     pub(super) changed: Vec<AtomicU64>,
-    /// In the same way, those where droplets dug under what stands steep.
+    /// Cells of each tile where droplets undercut a bank, in the same form.
     pub(super) undercut: Vec<AtomicU64>,
     written: Option<[Edition; 3]>,
-    /// Whether water stood anywhere when it was last looked for.
+    /// Edition of the water layer at the last check, and `true` if it had standing water.
     pub(super) wet: Option<(Edition, bool)>,
 }
 
 impl Clone for Copies {
-    /// Without any tile: they can be copied again.
+    /// Returns empty copies: tiles can be copied again.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl Copies {
-    /// Makes them ready for a wave on a terrain: those that are as its layers stay.
+    /// Prepares for a wave on a terrain. Copies that still match its layers are kept.
     pub(super) fn begin(&mut self, terrain: &Terrain) {
         let (width, height) = (terrain.width(), terrain.height());
         let Self { tiles, changed, undercut, written, wet } = self;
@@ -76,7 +78,7 @@ impl Copies {
         *wet = wet.filter(|(seen, _)| *seen == water).or_else(|| Some((water, stands())));
     }
 
-    /// Brings what has changed in the copies into the layers. Returns the tiles in which it has, in order.
+    /// Writes changed copies back to the layers. Returns the changed tiles, in order.
     pub(super) fn write_back(&mut self, terrain: &mut Terrain) -> Vec<usize> {
         let Self { tiles, changed, written, .. } = self;
         let (tiling, width) = (tiles.tiling(), terrain.width());
@@ -89,7 +91,7 @@ impl Copies {
         bedrock.zip(sand).enumerate().for_each(|(band, (bedrock, sand))| {
             for &tile in tiling.in_band(in_order, band) {
                 let [columns, rows] = tiling.cells(tile);
-                // SAFETY: the tile is ready, and nobody changes it now.
+                // SAFETY: the tile is filled, and no thread changes it now.
                 let tile = unsafe { &*tiles.pointer().add(tile) };
                 for (line, row) in tile.rows[..rows.len()].iter().enumerate() {
                     let cells = line * width + columns.start..line * width + columns.end;
@@ -102,13 +104,13 @@ impl Copies {
         changed
     }
 
-    /// A copy of them in the middle of a wave, which goes on there.
+    /// Returns a copy in the middle of a wave, including the tiles.
     pub(super) fn with_tiles(&self) -> Self {
         let copied = |cells: &[AtomicU64]| {
             cells.iter().map(|cells| AtomicU64::new(cells.load(Ordering::Relaxed))).collect::<Vec<_>>()
         };
         let (changed, undercut) = (copied(&self.changed), copied(&self.undercut));
-        // SAFETY: only waves write tiles, and a process that runs one is not copied meanwhile.
+        // SAFETY: only waves write tiles, and a process is not copied while it runs one.
         Self { tiles: unsafe { self.tiles.copied() }, changed, undercut, written: self.written, wet: self.wet }
     }
 }
@@ -117,7 +119,7 @@ fn editions(terrain: &Terrain) -> [Edition; 3] {
     [terrain.bedrock.edition(), terrain.sand.edition(), terrain.softness.edition()]
 }
 
-/// A row of a tile; there is nothing beyond the map.
+/// Returns a row of a tile; cells beyond the map are 0.
 #[inline(always)]
 pub(super) fn row_of_tile(cells: &[f32]) -> Lanes {
     let mut row = Lanes::default();

@@ -1,4 +1,4 @@
-//! The default form of the laws "mass transfer" and "capacity": what the published forms are after, without their faults.
+//! The corrected form of the laws "mass transfer" and "capacity".
 //!
 //! A step of length τ ≤ dt, short enough that no droplet moves farther than one cell:
 //!
@@ -6,18 +6,18 @@
 //! (h, ∇h) bilinear at p      v → v·e^(−f·τ) + a·(1 − e^(−f·τ))/f      p' = p + L·τ·v      h' bilinear at p'
 //! mass transfer:  a = n/(V·density), f = friction,  C = V·|v|·T·max(0, h − h')/τ,  V → V·e^(−Ke·τ)
 //! capacity:       a = Ka·n,          f from Kf,     C = Kc·|v|·w,                   w → w − evaporation·τ
-//! M → M + Δ,  Δ = (1 − e^(−K·τ))·(V·C − M)  (capacity: C − M), laid on or taken off around p
+//! M → M + Δ,  Δ = (1 − e^(−K·τ))·(V·C − M)  (capacity: C − M), deposited or eroded around p
 //! ```
 //!
-//! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
-//! L = [`super::Params::length`] in cells, the published map's cell: so the same rain does the same work on every grid of a map. A
-//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing so that it lies above
-//! the highest ground of the map, beside a cliff say: the rest stays on board. One that has found no lower ground for a while sits
-//! in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only an open edge takes sediment off the map, and
-//! there the border cells keep their height: the base level.
+//! The droplet carries the mass M (metres times cells), which evaporation does not reduce. T is the published time step, and L =
+//! [`super::Params::length`] in cells is one cell of the published map, so erosion per unit of rain is the same on every grid of a
+//! map. In one step a droplet erodes at most a fraction of its fall and deposits at most the rise ahead or the drop behind, and
+//! never above the highest ground of the map, for instance beside a cliff; the rest stays in the load. A droplet that has found no
+//! lower ground for a while is trapped in a depression: it ends, and its load settles there as a level fill (see
+//! [`super::settling`]). Sediment leaves the map only over an open edge, where the border cells keep their height as base level.
 //!
-//! Eight droplets take a step side by side and see the ground as all steps before have left it; then the ground changes, in the
-//! order of the eight (see [`crate::simd::swarm`]).
+//! Eight droplets step side by side and read the ground as left by all earlier steps; then the ground changes, in the order of the
+//! eight (see [`crate::simd::swarm`]).
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
@@ -36,22 +36,22 @@ use crate::{
     },
 };
 
-/// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.
+/// Maximum fraction of its own fall that a droplet erodes in a step; later droplets deepen the cut.
 const GREATEST_CUT: f32 = 0.1;
 
 /// The laws on a ground.
 pub(super) struct Cured<'a> {
     ground: &'a Ground<'a>,
     law: Constants,
-    /// The law under the mask, and the mask, if it makes a difference.
+    /// The law at full mask, and the mask, if it has an effect.
     under: Constants,
     mask: Option<&'a Mask>,
-    /// Whether excess is laid down as fast as lack is taken up.
+    /// `true` if deposition and erosion have the same rate.
     settles_alike: bool,
 }
 
 impl<'a> Cured<'a> {
-    /// A law on free ground and under the mask.
+    /// Returns the law from its constants without and with the mask.
     pub(super) fn new(ground: &'a Ground<'a>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
         let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
         Self { ground, law, under, mask, settles_alike }
@@ -74,7 +74,7 @@ impl Law for Cured<'_> {
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
                 let place = [from[0].0[lane], from[1].0[lane]];
-                // SAFETY: the droplet has come there, and no other block that runs now comes near.
+                // SAFETY: the droplet has prepared these tiles, and no block that runs concurrently comes near.
                 parts[lane] = unsafe { self.ground.change(place, amount.0[lane]) };
                 if steep.0[lane] != 0 {
                     self.ground.undercut(self.ground.tile_and_cell(place[0] as i32, place[1] as i32));
@@ -85,7 +85,7 @@ impl Law for Cured<'_> {
     }
 }
 
-/// What a law says where eight droplets are.
+/// Constants of the law at the positions of eight droplets.
 struct Local {
     friction: Lanes,
     capacity: Lanes,
@@ -95,7 +95,7 @@ struct Local {
 }
 
 impl Cured<'_> {
-    /// The law where the droplets are.
+    /// Returns the constants of the law at the positions of the droplets.
     #[inline(always)]
     fn local(&self, bundle: &Bundle) -> Local {
         let all = |value: f32| Lanes([value; LANES]);
@@ -124,15 +124,15 @@ impl Cured<'_> {
         }
     }
 
-    /// Moves eight droplets by a step. Returns where they were, what they take off there, in metres times cells (what is negative is
-    /// laid down), and which of them dig where it is steep.
+    /// Moves eight droplets by one step. Returns their previous positions, the erosion there in metres times cells (negative for
+    /// deposition), and a mask of those that erode on a steep slope.
     #[inline(always)]
     fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes, LaneMask) {
         let (law, ground) = (&self.law, self.ground);
         let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
-        // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
+        // SAFETY: `Bundle::keep_on_map` keeps droplets on the map.
         let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
         let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
         let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
@@ -140,7 +140,7 @@ impl Cured<'_> {
             push = push / bundle.volume;
         }
         let (push_x, push_y) = (push * slope_x, push * slope_y);
-        // No farther than a cell: bound the step by the speed now and the speed it may gain.
+        // No farther than one cell: bound the step by the current speed and the speed that it may reach.
         let dt = all(law.dt);
         let pace = {
             let (vx, vy) = (bundle.vx + dt * push_x, bundle.vy + dt * push_y);
@@ -151,16 +151,16 @@ impl Cured<'_> {
         let short = (pace * dt).above(one);
         let time = short.choose(one / pace, dt);
         let kept_speed = decay(friction * time);
-        // ∫ e^(−f·t) dt over the step; for small f·τ the quotient would lose its digits.
+        // ∫ e^(−f·t) dt over the step; for small f·τ the quotient loses its significant digits.
         let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
         let from = [bundle.x, bundle.y];
-        // One that has ended stays where it ended: there its load settles.
+        // A droplet that has ended stays there: its load settles in that cell.
         bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
         let left = bundle.keep_on_map((ground.width as f32, ground.height as f32), self.ground.edge);
-        // One that has left sees nothing any more.
+        // A droplet that has left samples its old position.
         (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
         ground.come_to(bundle.x, bundle.y);
         // SAFETY: as above.
@@ -183,10 +183,9 @@ impl Cured<'_> {
         let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
         let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));
         let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
-        // No land grows out of standing water.
-        // Eight may lay theirs down in one cell.
+        // No land grows out of standing water. Up to eight droplets may deposit in one cell.
         let rise = swims.choose(depth * all(1.0 / LANES as f32), rise);
-        // Where the ground rises ahead water stands, and what it carries sinks.
+        // Where the ground rises ahead, water ponds and its load settles.
         let sinks = if law.falls { zero.above(fall) } else { LaneMask::default() };
         let lays = sinks.without(swims).choose(-bundle.mass, (one - kept_excess) * lacking);
         let lays = swims.choose(lays.min(lacking * all(SINKING)), lays);
@@ -205,7 +204,7 @@ impl Cured<'_> {
         bundle.lowest = found.choose(ahead, bundle.lowest);
         let waits = swims.choose(time.max(all(law.patience / SWIMMING)), time);
         bundle.waited = found.without(swims).choose(zero, bundle.waited + waits);
-        // Water that stands slows it down.
+        // Standing water slows droplets down.
         (bundle.vx, bundle.vy) =
             (swims.choose(bundle.vx * all(0.5), bundle.vx), swims.choose(bundle.vy * all(0.5), bundle.vy));
         let mut ended = left.or(bundle.waited.above(all(law.patience)));
@@ -222,7 +221,7 @@ impl Cured<'_> {
     }
 }
 
-/// The sum of the numbers of each.
+/// Returns the sum over the lanes of each entry.
 #[inline(always)]
 fn sums(parts: &[Lanes; LANES]) -> Lanes {
     let mut sums = Lanes::default();
@@ -234,7 +233,7 @@ fn sums(parts: &[Lanes; LANES]) -> Lanes {
     sums
 }
 
-/// e^(−x) for 0 ≤ x ≤ 5 to 2e-5, from plain arithmetic alone: the Taylor polynomial at x/16, squared four times.
+/// Returns e^(−x) for 0 ≤ x ≤ 5 to 2e-5, by basic arithmetic only: the Taylor polynomial at x/16, squared four times.
 #[inline(always)]
 pub(super) fn decay(x: Lanes) -> Lanes {
     let all = |value: f32| Lanes([value; LANES]);

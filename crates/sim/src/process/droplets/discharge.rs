@@ -1,8 +1,8 @@
-//! Where the rain runs: maps of the water that passes a cell and of its way, which droplets make and follow.
+//! Discharge and momentum maps that droplets create and follow.
 //!
-//! Droplets of a tick leave tracks and see the maps as they were before it. After the tick each map goes a share of the way towards
-//! what the tracks say. Nobody passes over the map for that: a tile where no droplet was catches up when one comes there, by the
-//! same steps, so that the bits are the same.
+//! The droplets of a tick leave tracks and read the maps as they were before it. After the tick each map moves a fraction of the
+//! way to its tracks. This needs no pass over the whole map: a tile without droplets catches up on its next visit by the same
+//! steps, so the bits are the same.
 
 use std::ops::Range;
 
@@ -23,25 +23,24 @@ use crate::{
     },
 };
 
-/// What a droplet meets in a cell and leaves there: the three maps, the three tracks and nothing. Together, because it needs them
-/// together.
+/// State of a cell as a droplet needs it: the three maps, the three tracks and padding.
 pub(super) type StreamCell = [f32; 8];
-/// Places of the water that passes, in square metres of rained-on land, and of that water times its direction.
+/// Indices of the discharge, in square metres of contributing area, and of discharge times direction.
 pub(super) const WATER: usize = 0;
 pub(super) const ALONG: usize = 1;
 pub(super) const DOWN: usize = 2;
-/// Where the tracks begin, in the order of the maps, in volumes of a fresh droplet.
+/// Index of the first track, in the order of the maps, in initial droplet volumes.
 pub(super) const TRACKS: usize = 3;
 const MAPS: usize = 3;
-/// What is less than this share of a cell is nothing.
+/// Values below this fraction of a cell are flushed to zero.
 const LEAST: f32 = 1e-5;
 
-/// The cells of a tile.
+/// Cells of a tile.
 #[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct StreamTile(pub(super) [StreamCell; CELLS]);
 
-/// The maps, and the tracks of the present tick.
+/// The maps, and the tracks of the current tick.
 #[derive(Default)]
 pub(super) struct Discharge {
     maps: Option<Maps>,
@@ -49,9 +48,9 @@ pub(super) struct Discharge {
 }
 
 impl Clone for Discharge {
-    /// With the tracks: a tick that is copied between two waves goes on as the original.
+    /// Includes the tracks, so a tick that is copied between two waves continues like the original.
     fn clone(&self) -> Self {
-        // SAFETY: only waves write tracks, and a process that runs one is not copied meanwhile.
+        // SAFETY: only waves write tracks, and a process is not copied while it runs one.
         Self { maps: self.maps.clone(), tracks: unsafe { self.tracks.copied() } }
     }
 }
@@ -59,29 +58,29 @@ impl Clone for Discharge {
 /// Maps of a terrain.
 #[derive(Clone)]
 struct Maps {
-    /// In the order of [`StreamCell`].
+    /// Grids, in the order of [`StreamCell`].
     grids: [Grid; MAPS],
-    /// Times that they were renewed since they were empty.
+    /// Number of updates since the maps were empty.
     renewals: u64,
-    /// How many of these each tile has still to catch up with.
+    /// Updates that each tile has yet to catch up with.
     missed: Vec<u32>,
-    /// How far a renewal goes.
+    /// Rate of the updates.
     pace: Pace,
-    /// What is less, in square metres, is nothing.
+    /// Threshold below which values are flushed to zero, in square metres.
     least: f32,
 }
 
-/// How far the maps follow a tick.
+/// Rate at which the maps follow the tracks of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pace {
-    /// As published, this share of the way.
+    /// This fraction in every update, as published.
     Even(f32),
-    /// The first few renewals make a mean of all tracks so far, so that the first droplets count at once; then this share of the way.
+    /// Running mean of all tracks in the first updates, so that the first droplets count immediately; then this fraction.
     Eager(f32),
 }
 
 impl Pace {
-    /// The share of the way that a renewal goes; the first is number 1.
+    /// Returns the fraction of an update; the first is number 1.
     pub(super) fn of(self, renewal: u64) -> f32 {
         match self {
             Self::Even(share) => share,
@@ -111,7 +110,7 @@ impl Maps {
         Tiling::new(self.grids[0].width(), self.grids[0].height())
     }
 
-    /// A tile of a map, row by row, after the renewals that it has missed: nothing passed there. Beyond the map there is nothing.
+    /// Returns a tile of a map, row by row, after its missed updates, in which no droplet visited it. 0 beyond the map.
     fn faded(&self, map: usize, tile: usize) -> [Lanes; SIDE] {
         let ([columns, rows], width) = (self.tiling().cells(tile), self.grids[map].width());
         let mut values = [Lanes::default(); SIDE];
@@ -123,7 +122,7 @@ impl Maps {
         values
     }
 
-    /// Has all tiles catch up.
+    /// Applies the missed updates of all tiles.
     fn catch_up(&mut self) {
         let (tiling, width) = (self.tiling(), self.grids[0].width());
         for tile in (0..tiling.count()).filter(|&tile| self.missed[tile] > 0).collect::<Vec<_>>() {
@@ -142,14 +141,14 @@ impl Maps {
     }
 }
 
-/// Brings values to where they are after the last so many renewals in which nothing passed.
+/// Applies the last `missed` updates, without tracks, to values.
 struct Fade<'a> {
     maps: &'a Maps,
     missed: u32,
     values: &'a mut [Lanes; SIDE],
 }
 
-/// After so many renewals it is worth a look whether anything is left.
+/// Number of updates between checks for an empty tile.
 const LOOK: usize = 16;
 
 impl Pass for Fade<'_> {
@@ -175,23 +174,23 @@ impl Pass for Fade<'_> {
     }
 }
 
-/// Whether there is nothing in a tile.
+/// Returns `true` if all values of a tile are zero.
 #[inline(always)]
 fn is_empty(values: &[Lanes; SIDE]) -> bool {
     values.iter().fold(0, |any, row| row.0.iter().fold(any, |any, value| any | value.to_bits())) == 0
 }
 
-/// Values that go a share of the way to others; what is less than the `least` is nothing.
+/// Moves values a fraction of the way to `to`; results below `least` become zero.
 #[inline(always)]
 fn renewed(values: Lanes, to: Lanes, share: f32, least: f32) -> Lanes {
     let new = values + Lanes([share; LANES]) * (to - values);
-    // What is no number stays so.
+    // NaN stays NaN.
     let small = Lanes([least; LANES]).above(new.max(-new));
     small.choose(Lanes::default(), new)
 }
 
 impl Discharge {
-    /// Makes ready for a tick in which maps are followed.
+    /// Prepares for a tick that uses the maps.
     pub(super) fn begin(&mut self, terrain: &Terrain, pace: Pace) {
         self.fit(terrain);
         if let Some(maps) = self.maps.as_mut().filter(|maps| maps.pace != pace) {
@@ -202,13 +201,13 @@ impl Discharge {
         self.tracks.forget();
     }
 
-    /// Makes ready for a wave of a tick that may have begun under another law.
+    /// Prepares for a wave of a tick that may have begun under another law.
     pub(super) fn make_ready(&mut self, terrain: &Terrain) {
         self.fit(terrain);
         self.tracks.begin(Tiling::new(terrain.width(), terrain.height()));
     }
 
-    /// Forgets where the rain ran.
+    /// Clears the maps.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -219,13 +218,13 @@ impl Discharge {
         }
     }
 
-    /// The cell at a place in a tile, see [`TileCache::pointer`].
+    /// Returns a pointer to a cell of a tile, see [`TileCache::pointer`].
     #[inline(always)]
     pub(super) fn cell(&self, (tile, cell): (usize, usize)) -> *mut StreamCell {
         self.tracks.pointer().cast::<StreamCell>().wrapping_add(tile * CELLS + cell)
     }
 
-    /// Makes tiles ready.
+    /// Fills tiles that aren't filled yet.
     #[inline(always)]
     pub(super) fn come_to(&self, tiles: [u32; LANES]) {
         let ready = tiles.iter().fold(true, |ready, &tile| ready & self.tracks.has(tile as usize));
@@ -248,7 +247,7 @@ impl Discharge {
         });
     }
 
-    /// The water that passes the cells of a part of the map, row by row, in square metres of rained-on land.
+    /// Returns the discharge of the cells in a window, row by row, in square metres of contributing area.
     pub(super) fn water_in(&self, [columns, rows]: &[Range<usize>; 2]) -> Vec<f32> {
         let mut water = vec![0.0; columns.len() * rows.len()];
         let Some(maps) = &self.maps else { return water };
@@ -268,7 +267,7 @@ impl Discharge {
         water
     }
 
-    /// Takes the tracks of the tick into the maps. A fresh droplet stands for so much rained-on land, in square metres.
+    /// Updates the maps from the tracks of the tick. `land` is the contributing area of a fresh droplet, in square metres.
     pub(super) fn renew(&mut self, land: f32) {
         let Some(maps) = &mut self.maps else { return };
         let (tiling, width) = (maps.tiling(), maps.grids[0].width());
@@ -282,7 +281,7 @@ impl Discharge {
         water.zip(along).zip(down).enumerate().for_each(|(band, ((water, along), down))| {
             for &tile in tiling.in_band(in_order, band) {
                 let [columns, rows] = tiling.cells(tile);
-                // SAFETY: the tile is ready, and nobody writes it now.
+                // SAFETY: the tile is filled, and no thread writes it now.
                 let tile = unsafe { &*tracks.pointer().add(tile) };
                 for (line, cells) in tile.0.chunks_exact(SIDE).enumerate().take(rows.len()) {
                     let places = line * width + columns.start..line * width + columns.end;
@@ -299,7 +298,7 @@ impl Discharge {
         self.tracks.forget();
     }
 
-    /// What is to be remembered.
+    /// Returns the state to be saved.
     pub(super) fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         self.fit(terrain);
         let Some(maps) = &mut self.maps else { return Vec::new() };
@@ -312,13 +311,13 @@ impl Discharge {
         kept
     }
 
-    /// The water that passes a cell, in square metres of rained-on land; none before droplets have run on this terrain.
+    /// Returns the discharge of a cell, in square metres of contributing area, or `None` before droplets have run on this terrain.
     pub(super) fn water_at(&self, terrain: &Terrain, [x, y]: [usize; 2]) -> Option<f32> {
         self.maps.as_ref().filter(|maps| maps.fit(terrain))?;
         self.water_in(&[x..x + 1, y..y + 1]).first().copied()
     }
 
-    /// The three maps as they are now.
+    /// Returns the three maps, up to date.
     pub(super) fn maps(&self) -> Option<[Grid; MAPS]> {
         let mut maps = self.maps.clone()?;
         maps.catch_up();

@@ -1,4 +1,4 @@
-//! What a droplet can carry through a cell.
+//! Explanation of the transport capacity of droplets in a cell.
 
 use super::{
     super::{
@@ -9,10 +9,11 @@ use super::{
 };
 use crate::core::terrain::{Edge, Terrain};
 
-/// Water that is less deep, in metres, stands nowhere.
+/// Depth below which water counts as absent, in metres.
 const SHALLOW: f32 = 1e-3;
 
-/// What droplets do in a cell; none under laws that are about the speed of single droplets, and before the first tick.
+/// Explains the droplets in a cell. Returns `None` under laws that depend on the speed of single droplets, and before the first
+/// tick.
 pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
     let (setup, params) = (&droplets.setup, &droplets.setup.params);
     if params.mode != Mode::Corrected || params.law != DropletLaw::Streams {
@@ -25,22 +26,22 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let land = water + streams::sheet(params);
     let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == terrain.width() || place[1] + 1 == terrain.height();
     let outcome = if at_border && terrain.edge == Edge::Open {
-        "It lies at the border: droplets leave the map here, and neither dig nor lay sand down."
+        "This is a border cell: droplets leave the map here without eroding or depositing."
     } else if cell.of(&terrain.water) > SHALLOW {
-        "Water lies here: where it stands, a droplet goes on for a few cells, digs nothing and lays its load down."
+        "Standing water: a droplet drifts on for a few cells, erodes nothing and deposits its load."
     } else if slope == 0.0 {
-        "No neighbour lies lower: a droplet can carry no load here, and lays it down until it gets over the rim."
+        "No neighbour is lower: the transport capacity is zero, and a droplet deposits its load until it passes the rim."
     } else {
-        "A droplet that carries less than C digs here, one that carries more lays sand down. In each step its load comes nearer to C by a \
-         share. It never digs deeper than a part of the height that it falls in the step, so it makes no pit."
+        "A droplet with a load below C erodes here, one with more deposits sand. Each step closes a fraction of the gap to C. Erosion is \
+         limited to a fraction of the fall in that step, so it makes no pit."
     };
     let terms = vec![
         Term::new("k", "entrainment", entrainment, "m"),
-        Term::new("V", "water of a fresh droplet", 1.0, ""),
-        Term::new("A", "land whose rain passes here", land, "m²"),
+        Term::new("V", "initial water of a droplet", 1.0, ""),
+        Term::new("A", "drainage area", land, "m²"),
         Term::new("θ", "concavity", params.concavity, ""),
-        Term::new("S", "steepest fall to a neighbour, as a slope", slope, ""),
-        Term::new("C", "what a fresh droplet can carry", carries, "m"),
+        Term::new("S", "steepest slope to a neighbour", slope, ""),
+        Term::new("C", "transport capacity of a fresh droplet", carries, "m"),
     ];
     Some(Explanation { equation: "C = k·V·(A/ha)^θ·S", terms, outcome: outcome.to_owned() })
 }

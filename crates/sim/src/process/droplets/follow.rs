@@ -1,4 +1,4 @@
-//! A droplet that is released and followed step by step, on a copy of the land.
+//! A single droplet that is released and followed step by step, on a copy of the terrain.
 
 use super::{Droplets, Stage, Start};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Droplets {
-    /// The way of one droplet that begins at a place, in cells, as it would run now.
+    /// Returns the trajectory of one droplet released at a position, in cells, on the current terrain.
     pub(super) fn follow_one(&self, terrain: &Terrain, (seed, tick): (u64, u64), place: [f32; 2]) -> Vec<Moment> {
         let (mut own, mut land, mut ledger) = (self.clone(), terrain.clone(), Ledger::default());
         let mut context = Context {
@@ -21,7 +21,7 @@ impl Droplets {
             elapsed: &mut None,
             until: None,
         };
-        // The rain of a tick says how much land a droplet stands for, and makes the maps of the streams ready.
+        // The rain stage sets the contributing area of a droplet and prepares the stream maps.
         own.step(Stage::Rain as usize, &mut context);
         own.waiting = vec![Start { place, load: 0.0 }];
         (own.wave, own.fallen, own.way) = (1, 1, Some(Vec::new()));

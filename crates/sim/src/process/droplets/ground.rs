@@ -1,4 +1,4 @@
-//! What droplets of the default form move on: [copies](super::copies) of the tiles that they come to, shared by all threads.
+//! Ground of the corrected laws: [copies](super::copies) of the tiles that droplets visit, shared by all threads.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Where eight cells lie: the tile of each, and its place there, row by row.
+/// Positions of eight cells: the tile of each, and its index there, row by row.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub(super) tiles: [u32; LANES],
@@ -27,47 +27,47 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The tile of a lane's cell, and its place there.
+    /// Returns the tile of a lane's cell, and the cell's index there.
     #[inline(always)]
     pub(super) fn at(&self, lane: usize) -> (usize, usize) {
         (self.tiles[lane] as usize, self.cells[lane] as usize)
     }
 }
 
-/// Heights of a tile's cells and of those around it, row by row.
+/// Heights of a tile's cells and of the cells around the tile, row by row.
 pub(super) type Rimmed = [[f32; RIMMED]; RIMMED];
 const RIMMED: usize = SIDE + 2;
 
-/// Numbers of a tile, and of a row with all layers.
+/// Size of a tile, and of a row with all layers, in `f32`s.
 const NUMBERS: i32 = (size_of::<GroundTile>() / size_of::<f32>()) as i32;
 const ROW: i32 = (LAYERS * SIDE) as i32;
 const TILE: i32 = SIDE as i32;
-/// Bytes in a line of a processor's cache.
+/// Size of a cache line, in bytes.
 const LINE: usize = 64;
 
-/// The ground that droplets see and change.
+/// The ground that droplets read and change.
 pub(super) struct Ground<'a> {
     pub(super) width: i32,
     pub(super) height: i32,
     pub(super) edge: Edge,
     pub(super) cell_size: f32,
     wraps: bool,
-    /// Droplets lay nothing down so that it comes to lie higher.
+    /// Deposition does not raise the ground above this height.
     ceiling: f32,
     terrain: &'a Terrain,
     tiles: &'a TileCache<GroundTile>,
     changed: &'a [AtomicU64],
     undercut: &'a [AtomicU64],
-    /// Tiles in a row of tiles, and from one row of tiles to the next, in numbers.
+    /// Tiles per row of tiles, and the stride from one row of tiles to the next, in `f32`s.
     across: i32,
     stride: i32,
-    /// Whether water stands anywhere.
+    /// `true` if there is standing water anywhere.
     wet: bool,
 }
 
 impl<'a> Ground<'a> {
-    /// The ground of a terrain on copies that have [begun](Copies::begin), which nobody else reaches as long as it lives. Nothing is laid
-    /// above the `highest` ground.
+    /// Returns the ground of a terrain on copies that have [begun](Copies::begin) and are borrowed exclusively. Nothing is
+    /// deposited above the `highest` ground.
     pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
         let Copies { tiles, changed, undercut, wet, .. } = &*copies;
         Self {
@@ -77,7 +77,7 @@ impl<'a> Ground<'a> {
             edge: terrain.edge,
             cell_size: terrain.cell_size,
             wraps: terrain.edge == Edge::Wrap,
-            // Two digits below it, so that rounding lifts nothing higher.
+            // Two representable values below it, so that rounding cannot exceed it.
             ceiling: highest.next_down().next_down(),
             terrain,
             across: tiles.tiling().across() as i32,
@@ -88,12 +88,12 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// How the map is cut.
+    /// Returns the tiling of the map.
     pub(super) fn tiling(&self) -> Tiling {
         self.tiles.tiling()
     }
 
-    /// Where the layers of a column begin, and of a row; their sum is the place of a cell's bedrock.
+    /// Offset of a column's layers; with that of the row, it gives the offset of a cell's bedrock.
     #[inline(always)]
     fn of_column(x: i32) -> i32 {
         (x >> TILE.ilog2()) * NUMBERS + (x & (TILE - 1))
@@ -104,16 +104,16 @@ impl<'a> Ground<'a> {
         (y >> TILE.ilog2()) * self.stride + (y & (TILE - 1)) * ROW
     }
 
-    /// The column or row on a side of so many that stands for one which may lie beyond its ends.
+    /// Returns the column or row for a coordinate that may lie beyond the ends of a side of this length.
     #[inline(always)]
     fn on_side(&self, place: i32, side: i32) -> i32 {
-        // No place is farther beyond than the side is long.
+        // No coordinate is beyond by more than the side's length.
         let (before, after) = if self.wraps { (place + side, place - side) } else { (0, side - 1) };
         let inside = if place >= side { after } else { place };
         if place < 0 { before } else { inside }
     }
 
-    /// Where cells on the map lie.
+    /// Returns the positions of cells on the map.
     #[inline(always)]
     pub(super) fn places(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Places {
         let (mut tiles, mut cells) = ([0; LANES], [0; LANES]);
@@ -124,15 +124,15 @@ impl<'a> Ground<'a> {
         Places { tiles, cells }
     }
 
-    /// Makes ready what droplets at these places see and change: their tiles and those around them.
+    /// Prepares the tiles that droplets at these positions read and change: their own and those around.
     #[inline(always)]
     pub(super) fn come_to(&self, x: Lanes, y: Lanes) {
-        // SAFETY: places on the map have small coordinates.
+        // SAFETY: coordinates on the map are small.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
         self.come_to_tiles(self.places(columns, rows).tiles);
     }
 
-    /// The same for the cells of these tiles.
+    /// Prepares these tiles and those around.
     #[inline(always)]
     pub(super) fn come_to_tiles(&self, tiles: [u32; LANES]) {
         let mut ready = true;
@@ -160,7 +160,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Makes a tile ready.
+    /// Fills a tile from the layers if it isn't yet.
     #[inline]
     pub(super) fn fill(&self, tile: usize) {
         if self.tiles.has(tile) {
@@ -179,14 +179,14 @@ impl<'a> Ground<'a> {
         });
     }
 
-    /// A tile, which is made ready.
+    /// Returns a tile, filling it if necessary.
     pub(super) fn tile(&mut self, tile: usize) -> &mut GroundTile {
         self.fill(tile);
-        // SAFETY: it is ready, and the ground, which is borrowed mutably, alone has the copies.
+        // SAFETY: the tile is filled, and the mutably borrowed ground has exclusive access to the copies.
         unsafe { &mut *self.tiles.pointer().add(tile) }
     }
 
-    /// Takes the cells where droplets dug under what stands steep into a set, which is to be empty.
+    /// Moves the cells marked as undercut into a set, which must be empty.
     pub(super) fn take_undercut(&self, undercut: &mut CellSet) {
         for (tile, cells) in self.undercut.iter().enumerate() {
             let dug = cells.load(Ordering::Relaxed);
@@ -197,28 +197,28 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Notes that a droplet dug in a cell under what stands steep. Nobody else does so in its tile.
+    /// Marks a cell as undercut. No other thread may do so in its tile.
     #[inline(always)]
     pub(super) fn undercut(&self, (tile, cell): (usize, usize)) {
         let old = self.undercut[tile].load(Ordering::Relaxed);
         self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
     }
 
-    /// The tile of a cell on the map, and its place there, row by row.
+    /// Returns the tile of a cell on the map, and the cell's index there, row by row.
     #[inline(always)]
     pub(super) fn tile_and_cell(&self, x: i32, y: i32) -> (usize, usize) {
         let tile = (y >> TILE.ilog2()) * self.across + (x >> TILE.ilog2());
         (tile as usize, ((y & (TILE - 1)) * TILE + (x & (TILE - 1))) as usize)
     }
 
-    /// The number of a cell on the map: those of a tile follow each other, as the tiles do.
+    /// Returns the index of a cell on the map in tile order.
     #[inline(always)]
     pub(super) fn number(&self, [x, y]: [i32; 2]) -> u32 {
         let (tile, cell) = self.tile_and_cell(x, y);
         (tile * CELLS + cell) as u32
     }
 
-    /// Notes that cells of a tile have changed, which nobody else is changing.
+    /// Marks cells of a tile as changed. No other thread may change cells of this tile.
     #[inline(always)]
     fn note(&self, tile: usize, cells: u64) {
         let old = self.changed[tile].load(Ordering::Relaxed);
@@ -230,61 +230,62 @@ impl<'a> Ground<'a> {
         self.note(tile, 1 << (row * SIDE + column));
     }
 
-    /// The cell at a place; outside, the one that stands for it, or none.
+    /// Returns the cell at these coordinates; outside the map, the cell there by the edge rule, or `None`.
     #[inline]
     pub(super) fn cell(&self, x: isize, y: isize) -> Option<[i32; 2]> {
         let (width, height) = (self.width as usize, self.height as usize);
         Some([self.edge.index(x, width)? as i32, self.edge.index(y, height)? as i32])
     }
 
-    /// Layers of a cell.
+    /// Returns the layers of a cell.
     fn layers(&mut self, [x, y]: [i32; 2]) -> [&mut f32; LAYERS] {
         let (tile, row, column) = self.place([x, y]);
         self.tile(tile).rows[row].each_mut().map(|layer| &mut layer.0[column])
     }
 
-    /// The tile of a cell, and its row and column there.
+    /// Returns the tile of a cell, and its row and column there.
     #[inline(always)]
     fn place(&self, cell: [i32; 2]) -> (usize, usize, usize) {
         let [x, y] = cell.map(|place| place as usize);
         (self.tiling().of(x, y), y % SIDE, x % SIDE)
     }
 
-    /// Height of a cell's ground, in metres.
+    /// Returns the height of a cell's ground, in metres.
     pub(super) fn height_of(&mut self, cell: [i32; 2]) -> f32 {
         *self.layers(cell)[SURFACE]
     }
 
-    /// Height of a cell's ground before the wave, in metres.
+    /// Returns the height of a cell's ground before the wave, in metres.
     pub(super) fn height_before(&self, [x, y]: [i32; 2]) -> f32 {
         let cell = (y * self.width + x) as usize;
         self.terrain.bedrock[cell] + self.terrain.sand[cell]
     }
 
-    /// Thickness of a cell's sand, in metres.
+    /// Returns the thickness of a cell's sand, in metres.
     pub(super) fn sand_of(&mut self, cell: [i32; 2]) -> f32 {
         *self.layers(cell)[SAND]
     }
 
-    /// Height of a cell's ground and thickness of its sand, in metres, and what a unit of digging takes off its rock.
+    /// Returns the height of a cell's ground and the thickness of its sand, in metres, and its erodibility (rock lost per unit of
+    /// erosion).
     ///
     /// # Safety
-    /// No thread changes its tile meanwhile.
+    /// No other thread changes its tile during the call.
     #[inline(always)]
     pub(super) unsafe fn look(&self, [x, y]: [i32; 2]) -> [f32; 3] {
         let (tile, cell) = self.tile_and_cell(x, y);
         self.fill(tile);
-        // SAFETY: the tile is ready, and nobody changes it, as promised by the caller.
+        // SAFETY: the tile is filled, and no thread changes it, as promised by the caller.
         let row = unsafe { &(*self.tiles.pointer().add(tile)).rows[cell / SIDE] };
         [SURFACE, SAND, ERODIBILITY].map(|layer| row[layer].0[cell % SIDE])
     }
 
-    /// Whether a cell is kept at its height: the outermost ones of an open map are its base level.
+    /// Returns `true` if a cell keeps its height: the outermost cells of an open map are its base level.
     pub(super) fn is_held(&self, [x, y]: [i32; 2]) -> bool {
         self.edge == Edge::Open && (x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1)
     }
 
-    /// Whether a tile is cut off, or has cells beside it that are not on the map or are kept at their height.
+    /// Returns `true` if a tile is cut off by the border, or has neighbouring cells that are off the map or keep their height.
     #[inline(always)]
     pub(super) fn is_at_border(&self, tile: usize) -> bool {
         let [columns, rows] = self.tiling().cells(tile);
@@ -292,10 +293,10 @@ impl<'a> Ground<'a> {
         near(columns, self.width) || near(rows, self.height)
     }
 
-    /// Finds the surface of a tile's cells with those around it, which are made ready. Beyond the map nothing is high.
+    /// Reads the surface of a tile's cells and of those around, filling tiles as necessary. Beyond the map the height is −∞.
     ///
     /// # Safety
-    /// No thread changes these tiles meanwhile.
+    /// No other thread changes these tiles during the call.
     #[inline(always)]
     pub(super) unsafe fn look_around(&self, tile: usize, heights: &mut Rimmed) {
         if self.is_at_border(tile) {
@@ -306,7 +307,7 @@ impl<'a> Ground<'a> {
         let across = self.across as usize;
         for (down, near) in [tile - across, tile, tile + across].into_iter().enumerate() {
             [near - 1, near, near + 1].into_iter().for_each(|tile| self.fill(tile));
-            // SAFETY: the tiles are ready, and nobody changes them, as promised by the caller.
+            // SAFETY: the tiles are filled, and no thread changes them, as promised by the caller.
             let [west, own, east] = [near - 1, near, near + 1].map(|tile| unsafe { &*self.tiles.pointer().add(tile) });
             let (first, lines) = [(0, SIDE - 1..SIDE), (1, 0..SIDE), (SIDE + 1, 0..1)][down].clone();
             for (heights, line) in heights[first..].iter_mut().zip(lines) {
@@ -317,10 +318,10 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// As [`Self::look_around`], for tiles at the border.
+    /// Does the same as [`Self::look_around`], for tiles at the border.
     ///
     /// # Safety
-    /// No thread changes these tiles meanwhile.
+    /// No other thread changes these tiles during the call.
     #[cold]
     #[inline(never)]
     unsafe fn look_around_at_border(&self, tile: usize, heights: &mut Rimmed) {
@@ -337,7 +338,8 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Asks for what [`Self::look_around`] and [`Self::before`] read for a tile. To the west and above it has often just been read.
+    /// Prefetches what [`Self::look_around`] and [`Self::before`] read for a tile. The tiles to the west and above are usually in
+    /// the cache.
     #[inline(always)]
     pub(super) fn expect_tile(&self, tile: usize) {
         const SURFACES: usize = size_of::<[Row; SURFACE]>();
@@ -355,7 +357,7 @@ impl<'a> Ground<'a> {
         fetch_ahead(south.wrapping_byte_add(SURFACES));
     }
 
-    /// Height of the ground of a tile's cells before the wave, in metres, row by row.
+    /// Returns the height of the ground of a tile's cells before the wave, in metres, row by row.
     #[inline(always)]
     pub(super) fn before(&self, tile: usize) -> [Lanes; SIDE] {
         let [columns, rows] = self.tiling().cells(tile);
@@ -369,11 +371,11 @@ impl<'a> Ground<'a> {
         heights
     }
 
-    /// Lets a thickness slide from a cell to another, but not so much that the first one comes below its floor: sand first, then rock,
-    /// and it becomes sand. Notes both as [`Self::undercut`]. Returns by how much the sand there really grew.
+    /// Slides a thickness from one cell to another, without lowering the first below `floor`: sand first, then rock, which becomes
+    /// sand. Marks both as [`Self::undercut`]. Returns the actual growth of the sand.
     ///
     /// # Safety
-    /// Their tiles are ready, and no other thread uses them meanwhile.
+    /// Their tiles are filled, and no other thread uses them during the call.
     #[inline(always)]
     pub(super) unsafe fn slide(&self, [from, to]: [u32; 2], thickness: f32, floor: f32) -> f64 {
         // SAFETY: as promised by the caller.
@@ -392,10 +394,10 @@ impl<'a> Ground<'a> {
         f64::from(*sand) - f64::from(old)
     }
 
-    /// Layers of a cell that is to change, which is noted.
+    /// Returns the layers of a cell that is about to change, and marks it as changed and undercut.
     ///
     /// # Safety
-    /// Its tile is ready, and no other thread uses it meanwhile.
+    /// Its tile is filled, and no other thread uses it during the call.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "threads share the tiles, and promise to keep apart")]
     unsafe fn changing(&self, place: u32) -> [&mut f32; LAYERS] {
@@ -408,7 +410,7 @@ impl<'a> Ground<'a> {
         rows[cell / SIDE].each_mut().map(|layer| &mut layer.0[cell % SIDE])
     }
 
-    /// Puts sand on a cell, or takes it off. Returns by how much the layer really changed.
+    /// Adds sand to a cell, or removes it. Returns the actual change of the layer.
     pub(super) fn lay(&mut self, cell: [i32; 2], thickness: f64) -> f64 {
         let [bedrock, sand, _, surface] = self.layers(cell);
         let old = *sand;
@@ -419,13 +421,13 @@ impl<'a> Ground<'a> {
         laid
     }
 
-    /// Asks for what lies around these places, to which droplets may come next.
+    /// Prefetches the surroundings of these positions, which droplets may reach next.
     #[inline(always)]
     pub(super) fn expect(&self, x: Lanes, y: Lanes) {
         let last = |side: i32| Lanes([(side - 1) as f32; LANES]);
-        // What is no number becomes the last.
+        // NaN becomes the last column or row.
         let (x, y) = (Lanes::default().max(x).min(last(self.width)), Lanes::default().max(y).min(last(self.height)));
-        // SAFETY: places on the map have small coordinates.
+        // SAFETY: coordinates on the map are small.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
         let mut places = [[0; LANES]; 3];
         for lane in 0..LANES {
@@ -438,7 +440,7 @@ impl<'a> Ground<'a> {
         }
         for lane in 0..LANES {
             let [above, row, below] = places.map(|places| self.numbers().wrapping_add(places[lane] as usize));
-            // Of those beside it the surface alone is looked at.
+            // Of the rows above and below, only the surface is read.
             fetch_ahead(above.wrapping_byte_add(LINE));
             fetch_ahead(row);
             fetch_ahead(row.wrapping_byte_add(LINE));
@@ -451,16 +453,16 @@ impl<'a> Ground<'a> {
         self.tiles.pointer().cast()
     }
 
-    /// Height and its differences per cell along columns and rows, bilinear between cell centres. Beyond a border that does not wrap
-    /// lies ground as high as the border.
+    /// Returns the height and its differences per cell along columns and rows, bilinear between cell centres. Beyond a border that
+    /// does not wrap, the border's height continues.
     ///
     /// # Safety
-    /// Every place lies on the map, where [`Self::come_to`] has been.
+    /// Every position is on the map and has been prepared by [`Self::come_to`].
     #[inline(always)]
     pub(super) unsafe fn sample(&self, x: Lanes, y: Lanes) -> [Lanes; 3] {
         let (half, one) = (Lanes::splat(0.5), Lanes::splat(1.0));
         let (x, y) = (x - half, y - half);
-        // SAFETY: places on the map have small coordinates.
+        // SAFETY: coordinates on the map are small.
         let (columns, rows) = unsafe { ((x + one).truncated(), (y + one).truncated()) };
         let mut corners = [[0; LANES]; 4];
         let (mut fx, mut fy) = (x, y);
@@ -481,7 +483,7 @@ impl<'a> Ground<'a> {
         let mut heights = [Lanes::default(); 4];
         for corner in 0..4 {
             for lane in 0..LANES {
-                // SAFETY: the tiles of all of the four cells are ready, as promised by the caller.
+                // SAFETY: the tiles of all four cells are filled, as promised by the caller.
                 heights[corner].0[lane] = unsafe { *surfaces.add(corners[corner][lane] as usize) };
             }
         }
@@ -491,7 +493,8 @@ impl<'a> Ground<'a> {
         [north + fy * (south - north), along_x, south - north]
     }
 
-    /// How high what sinks in these cells may lie above their ground, which is given, where water stands in them; 0 where none does.
+    /// Returns the maximum thickness of deposits in these cells, of given ground height, where they have standing water; 0
+    /// elsewhere.
     #[inline(always)]
     pub(super) fn standing_water(&self, columns: [i32; LANES], rows: [i32; LANES], ground: Lanes) -> Lanes {
         let mut room = Lanes::default();
@@ -503,8 +506,8 @@ impl<'a> Ground<'a> {
         room
     }
 
-    /// The level of the water that stands in a cell, as it was before the wave: that of the lowest water or dry ground among places
-    /// around, as what flows or has been lifted is higher. Less than any ground where there is no water.
+    /// Returns the level of the standing water in a cell, as before the wave: the lowest surface of water or dry ground at samples
+    /// around it, since flowing or displaced water is higher. −∞ where there is no water.
     pub(super) fn still_level(&self, [x, y]: [i32; 2]) -> f32 {
         let depth = |[x, y]: [i32; 2]| self.terrain.water[(y * self.width + x) as usize];
         if !self.wet || depth([x, y]) <= STANDING {
@@ -521,27 +524,27 @@ impl<'a> Ground<'a> {
         level
     }
 
-    /// The surface of cells on the map.
+    /// Returns the surface of cells on the map.
     ///
     /// # Safety
-    /// [`Self::come_to`] has been there.
+    /// [`Self::come_to`] has prepared these cells.
     #[inline(always)]
     pub(super) unsafe fn heights(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Lanes {
         let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
         let mut heights = Lanes::default();
         for lane in 0..LANES {
             let place = self.of_row(rows[lane]) + Self::of_column(columns[lane]);
-            // SAFETY: the tile is ready, as promised by the caller.
+            // SAFETY: the tile is filled, as promised by the caller.
             heights.0[lane] = unsafe { *surfaces.add(place as usize) };
         }
         heights
     }
 
-    /// The surface of cells on the map, and of those to the west, east, north and south of each; beyond a border that does not wrap
-    /// that of the border.
+    /// Returns the surface of cells on the map, and of the cells to the west, east, north and south of each; beyond a border that
+    /// does not wrap, that of the border.
     ///
     /// # Safety
-    /// [`Self::come_to`] has been there.
+    /// [`Self::come_to`] has prepared these cells.
     #[inline(always)]
     pub(super) unsafe fn around(&self, columns: [i32; LANES], rows: [i32; LANES]) -> [Lanes; 5] {
         let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
@@ -558,19 +561,19 @@ impl<'a> Ground<'a> {
         let mut heights = [Lanes::default(); 5];
         for cell in 0..5 {
             for lane in 0..LANES {
-                // SAFETY: the tiles of all of the five cells are ready, as promised by the caller.
+                // SAFETY: the tiles of all five cells are filled, as promised by the caller.
                 heights[cell].0[lane] = unsafe { *surfaces.add(places[cell][lane] as usize) };
             }
         }
         heights
     }
 
-    /// Takes an amount off a cell of a tile, or lays it down where it is negative: not below the one height and not above the other.
-    /// Others may have changed the cell since these were found. Returns what was really taken, in metres, and whether less was dug than
-    /// asked for.
+    /// Erodes a cell of a tile by an amount, or deposits if it is negative: not below `least` and not above `most`. Other droplets
+    /// may have changed the cell since these bounds were computed. Returns the actual erosion in metres, and `true` if it was
+    /// limited.
     ///
     /// # Safety
-    /// [`Self::come_to`] has been there, and no other thread uses this cell or changes its tile meanwhile.
+    /// [`Self::come_to`] has prepared this cell, and no other thread uses it or changes its tile during the call.
     #[inline(always)]
     pub(super) unsafe fn take(
         &self,
@@ -579,12 +582,12 @@ impl<'a> Ground<'a> {
         [least, most]: [f32; 2],
     ) -> (f32, bool) {
         self.note(tile, 1 << cell);
-        // SAFETY: the tile is ready, and changed by this thread alone.
+        // SAFETY: the tile is filled, and only this thread changes it.
         let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
         let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
         let room = (most.min(self.ceiling) - *surface).max(0.0);
-        // What is no number must not get lost: it goes into the bedrock.
+        // NaN must not get lost: it goes into the bedrock.
         let laid = if amount < -room { -room } else { amount };
         let loose = laid.min(old_sand);
         let solid = (laid - loose) * *erodibility;
@@ -597,11 +600,11 @@ impl<'a> Ground<'a> {
         ((old_sand - *sand) + (old_bedrock - *bedrock), held)
     }
 
-    /// Takes an amount off 3 × 3 cells, or lays it down where it is negative, with the weights of a quadratic B-spline around a
-    /// place. Returns what was really taken, in metres times cells, in eight parts.
+    /// Erodes 3 × 3 cells around a position by an amount, or deposits if it is negative, with the weights of a quadratic B-spline.
+    /// Returns the actual erosion in metres times cells, as eight partial sums.
     ///
     /// # Safety
-    /// [`Self::come_to`] has been there, and no other thread uses these cells or changes their tiles meanwhile.
+    /// [`Self::come_to`] has prepared these cells, and no other thread uses them or changes their tiles during the call.
     #[inline(always)]
     pub(super) unsafe fn change(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
         let (column, row) = (x as i32, y as i32);
@@ -634,7 +637,7 @@ impl<'a> Ground<'a> {
         x & !(TILE - 1)
     }
 
-    /// Changes a row of a tile whose first column is given. Returns what was taken off its cells.
+    /// Changes the row of a tile with this first column. Returns the erosion of its cells.
     #[inline(always)]
     unsafe fn change_row(&self, first: i32, y: i32, amount: f32, weights: Lanes) -> Lanes {
         let tile = (y >> TILE.ilog2()) * self.across + (first >> TILE.ilog2());
@@ -644,7 +647,7 @@ impl<'a> Ground<'a> {
             bits |= u64::from(weights.0[lane] != 0.0) << lane;
         }
         self.note(tile as usize, bits << (TILE * line));
-        // SAFETY: the tile is ready, and changed by this thread alone.
+        // SAFETY: the tile is filled, and only this thread changes it.
         let tile = unsafe { &mut *self.tiles.pointer().add(tile as usize) };
         let [bedrock, sand, erodibility, surface] = &mut tile.rows[line as usize & (SIDE - 1)];
         let (old_bedrock, old_sand) = (Lanes(bedrock.0), Lanes(sand.0));
@@ -655,7 +658,7 @@ impl<'a> Ground<'a> {
         (old_sand - new_sand) + (old_bedrock - new_bedrock)
     }
 
-    /// Bedrock and sand without an amount: sand goes first, what is laid down is sand and does not come above the ceiling.
+    /// Returns bedrock and sand after erosion by an amount: sand first. Deposition adds sand, up to the ceiling.
     #[inline(always)]
     fn taken_off<R: Real>(&self, amount: R, bedrock: R, sand: R, erodibility: R, surface: R) -> [R; 2] {
         let zero = R::splat(0.0);
@@ -665,7 +668,7 @@ impl<'a> Ground<'a> {
         [bedrock - solid, sand - loose]
     }
 
-    /// As [`Self::change`], for places at the border.
+    /// Does the same as [`Self::change`], for positions at the border.
     #[cold]
     #[inline(never)]
     unsafe fn change_at_border(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
@@ -685,12 +688,12 @@ impl<'a> Ground<'a> {
         parts
     }
 
-    /// Takes an amount off a cell, or lays it down. Returns what was taken. At an open border it is not cut below its starting
-    /// ground, the base level.
+    /// Erodes a cell by an amount, or deposits if it is negative. Returns the actual erosion. At an open border it is not cut below
+    /// its starting ground, the base level.
     unsafe fn change_cell(&self, [x, y]: [i32; 2], amount: f32) -> f32 {
         let (tile, line, column) = self.place([x, y]);
         self.note(tile, 1 << (line * SIDE + column));
-        // SAFETY: the tile is ready, and changed by this thread alone.
+        // SAFETY: the tile is filled, and only this thread changes it.
         let tile = unsafe { &mut *self.tiles.pointer().add(tile) };
         let [bedrock, sand, erodibility, surface] = tile.rows[line].each_mut().map(|row| &mut row.0[column]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
@@ -707,11 +710,11 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// A quadratic B-spline: smooth in the place, and over cells its weights sum to one.
+/// A quadratic B-spline: smooth in the position, with weights that sum to one over the cells.
 pub(super) struct Spline;
 
 impl Spline {
-    /// The weight of a cell whose middle lies so far away, in cells.
+    /// Returns the weight of a cell with its centre at this distance, in cells.
     #[inline(always)]
     pub(super) fn weight<R: Real>(distance: R) -> R {
         let number = |value: f64| R::splat(value);
@@ -721,7 +724,7 @@ impl Spline {
         number(0.5) * (wide * wide) - number(1.5) * (narrow * narrow)
     }
 
-    /// The weights of the cells in a row of a tile whose first column is given.
+    /// Returns the weights of the cells in the row of a tile with this first column.
     #[inline(always)]
     fn row_of_tile(x: f32, first: i32) -> Lanes {
         let mut distance = Lanes([x - (first as f32 + 0.5); LANES]);

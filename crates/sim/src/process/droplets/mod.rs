@@ -1,8 +1,9 @@
-//! Hydraulic erosion by droplets: each runs downhill, digs where it can carry more and lays down where it carries too much.
+//! Hydraulic erosion by droplets: each runs downhill, erodes where it is below transport capacity and deposits where it is above
+//! it.
 //!
 //! Three laws, each as published and corrected: streams (`streams.rs`), and the two of [`published`] and `cured.rs`. Droplets run
-//! eight at a time in blocks of the map, and what a wave costs follows its droplets, not the map. The result does not depend on
-//! the number of threads (see [`crate::simd::swarm`]).
+//! in groups of eight within blocks of the map, and the cost of a wave scales with the number of droplets, not the size of the map.
+//! The result does not depend on the number of threads (see [`crate::simd::swarm`]).
 
 mod banks;
 pub mod bundle;
@@ -60,10 +61,10 @@ use crate::{
 };
 
 stages! {
-    /// Droplets appear, evenly or where the rain map has rain, and at springs if they rise there.
+    /// Spawns droplets: uniformly, weighted by the rain map if there is one, and at springs if enabled.
     Rain = "rain",
-    /// Droplets run downhill, dig and lay sediment down until each has ended. What they still carry settles. While Water is on, their
-    /// water joins it.
+    /// Moves droplets downhill, eroding and depositing, until all have ended; their remaining load then settles. While Water is on,
+    /// their remaining water joins it.
     Run = "run",
 }
 
@@ -71,7 +72,7 @@ stages! {
 pub const INFO: Info = Info {
     key: "droplets",
     title: "Droplets",
-    about: "Drops of rain run downhill, dig where they can carry more and lay down where they carry too much.",
+    about: "Raindrops run downhill, erode where they are below transport capacity and deposit where they exceed it.",
     reference: Reference {
         source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
              UIUC CS 418",
@@ -90,38 +91,37 @@ pub const INFO: Info = Info {
     limiters: &[
         Limiter {
             name: "steps",
-            about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
-                cut to what is stable.",
+            about: "Steps shortened so that no droplet moves farther than one cell; in the published mode, ticks whose time step \
+                was reduced to the stable maximum.",
         },
         Limiter {
             name: "digging",
-            about: "Steps that dug less than the law says: a step may dig no more than a part of the height that the droplet \
-                falls; as published, no more than all of it.",
+            about: "Steps whose erosion was limited to a fraction of the droplet's fall in that step; in the published mode, to \
+                the whole fall.",
         },
         Limiter {
             name: "laying",
-            about: "Steps that laid down less than the law says: a step may lay down no more than the rise ahead or the step \
-                behind.",
+            about: "Steps whose deposition was limited to the rise ahead or the drop behind, so that no mound forms.",
         },
         Limiter {
             name: "banks",
-            about: "Times that a cell gave way because it stood too steep above one where a droplet dug.",
+            about: "Bank failures: cells that exceeded their stable angle above a cell eroded by a droplet.",
         },
-        Limiter { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
+        Limiter { name: "circling", about: "Droplets that ended because they circled a map that wraps." },
     ],
 };
 
-/// The process: parameters, the rain that has not run yet, and counts.
+/// The process: its parameters, the droplets waiting to run, and its counters.
 #[derive(Clone, Default)]
 pub struct Droplets {
     setup: Setup<Params, Factors>,
     waiting: Vec<Start>,
-    /// Land that a droplet of this tick stands for, in square metres.
+    /// Contributing area of a droplet of this tick, in square metres.
     land: f32,
-    /// Droplets of a wave of this tick, and of the tick.
+    /// Droplets per wave of this tick, and droplets in the tick.
     wave: usize,
     fallen: usize,
-    /// The one that has begun and not ended.
+    /// The wave in progress.
     under_way: Option<UnderWay>,
     copies: Copies,
     discharge: Discharge,
@@ -131,7 +131,7 @@ pub struct Droplets {
     peak: Peak,
     tracks: Vec<Track>,
     watches: bool,
-    /// The way of the only droplet, where one is followed.
+    /// Trajectory of the only droplet, if one is followed.
     way: Option<Vec<Moment>>,
 }
 
@@ -157,7 +157,7 @@ impl Process for Droplets {
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {
-            // Beyond it a droplet at its greatest speed, 1/(ρ·μ), digs deeper than the drop that it came down.
+            // Beyond this, a droplet at terminal speed, 1/(ρ·μ), erodes more than its own fall.
             (Mode::Published, DropletLaw::MassTransfer) => {
                 let Params { density, friction, deposition_rate, .. } = self.setup.params;
                 self.longest_step().min(density * friction / deposition_rate)
@@ -193,7 +193,7 @@ impl Process for Droplets {
             let cut = self.setup.params.dt > self.longest_step();
             self.setup.count_limits([u64::from(cut), 0, 0, 0, 0]);
             if self.setup.params.mode == Mode::Corrected {
-                // The time in which heavy rain on the droplets' land gives their water.
+                // The time in which heavy rain on the droplets' contributing area delivers their water.
                 let water = self.fallen as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
                 let land = f64::from(self.land) * f64::from(self.setup.params.per_tick);
                 self.setup.elapse(if self.fallen > 0 { water / land / HEAVY_RAIN } else { 0.0 });
@@ -257,8 +257,8 @@ impl Particles for Droplets {
 }
 
 impl Droplets {
-    /// The longest step that a droplet takes: beyond it, as published, it would exchange more than the difference, turn round
-    /// by its friction or have less than no water.
+    /// Returns the longest time step of a droplet. Beyond it, in the published mode, the exchange would overshoot the capacity,
+    /// friction would reverse the velocity, or the volume would become negative.
     fn longest_step(&self) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {
             (Mode::Published, DropletLaw::MassTransfer) => {
@@ -269,7 +269,7 @@ impl Droplets {
         }
     }
 
-    /// Room for a wave's part of the tick's tracks.
+    /// Returns recorders for a wave's part of the tick's tracks, or `None` if none of its droplets are tracked.
     fn new_tracks(&self, wave: usize) -> Option<Tracks> {
         if self.way.is_some() {
             return Some(Tracks::of_one());
@@ -280,7 +280,7 @@ impl Droplets {
         (self.watches && part > 0).then(|| Tracks::new(part))
     }
 
-    /// Keeps the tracks of a wave.
+    /// Stores the tracks of a wave.
     fn keep(&mut self, tracks: Tracks) {
         match &mut self.way {
             Some(way) => way.extend(tracks.into_ways().flatten()),
@@ -288,7 +288,7 @@ impl Droplets {
         }
     }
 
-    /// The next wave, at its start.
+    /// Takes the next wave from the queue and returns it ready to run.
     fn begin_wave(&mut self, context: &Context<'_>) -> UnderWay {
         let terrain = &*context.terrain;
         let wave = self.wave.min(self.waiting.len());
@@ -310,7 +310,7 @@ impl Droplets {
         UnderWay::on_copies(terrain, &starts, (params, self.land), masked, land, tracks)
     }
 
-    /// Brings what a wave did into the layers, and books it.
+    /// Writes the results of a wave back to the layers and the ledger.
     fn end_wave(&mut self, context: &mut Context<'_>, wave: UnderWay) {
         let (tiling, area) =
             (Tiling::new(context.terrain.width(), context.terrain.height()), context.terrain.cell_area());
@@ -324,7 +324,7 @@ impl Droplets {
                 undercut.clear(tiling);
                 ground.take_undercut(undercut);
                 if params.law != DropletLaw::Streams {
-                    // These dig in all cells around.
+                    // These erode all cells around the droplet.
                     undercut.grow();
                 }
                 let fallen = banks::fail(&mut ground, undercut, params.stands());
@@ -345,7 +345,7 @@ impl Droplets {
                     context.ledger.water.row(INFO.key).inflow += poured * area;
                 }
             }
-            // The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
+            // The ground is one solid: erosion takes sand first, deposition adds bedrock.
             Runners::Published { tiles, flock, .. } => {
                 let outcome = flock.into_outcome();
                 let (net, visited) = wave::write_back(context.terrain, &tiles);
@@ -366,8 +366,8 @@ impl Droplets {
     }
 }
 
-/// Pours the water of droplets out where they ended, so many metres for each unit of their volume. Returns by how much the layer really
-/// changed, in metres times cells.
+/// Adds the remaining water of droplets to the cells where they ended, `depth` metres per unit of volume. Returns the actual change
+/// of the layer, in metres times cells.
 fn pour(terrain: &mut Terrain, ended: &[Droplet], depth: f32) -> f64 {
     let width = terrain.width();
     let mut poured = 0.0;

@@ -1,4 +1,4 @@
-//! The parameters of the droplets.
+//! Parameters of the droplets.
 
 use bevy_reflect::Reflect;
 
@@ -12,129 +12,131 @@ const D1: &str = "SimpleErosion (McDonald 2020)";
 const H1: &str = "McDonald 2020 (procedural hydrology) and 2023 (meandering rivers)";
 const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
 
-/// How a droplet moves and what it can carry.
+/// Law of motion and transport capacity of a droplet.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DropletLaw {
-    /// Droplets find each other: capacity follows the water that passes, and its momentum draws them along.
+    /// Droplets that interact through discharge and momentum maps: capacity grows with drainage area, and momentum deflects
+    /// droplets along existing flow.
     #[default]
     Streams,
-    /// Capacity follows speed and fall; one rate for both directions.
+    /// Capacity from speed and fall; one rate for erosion and deposition.
     MassTransfer,
-    /// Capacity follows speed and water; own rates for lifting and settling.
+    /// Capacity from speed and water; separate rates for suspension and settling.
     Capacity,
 }
 
 /// Parameters of the droplets.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Corrected, with known faults removed and mass conserved, or as the article prints it, faults included.
+    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
     #[reflect(@choice().source(D1))]
     pub mode: Mode,
-    /// Which of the models moves the droplets.
+    /// Law of motion and transport capacity.
     #[reflect(@choice().source("McDonald 2020 and 2023; Chiba 1998"))]
     pub law: DropletLaw,
-    /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
+    /// Droplets that rain down and run to their end in one tick. High values erode more per tick, but ticks take longer.
     #[reflect(@knob(1.0..=1_000_000.0).title("Droplets per tick").unit("droplets").source(D1).log().main().grows())]
     pub per_tick: u32,
-    /// Droplets after which the landscape counts as finished: the end of the progress bar, where the
-    /// window pauses once.
+    /// Number of droplets of a finished landscape: the end of the progress bar, where the window pauses once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
-    /// Whether droplets rise at springs too. The springs' share of a tick's droplets is their share of all the water.
+    /// Spawn droplets at springs too. The springs' fraction of a tick's droplets is their fraction of all the water.
     #[reflect(@choice().source("ours").only("mode=default").indirect())]
     pub springs: bool,
-    /// Sediment that springs bring, as a share of what the streams that leave them can carry down the land as it was at the start. With
-    /// little a stream cuts down and winds; with much it raises its bed, divides, and builds fans and deltas.
+    /// Sediment supply of springs, as a fraction of the transport capacity of the streams below them on the starting terrain. With
+    /// low values a stream incises and meanders; with high values it aggrades, braids, and builds fans and deltas.
     #[reflect(@knob(0.0..=4.0).source("ours; graded rivers as in Mackin 1948").only("mode=default law=streams springs=true"))]
     pub sediment_supply: f32,
-    /// How hard it rains on the map. High makes greater streams, which carry more; at 0 droplets rise at springs alone.
+    /// Intensity of the rain on the map. High values make larger streams with a higher capacity; at 0 droplets spawn only at
+    /// springs.
     #[reflect(@knob(0.0..=100.0).unit("mm/h").source("ours").only("mode=default"))]
     pub rain_rate: f32,
-    /// Water of a droplet, as a depth over a cell. While water flows, what is left of it where the droplet ends joins that water. Much
-    /// raises lakes; at 0 droplets bring none.
+    /// Water of a droplet, as a depth over one cell. While water flows, the remainder joins it where the droplet ends. High values
+    /// raise lakes; at 0 droplets add no water.
     #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default").indirect())]
     pub water: f32,
-    /// Droplets of a tick whose way is drawn. Many hide the ground; 0 shows none. The terrain does not depend on it.
+    /// Droplets per tick whose track is drawn. High values hide the ground; 0 draws none. The terrain does not depend on it.
     #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours").indirect())]
     pub tracks: u32,
-    /// Time step. Long steps make fast, noisy erosion; short ones take longer for the same work.
+    /// Time step. Long steps make fast, noisy erosion; short steps take longer for the same erosion.
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log().only("law=mass-transfer"))]
     pub dt: f32,
-    /// Inertia of the water. Heavy droplets speed up slowly and overshoot bends; light ones follow every furrow.
+    /// Inertia of the water. Heavy droplets accelerate slowly and overshoot bends; light ones follow every furrow.
     #[reflect(@knob(0.1..=5.0).symbol("ρ").source(D1).log().only("law=mass-transfer"))]
     pub density: f32,
-    /// Share of the speed lost per unit of time. High keeps droplets slow and erosion weak; low lets them race.
+    /// Fraction of the speed lost per unit of time. High values keep droplets slow and erosion weak.
     #[reflect(@knob(0.001..=0.5).symbol("μ").source(D1).log().main().only("law=mass-transfer"))]
     pub friction: f32,
-    /// How fast the load follows the capacity. High cuts deep and drops quickly; low spreads the work along the way.
+    /// Rate at which the load approaches the capacity. High values incise deeply and deposit abruptly; low values spread both along
+    /// the track.
     #[reflect(@knob(0.01..=1.0).symbol("Kd").source(D1).log().main().only("law=mass-transfer"))]
     pub deposition_rate: f32,
-    /// Share of the water lost per unit of time, or of the way. High ends droplets on the slopes; low lets them reach the plain.
+    /// Fraction of the water lost per unit of time, or of length. With high values droplets end on the slopes; with low values they
+    /// reach the plain.
     #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=streams|mass-transfer"))]
     pub evaporation_rate: f32,
-    /// Share of its water at which a droplet ends. Higher ends it sooner.
+    /// Fraction of its initial water at which a droplet ends. High values end it sooner.
     #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=streams|mass-transfer").indirect())]
     pub min_volume: f32,
-    /// What a droplet carries at a slope of one where a hectare's rain passes, as a thickness over a cell. High cuts deep valleys.
+    /// Transport capacity at a slope of one and a drainage area of one hectare, as a thickness over one cell. High values incise
+    /// deep valleys.
     #[reflect(@knob(0.1..=100.0).unit("m").source("ours, after Whipple & Tucker 1999").log().main().only("mode=default law=streams"))]
     pub entrainment: f32,
-    /// How fast the load follows the capacity, per unit of length. High erodes slopes and valleys alike; low lets streams cut
-    /// narrow beds.
+    /// Rate at which the load approaches the capacity, per unit of length. High values erode slopes and valleys alike; low values
+    /// let streams cut narrow channels.
     #[reflect(@knob(0.001..=1.0).source("ours").log().main().only("mode=default law=streams"))]
     pub exchange: f32,
-    /// How much more than elsewhere a droplet carries in a great stream.
+    /// Increase of the transport capacity in large streams, relative to a cell without discharge.
     #[reflect(@knob(0.0..=100.0).source(H1).only("mode=published law=streams"))]
     pub entrainment_factor: f32,
-    /// How far the load goes towards the capacity in a step.
+    /// Fraction of the gap between load and capacity that a step closes.
     #[reflect(@knob(0.001..=1.0).symbol("Kd").source(H1).log().only("mode=published law=streams"))]
     pub equilibration: f32,
-    /// How the capacity grows with the land whose rain passes: with this power of it. Streams make rivers of this concavity.
+    /// Exponent of the drainage area in the transport capacity. Streams make rivers of this concavity.
     #[reflect(@knob(0.1..=0.8).symbol("θ").source("Whipple & Tucker 1999").only("mode=default law=streams"))]
     pub concavity: f32,
-    /// How much a slope turns a droplet, per unit of length. High makes it run straight down.
+    /// Acceleration of a droplet by slope, per unit of length. High values make it run straight down.
     #[reflect(@knob(0.1..=10.0).source(H1).log().only("law=streams"))]
     pub gravity: f32,
-    /// How much the water that passed before draws a droplet along, per unit of length. High makes streams meander.
+    /// Momentum transfer from earlier droplets, per unit of length. High values make streams meander.
     #[reflect(@knob(0.0..=5.0).source(H1).main().only("law=streams"))]
     pub transfer: f32,
-    /// Land whose rain must come together before it draws droplets along half as much as a great river does.
+    /// Drainage area at which a stream deflects droplets half as much as a large river does.
     #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("ours; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
     pub headwater: f32,
-    /// How far the maps of the streams follow the droplets of a tick, as a share. The value is for one droplet per 65 cells: more
-    /// droplets make it more, fewer make it less, except in the published mode. High makes streams shift quickly.
+    /// Fraction by which the discharge and momentum maps approach the tracks of a tick. Stated for one droplet per 65 cells: more
+    /// droplets raise it, fewer lower it, except in the published mode. High values make streams shift quickly.
     #[reflect(@knob(0.001..=1.0).symbol("λ").source(H1).log().only("law=streams"))]
     pub renewal: f32,
-    /// Steps after which a droplet ends.
+    /// Number of steps after which a droplet ends.
     #[reflect(@knob(10.0..=10_000.0).unit("steps").source(H1).log().only("mode=published law=streams"))]
     pub max_age: u32,
-    /// Length on the ground that counts as a cell of the published map: what is stated per step, or per unit of time or length, is
-    /// stated for it.
+    /// Length on the ground of one cell of the published map: values per step, or per unit of time or length, refer to it.
     #[reflect(@knob(0.1..=1000.0).unit("m").symbol("L").source("ours").log().only("mode=default"))]
     pub length: f32,
-    /// The steepest that rock of a softness of one half stands beside where droplets dig; harder rock stands steeper. What is steeper
-    /// slides down.
+    /// Steepest stable bank in rock of softness 0.5 where droplets erode; harder rock stands steeper. Banks that exceed it fail.
     #[reflect(@knob(33.0..=80.0).unit("°").source("Schmidt & Montgomery 1995").only("mode=default"))]
     pub bank_angle: f32,
-    /// Gain of speed per step on a slope. High makes fast, straight-running droplets.
+    /// Gain of speed per step on a slope. High values make fast, straight-running droplets.
     #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log().only("law=capacity"))]
     pub acceleration: f32,
-    /// Share of the speed lost per step. High keeps droplets slow.
+    /// Fraction of the speed lost per step. High values keep droplets slow.
     #[reflect(@knob(0.0..=0.5).symbol("Kf").source(D3).only("law=capacity"))]
     pub drag: f32,
-    /// Sediment that a full droplet carries at a speed of one cell per step, in hundredths of the cell
-    /// size. High digs deep and lays thick deposits.
+    /// Sediment capacity of a full droplet at a speed of one cell per step, in percent of the cell size. High values erode deeply
+    /// and leave thick deposits.
     #[reflect(@knob(0.1..=10.0).unit("% of a cell").symbol("Kc").source(D3).log().main().only("law=capacity"))]
     pub capacity: f32,
-    /// Share of the excess that settles per step. High drops the load at once.
+    /// Fraction of the excess load deposited per step. High values drop the load immediately.
     #[reflect(@knob(0.0..=1.0).symbol("Kd").source(D3).only("law=capacity"))]
     pub settling: f32,
-    /// Share of the missing load that is lifted per step. High digs at once.
+    /// Fraction of the capacity deficit eroded per step. High values load droplets immediately.
     #[reflect(@knob(0.0..=1.0).symbol("Ks").source(D3).only("law=capacity"))]
     pub suspension: f32,
-    /// Water of a fresh droplet. More lives longer and carries more.
+    /// Initial water of a droplet. High values make it live longer and carry more.
     #[reflect(@knob(0.1..=5.0).symbol("w").source(D3).log().only("law=capacity"))]
     pub start_water: f32,
-    /// Water lost per step. High ends droplets early.
+    /// Water lost per step. High values end droplets early.
     #[reflect(@knob(0.0005..=0.1).unit("1/step").source(D3).log().only("law=capacity"))]
     pub evaporation: f32,
 }
@@ -183,12 +185,12 @@ impl Default for Params {
 factors!(per_tick, friction, deposition_rate, evaporation_rate, entrainment, exchange, capacity);
 
 impl Params {
-    /// Whether droplets run as in a published program: the law "streams" is ours in both modes.
+    /// Returns `true` if droplets run as in a published program. The law "streams" has its own implementation in both modes.
     pub(super) fn runs_as_published(&self) -> bool {
         self.mode == Mode::Published && self.law != DropletLaw::Streams
     }
 
-    /// The steepest that ground stands beside where droplets dig.
+    /// Returns the steepest stable slopes of banks.
     pub(super) fn stands(&self) -> Stands {
         match self.mode {
             Mode::Corrected => Stands::at(REPOSE_ANGLE, self.bank_angle),
@@ -197,7 +199,7 @@ impl Params {
     }
 }
 
-/// Angle at which dry sand comes to rest, in degrees.
+/// Angle of repose of dry sand, in degrees.
 const REPOSE_ANGLE: f32 = 33.0;
-/// Angle of the published streams' banks, in degrees: a slope of 0.8.
+/// Bank angle of the published streams, in degrees: a slope of 0.8.
 const PUBLISHED_ANGLE: f32 = 38.66;

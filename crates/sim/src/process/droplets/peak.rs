@@ -1,4 +1,4 @@
-//! The highest ground of a map, found without looking at all of it again after each wave.
+//! Highest ground of a map, updated incrementally after each wave.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{
     simd::lanes::LANES,
 };
 
-/// Where the highest ground is, as long as nobody but droplets has changed the layers.
+/// Cached highest ground, valid as long as only droplets change the layers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Peak {
     found: Option<Found>,
@@ -23,7 +23,7 @@ struct Found {
 }
 
 impl Peak {
-    /// The highest ground, in metres.
+    /// Returns the height of the highest ground, in metres.
     pub(super) fn height(&mut self, terrain: &Terrain) -> f32 {
         let layers = layers(terrain);
         let found = self.found.filter(|found| found.layers == layers).unwrap_or_else(|| {
@@ -38,7 +38,7 @@ impl Peak {
         found.height
     }
 
-    /// Takes note of a wave that has changed these tiles alone, since [`Self::height`] was asked for.
+    /// Updates the cache after a wave that changed only these tiles since [`Self::height`] was called.
     pub(super) fn follow(&mut self, terrain: &Terrain, tiling: Tiling, changed: &[usize]) {
         let Some(mut found) = self.found.take() else { return };
         let highest = changed.par_iter().map(|&tile| {
@@ -53,7 +53,7 @@ impl Peak {
         } else {
             let place = [found.cell % tiling.width(), found.cell / tiling.width()];
             if changed.binary_search(&tiling.of(place[0], place[1])).is_ok() {
-                // It was cut down, and what is the highest now is not known.
+                // The highest cell was lowered, so the new maximum is unknown.
                 return;
             }
         }
@@ -71,10 +71,10 @@ fn higher(one: (usize, f32), other: (usize, f32)) -> (usize, f32) {
     if other.1 > one.1 { other } else { one }
 }
 
-/// The highest ground among some cells of a row.
+/// Returns the highest ground in a range of cells of one row.
 fn highest_of(terrain: &Terrain, cells: Range<usize>) -> (usize, f32) {
     let (bedrock, sand) = (&terrain.bedrock[cells.clone()], &terrain.sand[cells.clone()]);
-    // As many side by side as a vector unit takes at once.
+    // One running maximum per lane of the vector unit.
     let mut most = [f32::NEG_INFINITY; LANES];
     for (bedrock, sand) in bedrock.chunks(LANES).zip(sand.chunks(LANES)) {
         for ((most, bedrock), sand) in most.iter_mut().zip(bedrock).zip(sand) {

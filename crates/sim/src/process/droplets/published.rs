@@ -16,9 +16,9 @@
 //! w −= evaporation
 //! ```
 //!
-//! p in cells, v in cells per unit of time, z and s in metres. A droplet leaves in the outermost ring of cells and ends
-//! when its water is used up. What it carries then is lost, as is what evaporation does to the sediment: that is how
-//! it is published. What it would lay above the highest ground of the map is lost too: so that towers end.
+//! p in cells, v in cells per unit of time, z and s in metres. A droplet leaves in the outermost ring of cells and ends when its
+//! water is used up. Its remaining load is then lost, as is the sediment removed by evaporation: both as published. Deposits above
+//! the highest ground of the map are lost too, which stops runaway towers.
 
 use super::Params;
 use crate::simd::number::Real;
@@ -34,14 +34,14 @@ pub struct DropletState<R> {
     pub vx: R,
     /// Velocity along rows.
     pub vy: R,
-    /// Volume of water, as a share of a full droplet.
+    /// Volume of water, as a fraction of a full droplet.
     pub volume: R,
     /// Sediment: a fraction of the volume, in metres.
     pub load: R,
 }
 
 impl<R: Real> DropletState<R> {
-    /// A droplet at rest without sediment.
+    /// Returns a droplet at rest without sediment.
     pub fn at(x: R, y: R, volume: R) -> Self {
         let zero = R::splat(0.0);
         Self { x, y, vx: zero, vy: zero, volume, load: zero }
@@ -50,23 +50,23 @@ impl<R: Real> DropletState<R> {
 
 /// One of the two laws with its constants.
 pub trait DropletStep<R>: Copy + Sync {
-    /// Whether the ground changes where the droplet has arrived, not where it came from.
+    /// `true` if a step changes the ground at the cell of arrival rather than departure.
     const AT_ARRIVAL: bool;
 
-    /// The horizontal part of the normal that drives the droplet, from the weighted sum of facet normals.
+    /// Returns the horizontal part of the driving normal, from the weighted sum of facet normals.
     fn drive(&self, normal: [R; 3]) -> [R; 2];
 
     /// Accelerates, moves and slows the droplet.
     fn travel(&self, droplet: &mut DropletState<R>, drive: [R; 2]);
 
-    /// Exchanges sediment with the ground and evaporates, given the heights left and reached. Returns what is taken off
-    /// the ground, in metres.
+    /// Exchanges sediment with the ground and evaporates, given the heights of the cells of departure and arrival. Returns the
+    /// erosion in metres, negative for deposition.
     fn exchange(&self, droplet: &mut DropletState<R>, left: R, reached: R) -> R;
 
-    /// The sediment on board, in metres times cells.
+    /// Returns the sediment load, in metres times cells.
     fn cargo(&self, droplet: &DropletState<R>) -> R;
 
-    /// Positive while the droplet has water.
+    /// Returns a positive value while the droplet has water.
     fn remaining(&self, droplet: &DropletState<R>) -> R;
 }
 
@@ -82,7 +82,7 @@ pub struct MassTransfer<R> {
 }
 
 impl<R: Real> MassTransfer<R> {
-    /// The constants of these parameters.
+    /// Returns the constants for these parameters.
     pub fn new(params: &Params) -> Self {
         let dt = f64::from(params.dt);
         Self {
@@ -149,7 +149,7 @@ pub struct CapacityLaw<R> {
 }
 
 impl<R: Real> CapacityLaw<R> {
-    /// The constants of these parameters on cells of this size, in metres.
+    /// Returns the constants for these parameters on cells of this size, in metres.
     pub fn new(params: &Params, cell_size: f32) -> Self {
         Self {
             acceleration: R::splat(f64::from(params.acceleration)),
@@ -200,22 +200,22 @@ impl<R: Real + Sync> DropletStep<R> for CapacityLaw<R> {
     }
 }
 
-/// The weighted sum of the eight facet normals around a cell, as (along columns, along rows, up). Not a unit vector.
+/// Returns the weighted sum of the eight facet normals around a cell, as (along columns, along rows, up). Not a unit vector.
 ///
-/// `around` are the heights of the 3 × 3 cells, row by row; `steepness` is what a height difference between neighbours
-/// is multiplied by to give a slope: 1 / cell size.
+/// `around` are the heights of the 3 × 3 cells, row by row; `steepness` converts a height difference between neighbours to a slope:
+/// 1 / cell size.
 #[inline(always)]
 pub fn facet_normal<R: Real>(around: [R; 9], steepness: R) -> [R; 3] {
     let [nw, north, ne, west, here, east, sw, south, se] = around;
     let one = R::splat(1.0);
     let two = R::splat(2.0);
-    // A cardinal facet falls by `slope` over one cell; its unit normal has the parts slope/√(1+slope²) and 1/√(1+slope²).
+    // A cardinal facet falls by `slope` over one cell; its unit normal has the components slope/√(1+slope²) and 1/√(1+slope²).
     let cardinal = |fall: R| {
         let slope = fall * steepness;
         let up = one / (one + slope * slope).sqrt();
         [slope * up, up]
     };
-    // A diagonal one falls by `fall` over √2 cells; each of the two horizontal parts is (fall/√2)/√(2+fall²).
+    // A diagonal facet falls by `fall` over √2 cells; each horizontal component is (fall/√2)/√(2+fall²).
     let diagonal = |fall: R| {
         let fall = fall * steepness;
         let length = one / (two + fall * fall).sqrt();
@@ -231,7 +231,7 @@ pub fn facet_normal<R: Real>(around: [R; 9], steepness: R) -> [R; 3] {
     [x, y, up]
 }
 
-/// What became of droplets that ran one after the other.
+/// Totals of droplets run one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunTally {
     /// Steps taken.
@@ -240,9 +240,9 @@ pub struct RunTally {
     pub moved: f64,
 }
 
-/// Runs one droplet to its end on the live ground: the published program's own loop, and the scalar reference implementation.
+/// Runs one droplet to its end on the live ground: the loop of the published program, and the scalar reference implementation.
 ///
-/// `ground` is row-major, in metres (or any unit that `steepness` fits).
+/// `ground` is row-major, in metres (or any unit that matches `steepness`).
 pub fn run_alone<R, S>(
     ground: &mut [R],
     width: usize,

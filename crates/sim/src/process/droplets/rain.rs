@@ -1,4 +1,4 @@
-//! Where droplets begin: on the map as rain, and at springs.
+//! Starting positions of droplets: rain on the map, and springs.
 
 use std::f32::consts::PI;
 
@@ -10,58 +10,58 @@ use crate::{
     simd::swarm::TOGETHER,
 };
 
-/// [`HEAVY_RAIN`] in millimetres in an hour.
+/// [`HEAVY_RAIN`] in millimetres per hour.
 const STATED_RATE: f64 = 10.0;
 
-/// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
-/// few hollows in which others still dig.
+/// Number of cells per droplet of a wave, at least: loads settle only after the wave, and should fill few depressions in which
+/// other droplets still erode.
 pub(super) const CELLS_PER_DROPLET: usize = 128;
-/// Side of the squares that a part is made of, in cells.
+/// Side of the squares that make up a part of the map, in cells.
 pub(super) const SQUARE: usize = 64;
 
-/// A tick's droplets.
+/// Droplets of a tick.
 pub(super) struct Rain {
-    /// How they begin, in the order in which they do.
+    /// Initial states, in the order in which they run.
     pub(super) starts: Vec<Start>,
-    /// Land that each stands for, in square metres: that on which heavy rain gives as much water.
+    /// Contributing area of each in square metres: the area on which heavy rain delivers the same water.
     pub(super) land: f32,
 }
 
-/// How a droplet begins.
+/// Initial state of a droplet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Start {
     /// Column and row, in cells.
     pub(super) place: [f32; 2],
-    /// Sediment on board, in metres times cells.
+    /// Sediment load, in metres times cells.
     pub(super) load: f32,
 }
 
 impl Start {
-    /// The droplet, with so much water.
+    /// Returns the droplet, with this volume of water.
     pub(super) fn droplet(&self, volume: f32) -> Droplet {
         let [x, y] = self.place;
         Droplet { mass: self.load, ..Droplet::at(x, y, volume) }
     }
 }
 
-/// A spring that runs.
+/// A running spring.
 struct Spring {
     cells: Vec<usize>,
-    /// Land on which heavy rain gives as much water, in square metres.
+    /// Area on which heavy rain delivers the same water, in square metres.
     land: f64,
-    /// Sediment that each of its droplets brings, in metres times cells.
+    /// Sediment load of each of its droplets, in metres times cells.
     load: f32,
 }
 
-/// How far beyond a spring its streams and the slope of its land are looked at: in the law's unit of length, but this many cells at least
-/// and at most.
+/// Distance beyond a spring at which its streams and the slope of the terrain are sampled, in the law's unit of length, and its
+/// limits in cells.
 const VALLEY: f32 = 8.0;
 const VALLEY_CELLS: [f32; 2] = [8.0, 64.0];
 
 impl Rain {
-    /// Chooses where a tick's droplets begin: on the map everywhere alike or in proportion to the rain map, and at springs in proportion
-    /// to their water, if droplets rise there. Where the mask scales their number, more or fewer rain down. As published, none rise at
-    /// springs.
+    /// Draws the starting positions of a tick's droplets: on the map uniformly or weighted by the rain map, and at springs by their
+    /// water, if enabled. Where the mask scales the number of droplets, more or fewer rain down. In the published mode, springs are
+    /// ignored.
     pub(super) fn new(
         terrain: &Terrain,
         tick: u64,
@@ -77,7 +77,7 @@ impl Rain {
         let masked = masked.filter(|masked| masked.params.per_tick != per_tick);
         let weight = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell].max(0.0)));
         let (mut sums, cells) = (Vec::new(), terrain.bedrock.len());
-        // Of all cells: what they weigh without and with the mask.
+        // Total weight of all cells without and with the mask.
         let (mut even, mut total) = (cells as f64, cells as f64);
         if terrain.rain.is_some() || masked.is_some() {
             (even, total) = (0.0, 0.0);
@@ -119,7 +119,7 @@ impl Rain {
     }
 }
 
-/// The springs that run in a tick. What they bring follows the mask, as what is dug does.
+/// Returns the springs that run in a tick. Their sediment supply is masked like erosion.
 fn springs(
     terrain: &Terrain,
     tick: u64,
@@ -146,8 +146,8 @@ fn springs(
         .collect()
 }
 
-/// What each droplet of a spring can carry away, on average, in metres times cells: down the slope of the land as it was at the start, in
-/// the streams that leave the spring now. Water that has spread over many cells carries less than a stream.
+/// Returns the mean transport capacity per droplet of a spring, in metres times cells: on the slope of the starting terrain, in the
+/// streams that currently leave the spring. Water spread over many cells carries less than a stream.
 fn carried_away(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, discharge: &Discharge) -> f32 {
     let (width, count) = (terrain.width(), cells.len() as f32);
     let mean = |part: &dyn Fn(usize) -> f32| cells.iter().map(|&cell| part(cell)).sum::<f32>() / count;
@@ -174,20 +174,20 @@ fn carried_away(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, 
     if passes > 0.0 { slope * carries / passes } else { 0.0 }
 }
 
-/// The number of the spring to which a number below the land of all belongs, if each has its part of it, one after the other.
+/// Returns the index of the spring for a number below the sum of their areas, as in weighted sampling.
 fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
     let within = springs.iter().position(|spring| {
         drawn -= spring.land;
         drawn < 0.0
     });
-    // Rounding can leave a little.
+    // Rounding can leave a remainder.
     within.unwrap_or(springs.len() - 1)
 }
 
-/// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
+/// Sorts a tick's droplets into the order of their waves, on a map of this many cells. Returns the number of droplets per wave.
 ///
-/// Where more may fall at once than run together, they fall on one part of the map after the other. Each part is a wave, which settles before
-/// the next, unless waves are `whole`: where tiles are copied anew for each.
+/// If a wave has more droplets than run concurrently, it is split by parts of the map. Each part is a wave of its own, which
+/// settles before the next, unless waves are `whole`: for laws that copy the tiles anew for each wave.
 pub(super) fn in_waves(starts: &mut [Start], cells: usize, whole: bool) -> usize {
     let at_once = (cells / CELLS_PER_DROPLET).max(1);
     if at_once <= TOGETHER {
@@ -200,8 +200,8 @@ pub(super) fn in_waves(starts: &mut [Start], cells: usize, whole: bool) -> usize
     if whole { all } else { TOGETHER }
 }
 
-/// The number of a square in Morton's order, which visits a block of squares before it goes on to the next one. Blocks are at most
-/// twice as tall as wide: the swarm cuts the map along rows.
+/// Returns the index of a square in Morton (Z) order, which completes a block of squares before the next. Blocks are at most twice
+/// as tall as wide, since the swarm cuts the map along rows.
 fn z_order(x: usize, y: usize) -> usize {
     (0..16).map(|bit| ((y >> bit & 1) | (x >> bit & 1) << 1) << (2 * bit)).sum()
 }

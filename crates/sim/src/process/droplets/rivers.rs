@@ -1,4 +1,4 @@
-//! What droplets make of good land, of steep walls, and of their own streams.
+//! Tests on fluvial terrain, on steep walls, and of the droplets' own streams.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ fn streams_leave_good_land_good_while_they_move_as_much_as_mass_transfer() {
     }
 }
 
-/// Heights of a step across the map, and the run of a law over it.
+/// Returns a terrain with a step across the map, before and after erosion by a law.
 fn step(rise: f32, softness: f32, law: DropletLaw) -> (Terrain, Terrain) {
     let ground = Grid::from_fn(96, 96, |x, y| {
         let slope = 0.05 * y as f32 + 0.02 * x as f32;
@@ -54,7 +54,7 @@ fn a_wall_keeps_its_edge_and_grows_no_rim_and_no_moat() {
         let (before, after) = step(20.0, 0.5, law);
         let (start, ground) = (before.ground(), after.ground());
         for y in 8..88 {
-            // No rim: nothing on the plateau is higher than it was; no moat: the plain is not dug out along the wall's foot.
+            // No rim: the plateau rises nowhere; no moat: the plain is not eroded along the foot of the wall.
             let rim = (8..48).map(|x| ground.at(x, y) - start.at(x, y)).fold(f32::MIN, f32::max);
             assert!(rim <= 0.05, "{law:?}: the plateau rose by {rim} m in row {y}");
             let foot = (49..60).map(|x| ground.at(x, y) - start.at(x, y)).fold(f32::MAX, f32::min);
@@ -78,7 +78,7 @@ fn hard_rock_stands_steeper_above_a_stream_than_soft_rock() {
 fn ground_that_no_droplet_reaches_keeps_its_bits_however_steep_it_is() {
     let ground = Grid::from_fn(96, 96, |x, y| if (x / 3 + y / 5) % 2 == 0 { 60.0 } else { 0.0 });
     let mut terrain = Terrain::bare(ground, 1.0, Edge::Open);
-    // It rains in a corner that a wall closes.
+    // It rains only in a corner enclosed by a wall.
     terrain.rain = Some(Grid::from_fn(96, 96, |x, y| if x < 20 && y < 20 { 1.0 } else { 0.0 }));
     for (x, y) in (0..96).flat_map(|y| (0..96).map(move |x| (x, y))).filter(|&(x, y)| x.max(y) <= 24) {
         terrain.bedrock[y * 96 + x] = if x.max(y) >= 22 { 500.0 } else { 0.3 * (x + y) as f32 };
@@ -94,7 +94,7 @@ fn ground_that_no_droplet_reaches_keeps_its_bits_however_steep_it_is() {
     }
 }
 
-/// A broad mountain: what happens around its top depends on nothing farther down.
+/// Height of a broad mountain: processes around its summit are independent of the terrain below.
 fn mountain(x: f32, y: f32) -> f32 {
     500.0 - 1.5 * x.hypot(y) + 2.0 * (0.3 * x).sin() * (0.25 * y).cos()
 }
@@ -130,7 +130,7 @@ fn correlation(one: &Grid, other: &Grid) -> f64 {
     both / (squares(&xs, mean_x) * squares(&ys, mean_y)).sqrt()
 }
 
-/// The mean over each cell and those around it.
+/// Returns the mean over each cell and its eight neighbours.
 fn blurred(grid: &Grid) -> Grid {
     let around = [-1, 0, 1].map(|down| [-1, 0, 1].map(|across| (across, down))).concat();
     Grid::from_fn(grid.width(), grid.height(), |x, y| {
@@ -146,7 +146,7 @@ fn four_times_the_droplets_find_the_same_streams() {
         let run = erode(&terrain, &params, ticks, u64::from(params.per_tick));
         (run.quantity(Quantity::StreamDischarge), eroded_of(&run))
     };
-    // Without momentum, and on ground that hardly changes, all follow the same way. Meanders drift apart, as with another seed.
+    // Without momentum, and on nearly unchanging ground, all follow the same course. Meanders diverge, as with another seed.
     let still = Params { transfer: 0.0, entrainment: 0.1, ..Params::default() };
     for (params, blur, wanted) in [(still, false, 0.98), (Params::default(), true, 0.85)] {
         let (few, eroded) = streams(Params { per_tick: 1000, ..params.clone() }, 80);
@@ -175,7 +175,7 @@ fn waves_of_streams_erode_as_a_plain_loop_on_land_whose_banks_hold() {
 
 #[test]
 fn discharge_follows_the_land_above() {
-    // Down a plane with a groove in its middle the water of both sides comes together.
+    // A plane with a central groove collects the water of both sides.
     let ground = Grid::from_fn(128, 64, |x, y| 200.0 - x as f32 + 0.5 * (y as f32 - 32.0).abs());
     let terrain = Terrain::bare(ground, 10.0, Edge::Open);
     let params =
@@ -183,7 +183,7 @@ fn discharge_follows_the_land_above() {
     let discharge = erode(&terrain, &params, 100, 1).quantity(Quantity::StreamDischarge);
     let passing = |x: usize| (24..41).map(|y| discharge.at(x, y)).sum::<f32>();
     let per_column = 64.0 * 100.0;
-    // The farthest rows need 64 columns to come to the groove.
+    // The farthest rows take 64 columns to reach the groove.
     for x in [80, 100, 120] {
         let share = passing(x) / (x as f32 * per_column);
         assert!((0.6..=1.1).contains(&share), "column {x}: {share} of the land above");
@@ -193,13 +193,13 @@ fn discharge_follows_the_land_above() {
 
 #[test]
 fn maps_that_wait_catch_up_by_the_bits() {
-    // Asked after each tick, or only at the end.
+    // Read after every tick, or only at the end.
     let terrain = fluvial(64, 2);
     let run = |asks: bool| {
         let mut run = erode(&terrain, &Params { per_tick: 5, ..Params::default() }, 0, 1);
         for tick in 0..60 {
             if tick == 30 {
-                // A tick without rain near the streams, and another pace.
+                // A tick without rain near the streams, and another renewal rate.
                 let [params, _] = run.slots[0].process.settings_mut();
                 crate::params::write(params, "renewal", &crate::params::Value::Number(0.2));
             }
@@ -253,7 +253,7 @@ fn a_tick_that_is_copied_or_gets_another_law_between_two_waves_goes_on() {
 
 #[test]
 fn droplets_build_a_delta_into_standing_water() {
-    // A valley of sand runs down into a lake whose floor falls on.
+    // A sand valley runs down into a lake with a sloping floor.
     let ground = |x: usize, y: usize| 60.0 - 0.4 * x as f32 + 0.02 * (y as f32 - 32.0).powi(2);
     let mut terrain = Terrain::bare(Grid::from_fn(128, 64, ground), 5.0, Edge::Wall);
     terrain.spread_sand(5.0);
@@ -272,10 +272,10 @@ fn droplets_build_a_delta_into_standing_water() {
         assert_eq!(run.fault(), None);
         let after = run.terrain.ground();
         let rise = |x: usize| (24..41).map(|y| after.at(x, y) - bed.at(x, y)).sum::<f32>() / 17.0;
-        // The shore lies at column 62 in the middle of the valley.
+        // The shore is at column 62 in the middle of the valley.
         let (mouth, deep) = ((64..72).map(rise).sum::<f32>() / 8.0, (100..120).map(rise).sum::<f32>() / 20.0);
         assert!(mouth > 0.2 && mouth > 5.0 * deep.abs(), "{law:?}: {mouth} m at the mouth, {deep} m far out");
-        // It slopes down into the lake: no bar grows before the mouth.
+        // It slopes down into the lake: no bar forms before the mouth.
         let ground = |columns: std::ops::Range<usize>| {
             let cells = columns.flat_map(|x| (24..41).map(move |y| (x, y)));
             cells.map(|(x, y)| after.at(x, y)).fold(f32::MIN, f32::max)
@@ -285,7 +285,7 @@ fn droplets_build_a_delta_into_standing_water() {
     }
 }
 
-/// A plain of sand that falls by 2 m in 100 from left to right, with swells, and a spring of 5 m³/s near its upper border.
+/// Returns a sand plain that falls by 2 m in 100 from left to right, with undulations, and a spring of 5 m³/s near its left border.
 fn plain(seed: u64) -> Terrain {
     let params = TerrainParams {
         generator: Generator::FloodPlain,
@@ -302,7 +302,7 @@ fn plain(seed: u64) -> Terrain {
     terrain
 }
 
-/// The way from a cell of the map to where it ends along which the water passes: columns and rows, from the end on.
+/// Returns the path of most discharge from a cell of the map to an end: columns and rows, starting at the end.
 fn way_of_the_water(water: &Grid, from: [usize; 2], ends: impl Fn([isize; 2]) -> bool) -> Vec<[f64; 2]> {
     let most = water.iter().copied().fold(0.0, f32::max);
     let mut cost = vec![f32::INFINITY; water.len()];
@@ -335,7 +335,7 @@ fn way_of_the_water(water: &Grid, from: [usize; 2], ends: impl Fn([isize; 2]) ->
     way.map(|cell| [(cell % water.width()) as f64, (cell / water.width()) as f64]).collect()
 }
 
-/// A line without the corners of its steps from cell to cell.
+/// Returns a path without the corners of its steps from cell to cell.
 fn smooth(way: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mean = |places: &[[f64; 2]]| [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f64>() / 9.0);
     way.windows(9).map(mean).collect()
@@ -345,14 +345,14 @@ fn far(one: [f64; 2], other: [f64; 2]) -> f64 {
     (one[0] - other[0]).hypot(one[1] - other[1])
 }
 
-/// The length of a line over the distance of its ends.
+/// Returns the length of a path over the distance between its ends.
 fn sinuosity(way: &[[f64; 2]]) -> f64 {
     let smooth = smooth(way);
     let length: f64 = smooth.windows(2).map(|step| far(step[0], step[1])).sum();
     length / far(smooth[0], smooth[smooth.len() - 1])
 }
 
-/// As the preset "Meanders".
+/// Returns the parameters of the preset "Meanders".
 fn meanders() -> Params {
     Params { springs: true, rain_rate: 0.0, sediment_supply: 0.15, length: 20.0, ..Params::default() }
 }
@@ -361,12 +361,12 @@ fn meanders() -> Params {
 fn a_river_on_a_plain_begins_to_meander() {
     let mut simulation = erode(&plain(2), &meanders(), 0, 2);
     let (mut found, mut ways) = (Vec::new(), Vec::new());
-    // Until the first large neck is cut: while it is, the water has two ways.
+    // Until the first large neck cutoff, during which the water has two courses.
     for _ in 0..5 {
         (0..200).for_each(|_| simulation.tick());
         let water = simulation.quantity(Quantity::StreamDischarge);
         let way = way_of_the_water(&water, [15, 128], |[x, _]| x > 508);
-        // One channel has most of the water: what passes a column within three rows of the line.
+        // One channel carries most of the water: the discharge through a column within three rows of the path.
         let spring = 5.0 / HEAVY_RAIN as f32;
         let crossing = |column: usize| {
             let near = |row: usize| {
@@ -379,7 +379,7 @@ fn a_river_on_a_plain_begins_to_meander() {
         found.push((sinuosity(&way), whole, columns.iter().copied().fold(f32::INFINITY, f32::min)));
         ways.push(smooth(&way));
     }
-    // Bends migrate: how far the line at tick 800 lies from that at tick 400, on average, in cells.
+    // Bends migrate: mean distance of the path at tick 800 from that at tick 400, in cells.
     let away = |place: &[f64; 2]| ways[1].iter().map(|&other| far(*place, other)).fold(f64::INFINITY, f64::min);
     let moved = ways[3].iter().map(away).sum::<f64>() / ways[3].len() as f64;
     assert!(moved > 1.0, "bends moved by {moved} cells");
@@ -399,11 +399,11 @@ fn a_spring_brings_as_much_sediment_as_its_streams_carry_away() {
         run
     };
     let inflow = |run: &Simulation| run.ledger.solid.rows[INFO.key].inflow;
-    // Nothing runs yet when the first droplets rise; then the more the more is asked for.
+    // There is no flow yet when the first droplets spawn; then the inflow grows with the supply.
     assert_eq!(inflow(&laden(1.0, 1)), 0.0);
     let [none, some, much] = [0.0, 0.2, 0.8].map(|supply| laden(supply, 60));
     assert!(inflow(&none) == 0.0 && inflow(&some) > 0.0 && inflow(&much) > 1.5 * inflow(&some));
-    // What it brings fills the trench that clear water digs.
+    // Its sediment fills the trench that clear water incises.
     let deepest = |run: &Simulation| {
         let ground = run.terrain.ground();
         run.terrain.start.iter().zip(ground.iter()).map(|(start, now)| start - now).fold(0.0, f32::max)
@@ -423,7 +423,7 @@ fn what_a_spring_brings_follows_the_mask_as_what_is_dug_does() {
         (0..20).for_each(|_| run.tick());
         (run.ledger.solid.rows[INFO.key].inflow, bits(&run.terrain.bedrock), bits(&run.terrain.sand))
     };
-    // Under the whole mask the factor is as good as the parameter. Without a cover it does nothing.
+    // At full mask the factor has the same effect as the parameter. Without a mask it has none.
     let [own, masked, bare] = [run(0.5, 1.0, 1.0), run(1.0, 0.5, 1.0), run(0.5, 0.2, 0.0)];
     assert!(own.0 > 0.0 && own == masked && own == bare, "{} {} {}", own.0, masked.0, bare.0);
 }

@@ -1,5 +1,5 @@
-//! Scalar reference implementation of the default streams: one droplet after the other on one layer, and banks that fail cell by cell.
-//! Tests compare waves of concurrent droplets with it.
+//! Scalar reference implementation of the corrected streams: droplets run one after the other on one layer, and banks fail cell by
+//! cell. Tests compare waves of concurrent droplets with it.
 
 use super::{
     Params,
@@ -12,25 +12,25 @@ use crate::{
     simd::around::FARTHER,
 };
 
-/// A ground, and the maps of its streams.
+/// A ground, with its discharge and momentum maps.
 pub(super) struct ScalarStreams {
     /// Height of the ground, in metres.
     ground: Grid,
-    /// Taken off the ground so far, in metres times cells.
+    /// Total erosion so far, in metres times cells.
     pub(super) eroded: f64,
-    /// Water, and water times its direction along columns and rows; and the tracks of the present tick.
+    /// Discharge, and discharge times direction along columns and rows; then the tracks of the current tick.
     maps: [Grid; 3],
     tracks: [Grid; 3],
     ticks: u64,
-    /// The ground before the wave, and the cells where it is another one by now.
+    /// The ground before the wave, and the cells that have changed since.
     before: Grid,
     changed: Vec<usize>,
-    /// Cells where droplets dug under what stands steep.
+    /// Cells where droplets undercut a bank.
     undercut: Vec<usize>,
 }
 
 impl ScalarStreams {
-    /// Those of a terrain on which no droplet has run.
+    /// Returns the streams of a terrain without discharge.
     pub(super) fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
         let (maps, tracks) = ([empty(), empty(), empty()], [empty(), empty(), empty()]);
@@ -39,7 +39,7 @@ impl ScalarStreams {
         Self { ground, eroded: 0.0, maps, tracks, ticks: 0, before, changed, undercut }
     }
 
-    /// Rains so many droplets, as a tick of the `params`' number does. A map has open edges.
+    /// Runs this many droplets in one tick. `params.per_tick` only sets their contributing area. The map has open edges.
     pub(super) fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
         let land = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
         let law = StreamLaw::new(params, terrain, land as f32);
@@ -126,13 +126,13 @@ impl ScalarStreams {
                 break;
             }
         }
-        // What it still carries lies where it ended.
+        // The remaining load settles in the final cell.
         let cell = y as usize * width + x as usize;
         self.ground[cell] += load;
         self.changed.push(cell);
     }
 
-    /// Lets banks of rock of a softness of one half fail.
+    /// Lets banks in rock of softness 0.5 fail.
     fn fail(&mut self, params: &Params, size: f32) {
         let (width, height, stands) = (self.ground.width(), self.ground.height(), params.stands().rock);
         let mut dug = std::mem::take(&mut self.undercut);
@@ -148,7 +148,7 @@ impl ScalarStreams {
                 let (mut wanted, mut most) = (0.0_f32, 0.0_f32);
                 for [across, down] in AROUND {
                     let (x, y) = (x.wrapping_add_signed(across), y.wrapping_add_signed(down));
-                    // The outermost cells are kept at their height.
+                    // The outermost cells keep their height.
                     if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
                         continue;
                     }

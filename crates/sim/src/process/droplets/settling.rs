@@ -1,28 +1,27 @@
-//! What a droplet still carries when it ends lies down where it ended: level in the hollow, then as a low fan.
+//! Deposition of the remaining load where a droplet ends: level in the depression first, then as a low fan.
 
 use std::collections::HashMap;
 
 use super::{bundle::Droplet, ground::Ground};
 use crate::core::terrain::Edge;
 
-/// Half the side of the window in which a hollow is filled, in cells.
+/// Half side of the window in which a depression is filled, in cells.
 const REACH: isize = 3;
-/// Greatest half side of a fan, in cells.
+/// Maximum half side of a fan, in cells.
 const WIDEST_FAN: isize = 12;
-/// Thickness at the middle of a fan above which a wider one is chosen, in cell sizes.
+/// Maximum thickness at the centre of a fan before a wider one is used, as a fraction of the cell size.
 const FAN_THICKNESS: f32 = 0.02;
-/// A load that is less than this part of the cell size and of the height, or than a few of the last digits of the sand, is too
-/// little to look for a place for.
+/// Smallest load worth distributing: relative to the cell size and height, and to the precision of the sand.
 const RESOLVED: f32 = 1e-8;
 const DIGITS: f32 = 64.0 * f32::EPSILON;
 
-/// Lays down what droplets carry at their end, for one cell after the other, none of it above the `highest` ground. What ends in one
-/// cell becomes one fan. Returns what was laid, in metres times cells.
+/// Deposits the remaining loads of droplets, cell by cell, nowhere above the `highest` ground. All loads of one cell form one fan.
+/// Returns the deposited volume, in metres times cells.
 pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32) -> f64 {
-    // Two digits below it, so that rounding lifts nothing higher.
+    // Two representable values below it, so that rounding cannot exceed it.
     let top = highest.next_down().next_down();
     let (mut all, mut window) = (0.0, Vec::new());
-    // What even the cell where it ended can't resolve of a load goes with the next one.
+    // The rounding remainder of a load is added to the next one.
     let mut rest = 0.0;
     let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
     for (cell, load) in joined(droplets) {
@@ -35,7 +34,7 @@ pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32
         let rim = cells_around(ground, x, y, REACH, &mut window);
         load -= fill_up(ground, &mut window, rim.min(highest), load);
         load -= spread(ground, [x, y], load, highest, &fans);
-        // Where walls stand around, a fan has no room: it goes farther away.
+        // Between walls a fan has no room, so the load spreads farther.
         let (mut reach, longest) = (WIDEST_FAN, ground.width.max(ground.height) as isize);
         let own = ground.cell(x, y);
         let sand = own.map_or(0.0, |own| ground.sand_of(own));
@@ -51,7 +50,7 @@ pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32
     all - rest
 }
 
-/// The loads of droplets by the cells where they ended, in the order in which the first of each ended, in metres times cells.
+/// Returns the loads of droplets, summed by final cell, in the order in which the first of each ended, in metres times cells.
 fn joined(droplets: &[Droplet]) -> Vec<([i32; 2], f64)> {
     let mut loads: Vec<([i32; 2], f64)> = Vec::new();
     let mut places = HashMap::new();
@@ -66,14 +65,14 @@ fn joined(droplets: &[Droplet]) -> Vec<([i32; 2], f64)> {
     loads
 }
 
-/// The height of a cell, and the cell.
+/// Height and position of a cell.
 type Found = (f32, [i32; 2]);
 
-/// Finds the cells nearer than `reach` to a place, with their ground. Returns the lowest ground of those as far away.
+/// Collects the cells nearer than `reach` to a position, with their ground. Returns the lowest ground at distance `reach`.
 fn cells_around(ground: &mut Ground<'_>, x: isize, y: isize, reach: isize, cells: &mut Vec<Found>) -> f32 {
     cells.clear();
     let mut rim = f32::INFINITY;
-    // Where the map wraps, no cell comes twice.
+    // Where the map wraps, no cell may occur twice.
     let range = |side: i32| match ground.edge {
         Edge::Wrap => reach.min((side as isize - 1) / 2),
         _ => reach,
@@ -93,7 +92,7 @@ fn cells_around(ground: &mut Ground<'_>, x: isize, y: isize, reach: isize, cells
     rim
 }
 
-/// Fills the lowest of these cells up to a common level, which is `most` at most. Returns what was laid.
+/// Fills the lowest of these cells up to a common level of at most `most`. Returns the deposited volume.
 fn fill_up(ground: &mut Ground<'_>, cells: &mut [Found], most: f32, load: f64) -> f64 {
     if load <= 0.0 || cells.iter().all(|(height, _)| *height >= most) {
         return 0.0;
@@ -120,7 +119,7 @@ fn fill_up(ground: &mut Ground<'_>, cells: &mut [Found], most: f32, load: f64) -
         .sum()
 }
 
-/// A cone around a cell: where, and how thick in parts of its height at the middle.
+/// A cone around a cell: offsets, with the thickness relative to the centre.
 struct Fan {
     reach: isize,
     cells: Vec<(isize, isize, f64)>,
@@ -137,19 +136,19 @@ impl Fan {
     }
 }
 
-/// Puts sand on a cell, but nothing above the ceiling. Returns by how much the layer really changed.
+/// Adds sand to a cell, but not above the ceiling. Returns the actual change of the layer.
 fn add_below(ground: &mut Ground<'_>, cell: [i32; 2], thickness: f64, ceiling: f32) -> f64 {
     let headroom = f64::from(ceiling - ground.height_of(cell));
     if headroom > 0.0 { ground.lay(cell, thickness.min(headroom)) } else { 0.0 }
 }
 
-/// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.
+/// Deposits a load as a fan that thins out towards its margin, wide enough to be low. Returns the deposited volume.
 fn spread(ground: &mut Ground<'_>, [x, y]: [isize; 2], load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
     if load <= 0.0 {
         return 0.0;
     }
     let limit = f64::from(FAN_THICKNESS * ground.cell_size);
-    // A cone of weight 1 at the middle and radius r has the volume π/3·r².
+    // A cone of weight 1 at the centre and radius r has the volume π/3·r².
     let low = |fan: &&Fan| load <= limit * 1.047 * ((fan.reach + 1) * (fan.reach + 1)) as f64;
     let Some(fan) = fans.iter().find(low).or(fans.last()) else { return 0.0 };
     let place = |&(dx, dy, weight): &(isize, isize, f64)| Some((ground.cell(x + dx, y + dy)?, weight));

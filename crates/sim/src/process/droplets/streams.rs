@@ -1,4 +1,5 @@
-//! Streams: droplets that find each other. Each is drawn along by the water that passed before it, and carries more where more passes.
+//! Streams: droplets that interact through discharge and momentum maps. Earlier flow deflects each droplet, and capacity grows with
+//! discharge.
 //!
 //! As published (McDonald 2020 and 2023), a step in a cell with discharge q and momentum m:
 //!
@@ -7,19 +8,19 @@
 //! C = (1 + entrainment·erf(0.4·q))·max(0, h − h')      s += Kd·(C − s)      V *= 1 − Ke
 //! ```
 //!
-//! By default lengths are metres, and the capacity is that of a river (a steady landscape has
-//! S ∝ A^−θ, so a load that follows A^θ·S is the same all the way down, and the land keeps its shape):
+//! By default lengths are in metres, and the capacity is that of a graded river: steady-state topography has S ∝ A^−θ, so a load
+//! proportional to A^θ·S is constant downstream and preserves the landform.
 //!
 //! ```text
 //! C = entrainment·V·(A/ha)^θ·S      s += (1 − e^(−exchange·d/L))·(C − s)      V *= e^(−Ke·d/L)
 //! ```
 //!
-//! A is the land whose rain passes, S the fall over the step's length d, and L the length that the published numbers count as a cell;
-//! gravity and transfer act per L too. A step goes to one of the eight cells around. A droplet digs at most a part of its own fall, and
-//! lays down at most the rise ahead or the step behind: so it makes no pit and no heap. Its momentum carries it over what lies in
-//! its way, which is how a bend cuts its outer bank. Over standing water it swims on for a little and lays down what it carries: a delta.
+//! A is the drainage area, S the fall divided by the step length d, and L the length of one cell of the published map; gravity and
+//! transfer also act per L. Each step moves to one of the eight neighbours. A droplet erodes at most a fraction of its own fall,
+//! and deposits at most the rise ahead or the drop behind, so it leaves no pits or mounds. Its momentum carries it over obstacles,
+//! which is how a bend erodes its outer bank. Over standing water it drifts on briefly and deposits its load: a delta.
 //!
-//! All droplets of a tick see the maps as they were before it (see [`super::discharge`]), but the ground as it is.
+//! All droplets of a tick read the maps as they were before it (see [`super::discharge`]), but the live ground.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
@@ -45,39 +46,39 @@ use crate::{
     },
 };
 
-/// Droplets per cell in a tick for which the renewal of the maps is stated.
+/// Droplets per cell and tick for which the renewal of the maps is stated.
 const STATED_RAIN: f64 = 1000.0 / STATED_CELLS;
-/// Greatest share of its own fall that a droplet digs in a step: eight that stand in one cell together dig less than all of it.
+/// Maximum fraction of its own fall that a droplet erodes in a step: eight in the same cell erode less than the whole fall.
 const GREATEST_CUT: f32 = 0.1;
-/// Way without lower ground after which a droplet counts as caught in a hollow, and after which it leaves no momentum: in the law's unit of
-/// length, but never fewer than some steps.
+/// Distances without lower ground after which a droplet counts as trapped in a depression, and after which it leaves no momentum,
+/// in the law's unit of length, and the minimum of both in steps.
 const PATIENCE: f32 = 64.0;
 const CIRCLING: f32 = 8.0;
 const LEAST_STEPS: f32 = 8.0;
-/// Of the land that makes a stream, the share whose rain runs in every cell, as a sheet: how much that is must not depend on the cells.
+/// Runoff of every cell as sheet flow, as a fraction of the headwater area, which makes it independent of the cell size.
 const SHEET: f32 = 0.1;
-/// Of its load, what sinks in a step over standing water at least, and the steps for which it swims.
+/// Minimum fraction of its load that settles per step over standing water, and the number of steps that a droplet drifts.
 pub(super) const SINKING: f32 = 0.3;
 pub(super) const SWIMMING: f32 = 16.0;
-/// The land to which the entrainment refers, in square metres.
+/// Drainage area to which the entrainment refers, in square metres.
 pub(super) const HECTARE: f32 = 1e4;
-/// As published, what the discharge is multiplied by before it saturates, and what leaving the map counts as a fall, as a share of
+/// Published constants: the factor on the discharge before it saturates, and the virtual fall on leaving the map, as a fraction of
 /// the height above the lowest ground.
 const SATURATION: f32 = 0.4;
 const FALL_AT_EDGE: f32 = 0.01;
 
-/// Numbers of the law on a terrain.
+/// Constants of the law on a terrain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StreamLaw {
     pub(super) published: bool,
-    /// Per step and unit of slope, for a fresh droplet.
+    /// Acceleration per step and unit of slope, for a fresh droplet.
     pub(super) gravity: f32,
     pub(super) transfer: f32,
-    /// Water that draws a droplet along half as much as a great river does, in square metres.
+    /// Discharge that deflects a droplet half as much as a large river does, in square metres.
     pub(super) own: f32,
     pub(super) entrainment: f32,
     pub(super) exponent: f32,
-    /// Per cell of the way.
+    /// Rate per cell of length.
     pub(super) exchange: f32,
     pub(super) evaporation: f32,
     pub(super) min_volume: f32,
@@ -85,18 +86,18 @@ pub(super) struct StreamLaw {
     pub(super) circling: f32,
     pub(super) most_steps: u32,
     pub(super) steepness: f32,
-    /// Rise to a neighbour from which on a bank may fail, in metres.
+    /// Rise to a neighbour above which a bank may fail, in metres.
     pub(super) steep: f32,
-    /// Land whose rain runs everywhere, as a sheet on the slopes, in square metres.
+    /// Drainage area of the sheet flow on slopes, in square metres.
     pub(super) sheet: f32,
-    /// Land that a fresh droplet stands for, in square metres.
+    /// Contributing area of a fresh droplet, in square metres.
     pub(super) land: f32,
-    /// As published, the height from which a droplet counts how far it falls when it leaves, in metres.
+    /// In the published mode, the lowest ground, from which the virtual fall on leaving is measured, in metres.
     pub(super) lowest: f32,
 }
 
 impl StreamLaw {
-    /// The law on a terrain where a fresh droplet stands for so much `land`, in square metres.
+    /// Returns the law on a terrain, with `land` the contributing area of a fresh droplet, in square metres.
     pub(super) fn new(params: &Params, terrain: &Terrain, land: f32) -> Self {
         let published = params.mode == Mode::Published;
         let cells = if published { 1.0 } else { terrain.cell_size / params.length };
@@ -122,7 +123,7 @@ impl StreamLaw {
     }
 }
 
-/// Land whose rain runs in every cell, as a sheet, in square metres.
+/// Returns the drainage area of sheet flow in every cell, in square metres.
 pub(super) fn sheet(params: &Params) -> f32 {
     SHEET * params.headwater
 }
@@ -133,15 +134,15 @@ fn capacity(entrainment: Lanes, volume: Lanes, land: Lanes, exponent: f32, slope
     entrainment * volume * power(land, exponent) * slope
 }
 
-/// What a fresh droplet can carry down a slope, in metres times cells, in a stream one cell wide that gathers the rain of so much `land`,
-/// in square metres. A steady stream of this load neither digs nor lays down there.
+/// Returns the capacity of a fresh droplet on a slope, in metres times cells, in a stream one cell wide with a drainage area of
+/// `land` square metres. A steady stream with this load neither erodes nor deposits there.
 pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
     let land = (land + sheet(params)) / HECTARE;
     let [entrainment, one, land, slope] = [params.entrainment, 1.0, land, slope].map(|value| Lanes([value; LANES]));
     capacity(entrainment, one, land, params.concavity, slope).0[0]
 }
 
-/// How far the maps follow a tick's droplets: by default as far as they are many.
+/// Returns the rate at which the maps follow a tick's droplets: by default it grows with their number.
 pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
     match params.mode {
         Mode::Published => Pace::Even(params.renewal),
@@ -152,7 +153,7 @@ pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
     }
 }
 
-/// The lowest ground, in metres.
+/// Returns the lowest ground, in metres.
 fn lowest(terrain: &Terrain) -> f32 {
     let cells = terrain.bedrock.par_iter().zip(terrain.sand.par_iter());
     cells.map(|(bedrock, sand)| bedrock + sand).reduce(|| f32::INFINITY, f32::min)
@@ -163,13 +164,13 @@ pub(super) struct Streams<'a> {
     ground: &'a Ground<'a>,
     discharge: &'a Discharge,
     law: StreamLaw,
-    /// The law under the mask, and the mask, if it makes a difference.
+    /// The law at full mask, and the mask, if it has an effect.
     under: StreamLaw,
     mask: Option<&'a Mask>,
 }
 
 impl<'a> Streams<'a> {
-    /// A law on free ground and under the mask.
+    /// Returns the law from its constants without and with the mask.
     pub(super) fn new(
         ground: &'a Ground<'a>,
         discharge: &'a Discharge,
@@ -196,7 +197,7 @@ impl Law for Streams<'_> {
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
                 let (cell, between) = (places.at(lane), [least.0[lane], most.0[lane]]);
-                // SAFETY: the droplet was in this cell, and no other block that runs now comes near.
+                // SAFETY: the droplet was in this cell, and no block that runs concurrently comes near.
                 let (taken, held) = unsafe { self.ground.take(cell, amount.0[lane], between) };
                 given.0[lane] = taken;
                 bundle.limited[1][lane] += u32::from(held);
@@ -209,20 +210,20 @@ impl Law for Streams<'_> {
     }
 }
 
-/// What eight droplets do in a step.
+/// Changes by eight droplets in a step.
 struct Step {
-    /// The cells that they leave.
+    /// Cells of departure.
     places: Places,
-    /// What they take off there, in metres; what is negative is laid down.
+    /// Erosion there, in metres; negative for deposition.
     amount: Lanes,
-    /// How deep they dig, and how high they build.
+    /// Lower and upper limits of the ground.
     least: Lanes,
     most: Lanes,
-    /// Whether they dig under what stands steep.
+    /// `true` for droplets that undercut a bank.
     undercuts: LaneMask,
 }
 
-/// What the law says where eight droplets are.
+/// Constants of the law at the positions of eight droplets.
 struct Local {
     entrainment: Lanes,
     exchange: Lanes,
@@ -247,35 +248,35 @@ impl Streams<'_> {
         Local { entrainment, exchange, evaporation }
     }
 
-    /// Moves eight droplets by a step.
+    /// Moves eight droplets by one step.
     #[inline(always)]
     fn advance(&self, bundle: &mut Bundle) -> Step {
         let (law, ground) = (&self.law, self.ground);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
-        // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
+        // SAFETY: `Bundle::keep_on_map` keeps droplets on the map.
         let (columns, rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
         let places = ground.places(columns, rows);
         self.discharge.come_to(places.tiles);
-        // SAFETY: droplets have come to these cells.
+        // SAFETY: droplets have prepared these cells.
         let [here, west, east, north, south] = unsafe { ground.around(columns, rows) };
         let (mut water, mut along, mut down) = (zero, zero, zero);
         for lane in 0..LANES {
-            // SAFETY: the tile is ready, and nobody writes the maps in it.
+            // SAFETY: the tile is filled, and no thread writes the maps in it.
             let cell = unsafe { &*self.discharge.cell(places.at(lane)) };
             (water.0[lane], along.0[lane], down.0[lane]) = (cell[WATER], cell[ALONG], cell[DOWN]);
         }
         let water = water.max(zero);
         let Local { entrainment, exchange, evaporation } = self.local(&columns, &rows);
-        // Where they are driven to.
+        // Driving direction.
         let half = all(0.5 * law.steepness);
         let (slope_x, slope_y) = ((east - west) * half, (south - north) * half);
         let upright = (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
-        // Water that stands carries a droplet on, but does not drive it.
+        // Standing water carries a droplet on without accelerating it.
         let depth = if law.published { zero } else { ground.standing_water(columns, rows, here) };
         let swims = depth.above(zero);
         let push = all(-law.gravity) / (upright * bundle.volume.max(all(1e-6)));
-        // A step along a diagonal is longer, and so is what gravity and other water do in it.
+        // A diagonal step is longer, with more effect of gravity and momentum.
         let square = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
         let longer = if law.published { one } else { square.above(zero).choose(square, one) };
         let push = swims.choose(zero, push) * longer;
@@ -290,10 +291,10 @@ impl Streams<'_> {
         } else {
             wide.max(high)
         };
-        // A pace that is not finite leads nowhere.
+        // Without a finite pace a droplet doesn't move.
         let moves = pace.above(zero).without(pace.above(all(1e30)));
         (vx, vy) = (moves.choose(vx / pace, zero), moves.choose(vy / pace, zero));
-        // Those in the outermost cells of an open map have left it.
+        // Droplets in the outermost cells of an open map have left it.
         let mut left = LaneMask::default();
         if !law.published && ground.edge == Edge::Open {
             for lane in 0..LANES {
@@ -311,10 +312,10 @@ impl Streams<'_> {
         for lane in 0..LANES {
             if goes.0[lane] != 0 {
                 let volume = bundle.volume.0[lane];
-                // SAFETY: as above; no other block that runs now comes near.
+                // SAFETY: as above; no block that runs concurrently comes near.
                 let cell = unsafe { &mut *self.discharge.cell(places.at(lane)) };
                 cell[TRACKS + WATER] += volume;
-                // One that finds no lower ground draws no other along: they would run in circles.
+                // A droplet that finds no lower ground leaves no momentum: others would circle with it.
                 let drawing = if bundle.waited.0[lane] < law.circling { volume } else { 0.0 };
                 cell[TRACKS + ALONG] += drawing * along.0[lane];
                 cell[TRACKS + DOWN] += drawing * down.0[lane];
@@ -334,7 +335,7 @@ impl Streams<'_> {
         for lane in 0..LANES {
             fetch_ahead(self.discharge.cell(new_places.at(lane)));
         }
-        // SAFETY: droplets have come there.
+        // SAFETY: droplets have prepared these tiles.
         let ahead = unsafe { ground.heights(new_columns, new_rows) };
         ground.expect(bundle.x + vx, bundle.y + vy);
         let fall = if law.published {
@@ -370,9 +371,9 @@ impl Streams<'_> {
             let laid = zero.above(fall).without(swims).choose(-bundle.mass, wanted).max(-rise);
             lacking.above(zero).choose(wanted.min(cut), laid)
         };
-        // Published droplets that leave dig at the edge; others leave it alone.
+        // Published droplets that leave erode at the edge; corrected ones don't.
         let acts = if law.published { bundle.runs } else { goes.without(left) };
-        // What is no number must not get lost.
+        // NaN must not get lost.
         let amount = amount + (fall + slope_x + slope_y) * zero;
         bundle.behind = here;
         bundle.volume = if law.published {
@@ -400,7 +401,7 @@ impl Streams<'_> {
     }
 }
 
-/// The power of positive numbers to 1e-5, from plain arithmetic alone.
+/// Returns the power of a positive base to 1e-5, by basic arithmetic only.
 #[inline(always)]
 fn power(base: Lanes, exponent: f32) -> Lanes {
     const MANTISSA: u32 = (1 << 23) - 1;
@@ -435,7 +436,7 @@ fn power(base: Lanes, exponent: f32) -> Lanes {
     scale * (all(1.0) + x * (all(1.0) + x * series))
 }
 
-/// The error function of numbers that are not negative to 2e-3, from plain arithmetic alone (Abramowitz & Stegun, 7.1.26).
+/// Returns the error function of x ≥ 0 to 2e-3, by basic arithmetic only (Abramowitz & Stegun, 7.1.26).
 #[inline(always)]
 fn saturation(x: Lanes) -> Lanes {
     let all = |value: f32| Lanes([value; LANES]);

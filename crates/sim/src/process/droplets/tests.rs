@@ -1,4 +1,4 @@
-//! The checks of the droplet models: against published results, and what the default form promises.
+//! Tests of the droplet laws: against published results, and the guarantees of the corrected form.
 
 use std::{
     fs,
@@ -85,7 +85,7 @@ fn two_hundred_in_f32_agree_with_the_reference_statistically() {
     assert!((loss(&ours) / loss(&theirs) - 1.0).abs() <= 0.05, "{} against {}", loss(&ours), loss(&theirs));
 }
 
-/// The published law, but for droplets that come to a row where it panics.
+/// The published law, which panics for a droplet at or beyond a row.
 #[derive(Clone, Copy)]
 struct Breaks(MassTransfer<Lanes>, f32);
 
@@ -114,8 +114,7 @@ impl DropletStep<Lanes> for Breaks {
     }
 }
 
-/// What work that is to panic says, found out with a time limit: without one, a thread that never ends would keep the test from
-/// failing.
+/// Returns the panic message of `work`, with a time limit: without one, a thread that never ends would keep the test from failing.
 fn said_within_a_minute(work: impl FnOnce() + Send + 'static) -> String {
     let (tell, hear) = mpsc::channel();
     thread::spawn(move || tell.send(catch_unwind(AssertUnwindSafe(work))));
@@ -125,7 +124,7 @@ fn said_within_a_minute(work: impl FnOnce() + Send + 'static) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).expect("it has a text")
 }
 
-/// Runs a published wave to its end. Returns what it did.
+/// Runs a published wave to its end and returns its totals.
 fn run_wave<S>(terrain: &mut Terrain, highest: f32, law: &S, droplets: Vec<DropletState<f32>>) -> PublishedOutcome
 where
     S: DropletStep<Lanes> + Send,
@@ -137,7 +136,7 @@ where
     flock.into_outcome()
 }
 
-/// Runs droplets of a default law to their end. Returns what they did.
+/// Runs droplets of a corrected law to their end and returns their totals.
 fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
     let mut flock = bundle::begin(law.ground(), droplets, None);
     while !bundle::go_on(law, &mut flock, None, None) {}
@@ -147,7 +146,7 @@ fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
 #[test]
 fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
     for threads in [2, 4] {
-        // Those of the first rows run at the same time as others.
+        // Droplets of the first rows run concurrently with others.
         for row in [0.0, 110.0] {
             let said = said_within_a_minute(move || {
                 let pool =
@@ -190,7 +189,7 @@ fn perlin(side: u32, seed: u64) -> Terrain {
     generate(&TerrainParams { width: side, height: side, cell_size, ..params }, seed)
 }
 
-/// On one thread: results don't depend on it, and tests run beside each other.
+/// Runs on one thread: results don't depend on it, and tests run in parallel.
 pub(super) fn erode(terrain: &Terrain, params: &Params, ticks: usize, seed: u64) -> Simulation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
     let mut simulation = Simulation::new(terrain.clone(), seed).with_pool(std::sync::Arc::new(pool));
@@ -215,7 +214,7 @@ fn pits(ground: &Grid) -> usize {
     count_pits(ground, border(ground))[0]
 }
 
-/// Height of every inner cell above the mean of its eight neighbours.
+/// Returns the height of every inner cell above the mean of its eight neighbours.
 fn above_neighbours(ground: &Grid) -> Vec<f32> {
     let heights =
         |cell: usize| -> Vec<f32> { border(ground).neighbours(cell).map(|(_, other)| ground[other]).collect() };
@@ -253,7 +252,7 @@ fn waves_of_the_default_laws_erode_as_droplets_one_by_one() {
         (DropletLaw::MassTransfer, 1024, 5..6),
     ] {
         let params = Params { law, ..Params::default() };
-        // Of waves, and one by one: what was eroded, and the pits.
+        // Erosion and pits, of waves and one by one.
         let (mut together, mut single) = ((0.0, 0), (0.0, 0));
         for seed in seeds {
             let terrain = perlin(side, seed);
@@ -270,7 +269,7 @@ fn waves_of_the_default_laws_erode_as_droplets_one_by_one() {
     }
 }
 
-/// Lets banks fail. Returns what fell, in metres times cells.
+/// Lets banks fail. Returns the volume of the slides, in metres times cells.
 fn banks_fail(ground: &mut Ground<'_>, droplets: &mut Droplets, params: &Params) -> f64 {
     let undercut = &mut droplets.undercut;
     undercut.clear(ground.tiling());
@@ -281,7 +280,7 @@ fn banks_fail(ground: &mut Ground<'_>, droplets: &mut Droplets, params: &Params)
     banks::fail(ground, undercut, params.stands()).volume
 }
 
-/// Runs 20 000 droplets of a default law one after the other. Returns what they eroded, in cubic metres, and the ground.
+/// Runs 20 000 droplets of a corrected law one after the other. Returns the erosion, in cubic metres, and the ground.
 fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
     let (mut eroded, mut stream, side) = (0.0, Stream::new(99, "alone", seed), terrain.width() as f32);
     let mut droplets = Droplets::with(params.clone());
@@ -303,7 +302,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
             };
             eroded += outcome.eroded * terrain.cell_area();
             settling::settle(&mut ground, &outcome.ended, highest);
-            // Banks fail as often as among waves.
+            // Banks fail as often as between waves.
             if number % wave == 0 || number == 1000 {
                 eroded += banks_fail(&mut ground, &mut droplets, params) * terrain.cell_area();
                 copies.write_back(&mut terrain);
@@ -372,7 +371,7 @@ fn a_finished_map_has_no_more_pits_than_its_start_and_no_new_needles() {
         let after = erode(&terrain, &params, 200, 7).terrain.ground();
         let start = terrain.ground();
         assert!(pits(&after) <= pits(&start), "{law:?}: {} pits", pits(&after));
-        // A pyramid whose sides stand as steep as banks may is so much higher than the mean of its neighbours.
+        // Height of a pyramid with sides at the bank angle above the mean of its neighbours.
         let pyramid = 0.5 * (1.0 + std::f32::consts::SQRT_2) * terrain.cell_size * params.bank_angle.to_radians().tan();
         // The outermost cells are the base level.
         let inner = |cell: usize| (3..253).contains(&(cell % 254 + 1)) && (3..253).contains(&(cell / 254 + 1));
@@ -432,7 +431,8 @@ fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
     assert!(sandy.terrain.sand != terrain.sand);
 }
 
-/// A tick's droplets on a terrain: the shares of them that begin between these columns, how many they are, and the land of each.
+/// Returns, for the droplets of a tick, the fraction that starts in each range of columns, their number, and their contributing
+/// area.
 fn begin(terrain: &Terrain, params: &Params, columns: &[[f32; 2]]) -> (Vec<f64>, usize, f32) {
     let Rain { starts, land } =
         Rain::new(terrain, 0, params, None, &Discharge::default(), &mut Stream::new(1, "rain", 1));
@@ -456,7 +456,7 @@ fn rain_falls_where_the_map_has_rain() {
     let params = Params { per_tick: 20_000, ..Params::default() };
     let (shares, count, land) = begin(&terrain, &params, &[[0.0, 16.0], [16.0, 32.0]]);
     assert!((shares[0] - 0.25).abs() < 0.02 && (shares[1] - 0.75).abs() < 0.02 && count == 20_000, "{shares:?}");
-    // The mean of this map is as much rain as without a map.
+    // On average, this map has as much rain as a terrain without a rain map.
     let whole = terrain.cell_area() * 64.0 * 64.0;
     assert!((f64::from(land) * 2e4 / whole - 1.0).abs() < 1e-5);
     terrain.rain = Some(Grid::filled(64, 64, 0.0));
@@ -467,7 +467,7 @@ fn rain_falls_where_the_map_has_rain() {
 fn springs_give_droplets_as_they_give_water() {
     let mut terrain = perlin(64, 1);
     let whole = terrain.cell_area() * 64.0 * 64.0;
-    // A spring in column 44 gives as much as heavy rain on the whole map; a drain in column 12 gives nothing.
+    // A spring in column 44 delivers as much as heavy rain on the whole map; a drain in column 12 delivers nothing.
     let rate = (whole * 0.01 / 3600.0) as f32;
     let source = |x: f32, rate: f32| Source { place: [x, 0.5], radius: 0.0, rate, ticks: None };
     terrain.sources = vec![source(0.6875, rate), source(0.2, -rate)];
@@ -480,12 +480,12 @@ fn springs_give_droplets_as_they_give_water() {
         let all = whole * (1.0 + f64::from(rain_rate) / 10.0);
         assert!(count == 20_000 && (f64::from(land) * 2e4 / all - 1.0).abs() < 1e-4, "{land} m²");
     }
-    // A tick of half the rain stands for twice the time.
+    // At half the rain rate, a tick takes twice the time.
     let seconds = |rain_rate| {
         erode(&terrain, &Params { springs: false, ..params(rain_rate) }, 1, 1).slots[0].process.counts().seconds
     };
     assert!((seconds(5.0) / seconds(10.0) - 2.0).abs() < 1e-6 && seconds(0.0) == 0.0);
-    // The article knows no springs, and without the switch there are none.
+    // The published mode has no springs, nor does a run with the switch off.
     for params in [Params { mode: Mode::Published, ..params(0.0) }, Params { springs: false, ..params(10.0) }] {
         assert!(begin(&terrain, &params, &columns).0[0] < 0.05);
     }
@@ -493,8 +493,8 @@ fn springs_give_droplets_as_they_give_water() {
 
 #[test]
 fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
-    // West of the middle a bowl catches droplets soon; in the east they run far. Whether the two kinds share a bundle must
-    // not matter for where the first lay their load.
+    // A bowl in the west traps droplets early; in the east they run far. Companions in the same bundle must not change where the
+    // trapped droplets deposit their load.
     let mut terrain = perlin(64, 1);
     terrain.bedrock = Grid::from_fn(64, 64, |x, y| {
         let (dx, dy) = (x as f32 - 12.0, y as f32 - 32.0);
@@ -535,7 +535,7 @@ fn a_wave_that_is_copied_among_its_droplets_goes_on_and_keeps_its_law() {
         let (mut copy, mut changed) = (run.clone(), run.clone());
         let other = if law == DropletLaw::Streams { "mass-transfer" } else { "streams" };
         set(&mut changed.groups_mut(), "droplets.law", other).unwrap_or_else(|error| panic!("{error}"));
-        // The first goes on block by block, the others without a stop.
+        // The first continues block by block, the others without a pause.
         let ends = [(&mut run, late), (&mut copy, None), (&mut changed, None)].map(|(run, until)| {
             while !run.advance_until(0, until) {}
             assert_eq!(run.fault(), None);
@@ -605,7 +605,7 @@ fn a_droplet_that_is_followed_goes_the_way_of_one_that_rains() {
     }
 }
 
-/// Grounds that rise sheer: a column, a wall, a small tower.
+/// Terrains with sheer rises: a column, a wall, a small tower.
 fn cliffs(cell_size: f32, edge: Edge) -> [Terrain; 3] {
     let round = |x: usize, y: usize| if (x as f32 - 24.0).hypot(y as f32 - 24.0) < 9.0 { 600.0 } else { 0.0 };
     let wall = |x: usize, y: usize| if x < 24 { 600.0 } else { (y % 3) as f32 };
@@ -656,8 +656,8 @@ fn the_published_step_is_cut_to_what_is_stable() {
     }
 }
 
-/// Where each droplet digs more than its fall, holes grow without end: the run may stop, but builds no tower, and no run that
-/// goes on holds NaN.
+/// Where droplets erode more than their fall, holes grow without bound: the run may stop, but builds no tower, and a run that
+/// continues holds no NaN.
 #[test]
 fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no_number() {
     let start = perlin(128, 1);
@@ -681,7 +681,7 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
         let place = |_| Start { place: [stream.unit() * side as f32, stream.unit() * side as f32], load: 0.0 };
         (0..count).map(place).collect()
     };
-    // Where all may rain at once they stay as they were drawn.
+    // If all droplets fit into one wave, they stay in the order of the draw.
     let small = drops(256, 1000);
     let mut ordered = small.clone();
     assert_eq!((in_waves(&mut ordered, 256 * 256, false), ordered), (256 * 256 / CELLS_PER_DROPLET, small));
@@ -690,11 +690,11 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
     let mut ordered = large.clone();
     let wave = in_waves(&mut ordered, side * side, false);
     assert!(wave <= TOGETHER && ordered != large);
-    // A published wave takes the parts in the same order.
+    // Published waves use the same order of the parts.
     let mut published = large.clone();
     let whole = in_waves(&mut published, side * side, true);
     assert_eq!((whole, published), (side * side / CELLS_PER_DROPLET, ordered.clone()));
-    // Each part has as many squares as its droplets would have on a map that is rained on evenly, and a few that are shared.
+    // Each part has as many squares as its droplets would cover under uniform rain, and a few shared ones.
     let most = wave * CELLS_PER_DROPLET / (SQUARE * SQUARE) + 8;
     for starts in ordered.chunks(wave) {
         let mut squares: Vec<[usize; 2]> =

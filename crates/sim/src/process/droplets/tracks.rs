@@ -1,4 +1,4 @@
-//! The ways of a sample of droplets, to be drawn, or of one that is followed step by step. Watching changes no droplet.
+//! Recorded tracks of a sample of droplets, or of one that is followed step by step. Recording does not affect droplets.
 
 use std::sync::Mutex;
 
@@ -7,10 +7,10 @@ use crate::{
     simd::lanes::LANES,
 };
 
-/// Longest track that is kept, in points.
+/// Maximum length of a track, in points.
 const LONGEST: usize = 2000;
 
-/// Tracks that grow while droplets run. Droplets that are watched have a number from 1; 0 is not watched.
+/// Tracks that grow while droplets run. Watched droplets have a number from 1; 0 is not watched.
 pub struct Tracks {
     ways: Vec<Mutex<Vec<Moment>>>,
     longest: usize,
@@ -24,24 +24,24 @@ impl Clone for Tracks {
 }
 
 impl Tracks {
-    /// Room for the tracks of the droplets 1 to `count`.
+    /// Returns empty tracks for the droplets 1 to `count`.
     pub fn new(count: usize) -> Self {
         Self { ways: (0..count).map(|_| Mutex::default()).collect(), longest: LONGEST }
     }
 
-    /// Room for the whole way of one droplet.
+    /// Returns an empty track of unlimited length for one droplet.
     pub fn of_one() -> Self {
         Self { longest: usize::MAX, ..Self::new(1) }
     }
 
-    /// The numbers of a wave's droplets, those that are watched spread over all of them.
+    /// Returns the numbers of a wave's droplets, with watched droplets spread evenly over the wave.
     pub fn numbers(&self, wave: usize) -> impl Iterator<Item = u32> + use<> {
         let count = self.ways.len().min(wave);
         let until = move |droplet: usize| droplet * count / wave;
         (0..wave).map(move |droplet| if until(droplet + 1) > until(droplet) { until(droplet + 1) as u32 } else { 0 })
     }
 
-    /// Records the state of those of eight droplets that still run.
+    /// Records the states of the running droplets of a bundle.
     pub fn note(&self, numbers: &[u32; LANES], running: impl Fn(usize) -> bool, moment: impl Fn(usize) -> Moment) {
         for lane in (0..LANES).filter(|&lane| running(lane)) {
             let Some(way) = (numbers[lane] as usize).checked_sub(1).and_then(|index| self.ways.get(index)) else {
@@ -56,12 +56,12 @@ impl Tracks {
         }
     }
 
-    /// The ways, the first in front.
+    /// Returns the trajectories, by number.
     pub fn into_ways(self) -> impl Iterator<Item = Vec<Moment>> {
         self.ways.into_iter().filter_map(|way| way.into_inner().ok())
     }
 
-    /// The tracks, without those of droplets that never moved.
+    /// Returns the tracks, without those of droplets that never moved.
     pub fn into_tracks(self) -> Vec<Track> {
         let places = |way: Vec<Moment>| way.into_iter().map(|moment| moment.place).collect::<Track>();
         self.into_ways().map(places).filter(|track| track.len() > 1).collect()

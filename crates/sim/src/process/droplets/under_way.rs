@@ -1,6 +1,7 @@
-//! A wave of droplets that is on its way: it may stop among its droplets, so that a frame can be drawn.
+//! A wave of droplets in progress: it can pause between droplets so that a frame can be drawn.
 //!
-//! What it changes lies in copies of tiles until all have ended. Its laws are those of its start, whatever happens to the parameters.
+//! Its changes stay in copies of tiles until all droplets have ended. Its laws are fixed at its start, even if the parameters
+//! change.
 
 use std::time::Instant;
 
@@ -23,31 +24,31 @@ use crate::{
     simd::{lanes::Lanes, swarm::Flock},
 };
 
-/// A wave on its way.
+/// A wave in progress.
 #[derive(Clone)]
 pub(super) struct UnderWay {
-    /// Parameters as they were when it began.
+    /// Parameters at the start of the wave.
     pub(super) params: Params,
-    /// Sediment that its droplets brought, in metres times cells.
+    /// Sediment supplied by its droplets, in metres times cells.
     pub(super) supplied: f64,
-    /// Nothing is laid above this ground, in metres.
+    /// Upper limit of deposition, in metres.
     pub(super) highest: f32,
-    /// Ways of the droplets that are watched.
+    /// Tracks of the watched droplets.
     pub(super) tracks: Option<Tracks>,
     /// The droplets.
     pub(super) runners: Runners,
 }
 
-/// Droplets of a wave, and the tiles that they have come to.
+/// Droplets of a wave, and the tiles that they have visited.
 pub(super) enum Runners {
-    /// Streams, and the default form of the other laws, with the mask if it makes a difference.
+    /// Streams and the corrected form of the other laws, with the mask if it has an effect.
     OnCopies { laws: Box<Laws>, mask: Option<Mask>, copies: Copies, flock: Flock<Droplet, Outcome> },
     /// The published form of the other laws.
     Published { law: PublishedLaw, tiles: TileCache<DriveTile>, flock: Flock<PublishedDroplet, PublishedOutcome> },
 }
 
 impl Clone for Runners {
-    /// With all tiles: they are not as in the layers.
+    /// Includes all tiles, since they differ from the layers.
     fn clone(&self) -> Self {
         match self {
             Self::OnCopies { laws, mask, copies, flock } => {
@@ -55,21 +56,21 @@ impl Clone for Runners {
                 Self::OnCopies { laws, mask, copies, flock: flock.clone() }
             }
             Self::Published { law, tiles, flock } => {
-                // SAFETY: only waves write tiles, and a process that runs one is not copied meanwhile.
+                // SAFETY: only waves write tiles, and a process is not copied while it runs one.
                 Self::Published { law: *law, tiles: unsafe { tiles.copied() }, flock: flock.clone() }
             }
         }
     }
 }
 
-/// A law on free ground and under the mask.
+/// Constants of a law without and with the mask.
 #[derive(Clone, Copy)]
 pub(super) enum Laws {
     Streams([StreamLaw; 2]),
     Cured([Constants; 2]),
 }
 
-/// A law as published.
+/// A published law.
 #[derive(Clone, Copy)]
 pub(super) enum PublishedLaw {
     MassTransfer(MassTransfer<Lanes>),
@@ -77,12 +78,12 @@ pub(super) enum PublishedLaw {
 }
 
 impl UnderWay {
-    /// Water of a fresh droplet, in the unit of its law.
+    /// Returns the initial water of a droplet, in the unit of its law.
     pub(super) fn volume(params: &Params) -> f32 {
         if params.law == DropletLaw::Capacity { params.start_water } else { 1.0 }
     }
 
-    /// A wave that begins on copies, each droplet of which stands for so much `land`, in square metres.
+    /// Returns a wave on copies; `land` is the contributing area of each droplet, in square metres.
     pub(super) fn on_copies(
         terrain: &Terrain,
         starts: &[Start],
@@ -91,7 +92,7 @@ impl UnderWay {
         (mut copies, peak): (Copies, f32),
         tracks: Option<Tracks>,
     ) -> Self {
-        // What comes from outside may raise the land, by a little in a wave.
+        // Sediment from springs may raise the land slightly in each wave.
         let supplied: f64 = starts.iter().map(|start| f64::from(start.load)).sum();
         let highest = peak + if supplied > 0.0 { terrain.cell_size } else { 0.0 };
         let both = [params, masked.as_ref().map_or(params, |masked| &masked.params)];
@@ -107,7 +108,7 @@ impl UnderWay {
         Self { params: params.clone(), supplied, highest, tracks, runners }
     }
 
-    /// A wave that begins as published, with these tiles.
+    /// Returns a wave of a published law, with these tiles.
     pub(super) fn published(
         terrain: &Terrain,
         starts: &[Start],
@@ -123,7 +124,7 @@ impl UnderWay {
             }
         };
         let (right, bottom) = ((terrain.width() - 1) as f32, (terrain.height() - 1) as f32);
-        // A droplet that starts in the outermost ring has left before its first step.
+        // A droplet that starts in the outermost ring leaves before its first step.
         let droplets: Vec<DropletState<f32>> = starts
             .iter()
             .map(|Start { place: [x, y], .. }| (x.floor(), y.floor()))
@@ -135,12 +136,12 @@ impl UnderWay {
         Self { params: params.clone(), supplied: 0.0, highest, tracks, runners }
     }
 
-    /// Whether its droplets are of the streams.
+    /// Returns `true` if its droplets follow the streams law.
     pub(super) fn streams(&self) -> bool {
         self.params.law == DropletLaw::Streams
     }
 
-    /// Goes on for a while, as [`Flock::go_on`] does. True if all droplets have ended.
+    /// Runs the wave for a while, see [`Flock::go_on`]. Returns `true` if all droplets have ended.
     pub(super) fn go_on(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
         match &mut self.runners {

@@ -1,7 +1,7 @@
 //! Droplets of the published laws as a swarm.
 //!
-//! The normals are those of the wave's start; heights are live but for the last few rounds. Next to droplets that run
-//! one after the other, gross erosion and the number of pits differ by less than the few percent that a test allows.
+//! Normals are those at the start of the wave; heights are live except for the last few rounds. Compared with droplets run one
+//! after the other, gross erosion and the number of pits differ by less than the few percent that a test allows.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
@@ -28,22 +28,21 @@ use crate::{
     },
 };
 
-/// What lies in a cell: the drive along columns and rows that a droplet feels there, the height, and nothing. Together,
-/// because a droplet needs them together.
+/// State of a cell as a droplet needs it: the drive along columns and rows, the height, and padding.
 type DriveCell = [f32; 4];
-/// Place of the height in a cell.
+/// Index of the height in a cell.
 const HEIGHT: usize = 2;
 
-/// The cells of a tile. The drives are those of the wave's start.
+/// Cells of a tile. The drives are those at the start of the wave.
 #[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(64))]
 pub struct DriveTile([DriveCell; CELLS]);
 
-/// Steps between two changes of the ground. The more, the more a droplet in a pit digs by what it has already dug: with the
-/// parameters' defaults 4 was stable, 16 was not.
+/// Steps between two changes of the ground. With more, a droplet in a pit erodes more from outdated heights: with default
+/// parameters 4 was stable, 16 was not.
 const ROUNDS: usize = 4;
 
-/// What eight droplets take off which cells in a step: one line of a processor's cache.
+/// Erosion by eight droplets in a step, and the cells: one cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct PublishedNote {
@@ -51,36 +50,37 @@ struct PublishedNote {
     cells: [i32; LANES],
 }
 
-/// Eight droplets and what they did since the last account.
+/// Eight droplets and their accumulators since the last account.
 struct PublishedBundle {
     droplets: DropletState<Lanes>,
-    /// The cells that they are on, and what they met there.
+    /// Current cells, and the values read there.
     cells: [i32; LANES],
     met: [Lanes; 3],
-    /// Which of them are on their way.
+    /// Droplets that are running.
     runs: LaneMask,
     moved: Lanes,
     outflow: Lanes,
     steps: [u32; LANES],
-    /// Numbers of those that are watched, from 1.
+    /// Numbers of the watched droplets, from 1.
     watched: [u32; LANES],
 }
 
-/// What a wave did.
+/// Totals of a wave.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PublishedOutcome {
     /// Σ|change of ground|, in metres times cells.
     pub moved: f64,
-    /// Sediment that droplets took over the edge, in metres times cells.
+    /// Sediment carried over the edge by droplets, in metres times cells.
     pub outflow: f64,
-    /// Steps taken by all droplets together.
+    /// Steps of all droplets together.
     pub steps: u64,
 }
 
-/// A droplet, and its number if it is watched, from 1.
+/// A droplet, and its number from 1 if it is watched.
 pub type PublishedDroplet = (DropletState<f32>, u32);
 
-/// Droplets at their start, the first of them watched if there are `tracks`. No tile is as it was in another wave.
+/// Returns a flock of droplets at their start, some of them watched if there are `tracks`. Tiles of earlier waves are
+/// discarded.
 pub fn begin(
     terrain: &Terrain,
     droplets: Vec<DropletState<f32>>,
@@ -94,8 +94,8 @@ pub fn begin(
     Flock::new(droplets.into_iter().zip(numbers).collect())
 }
 
-/// Runs droplets of a law for a while on a terrain that is as it was when they began, with its `highest` ground, as
-/// [`Flock::go_on`] does. True if each has ended.
+/// Runs droplets of a law for a while, on the terrain of their start with its `highest` ground, see [`Flock::go_on`]. Returns
+/// `true` if all have ended.
 pub fn go_on<S>(
     terrain: &Terrain,
     highest: f32,
@@ -112,8 +112,8 @@ where
     flock.go_on(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
 }
 
-/// Brings the heights of tiles into the terrain: what was taken is sand as long as there is some, what was laid down is bedrock. Returns
-/// by how much rock and sand together shrank, in metres times cells, and the tiles, in order.
+/// Writes the heights of tiles back to the terrain: erosion takes sand first, deposition adds bedrock. Returns the net loss of rock
+/// and sand, in metres times cells, and the visited tiles, in order.
 pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, Vec<usize>) {
     let (tiling, width, visited) = (tiles.tiling(), terrain.width(), tiles.filled());
     let layers = [&mut terrain.bedrock, &mut terrain.sand];
@@ -122,7 +122,7 @@ pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, 
         let mut taken = 0.0;
         for &tile in tiling.in_band(&visited, band) {
             let [columns, rows] = tiling.cells(tile);
-            // SAFETY: the tile is filled, and nobody changes it now.
+            // SAFETY: the tile is filled, and no thread changes it now.
             let tile = unsafe { &*tiles.pointer().add(tile) };
             for (line, cells) in tile.0.chunks_exact(SIDE).enumerate().take(rows.len()) {
                 let places = line * width + columns.start..line * width + columns.end;
@@ -140,12 +140,12 @@ pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, 
         }
         taken
     });
-    // Added from north to south, whoever came first.
+    // Summed from north to south, independent of scheduling.
     let taken = taken.collect::<Vec<f64>>().into_iter().sum();
     (taken, visited)
 }
 
-/// Fills a tile; nothing drives a droplet in the outermost ring of cells.
+/// Fills a tile; the drive is zero in the outermost ring of cells.
 struct FillTile<'a, S> {
     terrain: &'a Terrain,
     tiling: Tiling,
@@ -183,8 +183,7 @@ impl<S: DropletStep<Lanes>> Pass for FillTile<'_, S> {
     }
 }
 
-/// The ground of eight cells from a column on, with that of the cells to the west and to the east of each; beyond the map there is
-/// nothing.
+/// Returns the ground of eight cells from column `first` on, with that of their western and eastern neighbours; 0 beyond the map.
 #[inline(always)]
 fn ground_row(terrain: &Terrain, first: usize, y: usize) -> [Lanes; 3] {
     let width = terrain.width();
@@ -207,13 +206,13 @@ fn ground_row(terrain: &Terrain, first: usize, y: usize) -> [Lanes; 3] {
     row
 }
 
-/// The droplets of a wave.
+/// Droplets of a wave.
 struct PublishedWave<'a, S> {
-    /// The ground of the wave's start.
+    /// The terrain at the start of the wave.
     terrain: &'a Terrain,
     tiles: &'a TileCache<DriveTile>,
     tiling: Tiling,
-    /// The highest ground at the start: nothing is laid above it. What would be is lost.
+    /// Highest ground at the start; deposition above it is lost.
     highest: f32,
     law: S,
     tracks: Option<&'a Tracks>,
@@ -273,7 +272,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
             for lane in 0..LANES {
                 runs.0[lane] &= if block.reaches(droplets.y.0[lane]) { u32::MAX } else { 0 };
             }
-            // One that leaps too far, or does not run any more, stays where it is.
+            // A droplet that leaps too far, or has stopped, stays in place.
             droplets.x = runs.choose(droplets.x, before.x);
             droplets.y = runs.choose(droplets.y, before.y);
             let new = self.cells_of(&droplets, block);
@@ -291,7 +290,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
         }
         for note in &notes {
             for lane in (0..LANES).filter(|&lane| note.taken.0[lane] != 0.0) {
-                // SAFETY: the droplet has read this cell, so its tile is filled, and no other block that runs now comes near.
+                // SAFETY: the droplet has read this cell, so its tile is filled, and no block that runs concurrently comes near.
                 let height = unsafe { &mut (*self.cells().add(note.cells[lane] as usize))[HEIGHT] };
                 let changed = *height - note.taken.0[lane];
                 *height = if changed > self.highest { self.highest } else { changed };
@@ -334,7 +333,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
     }
 }
 
-/// The one droplets in the lanes of a mask, else the others.
+/// Returns `one` in the lanes of a mask, otherwise `other`.
 #[inline(always)]
 fn chosen(mask: LaneMask, one: &DropletState<Lanes>, other: &DropletState<Lanes>) -> DropletState<Lanes> {
     DropletState {
@@ -348,7 +347,7 @@ fn chosen(mask: LaneMask, one: &DropletState<Lanes>, other: &DropletState<Lanes>
 }
 
 impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
-    /// Books a step of those that run and ends the droplets that have left. Returns what is really taken off the ground.
+    /// Accounts for a step of the running droplets and ends those that have left. Returns the actual erosion.
     #[inline(always)]
     fn account_for(
         &self,
@@ -358,10 +357,10 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         droplets: &mut DropletState<Lanes>,
         taken: Lanes,
     ) -> Lanes {
-        // One that has left the map exchanged nothing on its last step.
+        // A droplet that has left the map exchanged nothing on its last step.
         let (cargo_before, cargo) = (self.law.cargo(before), self.law.cargo(droplets));
         let (right, bottom) = (self.tiling.width() as f32, self.tiling.height() as f32);
-        // All ones or all zeros for each droplet: whether it runs, changes the ground, leaves.
+        // All ones or all zeros per droplet: running, changes the ground, leaves.
         let mask = |on: bool| if on { u32::MAX } else { 0 };
         let (LaneMask(runs), mut acts, mut leaves) = (runs, [0; LANES], [0; LANES]);
         for lane in 0..LANES {
@@ -401,13 +400,13 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         }
     }
 
-    /// The address of the first cell; those of a tile follow each other, as the tiles do.
+    /// Returns a pointer to the first cell, in tile order.
     #[inline(always)]
     fn cells(&self) -> *mut DriveCell {
         self.tiles.pointer().cast()
     }
 
-    /// What lies in these cells: the drives and the height.
+    /// Reads the drives and heights of these cells.
     #[inline(always)]
     fn read(&self, cells: [i32; LANES]) -> [Lanes; 3] {
         let mut ready = true;
@@ -419,7 +418,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         }
         let mut parts = [Lanes::default(); 3];
         for lane in 0..LANES {
-            // SAFETY: the tiles are filled, and no other block that runs now comes near.
+            // SAFETY: the tiles are filled, and no block that runs concurrently comes near.
             let cell = unsafe { &*self.cells().add(cells[lane] as usize) };
             for part in 0..3 {
                 parts[part].0[lane] = cell[part];
@@ -438,7 +437,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         }
     }
 
-    /// Places of the cells that droplets are on; for one outside, of the nearest in which those of a block may land.
+    /// Returns the indices of the droplets' cells; outside, of the nearest cell in which droplets of the block may land.
     #[inline(always)]
     fn cells_of(&self, droplets: &DropletState<Lanes>, block: &Block) -> [i32; LANES] {
         let (right, [top, bottom]) = ((self.tiling.width() - 1) as f32, block.landing(self.tiling.height()));
@@ -451,7 +450,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
                 if value < last { value } else { last }
             };
             let (x, y) = (clamped(droplets.x.0[lane], 0.0, right), clamped(droplets.y.0[lane], top, bottom));
-            // SAFETY: both lie between 0 and a grid's side.
+            // SAFETY: both are between 0 and a grid's side.
             let (x, y): (i32, i32) = unsafe { (x.to_int_unchecked(), y.to_int_unchecked()) };
             cells[lane] = place(x, y, across);
         }
@@ -459,7 +458,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
     }
 }
 
-/// Place of a cell among the cells of the tiles, so many of them `across` the map.
+/// Returns the index of a cell in tile order, with this many tiles `across` the map.
 #[inline(always)]
 fn place(x: i32, y: i32, across: i32) -> i32 {
     const BITS: u32 = SIDE.ilog2();

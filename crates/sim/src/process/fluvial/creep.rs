@@ -1,9 +1,9 @@
-//! Hillsides that creep: ∂z/∂t = D·∇²z, solved implicitly along rows and then along columns, which is stable for every λ = D·δt/l²
-//! (one-dimensional splitting; Yanenko 1971).
+//! Hillslope diffusion: ∂z/∂t = D·∇²z, solved implicitly along rows and then along columns, which is stable for every λ = D·δt/l²
+//! (dimensional splitting; Yanenko 1971).
 //!
-//! Each line is a tridiagonal system, −λ·z_{x−1} + (1 + 2λ)·z_x − λ·z_{x+1} = z_x before, solved by elimination (Thomas). Outlets on
-//! an open border keep their height, and what creeps into them has left the map. At a wall nothing crosses. On a map that goes round
-//! the system is cyclic: the rest of one that is not is spread by the formula of Sherman and Morrison.
+//! Each line is a tridiagonal system, −λ·z_{x−1} + (1 + 2λ)·z_x − λ·z_{x+1} = z_x before, solved by the Thomas algorithm. Outlets on an
+//! open border keep their height, and what creeps into them leaves the map. Walls have zero flux. On a periodic map the system is cyclic
+//! and is solved by the Sherman–Morrison formula.
 
 use std::{cell::Cell, ops::Range};
 
@@ -11,23 +11,23 @@ use rayon::prelude::*;
 
 use crate::core::{border::Border, terrain::Edge};
 
-/// Columns that are solved at once.
+/// Number of columns that are solved together.
 pub(super) const COLUMNS: usize = 64;
 
-/// The eliminated system of a line.
+/// Factorised system of a line.
 struct Line {
     lambda: f64,
-    /// Per cell: what the cell before adds, the inverse of the pivot, and what the cell after adds.
+    /// Per cell: coefficient of the previous cell, inverse of the pivot, and eliminated coefficient of the next cell.
     steps: Vec<[f64; 3]>,
-    /// On a line that goes round: what one unit of the rest spreads to, and what the ends take of it.
+    /// Sherman–Morrison correction of a periodic line: the vector q, the last element of v (the first is 1), and 1 + v·q.
     round: Option<(Vec<f64>, f64, f64)>,
-    /// Whether both ends keep their height.
+    /// `true` if both ends keep their height.
     held: bool,
 }
 
 impl Line {
     fn new(count: usize, lambda: f64, edge: Edge) -> Self {
-        // Two cells that go round meet on both sides.
+        // Two cells on a periodic line are neighbours on both sides.
         let lambda = if edge == Edge::Wrap && count == 2 { 2.0 * lambda } else { lambda };
         let held = edge == Edge::Open && count > 1;
         let round = edge == Edge::Wrap && count > 2;
@@ -60,7 +60,7 @@ impl Line {
         line
     }
 
-    /// Solves lines that lie side by side, each cell of all of them after the other.
+    /// Solves the tridiagonal systems of interleaved lines in place: the values of all lines at one cell are contiguous.
     fn eliminate(&self, values: &mut [f64], side_by_side: usize) {
         let mut done: &mut [f64] = &mut [];
         let mut rest = &mut *values;
@@ -85,7 +85,7 @@ impl Line {
         }
     }
 
-    /// Solves lines, and returns what has crept into ends that are held, in metres.
+    /// Solves interleaved lines in place. Returns the amount that crept into held ends, in metres.
     fn solve(&self, values: &mut [f64], side_by_side: usize) -> f64 {
         self.eliminate(values, side_by_side);
         let count = self.steps.len();
@@ -109,19 +109,19 @@ impl Line {
     }
 }
 
-/// A map of which every thread changes its own columns.
+/// Map in which every thread modifies its own columns.
 struct Columns<'a>(&'a [Cell<f32>]);
 
-// SAFETY: a column is worked on by one thread, so no cell is used by two.
+// SAFETY: a column is processed by one thread, so no cell is accessed by two.
 unsafe impl Sync for Columns<'_> {}
 
-/// Whether a line between outlets creeps: rows of an open border are outlets; a side of one cell is no border.
+/// Returns `true` if the line at `place` diffuses. On an open map the outermost of several lines are outlets and do not.
 fn inner(edge: Edge, place: usize, count: usize) -> bool {
     edge != Edge::Open || count == 1 || (place > 0 && place + 1 < count)
 }
 
-/// Lets ground creep along these rows that has changed by `change` from `ground` in metres, where λ is D·δt/l². Returns what left
-/// over held ends, in metres times cells.
+/// Diffuses ground that has changed by `change` from `ground`, in metres, along these rows with λ = D·δt/l². Returns the outflow across
+/// held ends, in metres times cells.
 pub(super) fn along_rows(border: Border, rows: Range<usize>, ground: &[f32], change: &mut [f32], lambda: f64) -> f64 {
     let Border { width, height, edge } = border;
     let (line, cells) = (Line::new(width, lambda, edge), rows.start * width..rows.end * width);
@@ -142,7 +142,7 @@ pub(super) fn along_rows(border: Border, rows: Range<usize>, ground: &[f32], cha
     left.into_iter().sum()
 }
 
-/// The same along these columns.
+/// Diffuses ground along these columns as [`along_rows`] does along rows.
 pub(super) fn along_columns(
     border: Border,
     columns: Range<usize>,
@@ -184,7 +184,7 @@ pub(super) fn along_columns(
 mod tests {
     use super::*;
 
-    /// What is left of a row before, by its definition: λ times the bend of what comes out, added to it.
+    /// Returns the row before a step from the row `after` it, by the definition of the system.
     fn before(after: &[f64], lambda: f64, edge: Edge) -> Vec<f64> {
         let count = after.len();
         let at = |place: isize| after[edge.nearest(place, count)];

@@ -1,4 +1,4 @@
-//! Why a river cuts a cell, or why the land rises there.
+//! Explanation of uplift, erosion and deposition in a cell.
 
 use super::{
     super::explain::{Cell, Explanation, Term},
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::core::terrain::{Edge, Terrain};
 
-/// What uplift and rivers do in a cell; none before the first tick.
+/// Explains uplift and rivers in a cell. Returns `None` before the first tick.
 pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
     let (setup, params) = (&fluvial.setup, &fluvial.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
@@ -16,7 +16,7 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let area = Some(cell.of(areas)).filter(|area| *area > 0.0)?;
     let (slope, sand) = (f64::from(cell.slope()), cell.of(&terrain.sand));
     let deposition = cell.number(setup, |params| params.deposition);
-    // What is laid down again makes the law linear.
+    // With deposition, the law is linear.
     let n = if deposition > 0.0 { 1.0 } else { params.slope_exponent };
     let (power, fall) = (power(params, area), libm::pow(slope, n.into()));
     let own = power * f64::from(cell.number(setup, |params| params.erodibility));
@@ -27,33 +27,38 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     let needed = rises * (1.0 + f64::from(deposition));
     let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == size.0 || place[1] + 1 == size.1;
     let ground = cell.of(&terrain.bedrock) + sand;
-    // Elsewhere what comes from above decides as well.
+    // Otherwise the sediment from upstream matters too.
     let even = deposition == 0.0 || terrain.uplift.is_none() && terrain.rain.is_none() && terrain.mask.is_none();
     let outcome = if ground < params.sea() {
-        "It lies under the sea: rivers end here, and what they bring has left."
+        "The cell is below sea level: rivers end here, and their sediment leaves the map."
     } else if at_border && terrain.edge == Edge::Open {
-        "It lies at the border, where land keeps its height: what comes here leaves the map."
+        "This is a border cell with a fixed height: sediment that arrives here leaves the map."
     } else if slope == 0.0 {
-        "No neighbour lies lower: a lake fills this hollow up to its lowest outlet, and debris is laid down."
+        "No neighbour is lower: a lake fills this depression up to its spill point, and sediment is deposited."
     } else if !even {
-        "Whether it gets higher depends on the debris that comes from above too: this law lays a part of it down again."
+        "The change of height also depends on the sediment from upstream, part of which is deposited here."
     } else if cuts > 1.05 * needed {
-        "The river cuts faster than the land rises: the ground gets lower."
+        "Erosion exceeds uplift: the ground gets lower."
     } else if cuts < 0.95 * needed {
-        "The land rises faster than the river cuts: the ground gets higher."
+        "Uplift exceeds erosion: the ground gets higher."
     } else {
-        "In balance: the river cuts as fast as the land rises."
+        "Steady state: erosion balances uplift."
     };
     let terms = vec![
-        Term::new("A", "land whose rain passes here", area, "m²"),
-        Term::new("S", "steepest fall to a neighbour, as a slope", slope, ""),
+        Term::new("A", "drainage area", area, "m²"),
+        Term::new("S", "steepest slope to a neighbour", slope, ""),
         Term::new("K", "erodibility of this ground", cut / power, ""),
-        Term::new("m", "exponent of the area", params.area_exponent, ""),
-        Term::new("n", "exponent of the slope", n, ""),
-        Term::new("E", "what the river can cut", cuts, "mm/yr"),
-        Term::new("U", "how fast the land rises", rises, "mm/yr"),
-        Term::new("G", "deposition coefficient: how easily what was eroded is laid down again", deposition, ""),
-        Term::new("(1 + G)·U", "what it cuts in balance, as it lays a part down again", needed, "mm/yr"),
+        Term::new("m", "area exponent", params.area_exponent, ""),
+        Term::new("n", "slope exponent", n, ""),
+        Term::new("E", "potential erosion rate", cuts, "mm/yr"),
+        Term::new("U", "uplift rate", rises, "mm/yr"),
+        Term::new("G", "deposition coefficient: tendency of eroded sediment to settle again", deposition, ""),
+        Term::new(
+            "(1 + G)·U",
+            "potential erosion rate at steady state, when part of the sediment is redeposited",
+            needed,
+            "mm/yr",
+        ),
     ];
-    Some(Explanation { equation: "E = K·A^m·S^n,   in balance (1 + G)·U", terms, outcome: outcome.to_owned() })
+    Some(Explanation { equation: "E = K·A^m·S^n,   at steady state (1 + G)·U", terms, outcome: outcome.to_owned() })
 }

@@ -1,4 +1,4 @@
-//! What a tick makes of the layers.
+//! Changes of the layers in a tick: uplift, the sea, and the result of erosion and deposition.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use crate::core::terrain::Terrain;
 
-/// Cells that a thread takes at once. Sums depend on it.
+/// Number of cells in a parallel chunk. Sums depend on it.
 pub(super) const CHUNK: usize = 4096;
 
-/// Fills in the height of the ground, in metres.
+/// Fills `ground` with the height of the ground, in metres.
 pub(super) fn ground(terrain: &Terrain, ground: &mut [f32]) {
     let layers = terrain.bedrock.par_chunks(CHUNK).zip(terrain.sand.par_chunks(CHUNK));
     ground.par_chunks_mut(CHUNK).zip(layers).for_each(|(ground, (bedrock, sand))| {
@@ -19,8 +19,7 @@ pub(super) fn ground(terrain: &Terrain, ground: &mut [f32]) {
     });
 }
 
-/// Lifts the rock by so many metres times the map of uplift, except at the outlets. Returns by how much it really rose, in metres
-/// times cells.
+/// Raises the rock by `lift` metres times the uplift map, except at the outlets. Returns the actual rise, in metres times cells.
 pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) -> f64 + Sync) -> f64 {
     let Terrain { bedrock, uplift, .. } = terrain;
     let kept: Vec<f32> = outlets.iter().map(|&outlet| bedrock[outlet as usize]).collect();
@@ -45,9 +44,9 @@ pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) 
     risen
 }
 
-/// Fills in the height of the ground, which in the sea is the sea's, and covers it there with water. `ground` is what it was before
-/// it rose, and `levels` are those of the sea before and now: where the sea has become land, its water is gone. Returns how much water
-/// came and went, in metres times cells.
+/// Fills `ground` with the height of the ground, or the sea level where that is higher, and fills the sea with water. `ground` holds the
+/// heights before uplift, and `levels` are the previous and the current sea level. Water is removed where the sea has receded. Returns
+/// the water added and removed, in metres times cells.
 pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], levels: [f32; 2]) -> [f64; 2] {
     let [mut came, mut went] = [0.0; 2];
     let [was, sea] = levels;
@@ -71,19 +70,18 @@ pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], levels: [f32; 
     [came, went]
 }
 
-/// What was done to the ground, in metres times cells.
+/// Changes of the ground, in metres times cells.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Laid {
-    /// Taken off, and laid down.
+    /// Erosion and deposition.
     pub eroded: f64,
     pub deposited: f64,
-    /// What is still to be laid down, or taken off where it is negative: less than the last digit of a height.
+    /// Change still owed, negative for erosion: less than the rounding error of a height.
     pub owed: f64,
 }
 
-/// Changes the ground of these cells by so many metres: what is taken off is sand first, then rock; what is laid down is sand. A
-/// height has 24 bits, so that a cell changes by a little more or less than it should. The next cell that changes makes up for it,
-/// and the first one for what is owed from before.
+/// Changes the ground of these cells by `change` metres: erosion takes sand first, then rock; deposition adds sand. As heights have 24
+/// bits, a cell changes by slightly more or less; the error is carried over to the next cell that changes, starting with `owed`.
 pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32], owed: f64) -> Laid {
     let Terrain { bedrock, sand, .. } = terrain;
     let layers = bedrock[cells.clone()].par_chunks_mut(CHUNK).zip(sand[cells.clone()].par_chunks_mut(CHUNK));

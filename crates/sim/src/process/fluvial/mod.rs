@@ -1,23 +1,24 @@
-//! Uplift and rivers: mountains rise, rivers cut them down, and the debris is laid down below.
+//! Landscape evolution by tectonic uplift, fluvial erosion and deposition, and hillslope diffusion.
 //!
 //! ```text
 //! ∂z/∂t = U − E + D·∇²z,     E + G·Qs/A = Kd·A^m·S^n
 //! ```
 //!
-//! z height, U uplift, E erosion (negative: deposition), Qs volume of sediment that passes in a year, A drained area, weighted by
-//! rain, S slope to the receiver, D creep of hillsides (Davy & Lague 2009; Yuan et al. 2019). A tick: the land rises; every cell finds
-//! its receiver and hollows their passes ([`drainage`](crate::hydrology::drainage)); what stands too steep slides and rivers cut and lay
-//! down, solved implicitly for all cells at once (`solve.rs`); hillsides creep (`creep.rs`); what came of it is taken from the sand
-//! first, then from the rock, and what is laid down is sand (`layers.rs`). All is proportional to the number of cells.
+//! z height, U uplift rate, E erosion rate (negative: deposition), Qs sediment flux in volume per year, A drainage area weighted by
+//! rain, S slope to the receiver, D hillslope diffusivity (Davy & Lague 2009; Yuan et al. 2019). In a tick, uplift raises the bedrock;
+//! flow routing finds the receiver of every cell and the spill points of depressions ([`drainage`](crate::hydrology::drainage)); slopes
+//! above the critical slope fail, and rivers erode and deposit, solved implicitly for all cells (`solve.rs`); hillslopes diffuse
+//! (`creep.rs`); and the change is applied to the layers: erosion takes sand first, then rock, and deposition adds sand (`layers.rs`).
+//! The cost is linear in the number of cells.
 //!
-//! Outlets keep their height: they neither rise nor take anything, and what reaches them is booked as outflow.
-//! What is left over of a tick because a height has 24 bits, the next tick makes up for.
+//! Outlets keep their height: they neither rise nor erode nor aggrade, and the sediment that reaches them is booked as outflow.
+//! The rounding error of a tick, as heights have 24 bits, is carried over to the next.
 //!
-//! Rivers also end in the sea: all that lies lower than its level. Its ground rises like other land, and nothing else changes it:
-//! what the rivers bring there has left. The layer `water` shows the sea, and where the sea has fallen it is taken away.
+//! Rivers also end in the sea, which is all ground below sea level. The sea floor rises like land, and nothing else changes it: sediment
+//! that reaches the sea leaves the map. The layer `water` shows the sea and is cleared where the sea has receded.
 //!
-//! Limits: other water in that layer plays no part. The land of a lake rises like all other. With a mask that
-//! scales the erodibility, each cell has its own.
+//! Limitations: other water in that layer is ignored. Lake beds rise like all other ground. With a mask that scales the erodibility,
+//! every cell has its own value.
 
 mod creep;
 mod explain;
@@ -52,15 +53,15 @@ use crate::{
 };
 
 stages! {
-    /// The land rises.
+    /// Uplift raises the bedrock.
     Rise = "rise",
-    /// Every cell finds where its water runs.
+    /// Flow is routed from every cell to a receiver, and out of depressions over their spill points.
     Drain = "drain",
-    /// What is too steep slides; rivers cut their beds and lay down what they carry.
+    /// Slopes above the critical slope fail; rivers erode their beds and deposit sediment.
     Cut = "cut",
-    /// Hillsides creep.
+    /// Hillslopes diffuse by soil creep.
     Creep = "creep",
-    /// What came of it is taken off the sand and the rock, or laid down as sand.
+    /// The change is applied to the layers: erosion takes sand first, then rock; deposition adds sand.
     Lay = "lay",
 }
 
@@ -68,7 +69,7 @@ stages! {
 pub const INFO: Info = Info {
     key: "fluvial",
     title: "Uplift and rivers",
-    about: "Mountains rise, rivers cut valleys into them, and their debris is laid down below.",
+    about: "Uplift raises mountains, rivers erode valleys into them and deposit the sediment downstream.",
     reference: Reference {
         source: "Braun & Willett 2013; Yuan et al. 2019 after Davy & Lague 2009; Hergarten 2020",
         equations: &[include_str!("mod.rs")],
@@ -80,29 +81,29 @@ pub const INFO: Info = Info {
     ..Info::BARE
 };
 
-/// Cells that are worked on before others have their turn, about.
+/// Approximate number of cells processed per call, before other tasks get their turn.
 const PART: usize = 1 << 18;
 
-/// What a tick works with; it keeps its memory from tick to tick.
+/// Working state of a tick. Its buffers are reused from tick to tick.
 #[derive(Clone)]
 struct Work {
     drainage: Drainage,
-    /// Height of the raised ground, and by how much it has grown since, in metres.
+    /// Height of the uplifted ground and its change since, in metres.
     ground: Vec<f32>,
     change: Vec<f32>,
     pieces: Pieces,
-    /// Parameters as the tick began with them, what the mask makes of them, and powers of areas.
+    /// Parameters at the start of the tick, their masked values, and precomputed powers of areas.
     params: Params,
     masked: Option<Arc<Masked<Params>>>,
     powers: Vec<f64>,
-    /// The part of a stage that comes next.
+    /// Next part of the current stage.
     part: usize,
-    /// What has left, in cubic metres.
+    /// Outflow so far, in cubic metres.
     left: f64,
 }
 
-/// The process: parameters, counts, years, the level to which the sea was filled, what is owed to the ground in metres times cells, and
-/// the map of drained areas.
+/// The process: parameters and counts, simulated years, the last sea level, the rounding error owed to the ground in metres times cells,
+/// and the map of drainage areas.
 #[derive(Clone)]
 pub struct Fluvial {
     setup: Setup<Params, Factors>,
@@ -119,14 +120,14 @@ impl Default for Fluvial {
     }
 }
 
-/// Numbers of the law that the mask scales.
+/// Coefficients of the law that the mask scales.
 struct Numbers<'a> {
     even: Scaled<'a, 4>,
     width: usize,
     masked: bool,
 }
 
-/// The same in a cell.
+/// Coefficients of the law in a cell.
 #[derive(Clone, Copy)]
 struct CellNumbers {
     erodibility: f64,
@@ -149,7 +150,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The parts in which a stage works on so many lines of this length, each of them a multiple of `whole` lines but the last.
+/// Splits `lines` lines of this length into the parts that a stage processes per call, all but the last a multiple of `whole` lines.
 fn parts(lines: usize, length: usize, whole: usize) -> impl Iterator<Item = Range<usize>> {
     let each = (PART / length / whole).max(1) * whole;
     (0..lines).step_by(each).map(move |first| first..(first + each).min(lines))
@@ -212,7 +213,7 @@ impl Process for Fluvial {
         self.work(terrain);
         self.areas(terrain);
         let Self { setup, years, sea: filled, owed, areas: Some(areas), work: Some(work) } = self else {
-            unreachable!("both were made above")
+            unreachable!("both are created above")
         };
         let (border, area) = (Border::of(terrain), terrain.cell_area());
         let row = context.ledger.solid.row(INFO.key);
@@ -233,7 +234,7 @@ impl Process for Fluvial {
                 layers::ground(terrain, ground);
                 drainage.set_sea(f32::NEG_INFINITY);
                 drainage.find_outlets(ground);
-                // The floor of the sea rises too.
+                // The sea floor rises too: only outlets on land are held.
                 let outlets = drainage.outlets().iter().copied();
                 let held: Vec<u32> = outlets.filter(|&outlet| ground[outlet as usize] >= sea).collect();
                 let lift = |cell: usize| numbers.at(cell).uplift_rate * time;
@@ -282,7 +283,7 @@ impl Process for Fluvial {
                     *part += 1;
                     return Progress::From(index);
                 }
-                // What creeps into the only outlet of a wall, or of a map that goes round, leaves there.
+                // What creeps into the single outlet of a walled or periodic map leaves there.
                 for &outlet in drainage.outlets() {
                     *left += f64::from(std::mem::take(&mut change[outlet as usize])) * area;
                 }

@@ -1,9 +1,9 @@
-//! The trees of the outlets, cut into pieces that threads work on at once and that a tick may stop between.
+//! Partition of the flow trees into pieces, which threads process in parallel and between which a tick may pause.
 //!
-//! A piece is climbed from its roots upwards until it is full; what it has not come to begins other pieces, later ones. So a way
-//! upstream leads to later pieces, and a way down to earlier ones: areas and fluxes are summed from the last piece to the first,
-//! heights are found from the first to the last. Pieces of a batch don't touch each other. How trees are cut does not depend on
-//! the number of threads.
+//! A piece grows upstream from its roots until it is full; donors that it does not reach become roots of later pieces. Upstream cells
+//! thus lie in the same or later pieces, downstream cells in the same or earlier ones: areas and fluxes are summed from the last piece to
+//! the first, and heights are computed from the first to the last. Pieces of a batch are independent. The partition does not depend on the
+//! number of threads.
 
 use std::{cell::Cell, collections::VecDeque, ops::Range};
 
@@ -11,31 +11,31 @@ use rayon::prelude::*;
 
 use super::solve::Rivers;
 
-/// Cells of a piece, at most.
+/// Maximum number of cells in a piece.
 pub(super) const FULL: usize = 1 << 14;
-/// Pieces of a batch, and roots with which each of them begins, at most.
+/// Maximum number of pieces in a batch, and of roots of a piece.
 const BATCH: usize = 32;
 const ROOTS: usize = 1024;
-/// Cells that are worked on before others have their turn, about.
+/// Approximate number of cells processed per call, before other tasks get their turn.
 const PART: usize = 1 << 18;
 
-/// A cell of a piece.
+/// Cell of a piece.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     pub cell: u32,
-    /// Place of the receiver in the piece; its own for a root.
+    /// Index of the receiver in the piece; its own index for a root.
     pub below: u32,
-    /// Height after sliding, in metres.
+    /// Height after slope failure, in metres.
     pub ground: f32,
-    /// Rained-on area above and here, in cells.
+    /// Drainage area weighted by rain, including the cell itself, in cells.
     pub area: f32,
-    /// Σp in cubic metres on the way down, then f, then w, in metres.
+    /// Σp in cubic metres in the downstream sweep, then f, then w, in metres.
     pub flux: f64,
-    /// −Σq in square metres on the way down, then g.
+    /// −Σq in square metres in the downstream sweep, then g.
     pub follow: f64,
 }
 
-/// What a cell gives to its receiver: area in cells, p in cubic metres and −q in square metres.
+/// Contribution of a cell to its receiver: area in cells, p in cubic metres and −q in square metres.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Gift {
     pub area: f32,
@@ -52,33 +52,33 @@ impl Node {
     }
 }
 
-/// A cell with which a piece begins.
+/// Cell from which a piece grows.
 #[derive(Clone, Copy)]
 pub(super) struct Root {
     pub cell: u32,
-    /// Its receiver: number of the piece and place in it. None for an outlet.
+    /// Receiver: index of its piece and index within that piece; `None` for an outlet.
     below: Option<(u32, u32)>,
-    /// Height of the receiver after sliding, in metres; none for an outlet.
+    /// Height of the receiver after slope failure, in metres; `None` for an outlet.
     pub base: Option<f32>,
     pub gift: Gift,
 }
 
-/// A part of the trees.
+/// Part of the flow trees.
 #[derive(Clone, Default)]
 pub(super) struct Piece {
-    /// Each after its receiver.
+    /// Nodes in upstream order, each after its receiver.
     pub nodes: Vec<Node>,
     pub roots: Vec<Root>,
-    /// Cells that it has not come to, with the places of their receivers; and roots.
+    /// Donors that were not reached, with the indices of their receivers; and roots that were not reached.
     pub waiting: Vec<(u32, u32)>,
     pub untouched: Vec<Root>,
-    /// Whether its sums are found.
+    /// `true` if the downstream sweep is done.
     done: bool,
-    /// What has left in it, in cubic metres.
+    /// Outflow of the piece, in cubic metres.
     pub left: f64,
 }
 
-/// What is done next.
+/// Next pass over the pieces.
 #[derive(Clone, Copy, Default)]
 enum Way {
     #[default]
@@ -87,25 +87,25 @@ enum Way {
     Up,
 }
 
-/// All pieces, and how far the work on them has come.
+/// All pieces, and the progress of the work on them.
 #[derive(Clone, Default)]
 pub(super) struct Pieces {
     pieces: Vec<Piece>,
-    /// Roots of pieces to come.
+    /// Roots of future pieces.
     roots: VecDeque<Root>,
-    /// The pieces of each batch.
+    /// Index range of the pieces of each batch.
     batches: Vec<Range<usize>>,
     way: Way,
-    /// The batch that comes next.
+    /// Next batch.
     next: usize,
-    /// What has left at the outlets, in cubic metres.
+    /// Outflow from the map, in cubic metres.
     pub left: f64,
 }
 
-/// A map of which every thread writes the cells of its own pieces.
+/// Map in which every thread writes the cells of its own pieces.
 struct Apart<'a>(&'a [Cell<f32>]);
 
-// SAFETY: a cell belongs to one piece and a piece is worked on by one thread, so no cell is used by two.
+// SAFETY: a cell belongs to one piece and a piece is processed by one thread, so no cell is accessed by two.
 unsafe impl Sync for Apart<'_> {}
 
 impl<'a> Apart<'a> {
@@ -120,7 +120,7 @@ impl<'a> Apart<'a> {
 }
 
 impl Pieces {
-    /// Begins with the trees of these outlets.
+    /// Restarts with the trees of these outlets.
     pub(super) fn begin(&mut self, outlets: &[u32]) {
         let root = |&cell: &u32| Root { cell, below: None, base: None, gift: Gift::default() };
         self.roots = outlets.iter().map(root).collect();
@@ -128,7 +128,7 @@ impl Pieces {
         (self.way, self.left) = (Way::Climb, 0.0);
     }
 
-    /// Goes on for some batches. True when by how much the ground grows and the drained areas are filled in for all cells.
+    /// Processes the next batches. Returns `true` once the change of the ground and the drainage area are filled in for all cells.
     pub(super) fn go_on(&mut self, rivers: &Rivers<'_>, change: &mut [f32], areas: &mut [f32]) -> bool {
         let (change, areas) = (Apart::of(change), Apart::of(areas));
         let mut cells = 0;
@@ -159,7 +159,7 @@ impl Pieces {
         false
     }
 
-    /// Makes a batch of pieces.
+    /// Builds a batch of pieces.
     fn climb(&mut self, rivers: &Rivers<'_>) -> &[Piece] {
         let Self { pieces, roots, batches, .. } = self;
         let first = batches.last().map_or(0, |batch| batch.end);
@@ -174,10 +174,10 @@ impl Pieces {
         }
         pieces[batch.clone()].par_iter_mut().with_max_len(1).for_each(|piece| {
             rivers.climb(piece);
-            // Another tick may have had more cells here.
+            // An earlier tick may have had more nodes here.
             piece.nodes.shrink_to(2 * piece.nodes.len());
             piece.done = piece.waiting.is_empty();
-            // Nothing comes to it from others, and it is at hand.
+            // No other piece drains into it, and it is still in the cache.
             if piece.done {
                 rivers.down(piece);
             }
@@ -196,7 +196,7 @@ impl Pieces {
         &self.pieces[batch]
     }
 
-    /// Finds the sums of a batch, and gives them to the pieces below.
+    /// Sweeps a batch downstream and adds the contributions of its roots to the pieces below.
     fn down(&mut self, rivers: &Rivers<'_>, batch: Range<usize>) -> &[Piece] {
         let (earlier, others) = self.pieces.split_at_mut(batch.start);
         let pieces = &mut others[..batch.len()];
@@ -209,7 +209,7 @@ impl Pieces {
         &self.pieces[batch]
     }
 
-    /// Finds by how much the ground of a batch grows.
+    /// Sweeps a batch upstream and writes the change of the ground and the drainage areas.
     fn up(&mut self, rivers: &Rivers<'_>, batch: Range<usize>, (change, areas): (&Apart<'_>, &Apart<'_>)) -> &[Piece] {
         let (earlier, others) = self.pieces.split_at_mut(batch.start);
         let pieces = &mut others[..batch.len()];

@@ -1,7 +1,7 @@
-//! The rivers' part of a tick: cutting and laying down, solved at once for the whole map.
+//! Fluvial erosion and deposition in a tick, solved implicitly for the whole map.
 //!
-//! With A the rained-on area above, d the way to the receiver b, Qj what donors bring in a tick, a the area of a cell and w by how
-//! much the ground grows (Hergarten 2020, Earth Surf. Dynam. 8, 841, in changes instead of heights, which loses fewer digits):
+//! With the drainage area A weighted by rain, the distance d to the receiver b, the sediment Qj of the donors in a tick, the cell area a
+//! and the change of height w (Hergarten 2020, Earth Surf. Dynam. 8, 841, written in changes instead of heights, for precision):
 //!
 //! ```text
 //! w = −κ·(z + w − z_b − w_b) + γ·Q,     κ = Kd·A^m·δt/d,   γ = G/A
@@ -9,15 +9,15 @@
 //! R = a − Σqj,   D = 1 + κ + γ·R,   f = [γ·Σpj − κ·(z − z_b)]/D,   g = κ/D,   p = Σpj − R·f,   q = −R·g
 //! ```
 //!
-//! One sweep down the trees finds f, g, p and q, one sweep up w = f + g·w_b. Outlets keep their height, so that what reaches them
-//! is the sum of p. The scheme is stable for every δt. Of what changes it:
+//! A downstream sweep of the trees computes f, g, p and q, an upstream sweep w = f + g·w_b. Outlets keep their height, so their outflow
+//! is the sum of p. The scheme is stable for every δt. Modifications:
 //!
-//! - Ground that stands steeper above its receiver than the critical slope slides before: the river gets it at that place.
-//! - In a lake nothing is cut, κ = 0, and nothing is laid down above the level of its pass. Nowhere do deposits stand steeper than
-//!   the critical slope.
-//! - Without deposition the slope may have an exponent: x + κ·xⁿ = z − z_b for the fall x is solved by Newton's method
+//! - Ground above the critical slope to its receiver fails first and is added to the sediment of the river there.
+//! - Lakes do not erode (κ = 0), and their deposits do not rise above the spill point. Deposits are never steeper than the critical
+//!   slope.
+//! - Without deposition, the slope may have an exponent: x + κ·xⁿ = z − z_b is solved for the fall x by Newton's method
 //!   (Braun & Willett 2013).
-//! - Sand is cut first. It lasts for a share of the tick, as long as the present slope lets it; for the rest rock is cut.
+//! - Sand erodes first, for the fraction of the tick that it lasts at the current slope; rock erodes in the rest.
 
 use super::{
     Numbers, Params,
@@ -25,40 +25,40 @@ use super::{
 };
 use crate::{core::terrain::Terrain, hydrology::drainage::Drainage, process::Mode};
 
-/// Powers of areas that are worked out beforehand.
+/// Number of precomputed powers of areas.
 const POWERS: usize = 4096;
 
-/// Said of a root instead of the place of its receiver.
+/// Marks a root in place of the index of a receiver.
 const ROOT: u32 = u32::MAX;
 
-/// The law of a tick.
+/// Law of a tick.
 pub(super) struct Rivers<'a> {
     params: &'a Params,
     numbers: &'a Numbers<'a>,
     drainage: &'a Drainage,
     terrain: &'a Terrain,
-    /// Heights before the tick's rivers, in metres.
+    /// Heights after uplift, before erosion, in metres.
     ground: &'a [f32],
     cell_size: f64,
     cell_area: f64,
     linear: bool,
-    /// A^m·δt of the first whole numbers of cells, which most areas are.
+    /// A^m·δt for areas of a whole number of cells, the most common ones, up to [`POWERS`].
     powers: &'a [f64],
 }
 
-/// A^m·δt of an area in square metres.
+/// Returns A^m·δt of an area in square metres.
 #[inline(never)]
 pub(super) fn power(params: &Params, area: f32) -> f64 {
     f64::from(libm::powf(area, params.area_exponent)) * f64::from(params.years_per_tick)
 }
 
-/// A^m·δt of the first whole numbers of cells of this area in square metres, on a map of so many.
+/// Returns A^m·δt for areas of whole numbers of cells, of `cell_area` square metres each, on a map of `count` cells.
 pub(super) fn powers(params: &Params, cell_area: f64, count: usize) -> Vec<f64> {
     (0..POWERS.min(count)).map(|cells| power(params, cells as f32 * cell_area as f32)).collect()
 }
 
-/// Returns the incision in a tick per unit of `fall` of ground with a softness and a depth of sand, in metres, where that of rock of
-/// neutral softness is `own`. Sand erodes first, for the fraction of the tick that it lasts.
+/// Returns the incision in a tick per unit of `fall`, for ground of this softness and depth of sand in metres. `own` is the value for rock
+/// of neutral softness. Sand erodes first, for the fraction of the tick that it lasts.
 #[inline(always)]
 pub(super) fn incision(params: &Params, own: f64, [softness, sand]: [f32; 2], fall: impl FnOnce() -> f64) -> f64 {
     let (rock, sand) = (own * 2.0 * f64::from(softness), f64::from(sand));
@@ -75,7 +75,7 @@ pub(super) fn incision(params: &Params, own: f64, [softness, sand]: [f32; 2], fa
 }
 
 impl<'a> Rivers<'a> {
-    /// The law with these powers of areas, on ground of these heights.
+    /// Creates the law for ground of these heights, with precomputed powers of areas.
     pub(super) fn new(
         params: &'a Params,
         numbers: &'a Numbers<'a>,
@@ -96,19 +96,19 @@ impl<'a> Rivers<'a> {
         }
     }
 
-    /// By how much the ground of a cell has grown, in metres.
+    /// Returns the change of the ground of a cell, in metres.
     #[inline(always)]
     pub(super) fn change(&self, node: &Node) -> f32 {
         (f64::from(node.ground) - f64::from(self.ground[node.cell as usize]) + node.flux) as f32
     }
 
-    /// The rained-on area above a cell and its own, in square metres.
+    /// Returns the drainage area of a cell, including itself, weighted by rain, in square metres.
     #[inline(always)]
     pub(super) fn area(&self, node: &Node) -> f32 {
         node.area * self.cell_area as f32
     }
 
-    /// Lists a piece from its roots upwards until it is full; what is too steep slides.
+    /// Fills a piece upstream from its roots until it is full. Slopes above the critical slope fail.
     pub(super) fn climb(&self, piece: &mut Piece) {
         let Piece { nodes, roots, waiting, untouched, .. } = piece;
         let mut begun = 0;
@@ -132,13 +132,13 @@ impl<'a> Rivers<'a> {
         untouched.extend(roots.drain(begun..));
     }
 
-    /// How much higher than its receiver a cell may stand, in metres.
+    /// Returns the largest stable height of a cell above its receiver, in metres.
     #[inline(always)]
     fn stands(&self, cell: usize) -> f64 {
         self.numbers.at(cell).critical_slope * self.drainage.distance(cell) * self.cell_size
     }
 
-    /// Finds f and g of every cell of a piece, what its roots give, and what reaches outlets.
+    /// Computes f and g of every cell of a piece, the contributions of its roots, and the outflow at outlets.
     pub(super) fn down(&self, piece: &mut Piece) {
         let Piece { nodes, roots, left, .. } = piece;
         let mut roots = roots.iter_mut().rev();
@@ -158,7 +158,7 @@ impl<'a> Rivers<'a> {
         }
     }
 
-    /// f and g of a cell, and what it gives to its receiver, which stands at a height of `base` metres.
+    /// Returns f and g of a cell and its contribution to its receiver, whose height is `base` in metres.
     #[inline(always)]
     fn settle(&self, node: &Node, base: f32) -> ([f64; 2], Gift) {
         let cell = node.cell as usize;
@@ -179,7 +179,7 @@ impl<'a> Rivers<'a> {
         ([grows, follows], Gift { area: node.area, flux: node.flux - share * grows, follow: share * follows })
     }
 
-    /// κ: by how much a fall of one metre to the receiver is cut in a tick; with an exponent of the slope, that of the fall's power.
+    /// Returns κ, the incision in a tick per metre of fall to the receiver; with a slope exponent n, per fall to the power n.
     #[inline(always)]
     fn cut(&self, node: &Node, base: f32) -> f64 {
         let cell = node.cell as usize;
@@ -198,8 +198,8 @@ impl<'a> Rivers<'a> {
         })
     }
 
-    /// Finds w of every cell of a piece; `grown` is that of a root's receiver. What is cut where the slope has an exponent leaves,
-    /// all of it.
+    /// Computes w of every cell of a piece; `grown` returns that of the receiver of a root. With a slope exponent, all eroded material
+    /// leaves the map.
     pub(super) fn up(&self, piece: &mut Piece, grown: impl Fn(&Root) -> f64) {
         let exponent = f64::from(self.params.slope_exponent);
         let Piece { nodes, roots, left, .. } = piece;
@@ -230,7 +230,7 @@ impl<'a> Rivers<'a> {
     }
 }
 
-/// The fall x for which x + κ·xⁿ is the fall before, by Newton's method between bounds that close in on it.
+/// Returns the fall x that solves x + κ·xⁿ = `before`, by Newton's method safeguarded with bisection.
 fn fall_left(before: f64, cut: f64, exponent: f64) -> f64 {
     if before <= 0.0 || cut <= 0.0 {
         return before;

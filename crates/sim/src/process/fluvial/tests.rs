@@ -1,4 +1,4 @@
-//! Uplift and rivers against what is known of them (section 9 of the models; Whipple & Tucker 1999, Perron & Royden 2013).
+//! Tests of uplift and rivers against analytical solutions (Whipple & Tucker 1999, Perron & Royden 2013).
 
 mod bad_input;
 mod parts;
@@ -20,12 +20,12 @@ use crate::{
     },
 };
 
-/// Rivers alone, and steep land that does not slide.
+/// Returns parameters for rivers without diffusion and with a critical slope that is not reached.
 fn rivers() -> Params {
     Params { mode: Mode::Published, diffusivity: 0.0, critical_slope: 2.0, ..Params::default() }
 }
 
-/// Almost level ground with its outlets at 0 m.
+/// Returns almost level ground with its outlets at 0 m.
 fn plain(side: usize) -> Terrain {
     let mut stream = Stream::new(4, "plain", 0);
     let last = side - 1;
@@ -41,7 +41,7 @@ fn volumes(run: &Simulation) -> [f64; 3] {
     [solid.sum(|row| row.inflow), solid.sum(|row| row.outflow), solid.sum(|row| row.moved)]
 }
 
-/// What the law makes of the slope of a steady range: S·A^m·Kd/((1 + G)·U) in every cell that is no outlet.
+/// Returns S·A^m·Kd/((1 + G)·U), which is 1 at steady state, of every cell that is not an outlet, in ascending order.
 fn steepness(run: &Simulation, params: &Params) -> Vec<f64> {
     let (ground, drainage) = (run.terrain.ground(), Drainage::of(&run.terrain));
     let areas = drainage.areas(|_| run.terrain.cell_area());
@@ -76,7 +76,7 @@ fn at_steady_state_slope_follows_area_heights_follow_chi_and_what_rises_leaves()
         let points: Vec<(f64, f64)> =
             channels.cells().map(|(cell, _)| (chi[cell], f64::from(channels.ground[cell]))).collect();
         let line = Fit::through(&points).expect("there are many");
-        // χ counts areas in square kilometres.
+        // χ takes areas in square kilometres.
         let steep = f64::from((1.0 + deposition) * params.uplift_rate / params.erodibility) * 1e6_f64.powf(-0.4);
         println!("height over χ: {} of {steep}, R² {}", line.value, line.r2);
         assert!(line.r2 > 0.999 && (line.value / steep - 1.0).abs() < 0.01, "G = {deposition}: {line:?} of {steep}");
@@ -85,8 +85,8 @@ fn at_steady_state_slope_follows_area_heights_follow_chi_and_what_rises_leaves()
     }
 }
 
-/// A walled line of cells, its outlet at 0 m and its first cell, along which water comes together as `area` says of the place from
-/// the divide, in metres.
+/// Returns a walled line of cells with its outlet, at 0 m, in the first cell. `area` gives the drainage area at a distance from the divide
+/// in metres.
 fn line(count: usize, cell_size: f32, area: impl Fn(f64) -> f64) -> Terrain {
     let ground = Grid::from_fn(count, 1, |x, _| 0.01 * x as f32);
     let mut terrain = Terrain::bare(ground, cell_size, Edge::Wall);
@@ -131,7 +131,7 @@ fn the_knickpoint_of_a_lowered_outlet_travels_at_k_times_a_to_the_m() {
     let ticks = 700;
     (0..ticks).for_each(|_| run.tick());
     let fallen = |x: usize| steady[x] - run.terrain.bedrock[x];
-    let reached = (0..800).rev().find(|&x| fallen(x) > 10.0).expect("it has come up");
+    let reached = (0..800).rev().find(|&x| fallen(x) > 10.0).expect("the knickpoint has moved");
     let wanted = speed * 500.0 * f64::from(ticks) / 100.0;
     println!("after {ticks} ticks it is {reached} cells up, of {wanted}");
     assert!((reached as f64 / wanted - 1.0).abs() < 0.02, "{reached} cells of {wanted}");
@@ -152,7 +152,7 @@ fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
             let apart = usual.iter().zip(other.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(apart < 1e-3 * usual.min_max().1, "G = {deposition}, {years} years: {apart} m");
         }
-        // Where rivers lie depends on how the land began, and so on the first ticks: mature land is gone on from.
+        // The course of rivers depends on the first ticks, so these simulations start from a mature landscape.
         let mature = alone(Fluvial::with(params.clone()), plain(64), 600).terrain;
         for (years, ticks) in [(625.0, 400), (10_000.0, 100)] {
             let ratio = height(years, ticks, params.clone(), mature.clone()).total() / mature.ground().total();
@@ -191,16 +191,16 @@ fn sand_goes_first_hard_rock_stands_higher_and_rain_cuts_deeper() {
     let mut terrain = plain(64);
     terrain.softness = halves(0.2, 0.8);
     let run = alone(Fluvial::with(params()), terrain, 200);
-    assert!(mean(&run, true) > 1.5 * mean(&run, false), "hard rock stands higher");
+    assert!(mean(&run, true) > 1.5 * mean(&run, false), "hard rock erodes less");
     let mut terrain = plain(64);
     terrain.rain = Some(halves(0.2, 4.0));
     let run = alone(Fluvial::with(params()), terrain, 200);
-    assert!(mean(&run, true) > 1.3 * mean(&run, false), "rain cuts deeper");
+    assert!(mean(&run, true) > 1.3 * mean(&run, false), "rain increases erosion");
     let mut terrain = plain(64);
     terrain.uplift = Some(halves(1.0, 0.0));
     let run = alone(Fluvial::with(params()), terrain, 200);
-    assert!(mean(&run, true) > 3.0 * mean(&run, false), "what does not rise stays low");
-    // A cover that lasts for the whole tick keeps the rock from being cut.
+    assert!(mean(&run, true) > 3.0 * mean(&run, false), "ground without uplift stays low");
+    // A sand cover that lasts for the whole tick protects the rock.
     let mut masked = run.terrain.clone();
     masked.spread_sand(1000.0);
     let after = alone(Fluvial::with(Params { uplift_rate: 0.0, ..params() }), masked.clone(), 3);

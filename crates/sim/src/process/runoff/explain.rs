@@ -1,4 +1,4 @@
-//! What the runoff of 1989 takes from a cell.
+//! Explanation of runoff and erosion in a cell.
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::core::{border::Border, terrain::Terrain};
 
-/// What runoff does in a cell.
+/// Explains runoff, erosion and deposition in a cell.
 pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&runoff.setup, &runoff.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
@@ -26,23 +26,23 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     let goes = if sum > 0.0 { sum * outflow_per_fall(law, water, lower, sum) } else { 0.0 };
     let could = capacity * goes;
     let outcome = if water == 0.0 {
-        "It is dry: nothing runs off."
+        "The cell is dry: nothing runs off."
     } else if lower == 0.0 {
-        "No neighbour's water stands lower: the water stays, and what it carries settles."
+        "No neighbour has a lower water surface: the water stays, and its sediment settles."
     } else if carried > could {
-        "The water carries more than it can take along: a part settles."
+        "The sediment load exceeds the transport capacity: part of it settles."
     } else {
-        "The water runs to the lower neighbours, in proportion to how much lower they lie, and digs until it carries what it can."
+        "The water runs to the lower neighbours in proportion to the fall and erodes towards its transport capacity."
     };
     let terms = vec![
         Term::new("w", "depth of the water", water, "m"),
-        Term::new("Dmax", "how much lower the water of the lowest neighbour stands", lower, "m"),
-        Term::new("ΣD", "the same of all lower neighbours together", sum, "m"),
-        Term::new("N", "neighbours", law.neighbours as f64, ""),
-        Term::new("water", "water that goes to them", goes, "m"),
-        Term::new("Kc", "capacity", capacity, ""),
-        Term::new("c", "sediment that the water takes along at most", could, "m"),
-        Term::new("s", "sediment in the water", carried, "m"),
+        Term::new("Dmax", "fall of the water surface to the lowest neighbour", lower, "m"),
+        Term::new("ΣD", "sum of the falls to all lower neighbours", sum, "m"),
+        Term::new("N", "number of neighbours", law.neighbours as f64, ""),
+        Term::new("water", "outflow to them", goes, "m"),
+        Term::new("Kc", "coefficient of the transport capacity", capacity, ""),
+        Term::new("c", "transport capacity of the outflow, as a depth of sediment", could, "m"),
+        Term::new("s", "suspended sediment, as a depth", carried, "m"),
     ];
     let equation = match params.mode {
         Mode::Published => "water = min(w, Dmax),   c = Kc·water",

@@ -1,4 +1,4 @@
-//! What runs from cell to cell: the shares of the lower neighbours, then the transfer.
+//! Flow between cells: outflow to the lower neighbours, erosion and deposition, then the transfer.
 
 use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Musgrave, RunoffSums, STAYS, outflow_per_fall, pair};
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// Height, in metres, of sand that hides the rock from the water.
+/// Thickness of sand that protects the rock from the water, in metres.
 const COVER: f32 = 1e-3;
 
-/// Surface of the water, and the ground.
+/// Water surface and ground.
 struct Levels<'a, 'layers> {
     strip: &'a Strip<'layers, 4>,
     start: &'a [f32],
@@ -24,15 +24,15 @@ struct Levels<'a, 'layers> {
 const LEVEL: usize = 0;
 const GROUND: usize = 1;
 
-/// What cells give, as a row of the ring.
+/// Rows of the ring: the outflow of cells.
 const GIVES: usize = 0;
 const LOAD: usize = 1;
 const DIGS: usize = 2;
 const HAS: usize = 3;
-/// What of its sediment a cell gives at most.
+/// Largest fraction of its sediment that a cell loses.
 const ALL: f32 = 1.0 - 1e-6;
 
-/// The layers of a strip.
+/// Layers of a strip.
 const BEDROCK: usize = 0;
 const SAND: usize = 1;
 const WATER: usize = 2;
@@ -67,19 +67,19 @@ impl RowKernel for LevelRow<'_> {
     }
 }
 
-/// What the cells of a row give, if they have it.
+/// Kernel for the potential outflow of the cells of a row.
 struct ShareRow<'a, N, const EIGHT: bool> {
     law: Musgrave,
     level: Nine<'a>,
     /// Sand, water, sediment, softness.
     layers: [&'a [f32]; 4],
     dissolution: N,
-    /// Water, load and how fast the ground is dug.
+    /// Outflow of water and sediment per metre of fall, and the dissolution rate of the ground.
     out: [&'a mut [f32]; 3],
 }
 
 impl<N: Number, const EIGHT: bool> Pair<1> for ShareRow<'_, N, EIGHT> {
-    /// By how much the neighbour lies lower.
+    /// Returns the fall to the neighbour.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 1] {
         [(V::load(self.level[1][1], x) - V::load(self.level[row][column], x)).positive()]
@@ -113,24 +113,24 @@ impl<N: Number, const EIGHT: bool> RowKernel for ShareRow<'_, N, EIGHT> {
     }
 }
 
-/// What the cells of a row dig and lay down, and how much of what they would give they have then.
+/// Kernel for erosion and deposition in the cells of a row, and the fraction of their sediment outflow that they can supply.
 struct DigRow<'a, N, const EIGHT: bool> {
     law: Musgrave,
     level: Nine<'a>,
     ground: Nine<'a>,
-    /// As [`ShareRow`] found it.
+    /// Outflow from [`ShareRow`].
     gives: [&'a [f32]; 3],
     capacity: N,
     deposition: N,
     /// Bedrock, sand, sediment.
     layers: [&'a mut [f32]; 3],
-    /// Share of the sediment that goes.
+    /// Fraction of the sediment outflow that is available.
     out: &'a mut [f32],
     tallies: &'a mut BedTallies,
 }
 
 impl<N: Number, const EIGHT: bool> Pair<4> for DigRow<'_, N, EIGHT> {
-    /// What goes to a neighbour, what settles and what is dug on the way, and what is not dug because the neighbour lies there.
+    /// Returns the sediment outflow to a neighbour, deposition, erosion, and erosion suppressed by the height of the neighbour.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 4] {
         let [water, load, digs] = self.gives;
@@ -151,7 +151,7 @@ impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
         let [bedrock_row, sand_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let carried = V::load(suspended_row, x);
-        // Where nothing flows, all settles.
+        // Without outflow, deposition acts on the whole load.
         let settles = V::load(self.gives[GIVES], x).if_above(zero, settles, self.deposition.at::<V>(x) * carried);
         let from_sand = dug.min(old_sand);
         let (bedrock, sand) = (old_bedrock - (dug - from_sand), old_sand - from_sand);
@@ -164,7 +164,7 @@ impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
         bedrock.store(bedrock_row, x);
         sand.store(sand_row, x);
         has.store(suspended_row, x);
-        // Where all goes, the last digits of the parts must not make it more than all.
+        // Rounding must not make the outflow exceed the load.
         let most = has * V::all(ALL);
         goes.if_above(most, most / goes.max(V::all(f32::MIN_POSITIVE)), one).store(self.out, x);
         self.tallies.dug.add(x, dug);
@@ -173,12 +173,12 @@ impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
     }
 }
 
-/// What the cells of a row get and give.
+/// Kernel that transfers water and sediment between the cells of a row and their neighbours.
 struct TransferRow<'a, N, const EIGHT: bool> {
     law: Musgrave,
     level: Nine<'a>,
     ground: Nine<'a>,
-    /// What cells give, as [`ShareRow`] and [`DigRow`] found it.
+    /// Outflow of cells from [`ShareRow`] and [`DigRow`].
     gives: [Nine<'a>; 4],
     capacity: [[N; 3]; 3],
     stays: N,
@@ -187,7 +187,7 @@ struct TransferRow<'a, N, const EIGHT: bool> {
     dried: &'a mut Tally,
 }
 
-/// What a row digs and lays down, and in how many of its cells the neighbours' height was a limit.
+/// Erosion and deposition of a row, and the number of cells in which the height of a neighbour limited erosion.
 #[derive(Default)]
 struct BedTallies {
     dug: Tally,
@@ -205,7 +205,7 @@ impl<N: Number, const EIGHT: bool> TransferRow<'_, N, EIGHT> {
 }
 
 impl<N: Number, const EIGHT: bool> Pair<3> for TransferRow<'_, N, EIGHT> {
-    /// Water that comes and goes; sediment that comes less what goes, so that a stream through the cell leaves no rounding behind.
+    /// Returns inflow and outflow of water, and the net inflow of sediment, so that through-flow leaves no rounding error.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 3] {
         let rise = V::load(self.level[row][column], x) - V::load(self.level[1][1], x);
@@ -222,14 +222,14 @@ impl<N: Number, const EIGHT: bool> RowKernel for TransferRow<'_, N, EIGHT> {
         let [comes, goes, loads] = around_some::<V, 3, EIGHT>(self, x);
         let wet = (V::load(self.water, x) + (comes - goes)).positive();
         let water = wet * self.stays.at::<V>(x);
-        // Where all of it goes rounding leaves no less than nothing.
+        // Rounding must not leave a negative load.
         (V::load(self.suspended, x) + loads).positive().store(self.suspended, x);
         water.store(self.water, x);
         self.dried.add(x, wet - water);
     }
 }
 
-/// A step on a strip of bedrock, sand, water and sediment.
+/// Step on a strip of bedrock, sand, water and sediment.
 pub(super) struct Run<'a> {
     pub strip: Strip<'a, 4>,
     pub start: &'a [f32],
@@ -254,7 +254,7 @@ impl Pass for Run<'_> {
 }
 
 impl Run<'_> {
-    /// What a cell gives depends on the rows around it, and what it gets on what those give.
+    /// Outflow depends on the adjacent rows, and inflow on the outflow of those.
     pub const MARGIN: usize = 2;
 
     #[inline(always)]
@@ -288,12 +288,12 @@ impl Run<'_> {
     }
 }
 
-/// What cells give, row after row of a strip, and what has come of it.
+/// Outflow of the cells of a strip, row by row, and the totals of the transfers.
 struct Transfers {
     law: Musgrave,
     border: Border,
     giving: Ring<4, 3>,
-    /// What comes from beyond an open border.
+    /// Inflow across an open border: zero.
     nothing: Aligned,
     tallies: BedTallies,
     dried: Tally,
@@ -301,7 +301,7 @@ struct Transfers {
 }
 
 impl Transfers {
-    /// Finds what the cells of row `y` give, and digs and lays down there. The sums are of the rows that count.
+    /// Computes the outflow of row `y` and applies erosion and deposition there. Totals include the row if it `counts`.
     #[inline(always)]
     fn give<V: Cells, const EIGHT: bool>(
         &mut self,
@@ -333,7 +333,7 @@ impl Transfers {
         self.giving.close(edge, [[0.0; 4]; 2]);
     }
 
-    /// Moves what is given to and by the cells of row `y`.
+    /// Applies inflow and outflow to the cells of row `y`.
     #[inline(always)]
     fn transfer<V: Cells, const EIGHT: bool>(
         &mut self,

@@ -1,16 +1,15 @@
-//! Runoff on a grid, the method of Musgrave, Kolb & Mace 1989: water that stands higher than a neighbour's flows there and
-//! takes sediment along.
+//! Grid-based runoff after Musgrave, Kolb & Mace 1989: water flows to neighbours with a lower water surface and transports sediment.
 //!
 //! ```text
 //! D = (w + a)ᵢ − (w + a)ⱼ > 0,  S = Σ D over the lower neighbours
-//! water to j: min(wᵢ, Dmax)·D/S   as published;   D·min(1/(N + 1), wᵢ/S)   in the default
+//! water to j: min(wᵢ, Dmax)·D/S   as published;   D·min(1/(N + 1), wᵢ/S)   corrected
 //! c = Kc·water;  s = sᵢ·D/S
-//! s > c: c goes along, Kd·(s − c) settles;   else s + Ks·(c − s) goes along and Ks·(c − s) leaves the ground
+//! s > c: c moves with the water, Kd·(s − c) settles;   else s + Ks·(c − s) moves and Ks·(c − s) is eroded
 //! ```
 //!
-//! All transfers follow from the old state, so nothing depends on the order of cells and nothing is lost. The full
-//! difference of the published form turns a lake into a checkerboard; the default moves at most what levels the pair and
-//! its other N − 1 neighbours.
+//! All transfers are computed from the old state, so the result does not depend on the order of cells and mass is conserved. By moving
+//! the full height difference, the published form turns a lake into a checkerboard; the corrected form moves at most what levels the cell
+//! and its N neighbours.
 
 mod explain;
 mod flow;
@@ -37,42 +36,42 @@ use crate::{
 
 const G1: &str = "ours; the law is Musgrave et al. 1989";
 
-/// With how many neighbours a cell exchanges water.
+/// Neighbourhood in which a cell exchanges water.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Neighbours {
-    /// Those beside it.
+    /// The four orthogonal neighbours.
     Four,
-    /// Those across the corners too.
+    /// The orthogonal and diagonal neighbours.
     #[default]
     Eight,
 }
 
-/// Parameters of the runoff.
+/// Parameters of runoff.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
+    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub mode: Mode,
-    /// With how many neighbours a cell exchanges water.
+    /// Number of neighbours with which a cell exchanges water.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub neighbours: Neighbours,
-    /// Water that falls on every cell at once. Much floods the map, little dries before it arrives. In the corrected mode the value is
-    /// for cells of 1 m; on larger ones a tick covers more time and more falls, in proportion.
+    /// Depth of rain on every cell per shower. High values flood the map; low values evaporate on the way. In the corrected mode the
+    /// value is for cells of 1 m and grows in proportion to the cell size, as does the simulated time per tick.
     #[reflect(@knob(0.0..=0.2).unit("m").source(G1).main())]
     pub rain: f32,
-    /// Ticks from rain to rain. Short intervals keep the map wet; long ones let it dry.
+    /// Interval between showers. Short intervals keep the map wet; long ones let it dry.
     #[reflect(@knob(1.0..=200.0).unit("ticks").source(G1).log().main())]
     pub interval: u32,
-    /// Share of the water lost in a tick. High keeps water on the slopes; at 0 it fills all hollows.
+    /// Fraction of the water that evaporates per tick. High values keep water on the slopes; at 0 it fills every depression.
     #[reflect(@knob(0.0..=0.5).source(G1).main())]
     pub evaporation: f32,
-    /// Sediment that a metre of flowing water can carry. High digs deep; at 0 nothing is dug.
+    /// Transport capacity per metre of flowing water. High values erode deeply; at 0 nothing is eroded.
     #[reflect(@knob(0.0..=2.0).symbol("Kc").source(G1).main())]
     pub capacity: f32,
-    /// Share of the excess sediment that settles in a tick. High drops it at once.
+    /// Fraction of the excess sediment that settles per tick. High values deposit it immediately.
     #[reflect(@knob(0.0..=1.0).symbol("Kd").source(G1).main())]
     pub deposition: f32,
-    /// Share of the missing load that is dug in a tick. High digs where the water speeds up.
+    /// Fraction of the capacity deficit that is eroded per tick. High values erode where the flow increases.
     #[reflect(@knob(0.0..=1.0).symbol("Ks").source(G1).main())]
     pub dissolution: f32,
 }
@@ -94,13 +93,13 @@ impl Default for Params {
 
 factors!(rain, evaporation, capacity, deposition, dissolution);
 
-/// Water runs a cell far in a tick. That stands for the time that it takes at this speed, in metres per second: the law has none.
+/// Flow speed that sets the simulated time of a tick, in which water moves by one cell, in metres per second. The law itself has none.
 const SPEED: f64 = 1.0;
 
 stages! {
-    /// Rain falls, every so many ticks.
+    /// Rain falls at the set interval.
     Rain = "rain",
-    /// Every cell shares its water and sediment among its lower neighbours; sediment settles or is dug, and water evaporates.
+    /// Every cell distributes water and sediment among its lower neighbours; sediment settles or is eroded, and water evaporates.
     Transfer = "transfer",
 }
 
@@ -108,7 +107,7 @@ stages! {
 pub const INFO: Info = Info {
     key: "runoff",
     title: "Runoff (1989)",
-    about: "Rain runs off to lower neighbours and takes sediment along: the first grid method, an alternative to the water.",
+    about: "Rain runs off to lower neighbours and carries sediment along: the first grid-based method, an alternative to Water.",
     reference: Reference { source: "Musgrave, Kolb & Mace 1989", equations: &[include_str!("mod.rs")] },
     footprint: Footprint { per_cell: 8, per_cell_and_thread: 0 },
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
@@ -117,7 +116,7 @@ pub const INFO: Info = Info {
     stages: Stage::ALL,
     limiters: &[Limiter {
         name: "digging",
-        about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
+        about: "Cells whose erosion was reduced, so that none sinks below a neighbour that it drains to.",
     }],
 };
 

@@ -50,7 +50,7 @@ fn it_conserves_water_and_sediment_in_all_its_forms_whichever_way_the_map_is_tur
     }
 }
 
-/// Deep sand resolves less than what a tick moves: what it can't take up stays in the water.
+/// The rounding error of thick sand exceeds the change of a tick: what the sand cannot resolve stays in the water.
 #[test]
 fn thick_sand_makes_no_sediment_from_nothing_alone_and_with_slumping() {
     for slumps in [false, true] {

@@ -1,10 +1,10 @@
-//! Thermal erosion: what stands too steep comes down.
+//! Thermal erosion: slopes that exceed their angle of repose collapse.
 //!
-//! Default: sand slides from cell to neighbour by what exceeds its angle of repose; bedrock that stands bare and steeper
-//! than its own angle, which is never less than the sand's, crumbles into sand (`sliding.rs`). As published (eqs 17, 18),
-//! ΔS = Δt·Kt·R·H/2 leaves a cell for those neighbours that lie lower than the talus angle allows.
+//! Corrected mode: sand in excess of its angle of repose slides to lower neighbours; bare bedrock steeper than its talus angle, which is
+//! never below the angle of repose of its sand, fails and turns into sand (`sliding.rs`). Published mode (eqs 17, 18): a cell distributes
+//! ΔS = Δt·Kt·R·H/2 among the neighbours down to which the slope exceeds the talus angle.
 //!
-//! It covers as much time in a tick as the water does, unless it is set apart.
+//! A tick spans the same simulated time as a tick of the water, unless it has its own time step.
 
 mod explain;
 mod published;
@@ -37,39 +37,38 @@ use crate::{
     simd::{around::at_repose, cells::with_vector_unit, strip::for_strips},
 };
 
-/// Sand thinner than this, in metres, does not make loose ground.
+/// Minimum thickness of sand that counts as loose ground, in metres.
 const DUSTING: f32 = 0.01;
 
 const P1: &str = "Jákó & Tóth 2011, table 2";
 const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
 
-/// Parameters of the slumping.
+/// Parameters of thermal erosion.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
+    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
-    /// Angle at which sand lies. Small makes flat fans, large steep cones.
+    /// Angle of repose of dry sand. Low values build flat fans, high values steep cones.
     #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
     pub repose_angle: f32,
-    /// Angle at which sand lies under water, if that is flatter. Small makes deltas and lake shores flat.
+    /// Angle of repose of sand under water, if lower than that of dry sand. Low values flatten deltas and lake shores.
     #[reflect(@knob(5.0..=60.0).unit("°").source("ours").only("mode=default"))]
     pub underwater_angle: f32,
-    /// How fast rock crumbles, and as published how fast everything slides. High rounds ridges at once; at 0 nothing falls.
+    /// Failure rate of steep rock; as published, of all ground. High values round ridges immediately; at 0 nothing falls.
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
     pub rate: f32,
-    /// How much steeper hard rock stands than soft rock, as a slope. High keeps cliffs where the rock is hard.
+    /// Increase of the talus slope from the softest to the hardest rock. High values preserve cliffs of hard rock.
     #[reflect(@knob(0.0..=1.0).symbol("Ka").source(TALUS).main())]
     pub talus_coefficient: f32,
-    /// Slope at which the softest rock stands; in the corrected mode none is less steep than its own sand. High keeps all cliffs.
+    /// Talus slope of the softest rock; in the corrected mode, rock is never less steep than its sand. High values preserve all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
-    /// Whether slumping has its own time per tick. If not, a tick of slumping covers the same time as a tick of Water, while Water
-    /// is on.
+    /// Separate time step for thermal erosion. Without it, a tick spans the same simulated time as a tick of Water while Water is on.
     #[reflect(@choice().source("ours").indirect())]
     pub own_time: bool,
-    /// Time that a tick covers if Water is off or Own time is on. In the corrected mode the value is for land 256 m wide; on wider
-    /// land a tick covers more time, in proportion.
+    /// Simulated time per tick if Water is off or Own time is on. In the corrected mode the value is for a terrain 256 m wide and grows
+    /// in proportion to the width.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
 }
@@ -95,7 +94,7 @@ factors!(repose_angle, underwater_angle, rate, talus_coefficient, talus_bias);
 pub const INFO: Info = Info {
     key: "thermal",
     title: "Slumping",
-    about: "Slopes that are too steep come down: sand slides, bare rock crumbles into sand.",
+    about: "Slopes that exceed their angle of repose collapse: sand slides, and bare rock turns into sand.",
     reference: Reference {
         source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
         equations: &[include_str!("mod.rs"), include_str!("sliding.rs")],
@@ -106,22 +105,22 @@ pub const INFO: Info = Info {
     moves_water: false,
     stages: &[StageInfo {
         name: "slide",
-        about: "Every cell gives what exceeds its angle of repose to its lower neighbours, and takes from the higher ones.",
+        about: "Material in excess of the angle of repose slides from every cell to its lower neighbours.",
     }],
     limiters: &[Limiter {
         name: "rate",
-        about: "Ticks that are longer than the time in which all that is too steep comes down: no more than that falls in a tick.",
+        about: "Ticks too long for the rate: the fraction that fails per tick was limited to the whole excess.",
     }],
 };
 
-/// Of a pair's excess, what slides in a tick.
+/// Fraction of the excess of a pair of cells that slides in a tick.
 const SLIDES: f32 = 1.0 / 12.0;
 
 /// The process: parameters and counts.
 #[derive(Clone, Default)]
 pub struct Thermal {
     setup: Setup<Params, Factors>,
-    /// Whether nothing came down in the last tick.
+    /// `true` if nothing moved in the last tick.
     at_rest: bool,
 }
 
@@ -208,7 +207,7 @@ impl Process for Thermal {
 }
 
 impl Thermal {
-    /// The slope at which the ground of a cell stands, as a tangent. A dusting does not count as loose ground.
+    /// Returns the largest stable slope of the ground in a cell. Sand up to [`DUSTING`] does not count as loose ground.
     fn stands(&self, terrain: &Terrain, [x, y]: [usize; 2], slopes: &Slopes<'_>) -> f32 {
         let cured = self.setup.params.mode == Mode::Corrected;
         let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
@@ -221,20 +220,20 @@ impl Thermal {
         }
     }
 
-    /// The same of a single cell.
+    /// Returns the largest stable slope of a single cell.
     fn stands_at(&self, terrain: &Terrain, place: [usize; 2]) -> f32 {
         let masked = self.setup.masked(terrain, self.setup.params.mode);
         self.stands(terrain, place, &slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0))
     }
 }
 
-/// The numbers of both modes.
+/// Coefficients shared by both modes.
 #[derive(Clone, Copy)]
 struct Steep {
-    /// Tangent of the talus angle of rock: per hardness, and at none; times the cell size.
+    /// Talus slope of rock times the cell size: the part proportional to hardness, and the value at hardness 0.
     per_hardness: f32,
     bias: f32,
-    /// Share that crumbles, or slides as published, in a tick; and whether it would be more than all.
+    /// Fraction that fails in a tick (in published mode: slides), limited to 1; `cut` is `true` if the limit was applied.
     share: f32,
     cut: bool,
 }

@@ -1,4 +1,4 @@
-//! A step as published (eqs 17 and 18): the ground is one solid.
+//! Published step (eqs 17 and 18): bedrock and sand form one solid.
 
 use super::{
     Steep,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The ground as one solid, and the difference of height at which it stands.
+/// Ground as one solid, and its talus as a height difference to the next cell.
 struct Solid<'a, 'layers> {
     strip: &'a Strip<'layers, 2>,
     start: &'a [f32],
@@ -66,13 +66,13 @@ struct TalusRow<'a> {
     softness: &'a [f32],
     bedrock: &'a mut [f32],
     sand: &'a mut [f32],
-    /// What a cell gives, per metre that the neighbours which get it lie lower.
+    /// Outflow of a cell per metre of fall to its receivers.
     out: &'a mut [f32],
     given: &'a mut Tally,
 }
 
 impl Pair<1> for TalusRow<'_> {
-    /// How much lower the neighbour lies, if that is more than the talus allows.
+    /// Returns the fall to the neighbour, or 0 if it does not exceed the talus.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 1] {
         let fall = V::load(self.ground[1][1], x) - V::load(self.ground[row][column], x);
@@ -89,8 +89,8 @@ impl RowKernel for TalusRow<'_> {
         let most = V::load(self.ground[1][1], x) - beside.min(across);
         let gives = V::all(self.share) * V::load(self.softness, x) * most / all.max(V::all(f32::MIN_POSITIVE));
         let goes = all.if_above(zero, gives * all, zero);
-        // What is given is sand as long as there is some. What the layers really lose goes, to the bit: the last digit of
-        // high rock is larger than what a step may move.
+        // Outflow takes sand first. It equals the actual change of the layers, to the bit: the rounding error of high rock can
+        // exceed the change of a step.
         let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
         let from_sand = goes.min(old_sand);
         let (bedrock, sand) = (old_bedrock - (goes - from_sand), old_sand - from_sand);
@@ -112,7 +112,7 @@ struct FallRow<'a> {
 }
 
 impl Pair<1> for FallRow<'_> {
-    /// What comes.
+    /// Returns the inflow from the neighbour.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 1] {
         let rise = V::load(self.ground[row][column], x) - V::load(self.ground[1][1], x);
@@ -125,7 +125,7 @@ impl RowKernel for FallRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [comes] = around::<V, 1>(self, x);
-        // What comes is part of the solid, as far as the last digit of high rock holds it.
+        // Inflow becomes bedrock, except for the rounding error.
         let bedrock = V::load(self.bedrock, x);
         let new = bedrock + comes;
         new.store(self.bedrock, x);
@@ -134,8 +134,7 @@ impl RowKernel for FallRow<'_> {
     }
 }
 
-/// Eqs 17 and 18 on a strip of bedrock and sand: what every cell gives, then, gathered, what it takes from those that give
-/// to it.
+/// Eqs 17 and 18 on a strip of bedrock and sand: the outflow of every cell, then its inflow, gathered from its donors.
 pub(super) struct Fall<'a> {
     pub strip: Strip<'a, 2>,
     pub start: &'a [f32],
@@ -144,7 +143,7 @@ pub(super) struct Fall<'a> {
 }
 
 impl Fall<'_> {
-    /// What a cell gives depends on the rows around it, and what it gets on what those give.
+    /// Outflow depends on the adjacent rows, and inflow on the outflow of those.
     pub const MARGIN: usize = 2;
 }
 

@@ -1,13 +1,13 @@
-//! Sand slides where it lies steeper than its angle of repose, and rock that stands steeper than its own crumbles.
+//! Sand slides where it exceeds its angle of repose, and rock fails where it exceeds its talus angle.
 //!
-//! A pair of cells exchanges
+//! The flux between a pair of cells is
 //!
 //! ```text
 //! min(k·max(0, Δz − tan φ·distance), sand of the giver / 8)
 //! ```
 //!
-//! so no cell gives more than it has, and the final slope does not depend on k. Up to k = 1/12 nothing swings. Under water sand
-//! lies flatter. Rock that stands bare and steeper than its own angle crumbles into sand in the same pass.
+//! so no cell loses more sand than it has, and the final slope does not depend on k. Up to k = 1/12 nothing oscillates. Under water the
+//! angle of repose is smaller. Bare rock that exceeds its talus angle turns into sand in the same pass.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -25,13 +25,12 @@ use crate::{
     },
 };
 
-/// The layers of a strip.
+/// Layers of a strip.
 pub(super) const BEDROCK: usize = 0;
 pub(super) const SAND: usize = 1;
 
-/// The numbers of sliding: the differences of height at which sand lies on the neighbour beside it and on the one across the
-/// corner; the talus of rock, per hardness and at none; the share of what is too steep that crumbles, where time stands still if that
-/// is 0; and what the first two are multiplied by under water.
+/// Coefficients of sliding: the stable height differences of sand to an orthogonal and a diagonal neighbour; the talus of rock per
+/// hardness and at hardness 0; the fraction of the excess that fails, where 0 also stops sand; and the factor on the first two under water.
 pub(super) type Slopes<'a> = Scaled<'a, 6>;
 
 const LIES: [usize; 2] = [0, 1];
@@ -39,51 +38,51 @@ const PER_HARDNESS: usize = 2;
 const BIAS: usize = 3;
 const SHARE: usize = 4;
 const WET: usize = 5;
-/// Depth from which on sand lies as under water, in metres.
+/// Depth of water at which sand counts as fully submerged, in metres.
 const UNDER_WATER: f32 = 0.1;
 
-/// What the slope at which sand lies is multiplied by under so much water.
+/// Returns the factor on the angle of repose of sand, as a slope, under water of this depth.
 #[inline(always)]
 pub(super) fn flatter(wet: f32, depth: f32) -> f32 {
     between([1.0, wet], (depth * (1.0 / UNDER_WATER)).min(1.0))
 }
 
-/// What a pass moved in a strip, in metres times cells.
+/// Volumes moved in a strip by one pass, in metres times cells.
 #[derive(Default)]
 pub(super) struct Slid {
     pub given: f64,
     pub got: f64,
     pub crumbled: f64,
-    /// Over an open border.
+    /// Outflow across an open border.
     pub out: f64,
-    /// Lost in the last digit of the ground, as published.
+    /// Loss by rounding of the ground, in published mode.
     pub rounded: f64,
 }
 
-/// Lets the share `k` of every pair's excess slide once, and lets rock crumble.
+/// Moves the fraction `k` of the excess of every pair once, and turns failing rock into sand.
 pub(super) fn slide(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Slid> {
     let Terrain { bedrock, sand, softness, start, water, .. } = terrain;
     let (softness, start) = (&softness[..], &start[..]);
     let wet = slopes.ends(WET).into_iter().any(|wet| wet != 1.0);
     let water = (wet && water.par_iter().any(|&depth| depth > 0.0)).then_some(&water[..]);
     let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
-    // What a cell gives depends on the next row.
+    // Outflow depends on the adjacent rows.
     for_strips(border, layers, 1, |strip| with_vector_unit(Slide { strip, start, softness, water, k, slopes }))
 }
 
-/// Difference of height at which rock of this softness stands beside its neighbour.
+/// Returns the stable height difference of rock of this softness to an orthogonal neighbour.
 #[inline(always)]
 pub(super) fn talus<V: Cells>(softness: V, per_hardness: V, bias: V) -> V {
     (V::all(1.0) - softness) * per_hardness + bias
 }
 
-/// Sand slides in portions of 2⁻¹⁵ m, 0.03 mm: such sums are exact in single precision as long as less than 512 m lie
-/// in a cell, so that nothing is lost in the last digit.
+/// Quantum of sliding sand: 2⁻¹⁵ m, or 0.03 mm. Sums of multiples of it are exact in single precision up to 512 m of sand in a cell, so
+/// that nothing is lost by rounding.
 const PORTION: f32 = 1.0 / 32_768.0;
-/// Added and taken off again, it leaves whole portions.
+/// Constant that rounds to multiples of [`PORTION`] when added and subtracted again.
 const WHOLE: f32 = 1.5 * 8_388_608.0 * PORTION;
 
-/// Ground, and what a cell can give to a neighbour.
+/// Ground, and the largest outflow to a neighbour.
 struct Loose<'a, 'layers, L> {
     strip: &'a Strip<'layers, 2>,
     start: &'a [f32],
@@ -122,33 +121,33 @@ impl<N: Number> RowKernel for LooseRow<'_, N> {
     fn cells<V: Cells>(&mut self, x: usize) {
         let sand = V::load(self.sand, x);
         (V::load(self.bedrock, x) + sand).store(self.ground, x);
-        // An eighth for every neighbour at most; nothing where time stands still.
+        // At most an eighth to each neighbour; nothing where the rate is 0.
         let zero = V::all(0.0);
         self.share.at::<V>(x).if_above(zero, sand * V::all(0.125), zero).store(self.loose, x);
     }
 }
 
-/// What slides from a cell to a lower neighbour: the share k, how much lower that is, the difference that lies, an eighth of the
-/// giver's sand.
+/// Returns the sand that slides to a lower neighbour, from the fraction `k`, the fall, the stable height difference and an eighth of the
+/// donor's sand.
 #[inline(always)]
 fn slides<V: Cells>(k: f32, fall: V, lies: V, eighth: V) -> V {
     let slides = (V::all(k) * (fall - lies).positive()).min(eighth);
     ((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)
 }
 
-/// Of cells in two rows with a cell beyond either end, a row and the one below it, what each gives to the next one in its
-/// row, below it, and across the corner to both sides. What it gets counts as less than nothing.
+/// Kernel over a row and the one below it, both padded by a cell at either end: the flux from each cell to the next in its row, to the
+/// one below and to both diagonals. Inflow is negative.
 struct PairRow<'a, N> {
     k: f32,
-    /// Of both rows: the cells, and the next ones.
+    /// Per row: the cells, and the same cells shifted by one.
     ground: [[&'a [f32]; 2]; 2],
     eighth: [[&'a [f32]; 2]; 2],
-    /// Beside, and across the corner.
+    /// Stable height differences to orthogonal and diagonal neighbours.
     lies: [[[N; 2]; 2]; 2],
     out: [&'a mut [f32]; 4],
 }
 
-/// A cell of those that exchange: its height, an eighth of its sand, the differences of height at which sand lies on it.
+/// Cell of a pair: its height, an eighth of its sand, and the stable height differences of its sand.
 #[derive(Clone, Copy)]
 struct PairCell<V> {
     height: V,
@@ -167,7 +166,7 @@ impl<N: Number> PairRow<'_, N> {
     }
 }
 
-/// What a cell gives to another of this kind, beside it or across the corner.
+/// Returns the flux from one cell to another; `kind` is 0 for orthogonal and 1 for diagonal neighbours.
 #[inline(always)]
 fn gives<V: Cells>(k: f32, from: PairCell<V>, to: PairCell<V>, kind: usize) -> V {
     let fall = from.height - to.height;
@@ -194,10 +193,10 @@ impl<N: Number> RowKernel for PairRow<'_, N> {
 }
 
 struct SlideRow<'a, N> {
-    /// Talus per hardness and at none, the share that crumbles, and the difference that lies beside.
+    /// Talus per hardness and at hardness 0, the fraction that fails, and the stable height difference of sand to an orthogonal neighbour.
     law: [N; 4],
     ground: Nine<'a>,
-    /// What goes to the right, left, down, up, and across the corners, each beside its opposite.
+    /// Fluxes to the right, downwards and to both lower diagonals, each with that of the opposite side.
     pairs: [[&'a [f32]; 2]; 4],
     softness: &'a [f32],
     bedrock: &'a mut [f32],
@@ -205,7 +204,7 @@ struct SlideRow<'a, N> {
     tallies: &'a mut SlideTallies,
 }
 
-/// What a row gives, gets and crumbles.
+/// Outflow, inflow and rock failure of a row.
 #[derive(Default)]
 struct SlideTallies {
     given: Tally,
@@ -237,23 +236,23 @@ impl<N: Number> RowKernel for SlideRow<'_, N> {
 }
 
 impl<N: Number> SlideRow<'_, N> {
-    /// What rock that stands too steep under so much sand crumbles by.
+    /// Lowers rock that exceeds its talus under this much sand. Returns the thickness turned into sand.
     #[inline(always)]
     fn crumble<V: Cells>(&mut self, x: usize, sand: V) -> V {
         let (old, softness) = (V::load(self.bedrock, x), V::load(self.softness, x));
         let [per_hardness, bias, share, lies] = self.law;
-        // No rock is less steep than its own sand.
+        // Rock is never less steep than its sand.
         let talus = talus(softness, per_hardness.at(x), bias.at(x)).max(lies.at(x));
         let [beside, corner] = lowest::<V>(self.ground, x);
         let excess = ((old - beside) - talus).max((old - corner) - talus * V::all(FARTHER[1]));
-        // What would fall may lie on the rock as sand already.
+        // Sand on the rock is part of the excess.
         let bedrock = old - V::all(0.5) * share.at::<V>(x) * softness * (excess - sand).positive();
         bedrock.store(self.bedrock, x);
         old - bedrock
     }
 }
 
-/// Numbers that the water changes: under it sand lies flatter.
+/// Coefficients with a smaller angle of repose under water.
 struct WetRows<'a> {
     dry: MaskedRows<'a, 6>,
     water: &'a [f32],
@@ -284,12 +283,12 @@ impl Numbers for WetRows<'_> {
     }
 }
 
-/// A pass over a strip of bedrock and sand.
+/// Pass over a strip of bedrock and sand.
 struct Slide<'a> {
     strip: Strip<'a, 2>,
     start: &'a [f32],
     softness: &'a [f32],
-    /// The water, if it makes a difference.
+    /// Water, if it affects the angle of repose.
     water: Option<&'a [f32]>,
     k: f32,
     slopes: Slopes<'a>,
@@ -343,7 +342,7 @@ impl Slide<'_> {
             }
             let ground = window.around(GROUND, y);
             let softness = &softness[y as usize * width..][..width];
-            // A pair stands at its left cell, counted from the one beyond the border.
+            // A pair is stored at its left cell, counted from the padding cell.
             let pair = |kind: usize, y: isize, right: usize| &pairs.row(kind, y)[1 + right..][..width];
             let pairs = [
                 [pair(ASIDE, y, 1), pair(ASIDE, y, 0)],

@@ -5,7 +5,7 @@ use crate::{
     process::contract::{alone, turned},
 };
 
-/// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
+/// Runs ticks whose simulated time is Δt times the cell size in metres, regardless of the number of cells.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Terrain {
     if params.mode == Mode::Corrected {
         params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
@@ -30,7 +30,7 @@ fn a_column_of_sand_becomes_a_cone_at_its_angle() {
     let change = after.solid_volume() / before - 1.0;
     assert!(change.abs() <= 1e-6, "{change:e}");
     let talus = 33.0_f64.to_radians().tan();
-    // From halfway down to near the foot, along and across.
+    // From a fifth to four fifths of the radius, along both axes and a diagonal.
     let ground = after.ground();
     let top = f64::from(ground.at(64, 64));
     let foot = (top / talus) as usize;
@@ -79,7 +79,7 @@ fn nothing_moves_below_the_angle_of_repose_and_everything_above_it() {
     assert!(after(32.5) == slope(32.5).sand && after(33.5) != slope(33.5).sand);
 }
 
-/// Largest difference of height between cells beside each other, in metres.
+/// Returns the largest height difference between neighbours in a row, in metres.
 fn steepest(terrain: &Terrain) -> f32 {
     let ground = terrain.ground();
     let row = |y: usize| (1..ground.width()).map(move |x| (x, y));
@@ -97,8 +97,8 @@ fn a_cliff_crumbles_until_sand_and_rock_lie_at_their_angles_whatever_the_rate() 
         run(cliff(softness), Params { rate, dt: 0.05, ..Params::default() }, ticks)
     };
     let hard = cliff(0.0);
-    assert!(after(0.0, 3.0, 5000) == hard, "rock that does not soften at all stands");
-    // Rock stands steeper than sand, but for the softest, which stands as steep.
+    assert!(after(0.0, 3.0, 5000) == hard, "the hardest rock does not fail");
+    // Rock is steeper than sand, except for the softest, which is as steep.
     for (softness, slope) in [(0.9, 33_f32.to_radians().tan()), (0.5, 0.5 * 0.9 + 0.3), (0.2, 0.8 * 0.9 + 0.3)] {
         let [slow, fast] = [1.0, 3.0].map(|rate| steepest(&after(softness, rate, 20_000)));
         assert!(
@@ -106,13 +106,13 @@ fn a_cliff_crumbles_until_sand_and_rock_lie_at_their_angles_whatever_the_rate() 
             "{softness}: {slow}, {fast}, not {slope}"
         );
         let [slow, fast] = [1.0, 3.0].map(|rate| steepest(&after(softness, rate, 100)));
-        assert!(slow > fast + 0.3, "{softness}: the rate does not enter, {slow} and {fast}");
+        assert!(slow > fast + 0.3, "{softness}: the rate has no effect, {slow} and {fast}");
     }
 }
 
 #[test]
 fn under_water_sand_rests_flatter() {
-    // A slope of sand that a lake covers up to column 20.
+    // A slope of sand, submerged by a lake up to column 20.
     let slope = |degrees: f32| {
         let tangent = degrees.to_radians().tan();
         let mut terrain = Terrain::bare(Grid::from_fn(40, 40, |x, _| tangent * x as f32), 1.0, Edge::Wall);
@@ -127,12 +127,12 @@ fn under_water_sand_rests_flatter() {
         (columns.iter().any(|&x| x < 18), columns.iter().any(|&x| x > 25))
     };
     assert_eq!(changed(27.5), (false, false));
-    assert_eq!(changed(30.0), (true, false), "it slides under water alone");
+    assert_eq!(changed(30.0), (true, false), "sand slides only under water");
     assert_eq!(changed(33.5), (true, true));
-    // No sand is steeper under water than in the air.
+    // Sand is never steeper under water than in air.
     let flat = Params { repose_angle: 20.0, ..Params::default() };
     assert!(run(slope(22.0), flat, 50).sand != slope(22.0).sand);
-    // A heap that lies on a lake's floor becomes a cone of that angle.
+    // A heap on a lake floor becomes a cone of that angle.
     let mut heap = Terrain::bare(Grid::filled(65, 65, 0.0), 1.0, Edge::Wall);
     heap.sand = Grid::from_fn(65, 65, |x, y| if (30..35).contains(&x) && (30..35).contains(&y) { 40.0 } else { 0.0 });
     heap.water = Grid::filled(65, 65, 50.0);
@@ -151,7 +151,7 @@ fn rock_crumbles_in_the_time_that_the_tick_covers() {
     };
     let bare =
         |terrain: &Terrain, ticks: usize| alone(Thermal::default(), terrain.clone(), ticks).slots[0].process.counts();
-    // The same land with another number of cells takes the same time.
+    // A tick of the same terrain spans the same time with another number of cells.
     let (few, many) = (bare(&cliff(64), 10).seconds, bare(&cliff(128), 10).seconds);
     assert!((few - 0.02 * 64.0 / 256.0 * 10.0).abs() < 1e-6 && (many / few - 1.0).abs() < 1e-6, "{few}, {many}");
 }

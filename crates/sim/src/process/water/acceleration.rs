@@ -12,7 +12,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// A slope of sand that is less steep further down, with a spring at its upper end.
+/// A slope of sand that flattens downstream, with a spring at its upper end.
 fn fed_slope() -> Terrain {
     let ground = Grid::from_fn(16, 12, |x, _| if x < 8 { 20.0 - 0.2 * x as f32 } else { 18.6 - 0.02 * x as f32 });
     let mut terrain = Terrain::bare(ground, 5.0, Edge::Open);
@@ -30,7 +30,7 @@ fn set(simulation: &mut Simulation, name: &str, value: f64) {
 fn an_accelerated_bed_is_the_same_bed_sooner() {
     let bed_after = |acceleration: f64, ticks: usize| {
         let params = Params { rain_rate: 0.0, evaporation_rate: 0.0, dt: 2.0, ..unaccelerated() };
-        // The river is there before its bed begins to change.
+        // The river forms before its bed starts to change.
         let mut simulation = alone(Water::with(Params { max_erosion_depth: 0.0, ..params.clone() }), fed_slope(), 2000);
         set(&mut simulation, "max_erosion_depth", f64::from(params.max_erosion_depth));
         set(&mut simulation, "acceleration", acceleration);
@@ -71,7 +71,7 @@ fn an_accelerated_bed_at_rest_stays() {
     assert!(most < 1e-3, "{most} m");
 }
 
-/// Height of a cell over the mean of its neighbours, in cell sizes, that one cell of a thousand exceeds.
+/// Returns the 99.9th percentile of the height of a cell above the mean of its neighbours, in cell sizes.
 fn sharpness(ground: &Grid, cell_size: f32) -> f32 {
     let (width, height) = (ground.width(), ground.height());
     let inner = (1..height - 1).flat_map(|y| (1..width - 1).map(move |x| (x, y)));
@@ -101,7 +101,7 @@ fn default_water_changes_any_land_within_half_a_minute_and_leaves_no_spikes() {
                 before.iter().zip(after.iter()).map(|(one, other)| (one - other).abs()).collect();
             changes.sort_by(f32::total_cmp);
             let change = changes[changes.len() * 95 / 100] / (high - low);
-            // Smooth land may become as sharp as rugged land was, and a little more.
+            // Smooth terrain may become slightly sharper than rugged terrain was.
             let [sharp, was] = [&after, &before].map(|ground| sharpness(ground, cell_size));
             let told = format!("{generator:?}, {cell_size} m: {change} of the relief, {was} became {sharp}");
             assert!(change >= 0.01 && sharp < 2.2 * was.max(0.5), "{told}");

@@ -1,5 +1,5 @@
-//! Where in a strip fluid may flow in a step: near fluid and beside a sea beyond the border; if it rains anywhere, everywhere. Land that is
-//! dry is only looked at.
+//! Active parts of a strip, where fluid may flow in a step: near fluid and beside a sea beyond the border, or everywhere if it rains. Dry
+//! terrain is only scanned.
 
 use std::ops::Range;
 
@@ -16,30 +16,30 @@ use crate::{
     },
 };
 
-/// Cells of a row that are active or passed over together. A step reaches less far than a full block.
+/// Number of cells of a row that are active or skipped together. A step reaches less far than a full block.
 const BLOCK: usize = 64;
 
-/// The active blocks of the rows of a strip and of those around it.
+/// Active blocks of the rows of a strip and of those around it.
 pub(super) struct Active {
     border: Border,
-    /// The first row.
+    /// First row.
     first: isize,
-    /// Spans of active cells of every row, or one list for all.
+    /// Spans of active cells of each row, or one list for all.
     rows: Vec<Vec<Range<usize>>>,
 }
 
 impl Active {
-    /// All of a strip.
+    /// Creates a set in which every cell is active.
     pub fn everywhere(border: Border) -> Self {
         Self { border, first: 0, rows: vec![vec![0..border.width]] }
     }
 
-    /// Looks for fluid and for fluxes in a strip.
+    /// Finds the active blocks from the fluid and the fluxes of a strip.
     #[inline(always)]
     pub fn find<V: Cells>(layers: &Strip<'_, 4>, faces: &Strip<'_, 2>, rain: &Rain<'_>, beyond: &Shore<'_>) -> Self {
         let (border, near) = (layers.border(), layers.reach(MARGIN as isize));
         let Border { width, height, edge } = border;
-        // Beyond an open border there may be a sea.
+        // There may be a sea beyond an open border.
         let is_sea = |x: usize, y: isize| edge == Edge::Open && beyond.at(y as usize * width + x).1 > 0.0;
         if rain.falls() {
             return Self::everywhere(border);
@@ -65,7 +65,7 @@ impl Active {
             let is_wet = |block: usize| around.clone().any(|row| wet[row * blocks + block]);
             let mut spans: Vec<Range<usize>> = Vec::new();
             for block in 0..blocks {
-                // Rows that wrap go on at the other end. The last block can be narrower than a step reaches.
+                // Rows that wrap continue at the other end. The last block can be narrower than the reach of a step.
                 let at_end = edge == Edge::Wrap && (block == 0 || block + 2 >= blocks);
                 if at_end || (block.saturating_sub(1)..(block + 2).min(blocks)).any(is_wet) {
                     let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(width));
@@ -80,12 +80,12 @@ impl Active {
         Self { border, first: near.start, rows: rows.collect() }
     }
 
-    /// Whether nothing is active.
+    /// Returns `true` if nothing is active.
     pub fn is_empty(&self) -> bool {
         self.rows.iter().all(Vec::is_empty)
     }
 
-    /// The active cells of row `y`, or of the nearest one on the map.
+    /// Returns the active cells of row `y`, clamped to the rows of the strip and those around it.
     #[inline(always)]
     pub fn spans(&self, y: isize) -> Spans<'_> {
         let row = (y - self.first).clamp(0, self.rows.len() as isize - 1);
@@ -93,7 +93,7 @@ impl Active {
     }
 }
 
-/// Water and sediment of a block, and its fluxes: the largest number of each place.
+/// Largest of water, sediment and absolute fluxes, for each cell of a block.
 struct SizeRow<'a> {
     rows: [&'a [f32]; 4],
     most: &'a mut [f32; BLOCK],
@@ -108,7 +108,7 @@ impl RowKernel for SizeRow<'_> {
     }
 }
 
-/// The active cells of a row.
+/// Active cells of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Spans<'a> {
     spans: &'a [Range<usize>],
@@ -116,7 +116,7 @@ pub(super) struct Spans<'a> {
 }
 
 impl Spans<'_> {
-    /// Runs a kernel over the active ones of so many values in a row: of the cells, or of the faces, of which there is one more.
+    /// Runs a kernel over the active values of a row with `count` values: one per cell, or one per face, of which there is one more.
     #[inline(always)]
     pub fn run<V: Cells>(self, count: usize, mut kernel: impl RowKernel) {
         for span in self.spans {
@@ -135,7 +135,7 @@ impl Spans<'_> {
         }
     }
 
-    /// Sets the values of a row that are not active to 0.
+    /// Sets the inactive values of a row to 0.
     #[inline(always)]
     pub fn clear_others(self, row: &mut [f32]) {
         if self.spans.len() == 1 && self.spans[0] == (0..self.width) {
@@ -163,7 +163,7 @@ mod tests {
         },
     };
 
-    /// Two lakes, one of them held back by a slope, on ground that is dry elsewhere.
+    /// Two lakes, one of them held back by a slope, on otherwise dry ground.
     fn lakes(width: usize, edge: Edge) -> Terrain {
         let ground = |x: f32, y: f32| 0.02 * x + 0.3 * ((x * 0.11).sin() + (y * 0.07).cos());
         let ground = Grid::from_fn(width, 170, |x, y| ground(x as f32, y as f32));
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn land_that_is_passed_over_has_the_bits_of_land_that_is_not() {
         for (width, edge) in [(330, Edge::Wall), (330, Edge::Open), (330, Edge::Wrap), (321, Edge::Wrap)] {
-            // So little rain that it adds nothing to any water, but falls everywhere.
+            // Rain too light to change any depth, but which falls everywhere.
             let run = |rain_rate: f32| {
                 let params = Params { rain_rate, sea_level: 0.1, ..unaccelerated() };
                 alone(Water::with(params), lakes(width, edge), 150)

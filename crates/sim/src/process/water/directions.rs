@@ -1,4 +1,4 @@
-//! Whether what the water digs and lays down knows the grid's directions.
+//! Tests of isotropy: erosion and deposition favour no direction of the grid.
 
 use super::{tests::unaccelerated, *};
 use crate::{
@@ -12,13 +12,13 @@ use crate::{
 
 const SIDE: usize = 192;
 
-/// Cells from the middle of the map to a cell.
+/// Returns the offset of a cell from the middle of the map, in cells.
 fn offset(cell: usize) -> [f64; 2] {
     let middle = 0.5 * (SIDE - 1) as f64;
     [(cell % SIDE) as f64 - middle, (cell / SIDE) as f64 - middle]
 }
 
-/// A cone whose sides have waves of some cells' length, on a plain: the same slope in every direction.
+/// A cone on a plain, with undulations several cells long: the same slope in every direction.
 fn cone(seed: u64) -> Terrain {
     let mut stream = Stream::new(seed, "cone", 0);
     let mut rough = Grid::from_fn(SIDE, SIDE, |_, _| stream.unit() - 0.5);
@@ -38,7 +38,7 @@ fn cone(seed: u64) -> Terrain {
 
 #[test]
 fn rain_wears_the_sides_of_a_cone_alike_in_all_directions() {
-    // Cells on the sides, by their direction from the middle: along rows and columns, along diagonals, and between both.
+    // Cells on the sides, by direction from the middle: along rows and columns, along diagonals, and halfway between.
     let mut sums = [(0.0, 0.0); 3];
     for seed in 0..4 {
         let start = cone(seed);
@@ -68,7 +68,7 @@ fn rain_wears_the_sides_of_a_cone_alike_in_all_directions() {
 
 #[test]
 fn a_delta_carries_no_washboard() {
-    // A river full of sand runs into a lake with a floor that falls gently.
+    // A river rich in sand enters a lake with a gently sloping floor.
     let (width, height) = (192, 96);
     let ground = |x: usize, y: usize| {
         let bank = (y as f32 - 47.5).abs();
@@ -88,7 +88,7 @@ fn a_delta_carries_no_washboard() {
     (0..6000).for_each(|_| simulation.tick());
     let after = simulation.terrain.ground();
     let laid = Grid::from_fn(width, height, |x, y| after.at(x, y) - bed.at(x, y));
-    // What changes its sign from cell to cell, on the delta but for its front.
+    // Amplitude of the cell-to-cell oscillation of the deposit on the delta, without its front.
     let inner = (2..height - 2).flat_map(|y| (66..width - 2).map(move |x| (x, y)));
     let thick = |x: usize, y: usize| (y - 2..y + 3).all(|y| (x - 2..x + 3).all(|x| laid.at(x, y) > 0.5));
     let delta: Vec<(usize, usize)> = inner.filter(|&(x, y)| thick(x, y)).collect();

@@ -1,4 +1,4 @@
-//! Why water runs as fast as it does in a cell, and whether it digs there.
+//! Explanation of flow velocity, erosion and deposition in a cell.
 
 use super::{
     super::{
@@ -14,7 +14,7 @@ use crate::core::{analysis::gradient, border::Border, terrain::Terrain};
 /// Depth below which a cell counts as dry, in metres.
 const DRY: f32 = 1e-4;
 
-/// What water does in a cell.
+/// Explains flow, erosion and deposition in a cell.
 pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&water.setup, &water.setup.params);
     let cell = Cell { terrain, place, mode: params.mode };
@@ -28,7 +28,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
         Term::new("v", "speed of the water", square.sqrt(), "m/s"),
         Term::new(
             "Fr",
-            "speed over that of a long wave; above 1 no wave can run upstream",
+            "Froude number, speed over that of a long wave; above 1 no wave travels upstream",
             (square / (params.gravity * depth.max(DRY))).sqrt(),
             "",
         ),
@@ -38,7 +38,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             let roughness = cell.number(setup, |params| params.roughness);
             let slope = energy_slope(roughness * roughness, depth.max(DRY), square);
             terms.push(Term::new("n", "roughness of the bed", roughness, "s/m^(1/3)"));
-            terms.push(Term::new("Sf", "slope down which the flow spends its energy", slope, ""));
+            terms.push(Term::new("Sf", "energy slope, the head lost to friction per metre", slope, ""));
             let could = depth * concentration(capacity, slope, square, (depth, params.per_depth()));
             ("Sf = n²·v²/h^(4/3),   C = h·min(1/2, Kc·v·sin(atan Sf)·(1 − h/Kdmax))", could)
         }
@@ -52,7 +52,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             let bed_slopes = slopes(&ground);
             let (equation, symbol, about, squared) = if params.capacity == Capacity::Collision {
                 let surface = slopes(&|x, y| ground(x, y) + terrain.water.at(x, y));
-                let meets = "how squarely the flow meets the bed, never less than the least tilt";
+                let meets = "component of the flow direction into the bed, never less than the least tilt";
                 (
                     "C = Kc·max(least, −N·V)·v·(1 − h/Kdmax)",
                     "−N·V",
@@ -60,7 +60,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
                     collision_squared(bed_slopes, surface, (u, v)),
                 )
             } else {
-                let steep = "of the slope of the ground, never less than the least tilt";
+                let steep = "sine of the slope of the ground, never less than the least tilt";
                 ("C = Kc·sin α·v·(1 − h/Kdmax)", "sin α", steep, sine_squared(bed_slopes))
             };
             terms.push(Term::new(symbol, about, squared.sqrt().max(params.least_tilt), ""));
@@ -68,19 +68,19 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
         }
     };
     terms.push(Term::new("Kc", "sediment capacity", capacity, ""));
-    terms.push(Term::new("1 − h/Kdmax", "share that deep water leaves of it", shallow, ""));
-    terms.push(Term::new("C", "sediment that the water can carry, as a depth", could, "m"));
-    terms.push(Term::new("s", "sediment that it carries", carried, "m"));
+    terms.push(Term::new("1 − h/Kdmax", "factor by which depth reduces the capacity", shallow, ""));
+    terms.push(Term::new("C", "transport capacity, as a depth of sediment", could, "m"));
+    terms.push(Term::new("s", "suspended sediment, as a depth", carried, "m"));
     let outcome = if depth < DRY {
-        "It is dry: no water flows here, and none digs."
+        "The cell is dry: nothing flows and nothing is eroded."
     } else if shallow == 0.0 {
-        "Water of this depth does not dig: what it carries settles."
+        "Water of this depth does not erode: its sediment settles."
     } else if could <= carried {
-        "The water carries more than it can: a part settles."
+        "The sediment load exceeds the transport capacity: part of it settles."
     } else if params.mode == Mode::Corrected && cell.slope() == 0.0 {
-        "No neighbour lies lower: the water digs next to nothing here, and what rolls along the bed stays."
+        "No neighbour is lower: the water erodes next to nothing here, and bed load stays."
     } else {
-        "The water could carry more than it does: it digs, sand first."
+        "The sediment load is below the transport capacity: the water erodes, sand first."
     };
     Explanation { equation, terms, outcome: outcome.to_owned() }
 }

@@ -1,8 +1,8 @@
-//! Water that flows from cell to cell, cuts its bed, carries what it took and drops it where it slows.
+//! Hydraulic erosion by shallow water: flow, erosion of the bed, transport and deposition of sediment.
 //!
-//! [`friction`] is the default: the shallow-water equations with one signed flux per face, slowed by the bed's roughness, with sediment
-//! in flux form. [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. These carry no momentum
-//! along: there are no hydraulic jumps, and a dam-break front on dry ground is too slow.
+//! [`friction`] is the default scheme: the shallow-water equations with one signed flux per face, bed friction and sediment transport in
+//! flux form. [`pipes`] is the published scheme: four one-way pipes of constant cross-section per cell, eqs 1–16. The pipes do not advect
+//! momentum: there are no hydraulic jumps, and dam-break fronts on dry ground are too slow.
 
 #[cfg(test)]
 mod acceleration;
@@ -43,12 +43,12 @@ use crate::{
 };
 
 stages! {
-    /// Springs give and drains take; the time step is chosen.
+    /// Springs add and drains remove water; the length of the substeps is chosen.
     Rain = "rain",
-    /// Water flows from cell to cell, driven by the slope of its surface, with the rain on it, and by its own momentum: the flow arrows
-    /// show it.
+    /// Fluxes between cells are computed from the slope of the water surface, with the rain on it, and from momentum: the flow arrows
+    /// show them.
     Flow = "flow",
-    /// Rain falls and depths follow the fluxes; the water takes up ground or drops it, carries it on, and a share evaporates.
+    /// Rain is added and depths follow the fluxes; sediment is eroded, transported and deposited, and a fraction of the water evaporates.
     Erosion = "erosion",
 }
 
@@ -56,7 +56,7 @@ stages! {
 pub const INFO: Info = Info {
     key: "water",
     title: "Water",
-    about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
+    about: "Rain and springs form rivers and lakes that erode their beds, carry sediment and deposit it.",
     reference: Reference {
         source: "Stelling & Duinmeijer 2003 (shallow water) with friction as in Bates et al. 2010; Jákó & Tóth 2011 (virtual pipes)",
         equations: &[include_str!("mod.rs"), include_str!("friction/mod.rs"), include_str!("pipes/mod.rs")],
@@ -69,66 +69,66 @@ pub const INFO: Info = Info {
     limiters: &[
         Limiter {
             name: "steps",
-            about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
+            about: "Substeps beyond the first into which ticks were split, so that each is short enough to be stable.",
         },
         Limiter {
             name: "slow ticks",
-            about: "Ticks that cover less time than they should, because the steps would be too many.",
+            about: "Ticks that simulated less time than requested, because they would have needed too many substeps.",
         },
         Limiter {
             name: "outflow",
-            about: "Cells that gave less water than the slope of their surface asks for, because they held no more.",
+            about: "Cells whose outflow was reduced, because the computed fluxes would remove more water than they held.",
         },
         Limiter {
             name: "digging",
-            about: "Cells that eroded less than the law says, so that the bed stays smooth and none comes to lie far below its lowest neighbour.",
+            about: "Cells whose erosion was reduced, so that the bed stays smooth and no cell sinks far below its lowest neighbour.",
         },
         Limiter {
             name: "deposition",
-            about: "Cells with accelerated beds that deposited less than the law says, so that the bed stays smooth and none rises above its highest neighbour.",
+            about: "Cells of accelerated beds whose deposition was reduced, so that the bed stays smooth and no cell rises above its highest neighbour.",
         },
         Limiter {
             name: "steady state",
-            about: "Steady states of rivers and lakes whose depths still changed after the last iteration.",
+            about: "Steady states of rivers and lakes that did not converge within the maximum number of iterations.",
         },
         Limiter {
             name: "levels",
-            about: "Cells in a steady state for whose discharge no exact water level was found.",
+            about: "Cells of a steady state whose water level was not solved to within the tolerance.",
         },
     ],
 };
 
-/// A tick takes at most so many steps; where that is too few, it covers less time.
+/// Maximum number of substeps per tick; a tick that needs more simulates less time.
 const MOST_STEPS: u32 = 16;
-/// Films thinner than this, in metres, do not shorten the time step.
+/// Smallest depth in the wave speed that sets the time step, in metres: thinner films count as this deep.
 const FILM: f32 = 0.01;
-/// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
+/// Square, in m², of the depth below which the velocity of a film is damped.
 const FILM_SQUARE: f32 = 1e-6;
 
-/// The process: parameters, fluxes, counts.
+/// Water process: parameters, fluxes, counts.
 #[derive(Clone, Default)]
 pub struct Water {
     setup: Setup<Params, Factors>,
     flow: Scheme,
-    /// Length of a step of this tick, in seconds, and how many are still to be taken.
+    /// Length of a substep of this tick, in seconds, and the number of substeps left.
     dt: f32,
     steps_left: u32,
 }
 
-/// What the two modes remember from step to step.
+/// Fluxes that a mode keeps from step to step.
 #[derive(Clone, Default)]
 enum Scheme {
-    /// Nothing has flowed yet.
+    /// No flow yet.
     #[default]
     Still,
     /// Signed fluxes across faces.
     Friction(friction::Faces),
-    /// Fluxes of four pipes per cell.
+    /// Fluxes of the four pipes of each cell.
     Pipes(pipes::Pipes),
 }
 
 impl Scheme {
-    /// The fluxes of the cured mode; nothing flows yet if there are none for this terrain.
+    /// Returns the fluxes of the corrected mode, all 0 if there are none for this terrain.
     fn faces(&mut self, terrain: &Terrain) -> &mut friction::Faces {
         if !matches!(self, Self::Friction(faces) if faces.fit(terrain)) {
             *self = Self::Friction(friction::Faces::still(terrain));
@@ -139,7 +139,7 @@ impl Scheme {
         }
     }
 
-    /// The fluxes of the published mode, likewise.
+    /// Returns the fluxes of the published mode, likewise.
     fn pipes(&mut self, terrain: &Terrain) -> &mut pipes::Pipes {
         if !matches!(self, Self::Pipes(pipes) if pipes.fit(terrain)) {
             *self = Self::Pipes(pipes::Pipes::still(terrain));
@@ -151,33 +151,33 @@ impl Scheme {
     }
 }
 
-/// What is to be done of a step.
+/// Scope of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Find the fluxes, to be shown: nothing else changes.
+    /// Compute the fluxes for display and change nothing else.
     Flow,
-    /// Find them and follow them, in one go.
+    /// Compute the fluxes and apply them, in one pass.
     Whole,
 }
 
-/// What a step moved, in metres times cells unless stated otherwise, and what it saw.
+/// Totals of a step, in metres times cells unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 struct WaterSums {
     eroded: f64,
     deposited: f64,
     rained: f64,
     evaporated: f64,
-    /// Water and sediment that crossed the border outwards; what came in is negative.
+    /// Net outflow of water and sediment across the border; negative for inflow.
     water_out: f64,
     solid_out: f64,
-    /// Of the published mode alone: what its transport loses, or makes.
+    /// Water and sediment lost in the published mode, which conserves neither; negative if created.
     water_lost: f64,
     solid_lost: f64,
     /// Number of cells whose outflow, erosion or deposition was limited.
     held: u64,
     spared: u64,
     withheld: u64,
-    /// Speed of the fastest wave as the step began, in metres per second.
+    /// Speed of the fastest wave at the start of the step, in metres per second.
     wave: f32,
 }
 
@@ -198,7 +198,7 @@ impl std::ops::AddAssign for WaterSums {
     }
 }
 
-/// What the rows of a strip take up, lay down, gain as rain and lose to the air, and in how many of their cells a limiter was applied.
+/// Erosion, deposition, rain and evaporation in the rows of a strip, and the number of cells in which each limiter was applied.
 #[derive(Default)]
 struct WaterTallies {
     eroded: Tally,
@@ -211,7 +211,7 @@ struct WaterTallies {
 }
 
 impl WaterTallies {
-    /// Ends a row, which counts or is forgotten.
+    /// Ends a row and adds it to the totals if it `counts`.
     #[inline(always)]
     fn end_row(&mut self, counts: bool) {
         let Self { eroded, laid, rained, dried, held, spared, withheld } = self;
@@ -220,7 +220,7 @@ impl WaterTallies {
         }
     }
 
-    /// The sums of the rows that count.
+    /// Returns the totals of the rows that count.
     fn sums(&self) -> WaterSums {
         WaterSums {
             eroded: self.eroded.total(),
@@ -247,7 +247,7 @@ impl SteadyWater for Water {
 }
 
 impl Water {
-    /// Returns itself and the depth of the water in the steady state of a tick's rain and springs, and `true` if it has
+    /// Returns the process and the depth of the water in the steady state for the rain and springs of a tick, and `true` if it has
     /// converged.
     fn steady_state(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Self, Grid, bool), Unfit> {
         let params = &self.setup.params;
@@ -260,7 +260,7 @@ impl Water {
         Ok((Self { setup, flow, ..*self }, depths, has_converged))
     }
 
-    /// Velocity of the water along columns and rows, in metres per second, once it has flowed on this terrain.
+    /// Returns the velocity of the water along columns and rows, in metres per second, or `None` before it has flowed on this terrain.
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
         match &self.flow {
             Scheme::Still => None,
@@ -302,7 +302,7 @@ impl Process for Water {
                 };
                 friction::COURANT * size / wave
             }
-            // Half of what the linear theory allows, c = √(g·A/l).
+            // Wave speed in the pipes: c = √(g·A/l).
             Mode::Published => pipes::COURANT * size / (gravity * pipe_area / size).sqrt(),
         }
     }
@@ -312,7 +312,7 @@ impl Process for Water {
         match Stage::at(stage) {
             Stage::Rain => {
                 if self.setup.params.filled && self.setup.counts == Counts::default() {
-                    // Where that cannot be, it begins with the water that there is.
+                    // Without a steady state, the process starts from the existing water.
                     if let Ok((water, depths, _)) = self.steady_state(terrain, context.tick, &|_| true) {
                         let before = terrain.water_volume();
                         (*self, terrain.water) = (water, depths);
@@ -333,14 +333,14 @@ impl Process for Water {
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
                 self.setup.elapse(f64::from(seconds));
-                // Other processes change the bed too, so they follow its clock.
+                // Other processes change the bed too, so they follow its morphological time.
                 context.elapsed.get_or_insert(f64::from(seconds * self.setup.params.bed_acceleration()));
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;
                 row.outflow += taken;
             }
-            // Its result is computed again in the next stage, where the rows are at hand.
+            // For display only: the next stage recomputes the fluxes, row by row.
             Stage::Flow => {
                 if context.stepwise {
                     self.work(terrain, Work::Flow);
@@ -365,7 +365,7 @@ impl Process for Water {
         if params.rain_rate > 0.0 {
             return None;
         }
-        // A sea flows in over the border.
+        // A sea flows in across open borders.
         let has_sea = || terrain.edge == Edge::Open && params.sea_level > terrain.start.min_max().0;
         IdleReason::without_water(terrain, "rain_rate").filter(|_| !has_sea())
     }
@@ -408,7 +408,7 @@ impl Water {
     }
 }
 
-/// What lies beyond an open border: the starting ground, under a sea or dry.
+/// Boundary condition beyond an open border: the starting ground, dry or below a sea.
 #[derive(Clone, Copy)]
 struct Shore<'a> {
     start: &'a [f32],
@@ -416,7 +416,7 @@ struct Shore<'a> {
 }
 
 impl Shore<'_> {
-    /// Ground and depth of water beyond the cell of this index.
+    /// Returns the ground and the depth of the water beyond the border cell of this index.
     #[inline(always)]
     fn at(&self, index: usize) -> (f32, f32) {
         let ground = self.start[index];
@@ -424,13 +424,12 @@ impl Shore<'_> {
     }
 }
 
-/// Rain on every cell in a step, in metres: one number, or the rain map's share of it; where the mask scales it, as much more
-/// or less.
+/// Rain in a step, in metres: uniform or scaled by the rain map, and interpolated to the masked rate by the mask.
 #[derive(Clone, Copy)]
 struct Rain<'a> {
     amount: f32,
     map: Option<&'a [f32]>,
-    /// The mask, and the rain under it.
+    /// Mask, and the uniform rain where it is full.
     masked: Option<(&'a Mask, f32)>,
 }
 
@@ -444,12 +443,12 @@ impl<'a> Rain<'a> {
         }
     }
 
-    /// Whether any falls.
+    /// Returns `true` if any rain falls.
     fn falls(&self) -> bool {
         self.amount > 0.0 || self.masked.is_some_and(|(_, under)| under > 0.0)
     }
 
-    /// The rain on row `y`, which is written to `row` unless it is the same everywhere.
+    /// Returns the rain on row `y`, written to `row` unless it is uniform.
     #[inline(always)]
     fn fall<'row>(&self, y: usize, row: &'row mut [f32]) -> Fallen<'row> {
         let amount = self.amount;
@@ -472,7 +471,7 @@ impl<'a> Rain<'a> {
     }
 }
 
-/// The rain on a row of cells in a step: on each as much, or what the row says.
+/// Rain on a row of cells in a step: uniform, or one value per cell.
 #[derive(Clone, Copy)]
 struct Fallen<'a> {
     amount: f32,
@@ -480,7 +479,7 @@ struct Fallen<'a> {
 }
 
 impl Fallen<'_> {
-    /// The rain on the cells from `x` on.
+    /// Returns the rain on the cells from `x` on.
     #[inline(always)]
     fn at<V: Cells>(&self, x: usize) -> V {
         match self.row {

@@ -1,4 +1,4 @@
-//! What there is to tune on the water.
+//! Parameters of the water process.
 
 use bevy_reflect::Reflect;
 
@@ -9,80 +9,80 @@ use crate::{
 
 const P1: &str = "Jákó & Tóth 2011, table 2";
 
-/// How much sediment flowing water can carry, as published.
+/// Formula of the transport capacity in the published mode.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Capacity {
-    /// In proportion to the tilt of the ground (eqs 9 and 10).
+    /// Proportional to the sine of the slope of the ground (eqs 9 and 10).
     Tilt,
-    /// In proportion to how squarely the flow meets the ground (eq. 11).
+    /// Proportional to −N·V, the component of the flow direction into the ground (eq. 11).
     #[default]
     Collision,
 }
 
-/// Parameters of the water.
+/// Parameters of the water process.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
+    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
-    /// Time that a tick covers. In the corrected mode the value is for land 256 m wide; on wider land a tick covers more time, in
-    /// proportion, however many cells there are. Long ticks take several steps; at 0 the water stands still.
+    /// Simulated time per tick. In the corrected mode the value is for a terrain 256 m wide and grows in proportion to the width, whatever
+    /// the number of cells. Long ticks are split into substeps; at 0 the water stands still.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
-    /// Water that falls on every cell. Much floods the map; little leaves only the springs.
+    /// Rain on every cell. High values flood the map; low values leave only the springs.
     #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(Reading::Rain))]
     pub rain_rate: f32,
-    /// Share of the water lost per second. High keeps only the largest rivers wet; at 0 every hollow fills.
+    /// Fraction of the water that evaporates per second. High values keep only the largest rivers wet; at 0 every depression fills.
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]
     pub evaporation_rate: f32,
-    /// Roughness of the bed in the corrected mode. High makes slow, deep rivers; at 0 water runs ever faster and takes up nothing.
+    /// Manning roughness of the bed in the corrected mode. High values make slow, deep rivers; at 0 water accelerates and never erodes.
     #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
-    /// Cross-section of the pipes as published. Wide pipes level the water sooner and need shorter steps.
+    /// Cross-section of the pipes, as published. Wide pipes level the water faster and need shorter steps.
     #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log().only("mode=published"))]
     pub pipe_area: f32,
-    /// Gravity. Strong gravity makes fast water and short steps.
+    /// Acceleration of gravity. High values make fast water and short steps.
     #[reflect(@knob(0.1..=20.0).unit("m/s²").symbol("g").source(P1))]
     pub gravity: f32,
-    /// Sediment that water of one metre per second can carry down a slope of one: as a share of the water, or, as published, in
-    /// metres. High cuts deep and lays thick fans; low leaves the ground be.
+    /// Coefficient of the transport capacity, which grows with velocity and slope: a fraction of the water or, as published, a depth in
+    /// metres. High values cut deep and build thick fans; low values barely change the ground.
     #[reflect(@knob(0.1..=3.0).unit("s").symbol("Kc").source(P1).log().main())]
     pub sediment_capacity: f32,
-    /// How fast water takes up ground. High cuts where it is steepest; low spreads the work downstream.
+    /// Entrainment rate of water below its transport capacity. High values cut where it is steepest; low values erode further downstream.
     #[reflect(@knob(0.1..=2.0).unit("1/s").symbol("Ks").source(P1).log().main())]
     pub suspension_rate: f32,
-    /// How fast sediment settles. High drops it at once where water slows; low carries it far.
+    /// Rate at which excess sediment settles. High values deposit it as soon as the water slows; low values carry it far.
     #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
     pub deposition_rate: f32,
     /// Morphological acceleration: factor by which erosion and deposition are multiplied in each step of the flow. High values shape
     /// terrain within seconds; at 1 the bed and the flow share one clock.
     #[reflect(@knob(1.0..=1000.0).unit("×").symbol("M").source("Roelvink 2006").log().main().only("mode=default"))]
     pub acceleration: f32,
-    /// How fast deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High makes rivers rework
-    /// their beds.
+    /// Rate at which deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High values make rivers
+    /// rework their beds.
     #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
     pub softening_rate: f32,
-    /// Depth from which on water leaves its bed alone. Small keeps lake floors smooth; at 0 nothing is eroded.
+    /// Depth of the water beyond which its bed is not eroded. Low values keep lake floors smooth; at 0 nothing is eroded.
     #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
     pub max_erosion_depth: f32,
-    /// Whether water deeper than the max erosion depth leaves its bed alone. Without it rivers dig as deep as they can.
+    /// Limit of erosion to water shallower than the max erosion depth. Without it, rivers cut as deep as they can.
     #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
     pub depth_limit: bool,
-    /// Smallest tilt, as a sine, with which flat ground counts, as published. The corrected mode goes by the slope down which the flow
-    /// spends its energy. High erodes plains; at 0 flat ground is safe.
+    /// Smallest sine of the slope in the transport capacity, as published. The corrected mode uses the energy slope of the flow. High
+    /// values erode plains; at 0 flat ground is not eroded.
     #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours").only("mode=published"))]
     pub least_tilt: f32,
-    /// What makes the capacity, as published. The corrected mode goes by the energy that the flow spends.
+    /// Formula of the transport capacity, as published. The corrected mode uses the energy slope of the flow.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
     pub capacity: Capacity,
-    /// Whether sediment that goes into the water raises its surface, as published. Without it ripples grow on the bed.
+    /// Rise of the water surface by the volume of the entrained sediment, as published. Without it, ripples grow on the bed.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8").only("mode=published"))]
     pub displacement: bool,
-    /// Whether rivers and lakes are full when the water begins to flow, as rain and springs keep them in the long run. Without it land
-    /// is dry at first. A map that no water can leave begins as it is.
+    /// Rivers and lakes filled to the steady state of rain and springs when the water starts to flow. Without it, the terrain starts dry.
+    /// A map that no water can leave starts as it is.
     #[reflect(@choice().source("ours; Manning"))]
     pub filled: bool,
-    /// Height of a sea around a map with open edges. Low, there is none; high, it floods the map.
+    /// Level of the sea around a map with open edges. Low values leave the map without a sea; high values flood it.
     #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours").indirect())]
     pub sea_level: f32,
 }
@@ -116,12 +116,12 @@ impl Default for Params {
 factors!(rain_rate, evaporation_rate, roughness, sediment_capacity, suspension_rate, deposition_rate);
 
 impl Params {
-    /// `false` if water of no depth erodes.
+    /// Returns `false` if the depth limit rules out erosion at any depth.
     pub(super) fn erodes(&self) -> bool {
         self.max_erosion_depth > 0.0 || !self.depth_limit
     }
 
-    /// Returns the morphological acceleration of the mode, which is 1 as published.
+    /// Returns the morphological acceleration of the mode, which is 1 in the published mode.
     pub(super) fn bed_acceleration(&self) -> f32 {
         if self.mode == Mode::Corrected { self.acceleration } else { 1.0 }
     }

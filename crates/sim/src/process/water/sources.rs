@@ -2,7 +2,7 @@
 
 use crate::core::terrain::Terrain;
 
-/// Lets springs give and drains take. Returns both, in cubic metres.
+/// Runs springs and drains for `seconds`. Returns the volumes added and removed, in cubic metres.
 pub(super) fn run_sources(terrain: &mut Terrain, tick: u64, seconds: f32) -> (f64, f64) {
     let (mut given, mut taken) = (0.0, 0.0);
     let area = terrain.cell_area();

@@ -1,4 +1,4 @@
-//! Ground and surface of the fluid, row by row, with the rain of a step.
+//! Ground and fluid surface of a strip, row by row, with the rain of a step.
 
 use super::{Rain, Shore, active::Active};
 use crate::simd::{
@@ -7,20 +7,20 @@ use crate::simd::{
     strip::Strip,
 };
 
-/// The layers of a strip of water, from the first on.
+/// Indices of the first layers of a strip of water.
 pub(super) const BEDROCK: usize = 0;
 pub(super) const SAND: usize = 1;
 pub(super) const WATER: usize = 2;
 pub(super) const SUSPENDED: usize = 3;
 
-/// What drives the flow, as [`Quantities`] [`GROUND`] and [`LEVEL`].
+/// Ground and level that drive the flow, as [`Quantities`] [`GROUND`] and [`LEVEL`].
 pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
     pub strip: &'a Strip<'layers, LAYERS>,
     pub rain: Rain<'a>,
     pub beyond: Shore<'a>,
     /// Fraction of the suspended layer that is part of the fluid: 0 for water alone.
     pub suspended_fraction: f32,
-    /// Where fluid may flow: elsewhere ground and level count as 0.
+    /// Cells where fluid may flow; elsewhere ground and level are 0.
     pub active: &'a Active,
 }
 
@@ -31,7 +31,7 @@ impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, level]: [&mut [f32]; 2]) {
         let width = ground.len();
-        // Where the rain differs from cell to cell, it stands where the level will.
+        // Rain that varies between cells is buffered in the row of the level.
         let uneven = self.rain.fall(self.strip.border().on_map(y), level).row.is_some();
         let rain = (!uneven).then_some(self.rain.amount);
         let [bedrock, sand, water, suspended] =
@@ -59,7 +59,7 @@ struct SurfaceRow<'a> {
     suspended: Option<&'a [f32]>,
     /// Fraction of the suspended layer that is part of the fluid.
     fraction: f32,
-    /// The rain of this step, unless `level` holds it before.
+    /// Uniform rain of this step, or `None` if `level` holds the rain of each cell.
     rain: Option<f32>,
     ground: &'a mut [f32],
     level: &'a mut [f32],

@@ -16,22 +16,22 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Heavy rain on a bed that changes no faster than the flow changes it.
+/// Heavy rain without morphological acceleration.
 pub(in crate::process::water) fn unaccelerated() -> Params {
     Params { acceleration: 1.0, rain_rate: 0.002, ..Params::default() }
 }
 
-/// Water alone, without rain, evaporation or erosion.
+/// Water alone, without rain, evaporation, erosion or friction.
 fn calm() -> Params {
     Params { rain_rate: 0.0, evaporation_rate: 0.0, max_erosion_depth: 0.0, roughness: 0.0, ..unaccelerated() }
 }
 
-/// As the paper's table 2 has it, with much rain.
+/// Rates of the paper's table 2, with heavy rain.
 fn table_2() -> Params {
     Params { rain_rate: 0.012, evaporation_rate: 0.015, ..unaccelerated() }
 }
 
-/// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
+/// Runs ticks of Δt times the cell size in metres, whatever the number of cells.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Simulation {
     if params.mode == Mode::Corrected {
         params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
@@ -39,7 +39,7 @@ fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Simulation {
     alone(Water::with(params), terrain, ticks)
 }
 
-/// Ground from a function of place in cells, and a surface of water that stands at a level.
+/// Returns a terrain with ground from a function of the position in cells, and water up to a level.
 fn filled(width: usize, height: usize, ground: impl Fn(f32, f32) -> f32, level: impl Fn(f32, f32) -> f32) -> Terrain {
     let at = |value: &dyn Fn(f32, f32) -> f32| Grid::from_fn(width, height, |x, y| value(x as f32, y as f32));
     let mut terrain = Terrain::bare(at(&ground), 1.0, Edge::Wall);
@@ -78,7 +78,8 @@ fn moving_water_keeps_its_volume_and_is_nowhere_negative() {
     }
 }
 
-/// Period of a standing wave in a closed channel, by the times at which its left end crosses the mean level.
+/// Returns the period of a standing wave in a closed channel, relative to theory, from the times at which its left end crosses the mean
+/// level.
 fn seiche(mode: Mode) -> f64 {
     let (length, depth) = (64, 1.0);
     let wave = |x: f32| depth + 1e-3 * ((x + 0.5) * std::f32::consts::PI / length as f32).cos();
@@ -130,7 +131,7 @@ fn a_standing_wave_keeps_its_height_whatever_the_step() {
     assert!(kept.iter().all(|&kept| kept >= 0.9 && kept >= 0.95 * most), "{kept:?} a period");
 }
 
-/// A sheet of water runs down a plane in any direction: along the slope, and as fast as Manning says.
+/// A sheet of water flows straight down a plane in any direction, at the speed of Manning's equation.
 #[test]
 fn a_sheet_of_water_runs_straight_down_a_plane_in_every_direction() {
     let (slope, roughness, depth) = (0.05_f32, 0.1, 0.2_f32);
@@ -156,7 +157,7 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
     let mut depths = Vec::new();
     for dt in [0.04, 0.02, 0.01] {
         let mut terrain = filled(80, 6, |x, _| 10.0 - slope * x, |_, _| 0.0);
-        // Walls left and right of the flow; it leaves over the far edge, before which depths are taken.
+        // Walls left and right of the flow; it leaves across the far edge, upstream of which depths are taken.
         terrain.edge = Edge::Open;
         let higher = |x: usize, y: usize| y == 0 || y == 5 || x == 0;
         for y in 0..6 {
@@ -235,7 +236,7 @@ fn a_stirred_bowl_calms_down() {
     assert!(deviation < 1e-3 * depth, "{deviation} of {depth}");
 }
 
-/// Depth after a dam of depth 1 broke, by Ritter (dry ground) or Stoker (water of depth `low` before it), at x over t.
+/// Returns the depth at x over t after the break of a dam of depth 1, by Ritter (dry bed) or Stoker (water of depth `low`).
 fn broken_dam(low: f64, speed: f64) -> f64 {
     let c = 9.81_f64.sqrt();
     if low == 0.0 {
@@ -267,7 +268,7 @@ fn broken_dam(low: f64, speed: f64) -> f64 {
     }
 }
 
-/// Where water after that is deeper than a hundredth of the dam, in cells from the dam.
+/// Returns the position of the front in cells from the dam: the last cell that is a hundredth of the dam deeper than before.
 fn front(water: &[f32], low: f64) -> f64 {
     water.iter().rposition(|&depth| f64::from(depth) > low + 0.01).map_or(0.0, |cell| cell as f64 - 99.5)
 }
@@ -303,7 +304,7 @@ fn a_dam_break_is_near_the_exact_solution_whatever_the_step_and_the_same_both_wa
     }
 }
 
-/// A valley with rain and sand, in which everything happens.
+/// A valley with sand and varying softness, on which every part of the scheme acts.
 fn valley(edge: Edge) -> Terrain {
     let ground = |x: f32, y: f32| 30.0 + 0.3 * (x - 20.0).abs() + 0.15 * y + bumps(x, y);
     let mut terrain = filled(48, 48, ground, |_, _| 0.0);
@@ -337,7 +338,7 @@ fn water_and_sediment_are_conserved_while_rain_cuts_a_valley() {
     }
 }
 
-/// Deep sand and high rock resolve less than what a step moves: what they can't take up stays in the water.
+/// The last digit of deep sand and high rock exceeds what a step moves: sediment that they cannot take up stays in the water.
 #[test]
 fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
     for mode in [Mode::Corrected, Mode::Published] {
@@ -372,7 +373,7 @@ fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
     let mut terrain = filled(64, 48, bumps, |x, _| if x < 30.0 { 2.0 } else { 1.6 });
     terrain.water.iter_mut().for_each(|depth| *depth *= 0.75);
     terrain.suspended = Grid::from_values(64, 48, terrain.water.iter().map(|depth| depth / 3.0));
-    // Neither taken up nor dropped: nothing settles while the rate is nought.
+    // Neither erosion nor deposition: nothing settles at a rate of 0.
     let params = Params { deposition_rate: 0.0, ..calm() };
     let after = run(terrain.clone(), params.clone(), 100).terrain;
     for (suspended, water) in after.suspended.iter().zip(after.water.iter()).filter(|(_, water)| **water > 1e-3) {
@@ -403,7 +404,7 @@ fn a_turned_or_mirrored_start_gives_the_turned_or_mirrored_end() {
     }
 }
 
-/// Root mean square of how far cells that are chosen lie off the mean of their four neighbours, in metres.
+/// Returns the root mean square deviation of the chosen cells from the mean of their four neighbours, in metres.
 fn roughness(ground: &Grid, chosen: impl Fn(usize, usize) -> bool) -> f64 {
     let (width, height) = (ground.width(), ground.height());
     let inner = (1..height - 1).flat_map(|y| (1..width - 1).map(move |x| (x, y))).filter(|&(x, y)| chosen(x, y));
@@ -417,7 +418,7 @@ fn roughness(ground: &Grid, chosen: impl Fn(usize, usize) -> bool) -> f64 {
 
 #[test]
 fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
-    // A wet slope, washed down by several metres.
+    // A slope under heavy rain.
     let mut slope = filled(96, 96, |x, _| 0.1 * x, |_, _| 0.0);
     slope.edge = Edge::Open;
     let after = run(slope.clone(), Params { rain_rate: 0.012, ..unaccelerated() }, 3000).terrain;
@@ -425,7 +426,7 @@ fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
     let lowered = (slope.bedrock.total() - after.ground().total()) / 96.0 / 96.0;
     let ripples = roughness(&after.ground(), inside);
     assert!(lowered > 0.1 && ripples <= 0.01 * lowered, "ripples of {ripples} m after {lowered} m");
-    // A stirred lake that is deeper in its middle than water may be to erode.
+    // A stirred lake whose middle is deeper than the depth limit of erosion.
     let bowl = |x: f32, y: f32| 0.01 * ((x - 47.5).powi(2) + (y - 47.5).powi(2));
     let lake = filled(96, 96, bowl, |x, _| 18.0 + 0.05 * (x - 47.5));
     let params = Params { max_erosion_depth: 5.0, rain_rate: 0.0, evaporation_rate: 0.0, ..unaccelerated() };
@@ -468,7 +469,7 @@ fn a_sea_around_the_map_fills_what_lies_below_it() {
     }
 }
 
-/// What the water's process remembers of its flow along rows.
+/// Sets the fluxes along rows that the process stores.
 fn flow_along_rows(simulation: &mut Simulation, flux: f32) {
     let terrain = simulation.terrain.clone();
     for (name, memory) in simulation.slots[0].process.memories(&terrain) {
@@ -478,7 +479,7 @@ fn flow_along_rows(simulation: &mut Simulation, flux: f32) {
     }
 }
 
-/// Clear water runs over a flat bed of sand and is slowed by it alone. It takes up what it can carry, and the bed sinks evenly.
+/// Clear water over a flat bed of sand, slowed by friction alone, erodes up to its transport capacity, and the bed sinks evenly.
 #[test]
 fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
     let (depth, fast, roughness) = (1.0_f64, 3.0_f64, 0.1_f64);
@@ -496,7 +497,7 @@ fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
     flow_along_rows(&mut simulation, (fast * depth) as f32);
     let (ticks, dt) = (200, 0.02 / 100.0);
     (0..ticks).for_each(|_| simulation.tick());
-    // The same by small steps: v' = −g·n²·v², s' = K·(Kc·sin α·v·d − s), K is Ks while the water takes up and Kd while it lays down.
+    // The same with small steps: v' = −g·n²·v², s' = K·(Kc·sin α·v·d − s), where K is Ks during erosion and Kd during deposition.
     let (mut speed, mut load) = (fast, 0.0);
     for _ in 0..ticks * 100 {
         let slope = roughness * roughness * speed * speed;
@@ -530,7 +531,7 @@ fn water_leaves_good_land_good() {
     }
 }
 
-/// The wet cells that hang together with one, as far as there are such. Returns whether they reach the border.
+/// Returns `true` if the wet cells connected to a cell reach the border.
 fn wet_from(water: &Grid, first: usize) -> bool {
     let (width, height) = (water.width(), water.height());
     let (mut seen, mut next) = (vec![false; water.len()], vec![first]);
@@ -548,8 +549,8 @@ fn wet_from(water: &Grid, first: usize) -> bool {
     false
 }
 
-/// Raises ground that lies lower than all ways to the border. Water crosses the sides of cells, not their corners: what drains over a
-/// corner alone is a pool to it.
+/// Raises ground that lies below its spill point. Water crosses the faces of cells, not their corners: a cell that drains only across a
+/// corner is a pool.
 fn drain_across_sides(terrain: &mut Terrain) {
     let (border, ground) = (Border::of(terrain), &mut terrain.bedrock);
     let outlets: Vec<(usize, f32)> = (0..ground.len())
@@ -571,7 +572,7 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
     let mut terrain = fluvial(128, 1);
     let (side, size) = (128, terrain.cell_size);
     drain_across_sides(&mut terrain);
-    // As far up as there is ground that is far from the border.
+    // The highest ground far from the border.
     let inner = (0..side * side).filter(|&cell| {
         let (x, y) = (cell % side, cell / side);
         x.min(y).min(side - 1 - x).min(side - 1 - y) >= side / 3

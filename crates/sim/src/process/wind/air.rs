@@ -1,16 +1,16 @@
-//! The air over dunes: how strong the wind is close to the ground, found for the whole map at once.
+//! Airflow over dunes: wind shear close to the ground, computed for the whole map at once.
 //!
 //! With ĥ the Fourier transform of the envelope, k the wave vector, and the wind along x,
 //!
 //! ```text
 //! δτ̂ = A·ĥ·(k_x² + i·B·k_x·|k_x|)/|k|        δτ̂_y = A·ĥ·k_x·k_y/|k|
-//! τ/τ₀ = max(0, 1 + δτ),  0 in still air
+//! τ/τ₀ = max(0, 1 + δτ),  0 in the separation bubble
 //! ```
 //!
-//! (Jackson & Hunt 1975; Weng et al. 1991; Kroy et al. 2002). The envelope is the ground, or the roof of the still air where that
-//! lies above it. The roof leaves a brink, where the ground falls by more than 0.3, and sinks to the ground behind it. Waves of a few
-//! cells or saturation lengths are damped: sand in the air does not follow them, and no grid shows their slopes. Another direction of the
-//! wind turns k, so no direction is special. `response.rs` does the transforms.
+//! (Jackson & Hunt 1975; Weng et al. 1991; Kroy et al. 2002). The envelope is the ground, or the separation bubble where that is higher.
+//! The bubble starts at a brink, where the ground falls by more than 0.3, and descends to the ground behind it. Waves of a few cells or
+//! saturation lengths are damped: sand in the air does not follow them, and no grid resolves their slopes. The direction of the wind
+//! rotates k, so no direction is favoured. `response.rs` computes the transforms.
 
 use rayon::prelude::*;
 
@@ -26,72 +26,72 @@ use crate::{
     },
 };
 
-/// Fall of the ground at which the wind leaves it.
+/// Slope of the ground at which the flow separates.
 const BRINK: f32 = 0.3;
-/// Fall of the roof of the still air.
+/// Slope of the separation bubble.
 const ROOF: f32 = 0.15;
-/// Most by which the ground makes the wind stronger over steep mountains, where the linear law ends.
+/// Limit of the increase of the shear over steep mountains, where the linear law fails.
 const STRONGEST: f32 = 8.0;
-/// Sand drifts to the side by this multiple of the air's own turn. With 1, wind that flows together narrows a barchan without end;
-/// with 2 a barchan keeps its width.
+/// Lateral drift of sand, as a multiple of the deflection of the air. With 1, converging wind narrows a barchan without end; with 2 a
+/// barchan keeps its width.
 const SIDEWAYS: f32 = 2.0;
-/// Most that sand drifts to the side for each cell that it goes along.
+/// Maximum lateral drift of sand per cell along the wind.
 const FARTHEST: f32 = 0.5;
 
 fn hash(heights: &Grid) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice(heights))
 }
 
-/// What the wind meets.
+/// Wind, and its response to slopes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Airflow {
-    /// Where it blows to: cosine and sine of its direction.
+    /// Direction in which it blows: cosine and sine.
     pub heading: [f32; 2],
-    /// How much slopes speed it up: A.
+    /// Speed-up over slopes: A.
     pub speed_up: f32,
-    /// How far upwind of a crest it is strongest: B.
+    /// Upwind shift of the strongest wind from a crest: B.
     pub lead: f32,
-    /// Waves are damped as a bell curve of this many metres blurs them.
+    /// Standard deviation of the Gaussian that damps short waves, in metres.
     pub blur: f32,
 }
 
-/// By how much, as a share of the shear over a plain, the wind may be another than over the ground as it is.
+/// Tolerated error of the shear from outdated heights, as a fraction of the shear over a plain.
 const OFF: f32 = 0.05;
 
 impl Airflow {
-    /// Change of the ground, in metres, from which on the wind is found again where slopes speed it up by as much as this. Of a wave of
-    /// height a the shear knows A·a·√(1 + B²)·k·exp(−(bk)²/2), which is most for k = 1/b.
+    /// Returns the change of the ground, in metres, above which the airflow is recomputed at this speed-up. A wave of height a changes the
+    /// shear by A·a·√(1 + B²)·k·exp(−(bk)²/2), which is largest for k = 1/b.
     pub fn news(&self, speed_up: f32) -> f32 {
         OFF * self.blur * libm::expf(0.5) / (speed_up * (1.0 + self.lead * self.lead).sqrt())
     }
 }
 
-/// The wind close to the ground.
+/// Airflow close to the ground.
 #[derive(Clone, Default)]
 pub(super) struct Air {
-    /// For which wind, cell size, edge and heights it has been found, and whether the ground speeds it up alike everywhere.
+    /// Wind, cell size, edge and heights for which it was computed, and `true` if the speed-up is uniform.
     of: Option<(Airflow, f32, Edge, Edition, bool)>,
-    /// A hash of these heights. Saving a run counts as a change of its maps, though none is written.
+    /// Hash of these heights. Saving a project counts as a change of its maps, though none is written.
     heights: u64,
     roof: [Vec<f32>; 2],
     response: Response,
 }
 
 impl Air {
-    /// The shear of the wind in a cell as a multiple of what it is over a plain, 0 in still air; and how far sand drifts to the left of
-    /// the wind for each cell along it.
+    /// Returns the shear of the wind in a cell relative to a plain, 0 in the separation bubble, and the drift of sand to the left of the
+    /// wind per cell along it.
     pub fn at(&self, x: usize, y: usize) -> [f32; 2] {
         let cells = self.response.found(x / MOST, y);
         [cells.re[x % MOST], cells.im[x % MOST]]
     }
 
-    /// The shear alone; none if the air over these heights was not found.
+    /// Returns the shear alone, or `None` if the airflow over these heights was not computed.
     pub fn shear_at(&self, seen: &Grid, x: usize, y: usize) -> Option<f32> {
         let (_, _, _, heights, _) = self.of?;
         (heights == seen.edition() || self.heights == hash(seen)).then(|| self.at(x, y)[0])
     }
 
-    /// The same for a row.
+    /// Fills a row with the same values.
     #[inline(always)]
     pub fn row(&self, y: usize, shear: &mut [f32], lean: &mut [f32]) {
         for (block, (shear, lean)) in shear.chunks_mut(MOST).zip(lean.chunks_mut(MOST)).enumerate() {
@@ -101,13 +101,13 @@ impl Air {
         }
     }
 
-    /// Finds the wind over the `seen` heights unless that has been done. `factor` is by how much more the ground speeds it up in each
-    /// cell, where that is not the same everywhere.
+    /// Computes the airflow over the `seen` heights unless it is up to date. `factor` multiplies the speed-up in each cell where it is not
+    /// uniform.
     pub fn find(&mut self, seen: &Grid, terrain: &Terrain, wind: Airflow, factor: Option<&Grid>) {
         let Terrain { edge, cell_size, .. } = *terrain;
         let size = [seen.width(), seen.height()];
         let of = Some((wind, cell_size, edge, seen.edition(), factor.is_none()));
-        // A factor may be another one each time.
+        // The factor can differ between calls.
         if self.of == of && factor.is_none() {
             return;
         }
@@ -121,12 +121,12 @@ impl Air {
         });
     }
 
-    /// Puts the envelope into the first roof. Returns the lowest height.
+    /// Computes the envelope in the first roof. Returns the lowest height.
     fn raise_roof(&mut self, seen: &Grid, cell_size: f32, [cos, sin]: [f32; 2], edge: Edge) -> f32 {
         let (width, height) = (seen.width(), seen.height());
         self.roof.iter_mut().for_each(|roof| roof.resize(width * height, 0.0));
         let [roof, before] = &mut self.roof;
-        // Downwind lies a place between four cells.
+        // The point a cell downwind lies between four cells.
         let (left, up) = (cos.floor(), sin.floor());
         let (part_x, part_y) = (cos - left, sin - up);
         let ends = roof.par_chunks_mut(width).enumerate().map_init(Vec::new, |between: &mut Vec<f32>, (y, roof)| {
@@ -149,7 +149,7 @@ impl Air {
             [low, high]
         });
         let [low, high] = ends.reduce(|| [f32::MAX, f32::MIN], |[low, high], end| [low.min(end[0]), high.max(end[1])]);
-        // Roofs of one cell, then of four, of sixteen …
+        // The bubble grows in steps of one cell, then of four, of sixteen …
         let (mut step, most) = (1.0, ((high - low) / (ROOF * cell_size)).min((width + height) as f32));
         while step < most {
             std::mem::swap(roof, before);
@@ -177,7 +177,7 @@ impl Air {
     }
 }
 
-/// The parts of a row that has moved so many columns to the right, each with its place.
+/// Returns the parts of a row shifted to the right by this number of columns, each with its first column.
 fn shifted(row: &[f32], right: isize, edge: Edge) -> [(usize, &[f32]); 2] {
     let width = row.len();
     if edge == Edge::Wrap {
@@ -190,14 +190,14 @@ fn shifted(row: &[f32], right: isize, edge: Edge) -> [(usize, &[f32]); 2] {
     }
 }
 
-/// Makes shear and drift of what was found for a block of columns.
+/// Converts the response of a block of columns to shear and drift.
 struct Note<'a> {
     block: usize,
     rows: &'a mut [Complexes],
     roof: &'a [f32],
     seen: &'a [f32],
     size: [usize; 2],
-    /// Where the roof is higher above the ground than this, air is still.
+    /// Height of the roof above the ground beyond which the air is still.
     still: f32,
     periodic: bool,
     factor: Option<&'a Grid>,
@@ -211,7 +211,7 @@ impl Pass for Note<'_> {
         let Self { block, rows, roof, seen, size: [width, height], still, periodic, factor } = self;
         let first = block * MOST;
         let columns = (width - first).min(MOST);
-        // Over a border that does not wrap, nothing drifts.
+        // Nothing drifts across a border that does not wrap.
         let inside: [f32; MOST] =
             std::array::from_fn(|lane| if periodic || (1..width - 1).contains(&(first + lane)) { 1.0 } else { 0.0 });
         let ([mut above, mut more], zero, one) = ([[0.0; MOST], [1.0; MOST]], V::all(0.0), V::all(1.0));
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Ground that has changed by no more than what is news has the wind of the ground as it was, within what it may be off.
+    /// Airflow over ground that has changed by no more than `news` is within the tolerance of the outdated one.
     #[test]
     fn the_wind_over_ground_without_news_is_found_no_better_again() {
         let hill = |x: usize, y: usize| {

@@ -11,7 +11,7 @@
 //! capacity = e·(max(0, −n·v)·|v| + 0.02·(1 − hit)·|v|)       load += suspension·(capacity − load), from or to the sand
 //! ```
 //!
-//! In every cell that a grain reaches, half of the difference of height beyond a limit slides.
+//! In every cell that a grain reaches, half of the height difference beyond a limit slides.
 
 use super::{
     Params,
@@ -21,16 +21,16 @@ use super::{
 };
 use crate::core::rng::Stream;
 
-/// Depth of the boundary layer, in cells.
+/// Thickness of the boundary layer, in cells.
 const LAYER: f32 = 2.0;
 /// Speed below which a grain stops, in cells per step.
 const SLOWEST: f32 = 0.01;
-/// Fraction of a cell's sand that a grain lifts at most in a step: ours, as the capacity would strip thin sand at once.
+/// Maximum fraction of a cell's sand that a grain lifts in a step: our addition, as the capacity would strip thin sand at once.
 const MOST_LIFTED: f32 = 0.25;
 /// Fraction of half the excess that slides.
 const SETTLING: f32 = 1.0;
 
-/// The constants of the law.
+/// Coefficients of the law.
 pub(super) struct BoundaryLayer {
     cell_size: f32,
     /// Wind along columns, along rows and upwards, in cells per step, and its strength.
@@ -38,17 +38,17 @@ pub(super) struct BoundaryLayer {
     strength: f32,
     /// Fraction of the difference to the capacity that a step makes up.
     suspension: f32,
-    /// Fall per load in a step.
+    /// Fall per step and load.
     gravity: f32,
     turbulence: f32,
-    /// Difference of height at which sand lies still, in metres.
+    /// Height difference up to which sand is stable, in metres.
     slope_limit: f32,
-    /// Steps after which a grain stops.
+    /// Number of steps after which a grain stops.
     pub max_age: u32,
 }
 
 impl BoundaryLayer {
-    /// The constants of these parameters in a wind, in cells per step, on cells of this size, in metres.
+    /// Creates the law from parameters and a wind, in cells per step, on cells of this size, in metres.
     pub fn new(params: &Params, [along, down]: [f32; 2], cell_size: f32) -> Self {
         Self {
             cell_size,
@@ -62,7 +62,7 @@ impl BoundaryLayer {
         }
     }
 
-    /// Moves a grain on and exchanges sand with the ground.
+    /// Moves a grain by a step and exchanges sand with the ground.
     #[inline(always)]
     pub fn step(
         &self,
@@ -121,7 +121,7 @@ impl BoundaryLayer {
         step
     }
 
-    /// The unit normal of a cell, as (along columns, along rows, up).
+    /// Returns the unit normal of a cell, as (along columns, along rows, up).
     #[inline(always)]
     fn normal(&self, ground: &GrainBed<'_, f32>, [x, y]: [usize; 2]) -> [f32; 3] {
         let (right, bottom) = (ground.width - 1, ground.rows - 1);
@@ -138,7 +138,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]
 }
 
-/// Length of a vector, and not 0.
+/// Returns the length of a vector, at least 1e-12.
 fn length(v: [f32; 3]) -> f32 {
     dot(v, v).sqrt().max(1e-12)
 }

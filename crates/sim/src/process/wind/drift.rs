@@ -1,18 +1,18 @@
-//! Sand in the air: the wind takes it up, carries it along and drops it.
+//! Sand in the air: entrainment, transport and deposition by the wind.
 //!
-//! With q the sand that crosses a metre of width in a tick, q_s what the wind can carry, τ its shear and x the way along it
+//! With q the sand flux per metre of width in a tick, q_s the saturated flux, τ the shear and x the distance along the wind
 //! (Sauermann et al. 2001),
 //!
 //! ```text
 //! q_s = Q·√τ·max(0, τ − τ_t)/(1 − τ_t)          ∂q/∂x = (q_s − q)/L          ∂h/∂t = −∇·q
 //! ```
 //!
-//! In a step all sand in the air goes on by a cell: which one it is follows the true way of the wind, rounded to whole cells, so
-//! nothing is blurred and no direction is special. Then it drifts to the side where the air does and where the ground falls, in
-//! proportion to 1/√τ, as grains in weak wind give way to a slope more (Talmon et al. 1995; Hersen 2004), and each cell exchanges with
-//! its ground what is lacking or too much. No cell gives more than it has.
+//! In a step all sand in the air moves by a cell, along the direction of the wind rounded to whole cells with the remainder carried
+//! over, so there is no numerical diffusion and no favoured direction. It then drifts sideways with the air and down slopes, in
+//! proportion to 1/√τ, as gravity deflects grains more in weak wind (Talmon et al. 1995; Hersen 2004), and each cell exchanges the
+//! deficit or excess with its ground. No cell gives more than it has.
 //!
-//! In wet sand water binds the grains (Fécan et al. 1999, with 2/3 for their 0.68, and w in percent of the mass):
+//! In wet sand moisture binds the grains (Fécan et al. 1999, with 2/3 for their 0.68, and w in percent of the mass):
 //!
 //! ```text
 //! τ_t(w) = τ_t·(1 + 1.21·w^(2/3))
@@ -38,28 +38,28 @@ use crate::{
     },
 };
 
-/// Numbers in the table of random numbers.
+/// Length of the table of random numbers.
 pub(super) const TABLE: usize = 4096;
 
-/// The numbers of a step: thickness of the sand in the air over a plain at a shear of one, times 1 − τ_t; shear of the wind over a
-/// plain; share of what is lacking or too much that is exchanged.
+/// Quantities of a step that the mask scales: thickness of the sand in the air over a plain at a shear of 1, divided by 1 − τ_t; shear
+/// over a plain; fraction of the deficit or excess that is exchanged.
 pub(super) type Exchange<'a> = Scaled<'a, 3>;
 
-/// Shear, as a share of that over a plain, below which weaker wind lets sand drift no further down a slope.
+/// Shear relative to a plain below which weaker wind no longer increases the drift down slopes.
 const WEAKEST: f32 = 0.25;
 
-/// What becomes of sand at the border.
+/// Boundary condition of sand in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beyond {
-    /// It comes in on the other side.
+    /// Sand re-enters on the opposite side.
     Returns,
-    /// It stays out.
+    /// Sand leaves the map.
     Leaves,
-    /// It falls before the wall.
+    /// Sand is deposited in front of the wall.
     Stops,
 }
 
-/// Cells whose sand in the air crosses the border as it goes on.
+/// Returns the cells whose sand in the air crosses the border in a step.
 fn leaving([width, height]: [usize; 2], [right, down]: [isize; 2]) -> impl Iterator<Item = usize> {
     let inside = |place: usize, step: isize, side: usize| (0..side as isize).contains(&(place as isize + step));
     (0..height).flat_map(move |y| {
@@ -70,45 +70,45 @@ fn leaving([width, height]: [usize; 2], [right, down]: [isize; 2]) -> impl Itera
     })
 }
 
-/// A step of the sand in the air: it goes on by whole cells and exchanges with the ground.
+/// Step of the sand in the air: movement by whole cells, lateral drift and exchange with the ground.
 #[derive(Clone, Copy)]
 pub(super) struct Drift<'a> {
     pub air: &'a Air,
-    /// Cells by which all goes on, along columns and rows: one at most.
+    /// Movement along columns and rows, at most one cell.
     pub goes: [isize; 2],
     pub beyond: Beyond,
     pub heading: [f32; 2],
     pub exchange: Exchange<'a>,
-    /// Shear below which no dry sand moves, and how wet the sand is: 1 where it holds all the water that it can.
+    /// Threshold shear of dry sand, and wetness of the sand: 1 at saturation.
     pub threshold: f32,
     pub wet: &'a [f32],
-    /// Most sand that can be in the air, in metres.
+    /// Maximum thickness of sand in the air, in metres.
     pub most: f32,
-    /// How uneven the wind is, and random numbers from −1 to 1.
+    /// Amplitude of the variation of the wind, and random numbers from −1 to 1.
     pub uneven: f32,
     pub table: &'a [f32; TABLE],
-    /// How far sand in the air drifts over a plain down a slope of one to the side of the wind, for each cell along it, per cell size;
-    /// and whether the map goes round.
+    /// Lateral drift of sand in the air down a slope of 1 over a plain, per cell along the wind and per cell size; and `true` if the map
+    /// is periodic.
     pub pulls: f32,
     pub periodic: bool,
 }
 
-/// What a step did, in metres times cells.
+/// Totals of a step, in metres times cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drifted {
     pub lifted: f64,
     pub dropped: f64,
-    /// Sand that left the map, and that fell before a wall.
+    /// Sand that left the map, and that was deposited in front of a wall.
     pub left: f64,
     pub stopped: f64,
     /// Sand in the air after the step.
     pub aloft: f64,
-    /// Sand that rounding took from the ground and the air.
+    /// Sand that rounding removed from the ground and the air.
     pub missing: f64,
 }
 
 impl Drift<'_> {
-    /// Does the step.
+    /// Runs the step.
     pub fn run(self, terrain: &mut Terrain, aloft: &mut Grid) -> Drifted {
         let border = Border { edge: Edge::Wrap, ..Border::of(terrain) };
         let Terrain { bedrock, sand, water, .. } = terrain;
@@ -139,7 +139,7 @@ impl Drift<'_> {
         all
     }
 
-    /// A part of the table of random numbers, another one for every row.
+    /// Fills a row from the table of random numbers, at an offset that differs between rows.
     #[inline(always)]
     fn noise(&self, y: usize, out: &mut [f32]) {
         let mut first = (y.wrapping_mul(0x9e37_79b9) >> 5) % TABLE;
@@ -171,12 +171,12 @@ impl Pass for DriftStrip<'_> {
     }
 }
 
-/// The layers of a strip.
+/// Indices of the layers of a strip.
 const SAND: usize = 0;
 const ALOFT: usize = 1;
 
-/// What a cell needs of its neighbours: sand in the air that has gone on, and the air. The map goes round: where it does not, nothing
-/// drifts to the side at the border.
+/// Input from neighbouring cells: sand in the air after the movement, and the airflow. The strip wraps around; on a map that does not,
+/// there is no lateral drift at the border.
 struct GoneOn<'a, 'layers> {
     drift: &'a Drift<'a>,
     bedrock: &'a [f32],
@@ -228,7 +228,7 @@ impl Quantities<5> for GoneOn<'_, '_> {
     }
 
     fn beyond(&self, _: usize) -> [f32; 5] {
-        unreachable!("the map goes round")
+        unreachable!("the strip wraps around")
     }
 }
 
@@ -279,7 +279,7 @@ impl DriftStrip<'_> {
     }
 }
 
-/// Wetness that is none.
+/// Wetness below which sand counts as dry.
 const DRY: f32 = 1e-6;
 
 /// Returns the fraction by which moisture raises the threshold shear (Fécan et al. 1999).
@@ -298,9 +298,9 @@ pub(super) fn saturated_flux<V: Cells>(per_shear: V, shear: V, threshold: V) -> 
 struct DriftRow<'a, N> {
     numbers: [N; 3],
     drift: &'a Drift<'a>,
-    /// A step to the left of the wind, along columns and rows.
+    /// Unit vector to the left of the wind, along columns and rows.
     aside: [f32; 2],
-    /// By how much dry sand is bound.
+    /// Increase of the threshold in dry sand.
     bound_dry: f32,
     aloft: [&'a [f32]; 3],
     lean: [&'a [f32]; 3],
@@ -316,7 +316,7 @@ struct DriftRow<'a, N> {
 }
 
 impl<N> DriftRow<'_, N> {
-    /// What drifts from one cell to the next one along columns or rows.
+    /// Returns the sand that drifts from one cell to the next one along columns or rows.
     #[inline(always)]
     fn crosses<V: Cells>(&self, axis: usize, [from, to]: [[usize; 2]; 2], x: usize) -> V {
         let (ground, pulls) = (&self.ground, &self.pulls);
@@ -331,13 +331,13 @@ impl<N> DriftRow<'_, N> {
     }
 }
 
-/// A cell of the rows around, by row and column.
+/// Loads a cell of the surrounding rows, by row and column.
 #[inline(always)]
 fn cell<V: Cells>(layer: &[&[f32]; 3], [row, column]: [usize; 2], x: usize) -> V {
     V::load(layer[row], x + column)
 }
 
-/// By how much the ground rises across an axis, over two cells.
+/// Returns the rise of the ground across an axis, over two cells.
 #[inline(always)]
 fn rise_across<V: Cells>(ground: &[&[f32]; 3], axis: usize, [row, column]: [usize; 2], x: usize) -> V {
     let [before, after] = if axis == 0 { [[0, column], [2, column]] } else { [[row, 0], [row, 2]] };
@@ -365,7 +365,7 @@ impl<N: Number> RowKernel for DriftRow<'_, N> {
         let carries = water.if_above(shelters, zero, carries);
         let loose = water.if_above(shelters, zero, sand);
         let left = sand - ((carries - aloft) * share).min(loose);
-        // What the last digit of the ground allows.
+        // Rounded to the last digit of the ground.
         let rises = sand - left;
         left.store(self.sand, x);
         (aloft + rises).positive().store(self.out, x);
@@ -374,7 +374,7 @@ impl<N: Number> RowKernel for DriftRow<'_, N> {
     }
 }
 
-/// The sum of cells, in the same order on every machine.
+/// Returns the sum of cells, in the same order on every machine.
 pub(super) fn sum(cells: &Grid) -> f64 {
     let rows: Vec<f64> = cells
         .par_chunks(cells.width().max(1))

@@ -1,7 +1,7 @@
-//! Dunes of the default wind against those of nature: shapes, wandering, wavelength, stars.
+//! Dunes of the default wind compared with nature: shape, migration, wavelength, star dunes.
 //!
-//! Barchans: Hersen 2004 and Sauermann et al. 2000 (width and length by height), slip faces at the angle of repose; Bagnold 1941
-//! (speed by height). All lengths are metres.
+//! Barchans: Hersen 2004 and Sauermann et al. 2000 (width and length against height), slip faces at the angle of repose; Bagnold 1941
+//! (speed against height). All lengths are in metres.
 
 use super::{Params, Wind};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// A map that goes round, with a paraboloid of sand on rock.
+/// A periodic map with a paraboloid of sand on rock.
 fn heap([width, height]: [usize; 2], cell_size: f32, [x, y]: [f32; 2], radius: f32, tall: f32) -> Terrain {
     let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), cell_size, Edge::Wrap);
     for (index, sand) in terrain.sand.iter_mut().enumerate() {
@@ -24,29 +24,29 @@ fn heap([width, height]: [usize; 2], cell_size: f32, [x, y]: [f32; 2], radius: f
     terrain
 }
 
-/// A steady wind. A twentieth of a cell's square crosses it in a tick.
+/// A steady wind whose flux per tick is about a twentieth of the squared cell size.
 fn wind(direction: f32, cell_size: f32) -> Params {
     Params { direction, capacity: 0.06 * cell_size * cell_size, ..Params::default() }
 }
 
-/// What is measured of a barchan.
+/// Measurements of a barchan.
 #[derive(Debug)]
 struct Barchan {
     height: f32,
     width: f32,
-    /// From the foot of its windward side over the brink to the foot of the slip face.
+    /// From the foot of the windward side over the brink to the foot of the slip face.
     length: f32,
-    /// The windward side against the lee: the brink parts them, where the ground begins to fall as the wind no longer follows.
+    /// Length of the windward side relative to the lee side. The brink separates them, where the flow separates from the falling ground.
     ratio: f32,
     /// Mean slope of the windward side, in degrees.
     stoss: f32,
-    /// How far the horns reach beyond the foot of the slip face.
+    /// Reach of the horns beyond the foot of the slip face.
     horns: [f32; 2],
-    /// Slope of the slip face, in degrees: the median and the greatest.
+    /// Slope of the slip face, in degrees: median and maximum.
     slip: [f32; 2],
 }
 
-/// Height between cells, on a map that goes round.
+/// Returns the height between cells, on a periodic map.
 fn height_at(sand: &Grid, x: f32, y: f32) -> f32 {
     let at = |x: isize, y: isize| {
         sand.at(x.rem_euclid(sand.width() as isize) as usize, y.rem_euclid(sand.height() as isize) as usize)
@@ -57,7 +57,7 @@ fn height_at(sand: &Grid, x: f32, y: f32) -> f32 {
     along(row as isize) * (1.0 - down) + along(row as isize + 1) * down
 }
 
-/// Slope of the ground in degrees, from the difference over a cell.
+/// Returns the slope of the ground in degrees, from the difference over a cell.
 fn slope_at(sand: &Grid, cell_size: f32, x: f32, y: f32) -> f32 {
     let along = height_at(sand, x + 0.5, y) - height_at(sand, x - 0.5, y);
     let down = height_at(sand, x, y + 0.5) - height_at(sand, x, y - 0.5);
@@ -65,26 +65,26 @@ fn slope_at(sand: &Grid, cell_size: f32, x: f32, y: f32) -> f32 {
 }
 
 fn measure(terrain: &Terrain, direction: f32) -> Barchan {
-    /// What lies lower is sand that is blown over the rock.
+    /// Height below which sand counts as blown over the rock.
     const FOOT: f32 = 0.3;
     let (sand, cell) = (&terrain.sand, terrain.cell_size);
     let (sin, cos) = direction.to_radians().sin_cos();
     let crest = (0..sand.len()).max_by(|&a, &b| sand[a].total_cmp(&sand[b])).expect("there are cells");
     let (x, y) = ((crest % sand.width()) as f32, (crest / sand.width()) as f32);
-    // So many cells downwind of the crest and to its side.
+    // Cells downwind of the crest, and to its side.
     let place = |along: f32, aside: f32| (x + along * cos - aside * sin, y + along * sin + aside * cos);
     let at = |along: f32, aside: isize| {
         let (x, y) = place(along, aside as f32);
         height_at(sand, x, y)
     };
     let reach = (60.0 / cell) as isize;
-    // Feet and brink lie between cells, too: a cell is a sixth of a lee.
+    // Feet and brink also lie between cells: a cell is a sixth of a lee side.
     const PART: f32 = 1.0 / 16.0;
     let parts = |way: f32| (0..reach * 32).map(move |part| part as f32 * way * PART);
     let foot = |way: f32| parts(way).find(|&along| at(along, 0) < FOOT).unwrap_or(way * 2.0 * reach as f32);
     let (windward, lee) = (-foot(-1.0), foot(1.0));
     let falls = |along: f32| (at(along - 0.5, 0) - at(along + 0.5, 0)) / cell;
-    // From half way up the slip face back to where it begins.
+    // From half-way up the slip face back to its top.
     let half = parts(1.0).find(|&along| at(along, 0) < 0.5 * sand[crest]).unwrap_or(lee);
     let brink = parts(-1.0).map(|back| half + back).find(|&along| falls(along) < 0.3).unwrap_or(0.0);
     let tip = |aside: isize| (-reach..reach).rev().find(|&along| at(along as f32, aside) > FOOT);
@@ -110,7 +110,7 @@ fn measure(terrain: &Terrain, direction: f32) -> Barchan {
     }
 }
 
-/// The steepest slope of all, in degrees, over two cells as the eye sees it.
+/// Returns the steepest slope of the map, in degrees, over two cells.
 fn steepest(terrain: &Terrain) -> f32 {
     let (sand, width, height) = (&terrain.sand, terrain.width(), terrain.height());
     let at = |x: usize, y: usize| sand.at(x % width, y % height);
@@ -150,7 +150,7 @@ fn a_barchan_has_the_shape_of_nature_in_a_wind_of_any_direction() {
     }
 }
 
-/// What a heap of this height becomes.
+/// Runs the wind over a heap of this height.
 fn grown(tall: f32, cell_size: f32, ticks: usize) -> Simulation {
     let side = |metres: f32| (metres / cell_size) as usize;
     let terrain = heap([side(256.0), side(160.0)], cell_size, [80.0, 80.0], 3.6 * tall, tall);
@@ -170,7 +170,7 @@ fn small_and_large_barchans_are_as_wide_and_long_as_measured() {
 
 #[test]
 fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
-    // In this direction what its horns lose comes back everywhere in turn.
+    // In this direction, the losses of its horns re-enter at every place in turn.
     const DIRECTION: f32 = 20.0;
     let terrain = heap([128, 64], 2.0, [60.0, 64.0], 30.0, 8.0);
     let mut run = alone(Wind::with(Params { abrasion: 0.0, ..wind(DIRECTION, 2.0) }), terrain, 1500);
@@ -184,7 +184,7 @@ fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
     };
     kept("width", after.width, before.width);
     kept("height", after.height, before.height);
-    // A horn counts from the crest: its tip is as ragged as the grid.
+    // Horns are measured from the windward foot: their tips are as ragged as the grid.
     for side in [0, 1] {
         kept("horn", after.horns[side] + after.length, before.horns[side] + before.length);
     }
@@ -192,7 +192,7 @@ fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
     assert_like_nature(&after, "after 6500 ticks");
 }
 
-/// Where the sand's centre of mass lies along columns, on a map that goes round, in metres.
+/// Returns the centre of mass of the sand along columns, on a periodic map, in metres.
 fn centre(terrain: &Terrain) -> f64 {
     let turn = std::f64::consts::TAU / terrain.width() as f64;
     let (mut sin, mut cos) = (0.0, 0.0);
@@ -204,7 +204,7 @@ fn centre(terrain: &Terrain) -> f64 {
     sin.atan2(cos) / turn * f64::from(terrain.cell_size)
 }
 
-/// Bagnold: a dune wanders the slower the higher it is, in inverse proportion.
+/// Bagnold: the migration speed of a dune is inversely proportional to its height.
 #[test]
 fn a_dune_half_as_high_wanders_twice_as_fast() {
     const TICKS: usize = 300;
@@ -226,7 +226,7 @@ fn a_dune_half_as_high_wanders_twice_as_fast() {
     assert!((-1.35..=-0.65).contains(&(both / square)), "{}", both / square);
 }
 
-/// Wavelength along the wind of the first dunes on a flat sheet, in metres: that of the spectrum's centre of mass.
+/// Returns the wavelength along the wind of the first dunes on a flat sheet, in metres: that of the spectrum's centre of mass.
 fn wavelength(side: usize, cell_size: f32) -> f64 {
     let mut terrain = Terrain::bare(Grid::filled(side, side / 2, 0.0), cell_size, Edge::Wrap);
     terrain.spread_sand(10.0);
@@ -242,7 +242,7 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
     }
     let sand = &run.terrain.sand;
     let (mut power, mut moment) = (0.0, 0.0);
-    // What both grids can show.
+    // Waves that both grids resolve.
     for wave in 1..16 {
         let turn = std::f64::consts::TAU * wave as f64 / side as f64;
         let mut here = 0.0;
@@ -267,7 +267,7 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
 fn the_first_dunes_on_a_flat_sheet_are_as_far_apart_whatever_the_cells() {
     let (coarse, fine) = (wavelength(64, 4.0), wavelength(128, 2.0));
     assert!((0.8..=1.2).contains(&(fine / coarse)), "{coarse} m and {fine} m");
-    // It is as long as some saturation lengths, of 4 m here.
+    // A few saturation lengths, of 4 m here.
     assert!((24.0..=160.0).contains(&fine), "{fine} m");
 }
 
@@ -277,7 +277,7 @@ fn dunes_on_a_sheet_are_a_tenth_to_a_twentieth_as_high_as_they_are_long() {
     terrain.spread_sand(8.0);
     let run = alone(Wind::with(wind(0.0, 2.0)), terrain, 5000);
     let sand = &run.terrain.sand;
-    // Crests in each row: where the ground falls to a slip face.
+    // Crests in each row, where the ground falls to a slip face.
     let (mut crests, mut heights) = (0, 0.0);
     for y in 0..64 {
         let row: Vec<f32> = (0..128).map(|x| sand.at(x, y)).collect();
@@ -291,7 +291,7 @@ fn dunes_on_a_sheet_are_a_tenth_to_a_twentieth_as_high_as_they_are_long() {
     assert!((0.05..=0.1).contains(&(height / length)), "{height} m high, {length} m apart");
 }
 
-/// A sheet of sand under one wind with default parameters.
+/// Returns a sheet of sand after one wind with default parameters.
 fn blown_sheet([width, height]: [usize; 2], cell_size: f32, thickness: f32, direction: f32, ticks: usize) -> Terrain {
     let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), cell_size, Edge::Wrap);
     terrain.spread_sand(thickness);
@@ -308,7 +308,7 @@ fn the_first_dunes_show_within_300_ticks_on_a_sheet_of_little_more_than_a_metre(
     }
 }
 
-/// Slopes across the wind as a multiple of those along it, where the sand lies lower than its mean: between dunes.
+/// Returns the slopes across the wind relative to those along it, where the sand is lower than its mean: between dunes.
 fn furrows(sand: &Grid) -> f64 {
     let (width, height) = (sand.width(), sand.height());
     let mean = (sand.total() / sand.len() as f64) as f32;
@@ -329,7 +329,7 @@ fn one_wind_over_full_cover_leaves_no_furrows_between_dunes() {
     }
 }
 
-/// Arms of the heap: ridges that a circle around its middle crosses.
+/// Returns the directions of the arms of a heap: ridges that a circle around its middle crosses.
 fn arms(terrain: &Terrain, radius: f32) -> Vec<f32> {
     let (sand, cell) = (&terrain.sand, terrain.cell_size);
     let crest = (0..sand.len()).max_by(|&a, &b| sand[a].total_cmp(&sand[b])).expect("there are cells");
@@ -339,7 +339,7 @@ fn arms(terrain: &Terrain, radius: f32) -> Vec<f32> {
         height_at(sand, x + radius / cell * cos, y + radius / cell * sin)
     };
     let circle: Vec<f32> = (0..360).map(at).collect();
-    // Higher than all within 30°, and than the lowest ground on the way to the next one by a tenth of the crest.
+    // Higher than everything within 30°, and by a tenth of the crest higher than the lowest ground before the next ridge.
     let ridge = |&degrees: &usize| {
         let own = circle[degrees];
         (1..=30).all(|away| circle[(degrees + away) % 360] <= own && circle[(degrees + 360 - away) % 360] < own)
@@ -370,8 +370,8 @@ fn winds_from_three_sides_make_a_star_with_three_arms_in_any_direction() {
     }
 }
 
-/// The direction along which slopes are least, in degrees from 0 to 180, and how much more they are across it: 1 for straight ridges, 0
-/// where no direction stands out.
+/// Returns the direction of least slopes, in degrees from 0 to 180, and the anisotropy of the slopes: 1 for straight ridges, 0 without a
+/// preferred direction.
 fn ridges(sand: &Grid) -> [f32; 2] {
     let (width, height) = (sand.width(), sand.height());
     let (mut along, mut down, mut both) = (0.0, 0.0, 0.0);
@@ -384,7 +384,7 @@ fn ridges(sand: &Grid) -> [f32; 2] {
     [(steepest + 90.0).rem_euclid(180.0) as f32, (both.hypot(along - down) / (along + down)) as f32]
 }
 
-/// Rubin & Hunter 1987: where two winds blow from far apart, dunes lie along the mean of both.
+/// Rubin & Hunter 1987: under two winds at a wide angle, dunes align with their mean.
 #[test]
 fn two_winds_from_both_sides_make_ridges_along_their_mean_in_any_direction() {
     for turned in [0.0_f32, 30.0, 45.0] {
@@ -405,11 +405,11 @@ fn two_winds_from_both_sides_make_ridges_along_their_mean_in_any_direction() {
     }
 }
 
-/// The same map and wind, turned by a quarter: the ways of sums differ, and so do last digits.
+/// The same map and wind, rotated by a quarter turn: the order of sums differs, and so do last digits.
 #[test]
 fn a_turned_map_under_a_turned_wind_is_the_turned_result() {
     let terrain = heap([80, 80], 2.0, [70.0, 84.0], 30.0, 8.0);
-    // Without the random numbers, which belong to places.
+    // Without the random numbers, which depend on the position.
     let blown = |terrain: &Terrain, direction: f32| {
         let winds = Params { turbulence: 0.0, ..wind(direction, 2.0) };
         alone(Wind::with(winds), terrain.clone(), 250).terrain.sand

@@ -1,7 +1,7 @@
-//! Grains of the published laws. Each runs its whole life on the terrain that the grain before it left, as in the published programs.
+//! Grains of the published laws. Each runs to its end on the terrain that the previous grain left, as in the published programs.
 //!
-//! Heights, thicknesses and loads are in metres, places in cells; a cell's value stands at its whole number. A grain that reaches
-//! the border leaves the map with its load. What a grain carries when it stops is lost: that is how the laws are published.
+//! Heights, thicknesses and loads are in metres, positions in cells; the value of a cell is at its integer position. A grain that
+//! reaches the border leaves the map with its load. The load of a grain that stops is lost, as published.
 
 use std::time::Instant;
 
@@ -12,30 +12,30 @@ use crate::{
     simd::number::Real,
 };
 
-/// Longest track that is kept, in points.
+/// Maximum length of a stored track, in points.
 const LONGEST_TRACK: usize = 2000;
-/// Bits of the number of a grain's random stream below those of the tick.
+/// Number of low bits for the grain in the number of its random stream; those above are the tick.
 const GRAIN_BITS: u32 = 20;
 
-/// A grain on its way.
+/// Grain in motion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grain<R> {
     /// Column and row.
     pub place: [R; 2],
     pub height: R,
-    /// Velocity along columns, along rows and upwards, in the unit of the law.
+    /// Velocity along columns, along rows and upwards, in units of the law.
     pub velocity: [R; 3],
     pub load: R,
 }
 
 impl<R: Real> Grain<R> {
-    /// An empty grain on the ground that moves with the wind.
+    /// Creates an empty grain on the ground that moves with the wind.
     pub fn new(place: [R; 2], [along, down]: [R; 2]) -> Self {
         let zero = R::splat(0.0);
         Self { place, height: zero, velocity: [along, down, zero], load: zero }
     }
 
-    /// Speed, in the unit of the law.
+    /// Returns the speed, in units of the law.
     #[inline(always)]
     pub fn speed(&self) -> R {
         let [vx, vy, vz] = self.velocity;
@@ -48,7 +48,7 @@ impl<R: Real> Grain<R> {
 pub(super) enum GrainState {
     Moving,
     Stopped,
-    /// It has left the map.
+    /// The grain has left the map.
     Outside,
 }
 
@@ -58,29 +58,29 @@ pub(super) struct GrainStep<R> {
     pub state: GrainState,
     /// Index of the cell.
     pub cell: usize,
-    /// `true` if the grain touched its ground.
+    /// `true` if the grain was in contact with the ground.
     pub touches: bool,
-    /// Rock that was turned into sand there, in metres.
+    /// Rock abraded into sand there, in metres.
     pub worn: R,
 }
 
-/// Sums over the steps of grains, in metres times cells: what layers lost and got to their last digit.
+/// Totals over the steps of grains, in metres times cells: changes of the layers to their last digit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GrainTally {
     pub steps: u64,
-    /// Sand taken off cells by grains and by sliding.
+    /// Sand removed from cells by grains and by sliding.
     pub eroded: f64,
     pub deposited: f64,
-    /// Rock that was turned into sand.
+    /// Rock abraded into sand.
     pub worn: f64,
     /// Sand carried over the border.
     pub outflow: f64,
-    /// Sand that the law takes from the ground or from a grain and leaves nowhere.
+    /// Sand that the law removes from the ground or from a grain and deposits nowhere.
     pub lost: f64,
 }
 
 impl GrainTally {
-    /// Counts a change of sand from an old to a new thickness.
+    /// Adds a change of sand from an old to a new thickness.
     #[inline(always)]
     fn add<R: Into<f64>>(&mut self, old: R, new: R) {
         let lost = old.into() - new.into();
@@ -89,7 +89,7 @@ impl GrainTally {
     }
 }
 
-/// The layers that grains change, row by row.
+/// Layers that grains change, row by row.
 pub(super) struct GrainBed<'a, R> {
     pub bedrock: &'a mut [R],
     pub sand: &'a mut [R],
@@ -99,7 +99,7 @@ pub(super) struct GrainBed<'a, R> {
 }
 
 impl<'a> GrainBed<'a, f32> {
-    /// The layers of a terrain.
+    /// Borrows the layers of a terrain.
     pub fn of(terrain: &'a mut Terrain) -> Self {
         let (width, rows) = (terrain.width(), terrain.height());
         Self { bedrock: &mut terrain.bedrock, sand: &mut terrain.sand, width, rows }
@@ -107,27 +107,27 @@ impl<'a> GrainBed<'a, f32> {
 }
 
 impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
-    /// Height of the ground in a cell.
+    /// Returns the height of the ground in a cell.
     #[inline(always)]
     pub fn elevation(&self, cell: usize) -> R {
         self.bedrock[cell] + self.sand[cell]
     }
 
-    /// Column and row of the cell at a place on the map.
+    /// Returns the column and row of the cell at a position on the map.
     #[inline(always)]
     pub fn cell(place: [R; 2]) -> [usize; 2] {
         let whole = |part: R| Into::<f64>::into(part) as i32 as usize;
         [whole(place[0]), whole(place[1])]
     }
 
-    /// `true` if a place lies on the map, and not in the outermost `margin` cells.
+    /// Returns `true` if a position is on the map, and not in the outermost `margin` cells.
     #[inline(always)]
     pub fn contains(&self, place: [R; 2], margin: usize) -> bool {
         let (x, y, margin) = (place[0].into(), place[1].into(), margin as f64);
         x >= margin && y >= margin && x < self.width as f64 - margin && y < self.rows as f64 - margin
     }
 
-    /// Changes the sand of a cell to a new thickness. Returns what it lost, in metres; negative if it got some.
+    /// Sets the thickness of the sand in a cell. Returns its loss, in metres; negative for a gain.
     #[inline(always)]
     pub fn set_sand(&mut self, cell: usize, thickness: R, tally: &mut GrainTally) -> R {
         let old = std::mem::replace(&mut self.sand[cell], thickness);
@@ -135,8 +135,8 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
         old - thickness
     }
 
-    /// Lets sand slide between a cell and its neighbours, one after the other: of half the difference of height beyond `threshold`
-    /// the fraction `rate`.
+    /// Slides sand between a cell and its neighbours, one after the other: the fraction `rate` of half the height difference beyond
+    /// `threshold`.
     #[inline(always)]
     pub fn cascade(&mut self, [x, y]: [usize; 2], threshold: R, rate: R, tally: &mut GrainTally) {
         let (width, rows) = (self.width, self.rows);
@@ -154,7 +154,7 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
         }
     }
 
-    /// Lets sand slide between a cell and others that touch it, in this order.
+    /// Slides sand between a cell and adjacent cells, in this order.
     #[inline(always)]
     fn slide_between(&mut self, cell: usize, others: &[usize], threshold: R, rate: R, tally: &mut GrainTally) {
         let (zero, half_rate) = (R::splat(0.0), R::splat(0.5) * rate);
@@ -179,7 +179,7 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
                 let [from, to] = if difference > zero { [own, theirs] } else { [theirs, own] };
                 let (excess, most) = (half_rate * (steepness - threshold), rate * from);
                 let slides = if most < excess { most } else { excess };
-                // Rounded to what both layers can hold, so that nothing comes from nowhere.
+                // Rounded to the precision of both layers, so that sand is conserved.
                 let rounded = (to + slides) - to;
                 let left = if from > rounded { from - rounded } else { zero };
                 let got = to + (from - left);
@@ -194,7 +194,7 @@ impl<R: Real + PartialOrd + Into<f64>> GrainBed<'_, R> {
     }
 }
 
-/// A published law with its constants.
+/// Published law with its coefficients.
 enum GrainLaw {
     Of2020(Law2020<f32>),
     BoundaryLayer(BoundaryLayer),
@@ -209,7 +209,7 @@ impl GrainLaw {
         }
     }
 
-    /// Cells at the border in which a grain leaves the map.
+    /// Returns the width of the border in which a grain leaves the map, in cells.
     fn margin(&self) -> usize {
         match self {
             Self::Of2020(_) => Law2020::<f32>::MARGIN,
@@ -217,16 +217,16 @@ impl GrainLaw {
         }
     }
 
-    /// Steps after which a grain stops.
+    /// Returns the number of steps after which a grain stops.
     fn most_steps(&self, terrain: &Terrain) -> u32 {
         match self {
-            // As published there is no such limit, but no grain may run for ever.
+            // The published law has no such limit, but no grain may run forever.
             Self::Of2020(_) => 64 * (terrain.width() + terrain.height()) as u32,
             Self::BoundaryLayer(law) => law.max_age,
         }
     }
 
-    /// Draws the cell in which a grain starts: any cell, or by the law of 2020 one on the borders that face the wind.
+    /// Draws the cell in which a grain starts: any cell, or, in the law of 2020, one on the upwind borders.
     fn start(&self, [width, height]: [usize; 2], [cos, sin]: [f32; 2], stream: &mut Stream) -> [f32; 2] {
         let margin = self.margin();
         let mut draw = |side: usize| stream.below(side.saturating_sub(2 * margin).max(1)) + margin.min(side - 1);
@@ -237,7 +237,7 @@ impl GrainLaw {
         let [x, y] = match self {
             Self::BoundaryLayer(_) => [x, y],
             Self::Of2020(_) => {
-                // How much wind comes in over either border.
+                // Wind that enters across either border.
                 let (over_columns, over_rows) = (cos.abs() * height as f32, sin.abs() * width as f32);
                 if stream.unit() * (over_columns + over_rows) < over_columns {
                     [upwind(cos, width), y]
@@ -249,7 +249,7 @@ impl GrainLaw {
         [x as f32, y as f32]
     }
 
-    /// Runs a grain until it stops or leaves the map, and shows every step to `visit`.
+    /// Runs a grain until it stops or leaves the map, and calls `visit` after every step.
     fn run(
         &self,
         ground: &mut GrainBed<'_, f32>,
@@ -281,13 +281,13 @@ impl GrainLaw {
     }
 }
 
-/// The random stream of a grain.
+/// Returns the random stream of a grain.
 fn stream_of(seed: u64, tick: u64, number: u32) -> Stream {
     Stream::new(seed, "wind-grain", (tick << GRAIN_BITS) | u64::from(number))
 }
 
 impl Wind {
-    /// Runs the grains of the tick that still wait, until a frame waits to be drawn.
+    /// Runs the remaining grains of the tick, until a frame waits to be drawn.
     pub(super) fn blow(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let Some(weather) = self.weather else { return };
         let terrain = &mut *context.terrain;
@@ -338,7 +338,7 @@ impl Wind {
         row.lost += lost * area;
     }
 
-    /// Runs one grain from a place, in cells, on a copy of the terrain; `None` in the default mode, which has no grains.
+    /// Runs one grain from a position, in cells, on a copy of the terrain; `None` in the default mode, which has no grains.
     pub(super) fn follow_one(
         &self,
         terrain: &Terrain,

@@ -1,4 +1,4 @@
-//! Law "2020" as published: grains of wind that slide over the ground, fly, and beat sand loose, written once over [`Real`].
+//! Law "2020" as published: wind grains that slide over the ground, fly and eject sand on impact, generic over [`Real`].
 //!
 //! A step of dt for a grain at p (cells) and height (all heights as multiples of 80 cells) with velocity v:
 //!
@@ -6,12 +6,12 @@
 //! height < ground: lifted to it.     height > ground: v_up −= dt·gravity,   else v += dt·(v × n) × n
 //! v += 0.1·dt·(wind − v)             p += dt·v_horizontal                   height += dt·v_up
 //! in contact with the new cell:  force = |v|·(ground' − height);  bare: dt·abrasion·force·load of rock turns into sand,
-//!     else dt·suspension·force of sand is lifted, as long as there is more than that, else what is there is gone
+//!     else dt·suspension·force of sand is lifted if there is more than that, else all of it is lost
 //! flying:  load −= dt·suspension·load;  dt·suspension·load falls, half on the old, half on the new cell
 //! ```
 //!
 //! n is the normal of central differences, bilinear between four cells. Since (v × n) × n = −v_tangential, the published
-//! "deflection" is drag. The law makes ripples and rough dunes, but no barchans.
+//! "deflection" is drag. The law forms ripples and rough dunes, but no barchans.
 
 use super::{
     Params,
@@ -19,36 +19,36 @@ use super::{
 };
 use crate::simd::number::Real;
 
-/// Cells in a height of one: the published program scales its normals by it.
+/// Unit of height, in cells: the published program scales its normals by it.
 pub(super) const TALL: f64 = 80.0;
-/// Rate at which the wind takes a grain along.
+/// Relaxation rate of a grain to the velocity of the wind.
 const RELAXATION: f64 = 0.1;
 /// Speed below which a grain stops.
 const SLOWEST: f64 = 0.01;
 
-/// The constants of the law; velocities in cells per unit of time, upwards in heights of 80 cells.
+/// Coefficients of the law; velocities in cells per unit of time, upwards in heights of 80 cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law2020<R> {
     dt: R,
     /// Height of 80 cells, in metres.
     tall: R,
-    /// Slope for a difference of height over two cells.
+    /// Slope per height difference over two cells.
     steepness: R,
     fall: R,
     relaxation: R,
     wind: [R; 2],
     suspension: R,
     abrasion: R,
-    /// Difference of height at which sand lies still, in metres, and the fraction of the excess that slides.
+    /// Height difference up to which sand is stable, in metres, and the fraction of the excess that slides.
     roughness: R,
     settling: R,
 }
 
 impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
-    /// Cells at the border in which a grain leaves the map. The normal reaches that far.
+    /// Width of the border in which a grain leaves the map, in cells: the reach of the normal.
     pub const MARGIN: usize = 2;
 
-    /// The constants of these parameters in a wind, in cells per unit of time, on cells of this size, in metres.
+    /// Creates the law from parameters and a wind, in cells per unit of time, on cells of this size, in metres.
     pub fn new(params: &Params, wind: [f64; 2], cell_size: f64) -> Self {
         let (dt, tall) = (f64::from(params.dt), TALL * cell_size);
         Self {
@@ -65,7 +65,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
         }
     }
 
-    /// Moves a grain on and exchanges sand with the ground.
+    /// Moves a grain by a step and exchanges sand with the ground.
     #[inline(always)]
     pub fn step(&self, ground: &mut GrainBed<'_, R>, grain: &mut Grain<R>, tally: &mut GrainTally) -> GrainStep<R> {
         let zero = R::splat(0.0);
@@ -101,7 +101,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
             let lift = self.suspension * force;
             let sand = ground.sand[old];
             if sand <= zero {
-                // No more than what the last digit of the layer allows, here and below.
+                // No more than the last digit of the layer resolves, here and below.
                 let rock = ground.bedrock[old];
                 ground.bedrock[old] = rock - self.abrasion * force * (grain.load / self.tall);
                 step.worn = rock - ground.bedrock[old];
@@ -119,7 +119,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
             let half = R::splat(0.5) * self.suspension * grain.load;
             tally.lost += sinks.into() - (half + half).into();
             for cell in [new, old] {
-                // The grain keeps what is below the last digit of the layer.
+                // The grain keeps what the layer cannot resolve.
                 grain.load = grain.load + (half + ground.set_sand(cell, ground.sand[cell] + half, tally));
             }
             ground.cascade([column, row], self.roughness, self.settling, tally);
@@ -129,7 +129,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
         step
     }
 
-    /// The velocity that ground of this normal leaves a grain in contact.
+    /// Returns the velocity of a grain after contact with ground of this normal.
     #[inline(always)]
     fn slow_down(&self, [vx, vy, vz]: [R; 3], [nx, ny, nz]: [R; 3]) -> [R; 3] {
         let along = (vx * nx + vy * ny) + vz * nz;
@@ -138,7 +138,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
         [part(vx, nx), part(vy, ny), part(vz, nz)]
     }
 
-    /// The normal at a place in a cell, as (along columns, along rows, up): that of four cells, weighted by their distance.
+    /// Returns the normal at a position in a cell, as (along columns, along rows, up), interpolated between four cells.
     #[inline(always)]
     fn normal(&self, ground: &GrainBed<'_, R>, [x, y]: [usize; 2], [px, py]: [R; 2]) -> [R; 3] {
         let width = ground.width;
@@ -151,7 +151,7 @@ impl<R: Real + PartialOrd + Into<f64>> Law2020<R> {
         let one = R::splat(1.0);
         let (fx, fy) = (px - R::splat(x as f64), py - R::splat(y as f64));
         let (gx, gy) = (one - fx, one - fy);
-        // Of the two cells in row b, then of the two in row c: side by side, as a vector unit takes them at once.
+        // The two cells in row b, then the two in row c: adjacent, for the vector unit.
         let weights = [gx * gy, fx * gy, gx * fy, fx * fy];
         let (west, east) = ([b[0], b[1], c[0], c[1]], [b[2], b[3], c[2], c[3]]);
         let (north, south) = ([a[1], a[2], b[1], b[2]], [c[1], c[2], d[1], d[2]]);

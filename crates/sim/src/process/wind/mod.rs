@@ -1,8 +1,8 @@
-//! Wind lifts sand, carries it and drops it, and the sand piles into dunes.
+//! Aeolian transport: wind entrains sand, carries it and deposits it, and the sand forms dunes.
 //!
-//! In the default mode the air is found over the whole map (`air.rs`), carries sand from cell to cell (`drift.rs`), and lees slide
-//! (`slip.rs`). The published mode has two laws, of 2020 (`law2020.rs`) and with a boundary layer (`boundary.rs`), which drive grains
-//! one after the other (`grains.rs`).
+//! In the default mode the airflow is computed over the whole map (`air.rs`) and carries sand from cell to cell (`drift.rs`), and lee
+//! slopes slide (`slip.rs`). The published mode has two laws, "2020" (`law2020.rs`) and "boundary layer" (`boundary.rs`), which move
+//! grains one after the other (`grains.rs`).
 
 mod air;
 mod boundary;
@@ -51,13 +51,13 @@ use crate::{
 factors!(strength, abrasion, saturation_length, capacity, speed_up, repose_angle);
 
 stages! {
-    /// The wind of the tick: how strong, where to, and how strong close to the ground.
+    /// The direction, strength and turbulence of the wind in this tick are drawn.
     Gust = "gust",
-    /// Finds how the ground turns the wind and makes it stronger and weaker, if the ground has changed enough since the last time.
+    /// The deflection and speed-up of the wind by the ground are computed, if the ground has changed enough since the last time.
     Air = "air",
-    /// The wind lifts sand where it can carry more and drops it in the lee.
+    /// The wind entrains sand up to its capacity and deposits it in the lee.
     Blow = "blow",
-    /// What it left too steep slides down.
+    /// Sand steeper than the angle of repose slides.
     Slide = "slide",
 }
 
@@ -65,7 +65,7 @@ stages! {
 pub const INFO: Info = Info {
     key: "wind",
     title: "Wind",
-    about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
+    about: "Wind entrains sand, carries it over crests and deposits it in their lee; sand in the air abrades rock.",
     reference: Reference {
         source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001, Kroy et al. 2002",
         equations: &[
@@ -84,11 +84,11 @@ pub const INFO: Info = Info {
     stages: Stage::ALL,
     limiters: &[Limiter {
         name: "slow ticks",
-        about: "Ticks in which the wind carried less than it could, as small cells would have needed too many steps.",
+        about: "Ticks in which the wind carried less sand than its capacity, because small cells would have needed too many steps.",
     }],
 };
 
-/// The process: parameters, what waits between stages, and the maps that it keeps.
+/// Wind process: parameters, state between stages, and stored maps.
 #[derive(Clone, Default)]
 pub struct Wind {
     setup: Setup<Params, Factors>,
@@ -96,23 +96,23 @@ pub struct Wind {
     table: Table,
     spare: Option<Maps>,
     air: Air,
-    /// Grains of the tick that still wait: published laws only.
+    /// Grains of the tick that have not run yet: published laws only.
     waiting: u32,
-    /// Steps of the tick in the default mode, and how many of them are still to be made.
+    /// Steps of the tick in the default mode, and the number of steps left.
     steps: u32,
     left: u32,
-    /// Rounds of sliding after each, and the share of its load that the wind carries.
+    /// Rounds of sliding after each step, and the fraction of its load that the wind carries.
     rounds: u32,
     slows: f32,
-    /// How far sand in the air has got beyond whole cells, along columns and rows.
+    /// Sub-cell remainder of the movement of sand in the air, along columns and rows.
     way: [f64; 2],
-    /// Sand that rounding has withheld from the ground, or, negative, has added to it, in metres times cells. What is left of
-    /// it after a step is less than the last digit of one cell's sand.
+    /// Sand that rounding has withheld from the ground or, if negative, added to it, in metres times cells. After a step it is less
+    /// than the last digit of one cell's sand.
     owed: f64,
     tracks: Vec<Track>,
 }
 
-/// Random numbers from −1 to 1.
+/// Table of random numbers from −1 to 1.
 #[derive(Clone)]
 struct Table(Box<[f32; TABLE]>);
 
@@ -122,16 +122,16 @@ impl Default for Table {
     }
 }
 
-/// Maps that the wind keeps.
+/// Stored maps.
 #[derive(Clone)]
 struct Maps {
     path: Grid,
     flux: Grid,
     abraded: Grid,
-    /// Sand in the air, in metres, and the heights over which the air was last found.
+    /// Sand in the air, in metres, and the heights for which the airflow was last computed.
     aloft: Grid,
     seen: Grid,
-    /// How wet the sand is: 1 where it holds all the water that it can.
+    /// Wetness of the sand: 1 at saturation.
     wet: Grid,
     /// 1 where a grain touched the ground in this tick, and the sand that passed, in metres; empty without grains.
     touched: Grid,
@@ -150,7 +150,7 @@ impl Maps {
         Self { path, flux, abraded, aloft, seen, wet, touched, passed }
     }
 
-    /// Makes room for what grains do, or gives it up.
+    /// Allocates and clears the maps of grains, or frees them.
     fn of_grains(&mut self, grains: bool) {
         let (width, height) = if grains { (self.path.width(), self.path.height()) } else { (0, 0) };
         for map in [&mut self.touched, &mut self.passed] {
@@ -284,17 +284,17 @@ impl Particles for Wind {
 }
 
 impl Wind {
-    /// `true` if grains carry the sand.
+    /// Returns `true` if grains carry the sand.
     fn has_grains(&self) -> bool {
         self.setup.params.mode == Mode::Published
     }
 
-    /// `true` if sand that crosses the border comes in on the other side.
+    /// Returns `true` if sand that crosses the border re-enters on the opposite side.
     fn returns(&self, terrain: &Terrain) -> bool {
         terrain.edge == Edge::Wrap || (terrain.edge == Edge::Open && self.setup.params.refeed)
     }
 
-    /// Chooses the wind of the tick, and how many steps or grains it has.
+    /// Draws the wind of the tick, and sets its number of steps or grains.
     fn begin(&mut self, terrain: &Terrain, seed: u64, tick: u64) {
         let params = &self.setup.params;
         (self.steps, self.left, self.waiting) = (0, 0, 0);
@@ -309,7 +309,7 @@ impl Wind {
         self.count_steps(terrain, weather.strength);
     }
 
-    /// Takes the tick into the averaged maps.
+    /// Adds the tick to the averaged maps.
     fn remember(&self, maps: &mut Maps, watched: bool) {
         let rate = self.setup.params.path_rate;
         let follow = |map: &mut Grid, now: &Grid| {

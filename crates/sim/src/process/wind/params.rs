@@ -1,4 +1,4 @@
-//! What there is to tune on the wind.
+//! Parameters of the wind process.
 
 use bevy_reflect::Reflect;
 
@@ -11,122 +11,121 @@ const W1: &str = "McDonald 2020, simple wind erosion";
 const W2: &str = "McDonald 2023, successor of simple wind erosion";
 const OURS: &str = "ours";
 
-/// Published law by which grains move and carry sand.
+/// Published law of sand transport by grains.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindLaw {
-    /// Grains beat sand loose where they hit the ground, and drop it while they fly.
+    /// Grains eject sand on impact and deposit it in flight.
     _2020,
-    /// Grains carry what the air can hold close to the ground.
+    /// Grains carry up to the transport capacity of the air close to the ground.
     #[default]
     BoundaryLayer,
 }
 
-/// Parameters of the wind.
+/// Parameters of the wind process.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Corrected, with known faults removed and mass conserved, or as the paper prints it, faults included.
+    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
     #[reflect(@choice().source(W1))]
     pub mode: Mode,
-    /// Which of the two published models moves the sand.
+    /// Published law of sand transport.
     #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=published"))]
     pub law: WindLaw,
-    /// Where the wind blows to: 0° to the right of the map, 90° to its lower edge.
+    /// Direction in which the wind blows: 0° to the right of the map, 90° to its lower edge.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(Reading::Wind))]
     pub direction: f32,
-    /// How strongly the wind blows. Strong wind carries more and moves dunes faster; at 0 nothing moves.
+    /// Strength of the wind. Strong wind carries more sand and moves dunes faster; at 0 nothing moves.
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
     pub strength: f32,
-    /// How much its strength changes from tick to tick, as a share. Gusts make dunes less regular.
+    /// Variation of the strength from tick to tick, as a fraction. Gusts make dunes less regular.
     #[reflect(@knob(0.0..=1.0).source(OURS).only("mode=default"))]
     pub gusts: f32,
-    /// How far its direction swings from tick to tick. Wide swings round off crests and widen heaps.
+    /// Variation of the direction from tick to tick. Wide swings round off crests and widen heaps.
     #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
     pub swing: f32,
-    /// Where a second wind blows to.
+    /// Direction in which a second wind blows.
     #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(Reading::Wind).indirect())]
     pub second_direction: f32,
-    /// Share of the time in which the second wind blows. Each blows for a spell of ticks. Two winds from far apart make long ridges along
-    /// their mean.
+    /// Fraction of the time in which the second wind blows. The winds alternate in spells of several ticks. Two winds at a wide angle form
+    /// long ridges along their mean.
     #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
     pub second_share: f32,
-    /// How far the wind turns in a thousand ticks. Winds that come from several sides in turn heap sand into stars.
+    /// Rotation of the wind per thousand ticks. Winds that come from several sides in turn form star dunes.
     #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
     pub turning: f32,
-    /// Number of directions that a turning wind comes from, one after the other. With three or more, a heap gets an arm for each.
-    /// At 0 the wind turns evenly, which wears heaps down.
+    /// Number of directions between which a turning wind switches. With three or more, a heap grows an arm for each. At 0 the wind turns
+    /// continuously, which wears heaps down.
     #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default").indirect())]
     pub sides: u32,
-    /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
+    /// Number of grains per tick. High values change the terrain faster and make ticks slower.
     #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("mode=published"))]
     pub per_tick: u32,
-    /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
+    /// Re-entry of sand that leaves across an open border, on the opposite side. Without it, the map is blown bare.
     #[reflect(@choice().source(OURS).only("mode=default").indirect())]
     pub refeed: bool,
-    /// Number of streaks drawn to show where the sand flies.
-    #[reflect(@knob(0.0..=500.0).unit("streaks").source(OURS).indirect())]
+    /// Number of trails drawn to show sand in the air.
+    #[reflect(@knob(0.0..=500.0).unit("trails").source(OURS).indirect())]
     pub tracks: u32,
-    /// How fast the map of the wind's paths follows the last tick. Low keeps old paths for longer.
+    /// Rate at which the map of wind paths follows the last tick. Low values keep old paths for longer.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
     pub path_rate: f32,
-    /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
+    /// Abrasion rate of bare rock by sand in the air. High values turn rock into sand and round off obstacles.
     #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("mode=default or law=2020"))]
     pub abrasion: f32,
-    /// Time step. Large makes grains jump over cells.
+    /// Time step. Long steps make grains jump over cells.
     #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("mode=published law=2020"))]
     pub dt: f32,
-    /// How much sand a grain knocks loose when it hits the ground, and how fast flying sand falls. High moves more sand; low leaves
-    /// the slopes to slumping.
+    /// Sand that a grain ejects when it hits the ground, and rate at which sand in flight settles. High values move more sand; low values
+    /// leave the slopes to thermal erosion.
     #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1).only("mode=published law=2020"))]
     pub suspension: f32,
-    /// Fall of a flying grain. High keeps grains on the ground; low lets them leap over valleys.
+    /// Downward acceleration of a grain in flight. High values keep grains on the ground; low values let them leap over valleys.
     #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log().only("mode=published law=2020"))]
     pub gravity: f32,
-    /// Difference of height at which sand lies still, as a multiple of 80 cells. High gives rough, steep dunes.
+    /// Height difference up to which sand is stable, as a multiple of 80 cells. High values form rough, steep dunes.
     #[reflect(@knob(0.0..=0.05).source(W1).only("mode=published law=2020"))]
     pub roughness: f32,
-    /// Share of the excess that slides. High flattens dunes.
+    /// Fraction of the excess height difference that slides. High values flatten dunes.
     #[reflect(@knob(0.0..=1.0).source(W1).only("mode=published law=2020"))]
     pub settling: f32,
-    /// Distance over which the wind takes up its load. Short makes small dunes close together, long makes few large ones. Heaps
-    /// lower than about three times that vanish.
+    /// Distance over which the sand flux saturates. Short lengths form small, closely spaced dunes, long ones few large dunes. Heaps
+    /// lower than about three saturation lengths vanish.
     #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("mode=default"))]
     pub saturation_length: f32,
-    /// Sand that a wind of 2 carries over each metre of a plain in a tick. More is a longer time in each tick: dunes move
+    /// Sand that a wind of strength 2 carries over each metre of a plain in a tick. High values simulate more time per tick: dunes move
     /// faster, and small cells need more steps. On cells larger than 2.5 saturation lengths dunes are larger than in nature, and
     /// a tick carries more, with the square of the cell size.
     #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("ours").log().main().only("mode=default"))]
     pub capacity: f32,
-    /// How much the wind speeds up over what rises into it. High makes low dunes that grow and move fast.
+    /// Speed-up of the wind over rising ground. High values form low dunes that grow and move fast.
     #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
     pub speed_up: f32,
-    /// How far upwind of a crest the wind is strongest. That is what makes heaps grow: at 0 they spread.
+    /// Upwind shift of the strongest wind from the crest. It makes heaps grow: at 0 they spread.
     #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("mode=default"))]
     pub lead: f32,
-    /// Shear (drag of the wind on the ground) below which no sand moves, as a share of the shear of a wind of strength 2 over a
-    /// plain. High keeps sand on plains, so that the wind moves it on crests alone.
+    /// Shear stress on the ground below which no sand moves, as a fraction of the stress of a wind of strength 2 over a plain. High values
+    /// keep sand on plains in place, so that the wind moves it on crests alone.
     #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("mode=default"))]
     pub threshold: f32,
-    /// Simulated time in which wet sand dries to a third. Until then, water that stood on it or rain binds its grains, and only a
-    /// stronger wind moves them. With Wind alone, a tick stands for hours.
+    /// Simulated time in which the wetness of sand falls to a third. Until it is dry, moisture from standing water or rain binds its
+    /// grains, and only stronger wind moves them. With Wind alone, a tick stands for hours.
     #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("mode=default").indirect())]
     pub drying: f32,
-    /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies
-    /// turn grains from their way.
+    /// Spatial variation of the wind, from which the first dunes on flat sand grow. As published, eddies deflect grains.
     #[reflect(@knob(0.0..=1.0).source(W2).only("mode=default or law=boundary-layer"))]
     pub turbulence: f32,
-    /// Steps after which a grain stops. Its load is lost.
+    /// Number of steps after which a grain stops. Its load is lost.
     #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("mode=published law=boundary-layer"))]
     pub max_age: u32,
-    /// Angle at which sand lies. Small makes flat dunes, large steep lees.
+    /// Angle of repose of dry sand. Low values form flat dunes, high values steep lee slopes.
     #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
     pub repose_angle: f32,
-    /// Share of the difference to what it can carry that a grain makes up in a step.
+    /// Fraction of the difference to its capacity that a grain makes up in a step.
     #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("mode=published law=boundary-layer"))]
     pub uptake: f32,
-    /// Fall of a flying grain in a step, per load.
+    /// Fall of a grain in flight per step and load.
     #[reflect(@knob(0.0..=1.0).source(W2).only("mode=published law=boundary-layer"))]
     pub weight: f32,
-    /// Difference of height at which sand lies still, as a multiple of 80 cells.
+    /// Height difference up to which sand is stable, as a multiple of 80 cells.
     #[reflect(@knob(0.0..=0.05).source(W2).only("mode=published law=boundary-layer"))]
     pub slope_limit: f32,
 }

@@ -1,8 +1,8 @@
-//! What the wind close to the ground answers to the shape of the ground, by Fourier transform.
+//! Response of the wind shear to the shape of the ground, by Fourier transform.
 //!
-//! Heights are real, so two columns go through a transform as one, and half of the waves tell all. Columns are transformed in blocks
-//! (`sim/fourier.rs`), then rows, each block of which is multiplied and transformed back at once; both answers come back through the
-//! columns together, one as the real part and the other as the imaginary one.
+//! Heights are real, so two columns share a transform, and half of the spectrum is sufficient. Columns are transformed in blocks
+//! (`simd/fourier.rs`), then rows, each block of which is multiplied by the response and transformed back immediately; both responses
+//! return through the columns together, one as the real part and the other as the imaginary one.
 
 use rayon::prelude::*;
 
@@ -12,38 +12,38 @@ use crate::simd::{
     fourier::{Columns, Complexes, Transform, product, smooth},
 };
 
-/// Beyond a border that does not wrap, so many cells lead from one side to the other: an eighth of the map, but not fewer than these.
+/// Minimum number of padding cells, which lead from one side to the other across a border that does not wrap; else an eighth of the map.
 const PADDING: usize = 8;
 
-/// Transforms of a map, and what they leave.
+/// Transforms of a map, with their buffers and results.
 #[derive(Clone, Default)]
 pub(super) struct Response {
     /// Of rows and of columns.
     transforms: Option<[Transform; 2]>,
-    /// Blocks of sixteen columns, each row by row: waves along columns, and in the end what was found.
+    /// Blocks of sixteen columns, each row by row: spectra along columns, and in the end the results.
     blocks: Vec<Complexes>,
-    /// Rows of a block.
+    /// Number of rows of a block.
     tall: usize,
-    /// Sixteen waves along columns after the other, each with both answers column by column.
+    /// Blocks of sixteen waves along columns, each with both responses column by column.
     answers: Vec<Complexes>,
 }
 
-/// The map whose answer is sought.
+/// Map whose response is computed.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     /// Heights, in metres.
     pub heights: &'a [f32],
     pub size: [usize; 2],
     pub cell_size: f32,
-    /// Whether it goes round.
+    /// `true` if the map is periodic.
     pub periodic: bool,
-    /// What is taken off all heights, so that fewer digits are lost.
+    /// Offset subtracted from all heights to preserve precision.
     pub middle: f32,
 }
 
 impl Response {
-    /// Finds δτ and δτ_y of the formulas of `air.rs`, and puts what `finish` makes of them into the blocks. That is called with the
-    /// number of each block and with its rows: δτ is the imaginary part of each, δτ_y the real one.
+    /// Computes δτ and δτ_y of the formulas of `air.rs`. `finish` is called with the index and the rows of each block, with δτ as the
+    /// imaginary part and δτ_y as the real one, and replaces them by the results.
     pub fn find(&mut self, shape: Shape<'_>, wind: Airflow, finish: impl Fn(usize, &mut [Complexes]) + Sync) {
         let [width, height] = shape.size;
         let sides = shape.size.map(|side| if shape.periodic { side } else { smooth(side + (side / 8).max(PADDING)) });
@@ -96,22 +96,22 @@ impl Response {
         });
     }
 
-    /// What was found for sixteen columns in a row.
+    /// Returns the results for sixteen columns in a row.
     #[inline]
     pub fn found(&self, block: usize, y: usize) -> &Complexes {
         &self.blocks[block * self.tall + y]
     }
 }
 
-/// Puts both answers for a column, from wave `first` on, together as one spectrum: the second one times i. Real and imaginary parts
-/// come exchanged, and stay so.
+/// Combines both responses of a column, from wave `first` on, into one spectrum: the first plus i times the second. Real and imaginary
+/// parts are swapped, and stay so.
 #[inline]
 fn back(both: &[Complexes], rows: &mut [Complexes], first: usize, column: usize) {
     let (side, half) = (rows.len(), rows.len() / 2 + 1);
     let [own, other] = [&both[0], &both[1]];
     for (lane, wave) in (first..half.min(first + MOST)).enumerate() {
         let ([a, b], [c, d]) = ([own.im[lane], own.re[lane]], [other.im[lane], other.re[lane]]);
-        // The opposite wave first, where both are the same.
+        // The opposite wave first, as both can be the same.
         let opposite = &mut rows[(side - wave) % side];
         (opposite.im[column], opposite.re[column]) = (a + d, c - b);
         (rows[wave].im[column], rows[wave].re[column]) = (a - d, c + b);
@@ -119,8 +119,8 @@ fn back(both: &[Complexes], rows: &mut [Complexes], first: usize, column: usize)
 }
 
 impl Shape<'_> {
-    /// The heights of the columns from `first` on in a row. Beyond a border that does not wrap, the way leads from the last row to the
-    /// first one, and so with columns.
+    /// Gathers the heights of the columns from `first` on in a row. Beyond a border that does not wrap, they lead from the last row back to
+    /// the first one, and likewise for columns.
     fn gather(&self, first: usize, y: usize, [columns, rows]: [usize; 2], out: &mut [f32; MOST]) {
         let [width, height] = self.size;
         let row = |y: usize| &self.heights[y * width..][..width];
@@ -139,12 +139,12 @@ impl Shape<'_> {
     }
 }
 
-/// How far a place beyond the border lies on the way from the last one before it back to the first one.
+/// Returns the position in the padding as a fraction of the way from the last cell back to the first; 0 on the map.
 fn between_sides(place: usize, side: usize, padded: usize) -> f32 {
     if place < side { 0.0 } else { (place + 1 - side) as f32 / (padded + 1 - side) as f32 }
 }
 
-/// Two blocks of columns, as real and as imaginary parts: their waves, times two.
+/// Transforms two blocks of columns, as real and imaginary parts, into their spectra, times two.
 struct Down<'a> {
     transform: &'a Transform,
     room: &'a mut Columns,
@@ -170,11 +170,11 @@ impl Pass for Down<'_> {
     }
 }
 
-/// By what waves are multiplied.
+/// Factors of the response by wave.
 struct Answer {
     wind: Airflow,
     per_wave: f32,
-    /// Wave numbers along rows and along columns, in 1/m, and how much is left of such a wave.
+    /// Wave numbers along rows and along columns, in 1/m, each with its damping factor.
     across: Vec<[f32; 2]>,
     down: Vec<[f32; 2]>,
 }
@@ -185,14 +185,14 @@ impl Answer {
             let number = |index: usize| if 2 * index > side { index as f32 - side as f32 } else { index as f32 };
             let wave = |index| number(index) * (std::f32::consts::TAU / (side as f32 * cell_size));
             let left = |wave: f32| libm::expf(-0.5 * (wind.blur * wave) * (wind.blur * wave));
-            // As many as blocks have.
+            // Padded to whole blocks.
             (0..side.next_multiple_of(MOST)).map(|index| [wave(index), left(wave(index))]).collect()
         });
         Self { wind, per_wave: 0.5 * wind.speed_up / (sides[0] * sides[1]) as f32, across, down }
     }
 }
 
-/// Sixteen waves along columns: their transforms along rows, multiplied, back again.
+/// Transforms a block of sixteen waves along rows, multiplies it by both responses and transforms them back.
 struct Across<'a> {
     transform: &'a Transform,
     answer: &'a Answer,
@@ -224,7 +224,7 @@ impl Pass for Across<'_> {
                 let wave = row.load::<V>(lane);
                 let [re, im] = product(wave, [along * along * gain, V::all(wind.lead) * along * size * gain]);
                 let turns = along * aside * gain;
-                // Exchanged, for the way back.
+                // Swapped for the inverse transform.
                 row.store(lane, [im, re]);
                 aside_row.store(lane, [wave[1] * turns, wave[0] * turns]);
             }

@@ -1,16 +1,16 @@
-//! Slip faces: sand slides down the steepest way until it lies at its angle of repose, whichever way that is.
+//! Slip faces: sand slides down the steepest slope until it is at its angle of repose, in any direction.
 //!
-//! Between two cells beside each other
+//! Between two adjacent cells
 //!
 //! ```text
-//! s = |∇h|, of the difference between both and of those across it       slides: k·Δh·max(0, 1 − tan φ/s)
+//! s = |∇h|, from the differences between both and across them           slides: k·Δh·max(0, 1 − tan φ/s)
 //! ```
 //!
-//! so what counts is the true slope, not that along rows, columns and diagonals: those would let sand lie at 35° between them where it
-//! lies at 33° along them. No cell gives more than a quarter of its sand to another. Over an open border the wind alone carries sand.
+//! so the true slope counts, not that along rows, columns and diagonals, which would let sand stand at 35° between them and at 33° along
+//! them. No cell gives more than a quarter of its sand to another. Across an open border only the wind carries sand.
 //!
-//! The map is cut into tiles. After a round, only those are looked at again where sand slid, and those beside them: elsewhere
-//! nothing has changed, and nothing slid before.
+//! The map is divided into tiles. After a round, only tiles in which sand slid and their neighbours are checked again: elsewhere nothing
+//! has changed, and nothing slid before.
 
 use std::ops::Range;
 
@@ -29,15 +29,15 @@ use crate::{
     },
 };
 
-/// Share k of what is too steep that slides in a round: up to 1/4 nothing swings.
+/// Fraction k of the excess that slides in a round, stable up to 1/4.
 const SHARE: f32 = 0.24;
 /// Side of a tile, in cells.
 const SIDE: usize = MOST;
-/// The same with a cell more at either end.
+/// Side of a tile with a margin of one cell.
 const WIDE: usize = SIDE + 2;
 
-/// Lets sand slide in so many rounds at most, fewer if it lies before. `lies` is the difference of height between cells at which it
-/// rests, and is the same everywhere if `even`. Returns what slid and by how much the sand really grew, in metres times cells.
+/// Slides sand in up to `rounds` rounds, fewer if it comes to rest. `lies` is the height difference between cells at repose, which is
+/// uniform if `even`. Returns the sand that slid and the actual growth of the layer, in metres times cells.
 pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, rounds: u32) -> [f64; 2] {
     let border = closed(terrain);
     let Terrain { bedrock, sand, .. } = terrain;
@@ -66,14 +66,14 @@ pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, round
     sums
 }
 
-/// The border as sliding sand meets it: over an open one the wind alone carries sand.
+/// Returns the border for sliding sand, which does not cross an open one.
 fn closed(terrain: &Terrain) -> Border {
     let border = Border::of(terrain);
     Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border }
 }
 
-/// Gives what rounding has withheld, in metres times cells, to a cell with sand; what was too much is taken there. Returns what is less
-/// than the last digit. The search begins somewhere else in every tick.
+/// Adds the sand withheld by rounding, in metres times cells, to a cell with sand, or removes an excess there. Returns the remainder,
+/// less than the last digit. The search starts at a different cell in every tick.
 pub(super) fn repay(sand: &mut Grid, owed: f64, tick: u64) -> f64 {
     let first = (tick.wrapping_mul(0x9e37_79b9_7f4a_7c15) % sand.len() as u64) as usize;
     let mut owed = owed;
@@ -91,7 +91,7 @@ pub(super) fn repay(sand: &mut Grid, owed: f64, tick: u64) -> f64 {
     owed
 }
 
-/// How the map is cut. Tiles are numbered row by row.
+/// Division of the map into tiles, numbered row by row.
 #[derive(Clone, Copy)]
 struct Tiles {
     border: Border,
@@ -114,7 +114,7 @@ impl Tiles {
         first..(first + SIDE).min(self.border.height)
     }
 
-    /// These tiles and those around each, in order.
+    /// Returns these tiles and those around each, in order.
     fn around(&self, tiles: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut near = vec![false; self.across * self.down];
         let beside =
@@ -130,16 +130,16 @@ impl Tiles {
     }
 }
 
-/// What slid in a tile.
+/// Result of a round in a tile that changed.
 struct Slid {
     tile: usize,
-    /// Its sand afterwards.
+    /// Sand of the tile after the round.
     sand: Box<[[f32; SIDE]; SIDE]>,
     sum: f64,
     grown: f64,
 }
 
-/// What slides, and where it rests.
+/// Layers of sliding sand, and the height difference at repose.
 #[derive(Clone, Copy)]
 struct SandBed<'a> {
     bedrock: &'a [f32],
@@ -150,7 +150,7 @@ struct SandBed<'a> {
 }
 
 impl SandBed<'_> {
-    /// What slides in a tile, if anything does.
+    /// Slides sand in a tile for a round. Returns `None` if nothing changed.
     fn slide(&self, tile: usize, tiles: Tiles) -> Option<Slid> {
         let Border { width, height, edge } = self.border;
         let (columns, rows) = (tiles.columns(tile), tiles.rows(tile));
@@ -190,14 +190,14 @@ impl SandBed<'_> {
     }
 }
 
-/// Columns and rows of a tile.
+/// Number of columns and rows of a tile.
 #[derive(Clone, Copy)]
 struct Places {
     columns: usize,
     rows: usize,
 }
 
-/// A round in a tile. All has a cell more around the tile.
+/// Round in a tile. All layers have a margin of one cell around the tile.
 struct Slip<'a, N> {
     place: Places,
     ground: &'a [[f32; WIDE]; WIDE],
@@ -223,7 +223,7 @@ impl<N: Number> Pass for Slip<'_, N> {
         if !slides {
             return None;
         }
-        // It may only come from other tiles.
+        // The tile may change only by sand from other tiles.
         let (mut grown, mut changes) = ([0.0; SIDE], false);
         for (new, old) in out.iter().zip(&sand[1..]).take(rows) {
             for (grown, (&new, &old)) in grown.iter_mut().zip(new.iter().zip(&old[1..])).take(columns) {
@@ -237,24 +237,24 @@ impl<N: Number> Pass for Slip<'_, N> {
 }
 
 struct SlipRow<'a, N> {
-    /// Above, here and below, as all that follows.
+    /// In the rows above, here and below, like the next two fields.
     lies: [N; 3],
     ground: [&'a [f32]; 3],
     sand: [&'a [f32]; 3],
     out: &'a mut [f32],
     slid: &'a mut Tally,
-    /// Whether anything slides in the row.
+    /// Set to `true` if anything slides in the row.
     slides: &'a mut bool,
 }
 
 impl<N: Number> SlipRow<'_, N> {
-    /// How much lower one cell around lies than another.
+    /// Returns the fall from one surrounding cell to another.
     #[inline(always)]
     fn falls<V: Cells>(&self, from: [usize; 2], to: [usize; 2], x: usize) -> V {
         V::load(self.ground[from[0]], x + from[1]) - V::load(self.ground[to[0]], x + to[1])
     }
 
-    /// How much lower a cell beside this one is, and the square of the slope between them, as a difference of height between cells.
+    /// Returns the fall to an adjacent cell and the square of the slope between them, as height differences between cells.
     #[inline(always)]
     fn slope<V: Cells>(&self, [row, column]: [usize; 2], x: usize) -> [V; 2] {
         let falls = self.falls::<V>([1, 1], [row, column], x);
@@ -263,7 +263,7 @@ impl<N: Number> SlipRow<'_, N> {
         } else {
             (self.falls::<V>([row, 0], [row, 2], x), self.falls::<V>([1, 0], [1, 2], x))
         };
-        // The mean of squares, as of two slopes beside each other the steeper one slides.
+        // The mean of squares: of two parallel slopes, the steeper one slides.
         [falls, falls * falls + V::all(0.125) * (across * across + own * own)]
     }
 }
@@ -291,7 +291,7 @@ impl<N: Number> RowKernel for SlipRow<'_, N> {
         *self.slides = true;
         let mut change = [zero; 4];
         for ((change, place), [falls, square]) in change.iter_mut().zip(BESIDE).zip(slopes) {
-            // As the cell lets it that gives.
+            // The angle and the sand are those of the cell that gives.
             let other: V = self.lies[place[0]].at(x + place[1]);
             let giver = V::load(self.sand[place[0]], x + place[1]);
             let (lies, most) = (falls.if_above(zero, own, other), falls.if_above(zero, sand, giver));
@@ -299,7 +299,7 @@ impl<N: Number> RowKernel for SlipRow<'_, N> {
             let slides = V::all(SHARE) * (falls.max(-falls) * steeper.positive()).min(most);
             *change = falls.if_above(zero, -slides, slides);
         }
-        // Each beside its opposite.
+        // Opposite neighbours are paired for symmetry.
         let comes = (change[0] + change[1]) + (change[2] + change[3]);
         (sand + comes).positive().store(self.out, x);
         let goes = (change[0].min(zero) + change[1].min(zero)) + (change[2].min(zero) + change[3].min(zero));

@@ -1,4 +1,4 @@
-//! A tick of the default law: steps in each of which the air is found, sand goes on by a cell, and lees slide.
+//! Tick of the default law: steps in each of which the airflow is computed, sand moves by a cell, and lee slopes slide.
 
 use rayon::prelude::*;
 
@@ -23,53 +23,53 @@ use crate::{
     simd::around::at_repose,
 };
 
-/// The wind for which the sand that it carries is stated.
+/// Strength of the wind for which the capacity is stated.
 const STATED: f32 = 2.0;
-/// The saturation length is at least so many cells.
+/// Minimum saturation length, in cells.
 const SHORTEST: f32 = 0.4;
-/// What is shorter than a few of these, in cells or saturation lengths, the air does not feel.
+/// Smoothing length of the airflow, in cells or saturation lengths.
 const BLUR: f32 = 1.5;
-/// Sand that crosses a cell in a step over a plain, at most, as a share of the cell's volume up to its own size.
+/// Maximum sand that crosses a cell over a plain in a step, as a fraction of a cube of its size.
 const CROSSES: f32 = 0.1;
-/// In a tick sand in the air goes on by so many metres at least: far compared with what dunes do.
+/// Minimum distance that sand in the air moves in a tick, in metres: far compared with the migration of dunes.
 const FARTHER: f32 = 1.0;
-/// A sheet of sand thinner than this, in cell sizes, is all in the air before dunes can grow from it.
+/// Thickness of a sheet of sand, in cell sizes, below which all of it is in the air before dunes can grow from it.
 const THINNEST_SHEET: f32 = 0.1;
-/// Most steps of a tick.
+/// Maximum number of steps per tick.
 const MOST_STEPS: f32 = 16.0;
-/// Rounds of sliding for the greatest share of a cell that crosses it in a step.
+/// Rounds of sliding at the maximum flux of a step.
 const ROUNDS: f32 = 24.0;
-/// Sand in the air, as a share of the cell size, is at most this.
+/// Maximum thickness of sand in the air, in cell sizes.
 const FULL: f32 = 0.25;
-/// How much of the turbulence is felt close to the ground.
+/// Fraction of the turbulence that acts close to the ground.
 const UNEVEN: f32 = 0.1;
-/// Transverse slope effect: how far sand in the air drifts down a slope to the side of the wind, as a share of its way along the wind and
-/// of the slope, over a plain (Hersen 2004). It fills the furrows that uneven crests leave behind them.
+/// Transverse slope effect: lateral drift of sand in the air down a slope, relative to its movement along the wind and to the slope, over
+/// a plain (Hersen 2004). It fills the furrows that uneven crests leave behind them.
 const PULLS: f32 = 0.35;
-/// Cells over which a streak is drawn.
+/// Maximum length of a trail, in cells.
 const STREAK: usize = 128;
-/// Share by which sand that flies over a plain wears rock, of what it does where it hits it.
+/// Abrasion by sand that passes over a plain, relative to sand that hits a slope of 1.
 const GRAZES: f32 = 0.02;
-/// Sand thinner than this leaves rock bare, as a share of the cell size.
+/// Thickness of sand below which rock counts as bare, in cell sizes.
 const DUST: f32 = 1e-3;
 
-/// Shear of a wind over a plain.
+/// Returns the shear of a wind over a plain.
 pub(super) fn shear(strength: f32) -> f32 {
     (strength / STATED) * (strength / STATED)
 }
 
-/// Sand that a strong breeze carries over each metre of a plain, in m²/s: 1.5·(ρ/g)·u*³ (Bagnold 1941) for a shear velocity u* of
-/// 0.5 m/s, over a bulk density of 1600 kg/m³. It tells for how long a tick stands.
+/// Sand flux of a strong breeze over a plain, in m²/s: 1.5·(ρ/g)·u*³ (Bagnold 1941) for a shear velocity u* of 0.5 m/s, over a bulk
+/// density of 1600 kg/m³. It sets the simulated time of a tick.
 const STRONG_BREEZE: f64 = 1.5e-5;
 
-/// Sand that a wind of strength 2 carries over each metre of a plain in a tick, in m². Dunes on cells that are coarse compared with the
-/// saturation length are larger than nature's and take longer in proportion to their size squared, and so does a tick.
+/// Returns the sand flux of a wind of strength 2 over a plain, in m² per tick. Dunes on cells that are coarse compared with the saturation
+/// length are larger than in nature and evolve more slowly with the square of their size, so ticks are longer by the same factor.
 pub(super) fn capacity(params: &Params, cell_size: f32) -> f32 {
     let larger = length(params, cell_size) / params.saturation_length;
     params.capacity * (larger * larger)
 }
 
-/// Sand that crosses a metre of a plain in a tick, in m².
+/// Returns the sand flux over a plain, in m² per tick.
 fn carried(params: &Params, cell_size: f32, strength: f32) -> f32 {
     let shear = shear(strength);
     drift::saturated_flux(capacity(params, cell_size), shear, params.threshold) / (1.0 - params.threshold)
@@ -80,13 +80,13 @@ pub fn thinnest_sheet(cell_size: f32) -> f32 {
     THINNEST_SHEET * cell_size
 }
 
-/// Distance over which the wind takes up its load, in metres.
+/// Returns the saturation length on cells of this size, in metres.
 fn length(params: &Params, cell_size: f32) -> f32 {
     params.saturation_length.max(SHORTEST * cell_size)
 }
 
 impl Wind {
-    /// Dries or wets the sand, in the time that the tick covers.
+    /// Dries or wets the sand over the simulated time of the tick.
     pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut Maps) {
         let own = f64::from(capacity(&self.setup.params, context.terrain.cell_size)) / STRONG_BREEZE;
         self.setup.elapse(own);
@@ -94,7 +94,7 @@ impl Wind {
         soak(&mut maps.wet, context.terrain, seconds as f32 / self.setup.params.drying);
     }
 
-    /// Finds how many steps a tick has in a wind of this strength.
+    /// Sets the number of steps of a tick in a wind of this strength.
     pub(super) fn count_steps(&mut self, terrain: &Terrain, strength: f32) {
         let params = &self.setup.params;
         let crosses = carried(params, terrain.cell_size, strength) / (terrain.cell_size * terrain.cell_size);
@@ -108,7 +108,7 @@ impl Wind {
         self.left = self.steps;
     }
 
-    /// Puts sand in the air down where it is: the mode has changed.
+    /// Deposits all sand in the air where it is, after a change of the mode.
     pub(super) fn land(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let terrain = &mut *context.terrain;
         let aloft = drift::sum(&maps.aloft);
@@ -126,7 +126,7 @@ impl Wind {
         row.carried = 0.0;
     }
 
-    /// Finds the wind over the ground, if that has changed enough.
+    /// Computes the airflow over the ground, if that has changed enough.
     pub(super) fn meet(&mut self, terrain: &Terrain, maps: &mut Maps) {
         let Some(Weather { heading, .. }) = self.weather else { return };
         let params = &self.setup.params;
@@ -144,7 +144,7 @@ impl Wind {
         self.air.find(&maps.seen, terrain, wind, more.as_ref());
     }
 
-    /// A step of the sand in the air.
+    /// Runs a step of the sand in the air.
     pub(super) fn carry(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let terrain = &mut *context.terrain;
         let Some(weather) = self.weather else { return };
@@ -202,8 +202,8 @@ impl Wind {
         row.carried = aloft * area;
     }
 
-    /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was and by how much
-    /// the sand really grew, in metres times cells.
+    /// Turns bare windward rock into sand, abraded by the sand in the air. Returns the abraded rock and the actual growth of the sand, in
+    /// metres times cells.
     fn wear(
         &self,
         terrain: &mut Terrain,
@@ -253,7 +253,7 @@ impl Wind {
         worn.iter().fold([0.0, 0.0], |[worn, grown], row| [worn + row[0], grown + row[1]])
     }
 
-    /// Lets sand slide that lies too steep.
+    /// Slides sand that exceeds the angle of repose.
     pub(super) fn slip(&mut self, context: &mut Context<'_>) {
         let terrain = &mut *context.terrain;
         let params = &self.setup.params;
@@ -272,12 +272,12 @@ impl Wind {
         self.owed = slip::repay(&mut terrain.sand, self.owed, context.tick);
     }
 
-    /// The ways of some of the sand in the air.
+    /// Returns the trails of a sample of the sand in the air.
     fn streaks(&self, terrain: &Terrain, [cos, sin]: [f32; 2], aloft: &Grid, mut stream: Stream) -> Vec<Track> {
         let (width, height) = (terrain.width(), terrain.height());
         let returns = self.returns(terrain);
         let mut starts: Vec<[f32; 2]> = Vec::new();
-        // Where nothing flies no streak begins.
+        // Trails start only where sand is in the air.
         for _ in 0..4 * self.setup.params.tracks {
             let start = [stream.unit() * width as f32, stream.unit() * height as f32];
             if starts.len() < self.setup.params.tracks as usize && aloft.at(start[0] as usize, start[1] as usize) > 0.0
@@ -307,12 +307,12 @@ impl Wind {
     }
 }
 
-/// How many times as strong the wind blows under the mask.
+/// Returns the strength of the wind under the mask relative to that outside.
 fn stronger(params: &Params, masked: &Params) -> f32 {
     masked.strength / params.strength.max(f32::MIN_POSITIVE)
 }
 
-/// Looks at the ground, unless no cell has changed by more than `news` since it was last seen.
+/// Updates the `seen` heights if a cell has changed by more than `news`.
 fn look(terrain: &Terrain, seen: &mut Grid, news: f32) {
     let width = terrain.width();
     let new = |(y, seen): (usize, &[f32])| {

@@ -1,4 +1,4 @@
-//! The checks of the wind: against published results, and what the default form promises.
+//! Tests of the wind: against published results, and of the properties of the default mode.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn reference(name: &str) -> Vec<f64> {
 /// The wind of the published program.
 const PUBLISHED: [f64; 2] = [std::f64::consts::SQRT_2; 2];
 
-/// Bedrock and sand after the reference's first grains, run one after the other, in heights of 80 cells.
+/// Returns bedrock and sand after the reference's first grains, run one after the other, in heights of 80 cells.
 fn run_reference<R>(count: usize) -> (Vec<f64>, Vec<f64>)
 where
     R: Real + PartialOrd + Into<f64>,
@@ -59,7 +59,7 @@ fn worst(ours: &[f64], theirs: &[f64]) -> f64 {
 fn published_grains_in_f64_leave_what_the_reference_left() {
     for count in [1, 10, 200] {
         let (bedrock, sand) = run_reference::<f64>(count);
-        // Half a unit in the last place of the files' numbers.
+        // Half a unit in the last place of the numbers in the files.
         assert!(worst(&sand, &reference(&format!("wind_sand_after{count}.f32"))) < 4e-9, "sand after {count}");
         assert!(worst(&bedrock, &reference(&format!("wind_bedrock_after{count}.f32"))) < 4e-8, "rock after {count}");
     }
@@ -87,7 +87,7 @@ fn flat(side: usize, cell_size: f32, edge: Edge) -> Terrain {
     Terrain::bare(Grid::filled(side, side, 0.0), cell_size, edge)
 }
 
-/// A paraboloid of sand.
+/// Adds a paraboloid of sand.
 fn heap(terrain: &mut Terrain, [x, y]: [f32; 2], radius: f32, height: f32) {
     let width = terrain.width();
     for (index, sand) in terrain.sand.iter_mut().enumerate() {
@@ -97,7 +97,7 @@ fn heap(terrain: &mut Terrain, [x, y]: [f32; 2], radius: f32, height: f32) {
     terrain.start = terrain.ground();
 }
 
-/// A pyramid of rock.
+/// Replaces the bedrock by a pyramid.
 fn pyramid(terrain: &mut Terrain, half: f32, height: f32) {
     let (width, middle) = (terrain.width(), 0.5 * terrain.width() as f32);
     for (index, bedrock) in terrain.bedrock.iter_mut().enumerate() {
@@ -151,7 +151,7 @@ fn nothing_is_lost_with_wrap_or_refeeding_and_an_open_map_loses_what_it_books() 
 }
 
 const LAWS: [WindLaw; 2] = [WindLaw::_2020, WindLaw::BoundaryLayer];
-/// The default mode, and the published laws.
+/// Default mode and published laws.
 const FORMS: [(Mode, WindLaw); 3] = [
     (Mode::Corrected, WindLaw::BoundaryLayer),
     (Mode::Published, WindLaw::_2020),
@@ -164,7 +164,7 @@ fn published_grains_lose_sand_and_make_none() {
         let mut terrain = flat(64, 5.0, Edge::Open);
         pyramid(&mut terrain, 20.0, 60.0);
         terrain.spread_sand(thickness);
-        // Grains of the boundary layer lose nothing but what they carry at the end of their lives, before they leave the map.
+        // Grains of the boundary layer lose only their load when they stop before they leave the map.
         let params = Params { mode: Mode::Published, law, per_tick: 64, max_age: 20, ..Params::default() };
         let run = blow(terrain.clone(), params, 30);
         let row = run.ledger.solid.rows[INFO.key];
@@ -212,7 +212,7 @@ fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
     };
     let lee = mean(64..74);
     assert!(lee > 1.3 * 0.5, "{lee} m in the lee, 0.5 m at the start");
-    // Its edges run along the diagonals and its tip; its face towards the wind lies between them.
+    // The edges run along the diagonals and end at the tip; the windward face lies between them.
     let wind = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("it is in the catalogue");
     let worn = wind.process.map(Quantity::Abrasion, &simulation.terrain).expect("the wind keeps it");
     let of = |cells: Vec<(usize, usize)>| cells.iter().map(|&(x, y)| worn.at(x, y)).sum::<f32>() / cells.len() as f32;
@@ -231,7 +231,7 @@ fn turning_the_wind_turns_the_result() {
         blow(terrain.clone(), params, 150).terrain.sand
     };
     let (along, across) = (run(0.0), run(90.0));
-    // (x, y) goes to (y, x): a mirror image, which a wind along the other axis makes as well.
+    // (x, y) maps to (y, x): a mirror image, which a wind along the other axis also gives.
     let turned = Grid::from_fn(96, 96, |x, y| across.at(y, x));
     let squares = |a: &Grid, b: &Grid| a.iter().zip(b.iter()).map(|(a, b)| f64::from((a - b) * (a - b))).sum::<f64>();
     let (difference, change) = (squares(&along, &turned), squares(&along, &terrain.sand));
@@ -246,11 +246,11 @@ fn wet_sand_does_not_blow() {
     terrain.water.fill(0.5);
     let moved = |terrain: &Terrain| blow(terrain.clone(), Params::default(), 20).ledger.solid.rows[INFO.key].eroded;
     let (wet, dry) = (moved(&terrain), moved(&dry));
-    // What stood too steep still slides.
+    // Sand steeper than the angle of repose still slides.
     assert!(wet < 0.05 * dry, "{wet} m³ wet, {dry} m³ dry");
 }
 
-/// Sand that the wind lifts in the next ticks, in m³.
+/// Returns the sand that the wind lifts in the next ticks, in m³.
 fn lifts(run: &mut Simulation, ticks: usize) -> f64 {
     let lifted = |run: &Simulation| run.ledger.solid.rows.get(INFO.key).map_or(0.0, |row| row.eroded);
     let before = lifted(run);
@@ -267,14 +267,14 @@ fn sand_that_was_rained_on_blows_again_as_it_dries() {
         let mut run = blow(terrain.clone(), params, 0);
         run.terrain.water.fill(water);
         run.tick();
-        // It has run off.
+        // The water has run off.
         run.terrain.water.fill(0.0);
         run
     };
     let (mut dry, mut film, mut wet) = (run(0.0), run(0.0003), run(0.02));
     let [at_first, under_a_film, soaked] = [&mut dry, &mut film, &mut wet].map(|run| lifts(run, 10));
     assert!(soaked < 0.02 * at_first, "soaked sand gives {soaked} m³, dry sand {at_first} m³");
-    // A third of a millimetre binds sand where the wind is weak.
+    // A third of a millimetre of water binds sand where the wind is weak.
     assert!(under_a_film < 0.7 * at_first && under_a_film > 2.0 * soaked, "{under_a_film} m³ of {at_first} m³");
     lifts(&mut wet, 400);
     let later = lifts(&mut wet, 10);
@@ -283,7 +283,7 @@ fn sand_that_was_rained_on_blows_again_as_it_dries() {
 
 #[test]
 fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
-    // Half of the map is a lake, level with a beach of sand; hills may stand on its floor.
+    // Half of the map is a lake, level with a beach of sand, with or without hills on its floor.
     let lake = |hills: f32| {
         let mut terrain = flat(64, 5.0, Edge::Wrap);
         terrain.spread_sand(1.0);
@@ -311,7 +311,7 @@ fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
         by_floor < 0.05 * moved && by_basin > 10.0 * by_floor,
         "{moved} m, {by_floor} m by the floor, {by_basin} m dry"
     );
-    // Sand falls into the lake, and none is lifted there.
+    // Sand falls into the lake and is not lifted there.
     let in_lake = |terrain: &Terrain| -> f64 {
         (0..64 * 64).filter(|cell| cell % 64 < 32).map(|cell| f64::from(terrain.sand[cell])).sum()
     };

@@ -1,33 +1,33 @@
-//! The wind of a tick: where it blows to and how strongly.
+//! Direction and strength of the wind in a tick.
 
 use super::Params;
 use crate::core::rng::Stream;
 
-/// Ticks for which the first or the second wind blows without the other. Sand that one of them lifts is carried on by the other only
-/// where they change.
+/// Length of a spell in which only the first or the second wind blows, in ticks. Sand passes from one wind to the other only between
+/// spells.
 const SPELL: u64 = 25;
 
-/// A wind.
+/// Direction and strength of the wind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weather {
-    /// Cosine and sine of where it blows to: along columns, along rows.
+    /// Direction in which it blows, along columns and rows: cosine and sine.
     pub heading: [f32; 2],
-    /// Its strength, in cells per unit of time.
+    /// Strength, in cells per unit of time.
     pub strength: f32,
 }
 
 impl Weather {
-    /// The wind as the sliders say, without gusts: what is shown.
+    /// Returns the wind of the parameters, without gusts.
     pub fn mean(params: &Params) -> Self {
         Self { heading: heading(f64::from(params.direction)), strength: params.strength }
     }
 
-    /// The wind of a wave: the first or the second one, turned by what has passed, with its gust.
+    /// Draws the wind of a tick: the first or the second one, rotated by its turning so far, with swing and gust.
     pub fn of(params: &Params, tick: u64, stream: &mut Stream) -> Self {
         let mut swing = || f64::from(2.0 * stream.unit() - 1.0);
         let (turn, gust) = (swing(), swing());
         let mut degrees = f64::from(params.direction);
-        // The second wind's spells lie as evenly among the others as their share allows.
+        // The spells of the second wind are distributed evenly.
         let (share, spell) = (f64::from(params.second_share), (tick.saturating_sub(1) / SPELL + 1) as f64);
         if (spell * share).floor() > ((spell - 1.0) * share).floor() {
             degrees = f64::from(params.second_direction);
@@ -43,7 +43,7 @@ impl Weather {
     }
 }
 
-/// Cosine and sine of an angle in degrees; exact for whole quarters.
+/// Returns cosine and sine of an angle in degrees; exact for quarter turns.
 pub fn heading(degrees: f64) -> [f32; 2] {
     let turned = degrees.rem_euclid(360.0);
     let quarter = (turned / 90.0).round();

@@ -1,5 +1,5 @@
-//! Cells in the vectors of `fearless_simd`. They are made inside [`super::with_vector_unit`] only, where the machine has been
-//! asked for the unit.
+//! Cells in the vectors of `fearless_simd`. They are only created inside [`super::with_vector_unit`], where the unit has been
+//! detected.
 
 use std::{
     ops::{Add, Div, Mul, Neg, Sub},
@@ -10,23 +10,23 @@ use fearless_simd::{Simd, prelude::*};
 
 use super::{Cells, Real};
 
-/// As many numbers as the unit `S` takes at once.
+/// Vector of the unit `S`.
 #[derive(Clone, Copy)]
 pub struct Vector<S: Simd>(S::f32s);
 
-/// The proof that the machine has the unit.
+/// Returns the proof that the machine supports the unit.
 #[inline(always)]
 fn proof<S: Simd>() -> S {
     const { assert!(size_of::<S>() == 0) };
-    // SAFETY: it has no size, and where vectors are made the machine has the unit, see the module.
+    // SAFETY: it has no size, and vectors are only created where the machine supports the unit, see the module.
     unsafe { NonNull::<S>::dangling().read() }
 }
 
-/// Asks whether a row holds so many numbers from a place on: in the words in which a loop over the row asks whether to go on,
-/// so that the compiler need not ask twice where the row is as long as the loop.
+/// Checks that a row holds `count` numbers from `at` on. The condition has the form of the loop over the row, so that the compiler
+/// drops it where the row is as long as the loop.
 #[inline(always)]
 fn check(row: &[f32], at: usize, count: usize) {
-    assert!(row.len() >= count && at <= row.len() - count, "the row ends before that");
+    assert!(row.len() >= count && at <= row.len() - count, "the row is too short");
 }
 
 macro_rules! operator {
@@ -50,8 +50,8 @@ impl<S: Simd> Neg for Vector<S> {
     }
 }
 
-/// On x86-64 an instruction takes the second number if the first is not larger, or not smaller, as the comparison does.
-/// Others differ in zeros of both signs.
+/// `true` on x86-64, whose instructions return the second number unless the first is larger or smaller, like the comparison. Others
+/// differ for zeros of both signs.
 const COMPARES: bool = cfg!(target_arch = "x86_64");
 
 impl<S: Simd> Real for Vector<S> {

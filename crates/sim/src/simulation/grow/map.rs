@@ -1,16 +1,16 @@
-//! The maps on which a range grows, from coarse to fine, with the margins that are cut off in the end.
+//! Maps on which a range grows, from coarse to fine, with margins to be cropped at the end.
 
 use crate::core::{
     grid::Grid,
     terrain::{Edge, Layer, Terrain},
 };
 
-/// Cells of the longer side of the smallest map, at most.
+/// Maximum number of cells along the longer side of the smallest map.
 const COARSEST: usize = 128;
 /// Margin of the smallest map and of the others, as a fraction of the shorter side.
 const MARGIN: f64 = 0.25;
 const FINER_MARGIN: f64 = 0.0625;
-/// A map of so many columns and rows on which a range grows, with a margin on each side.
+/// A map on which a range grows, of this many columns and rows, with a margin on each side.
 #[derive(Clone, Copy)]
 pub(super) struct Map {
     pub size: (usize, usize),
@@ -20,7 +20,7 @@ pub(super) struct Map {
 impl Map {
     fn new(size: (usize, usize), edge: Edge, margin: f64) -> Self {
         let cells = (size.0.min(size.1) as f64 * margin).round() as usize;
-        // A side of one cell is no border.
+        // A side of one cell has no border.
         let of = |side: usize| if edge == Edge::Open && side > 1 { cells } else { 0 };
         Self { size, margin: (of(size.0), of(size.1)) }
     }
@@ -67,7 +67,7 @@ impl Map {
     }
 }
 
-/// The maps on which a range grows, the smallest first: once with a wide margin, then each with a narrow one.
+/// Returns the maps on which a range grows, the smallest first: once with a wide margin, then each with a narrow one.
 pub(super) fn maps(terrain: &Terrain) -> Vec<Map> {
     let (width, height) = (terrain.width(), terrain.height());
     let halvings = (0..).find(|&times| width.max(height).div_ceil(1 << times) <= COARSEST).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! A range that grows from coarse to fine: to maturity on a small map, then on ever larger ones, each of which begins with what the
-//! last one left. So the large forms are those of the smallest map, whatever the size of the largest.
+//! Range growth from coarse to fine: to maturity on a small map, then on successively larger ones, each starting from the previous
+//! one. So the large landforms are those of the smallest map, whatever the size of the largest.
 //!
-//! An open border would be one straight base level, with a comb of even gullies along it. So the range grows on a map with a margin,
-//! from which the terrain is cut out: rivers leave it where their valleys are.
+//! An open border would be a straight base level with a comb of even gullies along it. So the range grows on a map with a margin,
+//! from which the terrain is cropped: rivers leave it at their valleys.
 
 mod map;
 mod target;
@@ -26,7 +26,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// A range is mature when this fraction of what rises leaves again, over as many ticks as are looked at together.
+/// Fraction of the uplift that leaves a mature range again, and the number of ticks over which it is measured.
 const MATURE: f64 = 0.98;
 const TOGETHER: usize = 20;
 /// Ticks on the smallest map until the range is mature: usually, and at most.
@@ -34,31 +34,31 @@ const TICKS: usize = 360;
 const MOST_TICKS: usize = 800;
 /// Ticks on each of the other maps.
 const FINER_TICKS: usize = 40;
-/// Most corrections of the erodibility on the smallest map, and the error of the relief that needs none.
+/// Maximum number of corrections of the erodibility on the smallest map, and the error of the relief that needs none.
 const CORRECTIONS: usize = 4;
 const CLOSE: f64 = 0.02;
-/// Ground from which the range rises, as fractions of its relief: swells, and noise from cell to cell.
+/// Ground from which the range rises, as fractions of its relief: undulations, and noise from cell to cell.
 const SWELLS: f64 = 0.6;
 const NOISE: f32 = 0.004;
-/// Octaves of the swells, waves of the first along the shorter side, and height of each over the one before.
+/// Octaves of the undulations, waves of the first along the shorter side, and the ratio of successive heights.
 const OCTAVES: usize = 5;
 const WAVES: f64 = 3.0;
 const PERSISTENCE: f64 = 0.57;
 
 /// Progress of range growth.
 pub struct Growth<'a> {
-    /// Which of the maps grows, from 0.
+    /// Index of the current map.
     pub level: usize,
     /// Number of maps.
     pub levels: usize,
-    /// Fraction of the work that is done.
+    /// Completed fraction of the work.
     pub share: f32,
     map: &'a Map,
     terrain: &'a Terrain,
 }
 
 impl Growth<'_> {
-    /// Bedrock and sand as they are, without the margin.
+    /// Returns the current bedrock and sand, without the margin.
     pub fn layers(&self) -> [Grid; 2] {
         [&self.terrain.bedrock, &self.terrain.sand].map(|layer| self.map.within(layer))
     }
@@ -69,7 +69,7 @@ impl Growth<'_> {
 pub struct GrownRange {
     /// Terrain of the range.
     pub terrain: Terrain,
-    /// Law by which its rivers and hillsides are in balance with the uplift.
+    /// Law under which its rivers and hillslopes balance the uplift.
     pub params: Params,
     /// `false` if uplift still exceeded erosion when the range should have been mature.
     pub is_mature: bool,
@@ -78,7 +78,7 @@ pub struct GrownRange {
 /// Outcome of growing a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowthEnd {
-    /// The range is as old as was asked for.
+    /// The range has reached the requested age.
     Grown,
     /// Uplift still exceeds erosion in a range that should be mature.
     StillRising,
@@ -91,12 +91,12 @@ struct Range<'a, F> {
     params: &'a Params,
     target: Target,
     erodibility: f64,
-    /// Base level, in metres: that of the sea, or of the outlets where the sea lies lower.
+    /// Base level, in metres: sea level, or that of the outlets if the sea is lower.
     base: f64,
     seed: u64,
-    /// Runs begun, of which each has its own random numbers.
+    /// Number of runs begun; each has its own random numbers.
     runs: u64,
-    /// Work done and all of it, in cells times ticks; and the largest fraction that was shown.
+    /// Completed and total work, in cells times ticks; and the largest fraction reported.
     work: [f64; 2],
     share: f32,
     levels: usize,
@@ -104,7 +104,7 @@ struct Range<'a, F> {
 }
 
 impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
-    /// Lets the range rise or wear down. Returns `false` if it should be mature and is not, or `None` if cancelled.
+    /// Lets the range rise or erode. Returns `false` if it should be mature and is not, or `None` if cancelled.
     fn run(&mut self, (level, map): (usize, &Map), terrain: &mut Terrain, ticks: Ticks) -> Option<bool> {
         let law = self.target.law(self.params, self.erodibility, terrain.cell_size);
         let uplift_rate = if matches!(ticks, Ticks::Wearing(_)) { 0.0 } else { law.uplift_rate };
@@ -140,15 +140,15 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
         Some(!matches!(ticks, Ticks::UntilMature))
     }
 
-    /// Runs, and scales the range to the relief that is asked for, until it has that in balance with its law. Returns `false` if it should
-    /// be mature and is not, or `None` if cancelled.
+    /// Runs, and scales the range to the requested relief, until that balances its law. Returns `false` if it should be mature and
+    /// is not, or `None` if cancelled.
     fn stage(&mut self, (level, map): (usize, &Map), terrain: &mut Terrain, ticks: Ticks) -> Option<bool> {
         let mut is_mature = true;
         let corrections = if matches!(ticks, Ticks::UntilMature) { CORRECTIONS } else { 0 };
         for _ in 0..=corrections {
             is_mature = self.run((level, map), terrain, ticks)?;
             let factor = self.fit(map, terrain);
-            // Without uplift, heights are in no balance with the law.
+            // Without uplift, heights don't balance the law.
             if matches!(ticks, Ticks::Wearing(_)) {
                 break;
             }
@@ -161,7 +161,7 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
         Some(is_mature)
     }
 
-    /// Scales the heights above the base so that the range has the relief that is asked for. Returns the factor.
+    /// Scales the heights above the base level to the requested relief. Returns the factor.
     fn fit(&self, map: &Map, terrain: &mut Terrain) -> f64 {
         let (low, high) = map.within(&terrain.ground()).min_max();
         let relief = f64::from(high) - f64::from(low).max(self.base);
@@ -204,7 +204,8 @@ impl Ticks {
     }
 }
 
-/// Returns the runs on each map by which a range reaches an age. A young range only rises; an old one matures, then wears down.
+/// Returns the runs on each map by which a range reaches an age. A young range only rises; an old one matures, then erodes without
+/// uplift.
 fn plan(age: f64, maps: usize) -> Vec<Vec<Ticks>> {
     let ticks_of = |times: f64| (TICKS as f64 * times).round() as usize;
     let finer = ((FINER_TICKS as f64 * age.min(1.0)).round() as usize).max(1);
@@ -219,14 +220,14 @@ fn plan(age: f64, maps: usize) -> Vec<Vec<Ticks>> {
     std::iter::once(first).chain((1..maps).map(|_| vec![then])).collect()
 }
 
-/// Returns a range in place of the ground of a terrain, or `None` if `show` has cancelled it. The layers of uplift, rain and softness say
-/// where it rises and what it is made of; size, edge and springs stay, and the heights of the ground do not matter. The lowest outlet lies
-/// at 0 m, deposits are sand, and the range is dry. Where nothing rises, the terrain is level.
+/// Grows a range in place of the ground of a terrain. Returns `None` if `show` has cancelled it. The uplift, rain and softness maps
+/// define its shape and material; size, edge and springs stay, and the existing heights are ignored. The lowest outlet is at 0 m,
+/// deposits are sand, and the range is dry. Without uplift, the terrain is level.
 ///
-/// `params` are those of uplift and rivers. Erodibility, diffusivity and the time of a tick follow from the range that is asked for, and
+/// `params` are those of uplift and rivers. Erodibility, diffusivity and the time of a tick follow from the requested range, and
 /// the critical slope is raised where channel heads are steeper.
 ///
-/// `show` hears the progress every few ticks and answers whether to continue.
+/// `show` receives the progress every few ticks and returns whether to continue.
 pub fn grow(
     terrain: &Terrain,
     params: &Params,
@@ -291,11 +292,11 @@ fn in_place(terrain: &Terrain, [bedrock, sand]: [Grid; 2]) -> Terrain {
 }
 
 impl Simulation {
-    /// Starts again from a range on the terrain's maps of uplift, rain and softness, and sets the parameters of uplift and rivers to those
-    /// with which it grew; see [`grow`]. `show` hears the progress and answers whether to continue.
+    /// Restarts from a range on the terrain's maps of uplift, rain and softness, and sets the parameters of uplift and rivers to
+    /// those with which it grew; see [`grow`]. `show` receives the progress and returns whether to continue.
     ///
     /// # Errors
-    /// Nothing rises.
+    /// If nothing rises.
     pub fn grow_range(
         &mut self,
         range: &RangeParams,
@@ -304,8 +305,8 @@ impl Simulation {
         let params = self.fluvial();
         let uplift = self.terrain.uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1);
         if params.uplift_rate * uplift <= 0.0 {
-            let right = "set fluvial.uplift_rate above 0 and let the map of uplift rise above 0 somewhere";
-            return Err(Unfit { wrong: "no range can grow where nothing rises".into(), right: right.into() });
+            let right = "set fluvial.uplift_rate above 0 and paint the uplift map above 0 somewhere";
+            return Err(Unfit { wrong: "a mountain range cannot grow without uplift".into(), right: right.into() });
         }
         let grown = self.on_its_threads(|run| grow(&run.terrain, &params, range, run.seed(), show));
         let Some(GrownRange { terrain, params, is_mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
@@ -314,13 +315,14 @@ impl Simulation {
         Ok(if is_mature { GrowthEnd::Grown } else { GrowthEnd::StillRising })
     }
 
-    /// Sets the parameters of uplift and rivers to those with which the terrain comes to about the relief of `range`.
+    /// Sets the parameters of uplift and rivers so that the terrain reaches about the relief of `range`.
     pub fn tune_uplift(&mut self, range: &RangeParams) {
         let params = target::tuned(&self.terrain, &self.fluvial(), range);
         self.set_fluvial(&params);
     }
 
-    /// Tunes uplift and rivers likewise if they are enabled with default parameters, which suit one extent alone. Returns `true` if so.
+    /// Tunes uplift and rivers likewise if they are enabled with default parameters, which suit only one extent. Returns `true` if
+    /// so.
     pub fn tune_default_uplift(&mut self, range: &RangeParams) -> bool {
         let enabled = self.slots.iter().any(|slot| slot.key() == INFO.key && slot.enabled);
         let tunes = enabled && self.fluvial() == Params::default();
@@ -343,7 +345,7 @@ impl Simulation {
     }
 }
 
-/// Bedrock and sand from which a range rises: swells where it rises, and outlets at 0 m.
+/// Returns bedrock and sand from which a range rises: undulations where it rises, and outlets at 0 m.
 fn start(map: &Map, terrain: &Terrain, target: &Target, seed: u64) -> [Grid; 2] {
     let ((width, height), edge) = (map.whole(), terrain.edge);
     let uplift = terrain.uplift.as_ref().map(|uplift| map.around(uplift));

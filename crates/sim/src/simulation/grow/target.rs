@@ -1,8 +1,8 @@
 //! Target of range growth, and the erodibility, diffusivity and critical slope that produce it.
 //!
-//! With U uplift, K erodibility, A drainage area, m its exponent, D diffusivity and ℓ the length of hillsides, steady rivers and
-//! hillsides are similar at every extent L and relief R when R·K/U, ℓ/L and the critical slope over that of the channel heads are
-//! (Perron, Dietrich & Kirchner 2008, J. Geophys. Res. 113, F04016):
+//! With uplift U, erodibility K, drainage area A and its exponent m, diffusivity D and hillslope length ℓ, steady rivers and
+//! hillslopes are similar at every extent L and relief R if R·K/U, ℓ/L and the ratio of the critical slope to the slope of channel
+//! heads are equal (Perron, Dietrich & Kirchner 2008, J. Geophys. Res. 113, F04016):
 //!
 //! ```text
 //! R ∝ U/K      D = K·ℓ^(2m+1)      S_head = (U/(K·ℓ^(2m)))^(1/n)
@@ -20,36 +20,37 @@ use crate::{
 
 const OURS: &str = "ours";
 
-/// Relief of real ranges: this fraction of their extent where it is short, and at most that of the highest on Earth, in metres.
+/// Relief of real ranges: this fraction of a short extent, and at most that of the highest on Earth, in metres.
 const STEEPNESS: f64 = 0.2;
 const HIGHEST: f64 = 5000.0;
 
-/// Length of hillsides at a ruggedness of 0.5: a fraction of the extent, and cells at least. From 0.5 to 0 it grows by [`SOFTER`].
+/// Hillslope length at a ruggedness of 0.5: a fraction of the extent, and at least a number of cells. From 0.5 to 0 it grows by
+/// [`SOFTER`].
 const HILLSIDE: f64 = 1.0 / 600.0;
 const HILLSIDE_CELLS: f64 = 1.2;
 const SOFTER: f64 = 3.0;
-/// Length of hillsides in cells at any ruggedness, at least: shorter ones would be noise.
+/// Minimum hillslope length in cells at any ruggedness: shorter ones would be noise.
 const SHORTEST: f64 = 0.7;
-/// Critical slope over the slope at which channel heads keep pace with the uplift.
+/// Ratio of the critical slope to the slope at which channel heads keep pace with the uplift.
 const STABILITY: f64 = 0.75;
 
-/// Time in which a change at an outlet reaches the divides, in ticks.
+/// Time for a change at an outlet to reach the divides, in ticks.
 const TICKS_OF_A_RESPONSE: f64 = 40.0;
-/// Relief of a mature range over that of its longest river by the law alone, by which the erodibility is first guessed.
+/// Ratio of the relief of a mature range to that of its longest river by the law alone, for a first estimate of the erodibility.
 const BRANCHING: f64 = 4.5;
 
-/// Range that is to grow.
+/// Parameters of a range to grow.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RangeParams {
     /// Height of the range from its lowest outlet to its highest peak. At 0 it is as high as real ranges of its extent. The
     /// erodibility of the rock follows from it.
     #[reflect(@knob(0.0..=9000.0).unit("m").symbol("R").source(OURS).main().indirect())]
     pub relief: f32,
-    /// Density of gullies. Low values leave long, rounded hillsides; high values dissect every slope. The diffusivity follows from
+    /// Density of gullies. Low values leave long, rounded hillslopes; high values dissect every slope. The diffusivity follows from
     /// it.
     #[reflect(@knob(0.0..=1.0).source("Perron et al. 2008; the values are ours").main().indirect())]
     pub ruggedness: f32,
-    /// Age in multiples of the time in which erosion comes to balance uplift. Below 1 the range still rises, and upland between its
+    /// Age relative to the time in which erosion comes to balance uplift. Below 1 the range still rises, and upland between its
     /// valleys is not yet dissected; above 1 the uplift has ceased, and its valleys have widened.
     #[reflect(@knob(0.1..=3.0).source("Davis 1899; the values are ours").log().main().indirect())]
     pub age: f32,
@@ -66,7 +67,7 @@ pub fn typical_relief(extent: f64) -> f64 {
     STEEPNESS * extent / (1.0 + STEEPNESS * extent / HIGHEST)
 }
 
-/// Returns the side of a square as large as the part of a terrain that rises, weighted by its uplift, in metres; at most the
+/// Returns the side of a square with the area of the rising part of a terrain, weighted by its uplift, in metres; at most the
 /// terrain's shorter side.
 pub fn rising_extent(terrain: &Terrain) -> f64 {
     let cell_size = f64::from(terrain.cell_size);
@@ -90,11 +91,11 @@ pub(super) struct Target {
     pub relief: f64,
     /// See [`RangeParams::age`].
     pub age: f64,
-    /// Extent of what rises, in metres.
+    /// Extent of the rising area, in metres.
     extent: f64,
-    /// Factor of the length of hillsides.
+    /// Factor of the hillslope length.
     softer: f64,
-    /// Rate of the fastest uplift, in metres per year.
+    /// Maximum uplift rate, in metres per year.
     pub uplift: f64,
 }
 
@@ -146,7 +147,7 @@ impl Target {
     }
 }
 
-/// Returns the exponent of the slope in effect: deposition makes it 1.
+/// Returns the effective slope exponent: deposition makes it 1.
 fn exponent(params: &Params) -> f64 {
     if params.deposition > 0.0 { 1.0 } else { params.slope_exponent.into() }
 }

@@ -1,4 +1,4 @@
-//! A tick is done in parts: so that others have their turn between them, and on any number of threads.
+//! Tests of ticks processed in parts, on any number of threads.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Rough ground, most of whose water gathers in few trees.
+/// Returns rough ground on which most of the water gathers in few trees.
 fn rough(width: usize, height: usize, edge: Edge) -> Terrain {
     let mut stream = Stream::new(5, "rough", 0);
     let valley = |x: usize| (x as f32 - 0.4 * width as f32).abs();
@@ -23,12 +23,12 @@ fn rough(width: usize, height: usize, edge: Edge) -> Terrain {
     terrain
 }
 
-/// Runs the next tick part by part. Returns how many there were.
+/// Runs the next tick part by part. Returns the number of parts.
 fn parts(run: &mut Simulation) -> usize {
     run.begin_tick();
     let mut parts = 1;
     while !run.advance(0) {
-        assert!(!run.can_be_shown(), "the land of a tick that is not over is shown");
+        assert!(!run.can_be_shown(), "the terrain is displayed before the tick has ended");
         parts += 1;
     }
     assert!(run.end_tick());

@@ -1,4 +1,4 @@
-//! Ranges that are grown measure as land does, at every resolution.
+//! Tests that grown ranges measure like real terrain at every resolution.
 
 use super::{super::params::NO_SEA, *};
 use crate::{
@@ -17,7 +17,7 @@ fn range(terrain: &Terrain, seed: u64) -> Terrain {
 }
 
 fn grown(terrain: &Terrain, range: &RangeParams, seed: u64) -> GrownRange {
-    let grown = grow(terrain, &Params::default(), range, seed, |_| true).expect("nobody says no");
+    let grown = grow(terrain, &Params::default(), range, seed, |_| true).expect("it is not cancelled");
     assert!(grown.is_mature);
     grown
 }
@@ -94,7 +94,7 @@ fn a_turned_map_of_uplift_makes_a_turned_range() {
     assert!((volume - 1.0).abs() < 0.03, "{volume}");
 }
 
-/// To which side of the map the water of each cell runs.
+/// Returns the side of the map to which each cell drains.
 fn sides(terrain: &Terrain) -> Vec<u8> {
     let drainage = Drainage::of(terrain);
     let (width, height) = (terrain.width(), terrain.height());
@@ -110,7 +110,7 @@ fn sides(terrain: &Terrain) -> Vec<u8> {
     sides
 }
 
-/// Cells from which the water of a neighbour runs to another side, as shares of the map.
+/// Returns the positions, as fractions of the map, of cells with a neighbour that drains to another side.
 fn divides(terrain: &Terrain) -> Vec<[f64; 2]> {
     let (sides, width) = (sides(terrain), terrain.width());
     let inner = (0..sides.len()).filter(|cell| cell % width + 1 < width && cell + width < sides.len());
@@ -118,7 +118,7 @@ fn divides(terrain: &Terrain) -> Vec<[f64; 2]> {
     on_divide.map(|cell| [(cell % width) as f64 / width as f64, (cell / width) as f64 / width as f64]).collect()
 }
 
-/// Main divides of a range of one resolution lie where those of another do: mean distance, as a share of the width.
+/// Returns the mean distance between the main divides of a range at two resolutions, as a fraction of the width.
 fn apart(side: usize, seed: u64) -> f64 {
     let [coarse, fine] =
         [(side, 30.0), (2 * side, 15.0)].map(|(side, cell)| divides(&range(&ground(side, cell), seed)));
@@ -137,7 +137,7 @@ fn main_divides_are_the_same_at_twice_the_resolution() {
 }
 
 #[test]
-#[ignore = "takes a while: the same at the sizes of section 9"]
+#[ignore = "slow: the same test at 512² and 1024²"]
 fn main_divides_of_large_ranges_are_the_same() {
     for seed in [1, 2] {
         let found = apart(512, seed);
@@ -202,7 +202,7 @@ fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
     let wet = ground.iter().filter(|&&ground| ground < sea).count();
     assert!(wet > 96 * 96 / 10 && ground.at(0, 48) < sea && ground.min_max().1 > 3.0 * sea, "{wet} cells in the sea");
     for (cell, (&ground, &water)) in ground.iter().zip(terrain.water.iter()).enumerate() {
-        // Of the last tick's uplift the sea has heard, of its rivers it need not.
+        // The sea follows the uplift of the last tick, but not necessarily its erosion.
         assert!(
             if ground < sea { water == sea - ground } else { water == 0.0 },
             "{cell}: {ground} m, {water} m of water"

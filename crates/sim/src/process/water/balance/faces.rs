@@ -1,15 +1,15 @@
-//! What passes the faces of a cell, and the level at which its discharge does.
+//! Fluxes across the faces of a cell, and the level at which its discharge leaves.
 
 use super::super::friction::{CARRIES, DEEPER};
 
-/// Steps in which a level is found at most, and how well its discharge is met, as a share.
+/// Maximum number of iterations for a level, and the relative error of its discharge that ends them.
 const MOST_STEPS: usize = 60;
 const MET: f64 = 5e-4;
-/// The first step from a guess, as a share of its height over where nothing passes; and how much longer each next one is.
+/// First step from a guess, relative to its height above the level of no flow, and the factor by which each next step grows.
 const NEAR: f64 = 0.02;
 const FARTHER: f64 = 4.0;
 
-/// What drives water across a face and what holds it back.
+/// Coefficients of gravity and friction in the flow across a face.
 #[derive(Clone, Copy)]
 pub(super) struct Pull {
     /// g, in m/s².
@@ -18,20 +18,20 @@ pub(super) struct Pull {
     pub(super) drag: f64,
 }
 
-/// A face that water leaves a cell across.
+/// Face across which water leaves a cell.
 #[derive(Clone, Copy)]
 pub(super) struct Face {
-    /// Its number: left, right, above, below.
+    /// Index: left, right, above, below.
     pub(super) number: usize,
-    /// The grounds before and behind it, and the level behind it, in metres.
+    /// Ground upstream and downstream of it, and the level downstream, in metres.
     pub(super) ground: [f64; 2],
     pub(super) level: f64,
-    /// Momentum that the water brings along: flux times velocity of the face behind the cell, in m³/s².
+    /// Advected momentum: flux times velocity of the face upstream of the cell, in m³/s².
     pub(super) brought: f64,
 }
 
 impl Face {
-    /// The height of the water over it at a level before it, and of the water that its velocity goes by, in metres.
+    /// Returns the depth at the face for an upstream level, and the depth that sets the velocity, in metres.
     fn depths(&self, level: f64) -> [f64; 2] {
         let [before, behind] = self.ground;
         let depth = level.max(self.level) - before.max(behind);
@@ -39,13 +39,13 @@ impl Face {
         [depth, f64::from(DEEPER) * depth + (1.0 - f64::from(DEEPER)) * least]
     }
 
-    /// Velocity for each unit of flux, in 1/m.
+    /// Returns the velocity per unit of flux, in 1/m.
     pub(super) fn speed(&self, level: f64) -> f64 {
         let [_, seen] = self.depths(level);
         seen / (seen * seen + f64::from(CARRIES))
     }
 
-    /// The flux that a level before it drives across it, in square metres per second.
+    /// Returns the flux that an upstream level drives across it, in square metres per second.
     pub(super) fn passes(&self, level: f64, Pull { gravity, drag }: Pull) -> f64 {
         let [depth, fall] = [self.depths(level)[0], level - self.level];
         if depth <= 0.0 || fall <= 0.0 {
@@ -57,29 +57,29 @@ impl Face {
     }
 }
 
-/// The part of a cell's water that each of its faces takes, by how far what is behind it lies lower; none where no water leaves.
+/// Returns the fraction of a cell's outflow across each face from the falls to its neighbours; 0 where no water leaves.
 pub(super) fn parts_of(falls: [Option<f32>; 4]) -> [f32; 4] {
     let roots = falls.map(|fall| fall.map_or(0.0, |fall| fall.max(0.0).sqrt()));
     let sum: f32 = roots.iter().sum();
     if sum > 0.0 {
         return roots.map(|root| root / sum);
     }
-    // Out of a hollow there is one way.
+    // A depression has a single outlet.
     let count = falls.iter().flatten().count().max(1) as f32;
     falls.map(|fall| if fall.is_some() { 1.0 / count } else { 0.0 })
 }
 
-/// Returns the level at which `flux` leaves across one or more faces, and `true` if it does so to within [`MET`]. A good guess makes it
-/// quick.
+/// Returns the level at which `flux` leaves across one or more faces, and `true` if it does so to within [`MET`]. A good guess saves
+/// iterations.
 pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> (f64, bool) {
-    // Nothing passes at it yet.
+    // The highest level without flow.
     let foot = |face: &Face| face.level.max(face.ground[0]).max(face.ground[1]);
     let foot = faces.iter().map(foot).fold(f64::INFINITY, f64::min);
     if flux <= 0.0 {
         return (foot, true);
     }
     let passes = |level: f64| faces.iter().map(|face| face.passes(level, pull)).sum::<f64>() - flux;
-    // As a broad weir has it.
+    // Critical depth, as over a broad-crested weir.
     let weir = libm::cbrt(flux * flux / pull.gravity);
     let guess = if guess > foot { guess } else { foot + weir };
     let found = passes(guess);
@@ -87,7 +87,7 @@ pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> (f64, 
         return (guess, true);
     }
     let (mut low, mut under, mut high, mut over) = (foot, -flux, guess, found);
-    // From the guess a little on, and farther each time, to the other side of what is sought.
+    // Growing steps from the guess bracket the root.
     let mut step = NEAR * (guess - foot);
     if found < 0.0 {
         (low, under) = (guess, found);
@@ -109,7 +109,7 @@ pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> (f64, 
             (high, over, step) = (high - step, next, FARTHER * step);
         }
     }
-    // Regula falsi; an end that stays counts half (Illinois).
+    // Regula falsi with halved weight of an end that stays (Illinois).
     let mut side = 0;
     for _ in 0..MOST_STEPS {
         let level = (low * over - high * under) / (over - under);

@@ -1,18 +1,18 @@
-//! Rivers in balance: the water that stands and flows when as much leaves as falls and springs, found at once.
+//! Steady state of rivers and lakes: discharges and depths at which outflow balances rain and springs, solved without time stepping.
 //!
-//! Water leaves a cell across those of its four faces behind which the ground is lower, in parts as the roots of the falls: so Manning has
-//! it where water is shallow. Out of hollows it goes over their lowest pass (priority flood, Barnes et al. 2014). With Q the discharge that
-//! comes together in a cell, its level H follows from the levels H′ behind these faces, from the outlets upwards: the fall gives the water
-//! its speed, and what the bed holds back is Manning's,
+//! Water leaves a cell across those of its four faces behind which the ground is lower, in proportion to the square roots of the falls, as
+//! in Manning's equation for shallow water. It leaves depressions over their spill points (priority flood, Barnes et al. 2014). With Q the
+//! discharge of a cell, its level H follows from the levels H′ behind these faces, from the outlets upstream: the fall accelerates the
+//! water, and Manning friction slows it,
 //!
 //! ```text
 //! Q = Σ l·q        g·h·(H − H′) + M = q·u + g·l·n²·q²·h^(−7/3)        h = max(H, H′) − max(z, z′)
 //! ```
 //!
-//! z and z′ are the grounds, l the cell size, n the roughness, u the velocity that the process gives a face with the flux q, and M = q·u of
-//! the face behind the cell, from the round before. This is the state in which the default scheme's own faces hardly change: lakes stand
-//! over their passes as high as their outflow asks for, rivers are dammed up by what lies downstream, and rain spreads over slopes. What
-//! evaporates on the way is taken off. The published form has no roughness; it begins with the depths of the default one.
+//! z and z′ are the grounds, l the cell size, n the roughness, u the velocity that the process assigns to a face with flux q, and M = q·u
+//! of the face upstream of the cell, from the previous iteration. This is nearly a steady state of the default scheme: lakes stand as high
+//! above their spill points as their outflow requires, backwater raises rivers, and rain spreads over slopes. Evaporation along the way is
+//! subtracted. The published form has no roughness; it starts with the depths of the default one.
 
 mod faces;
 #[cfg(test)]
@@ -41,19 +41,19 @@ use crate::{
     },
 };
 
-/// Memory for each cell while they are found, in bytes.
+/// Memory per cell during the solution, in bytes.
 pub const BYTES_PER_CELL: usize = size_of::<Place>() + size_of::<Standing>() + size_of::<Flow>() + 4 * 8 + 6 * 4;
 
-/// Rounds in which discharge, depths and momentum are found by turns.
+/// Maximum number of iterations, each of which updates discharge, momentum and depths in turn.
 const MOST_ROUNDS: usize = 16;
-/// Change of all depths in a round, as a share of them, with which they end.
+/// Relative change of all depths in an iteration below which the solution has converged.
 const SETTLED: f64 = 1e-3;
-/// Of the new momentum and of what newly spills, what a round takes over.
+/// Relaxation factor: weight of new momentum and new spills in an iteration.
 const NEW: f32 = 0.5;
-/// Water spills over a shore where it stands lower behind it by this share of what stands over the shore.
+/// Water spills over a shore if the level behind it is lower by this fraction of the depth over the shore.
 const CLEARLY: f64 = 0.1;
 
-/// What a terrain gives and takes, under a mask or not.
+/// Terrain and the parameters of its water, with or without a mask.
 struct Land<'a> {
     terrain: &'a Terrain,
     params: &'a Params,
@@ -61,7 +61,7 @@ struct Land<'a> {
 }
 
 impl Land<'_> {
-    /// What a parameter is in a cell.
+    /// Returns the value of a parameter in a cell.
     fn local(&self, cell: usize, parameter: impl Fn(&Params) -> f32) -> f64 {
         let (free, width) = (parameter(self.params), self.terrain.width());
         f64::from(self.masked.map_or(free, |masked| {
@@ -69,20 +69,20 @@ impl Land<'_> {
         }))
     }
 
-    /// Which of a cell's faces are the map's border.
+    /// Returns `true` for each face of a cell that lies on the map border.
     fn at_border(&self, cell: usize) -> [bool; 4] {
         let (width, height) = (self.terrain.width(), self.terrain.height());
         let (x, y) = (cell % width, cell / width);
         [x == 0, x + 1 == width, y == 0, y + 1 == height]
     }
 
-    /// Ground and level beyond an open border, in metres.
+    /// Returns ground and level beyond an open border, in metres.
     fn beyond(&self, cell: usize) -> [f32; 2] {
         let bed = self.terrain.start[cell];
         [bed, bed.max(self.params.sea_level)]
     }
 
-    /// The cells that water leaves the map at, each with the level that it has to reach there.
+    /// Returns the cells at which water leaves the map, each with the level that it has to reach there.
     fn outlets(&self, tick: u64) -> Vec<(usize, f32)> {
         let Self { terrain, .. } = *self;
         if terrain.edge == Edge::Open {
@@ -96,7 +96,7 @@ impl Land<'_> {
         cells.into_iter().map(|cell| (cell, f32::NEG_INFINITY)).collect()
     }
 
-    /// The faces that water leaves a cell across, with nothing brought, where places have these levels.
+    /// Returns the faces across which water leaves a place, without momentum, for these levels of places.
     fn faces(&self, place: &Place, places: &[Place], level: impl Fn(usize) -> f64) -> impl Iterator<Item = Face> {
         let own = f64::from(place.ground);
         (0..4).filter(|&face| place.leaves(face)).map(move |number| match place.around[number] {
@@ -111,7 +111,7 @@ impl Land<'_> {
         })
     }
 
-    /// What comes to each cell, in cubic metres per second: rain, and springs, which drains make less.
+    /// Returns the supply of each cell, in cubic metres per second: rain and springs, less drains.
     fn supply(&self, tick: u64) -> Vec<f64> {
         let Self { terrain, .. } = *self;
         let share = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell]));
@@ -126,21 +126,21 @@ impl Land<'_> {
     }
 }
 
-/// Fluxes and depths of rivers and lakes, as far as the search came.
+/// Fluxes and depths of rivers and lakes after the last iteration.
 pub(super) struct RiverSolution {
     pub faces: Faces,
     /// Depth of the water, in metres.
     pub depths: Grid,
-    /// `false` if depths still changed in the last round.
+    /// `false` if depths still changed in the last iteration.
     pub has_converged: bool,
-    /// Number of cells for whose discharge no exact level was found in the last round.
+    /// Number of cells whose level was not solved to within the tolerance in the last iteration.
     pub unsolved: u64,
 }
 
-/// Finds the fluxes and depths that a terrain's rivers and lakes have with the rain and springs of a tick.
+/// Solves for the fluxes and depths of rivers and lakes in the steady state for the rain and springs of a tick.
 ///
 /// # Errors
-/// One sentence, if no water can leave the map, none enters it, or the search was cancelled.
+/// If no water can leave the map, none enters it, or the search was cancelled.
 pub(super) fn find(
     terrain: &Terrain,
     tick: u64,
@@ -152,8 +152,8 @@ pub(super) fn find(
     let supply = land.supply(tick);
     if !supply.iter().any(|&rate| rate > 0.0) {
         return Err(Unfit {
-            wrong: "no rain falls and no spring runs".to_owned(),
-            right: "rivers need a rain rate above 0 or a spring".to_owned(),
+            wrong: "there is no rain and no spring".to_owned(),
+            right: "set a rain rate above 0 or place a spring".to_owned(),
         });
     }
     let outlets = land.outlets(tick);
@@ -164,7 +164,7 @@ pub(super) fn find(
         });
     }
     let mut rivers = Rivers::new(land, supply, &outlets);
-    // On one of the threads that share the work: they meet often.
+    // Runs on a thread of the pool, whose threads synchronise often.
     let has_converged = rayon::scope(|_| {
         for round in 0..MOST_ROUNDS {
             if !go_on(round as f32 / MOST_ROUNDS as f32) {
@@ -180,43 +180,43 @@ pub(super) fn find(
     Ok(RiverSolution { faces: rivers.fluxes(), depths: rivers.depths(), has_converged, unsolved: rivers.unsolved })
 }
 
-/// How water stands in a cell.
+/// Water standing in a cell.
 #[derive(Clone, Copy)]
 struct Standing {
-    /// In metres.
+    /// Level, in metres.
     level: f64,
-    /// The part of the discharge that leaves across each face over a bank or shore, or pours over the border.
+    /// Fraction of the discharge that spills across each face: over a bank or shore, or over a border without a fall.
     spills: [f32; 4],
 }
 
 impl Standing {
-    /// The part of the discharge that does not spill.
+    /// Returns the fraction of the discharge that does not spill.
     fn kept(&self) -> f64 {
         1.0 - f64::from(self.spills.iter().sum::<f32>())
     }
 }
 
-/// How water flows out of a cell.
+/// Water flowing out of a cell.
 #[derive(Clone, Copy, Default)]
 struct Flow {
-    /// In cubic metres per second.
+    /// Discharge, in cubic metres per second.
     discharge: f64,
-    /// Flux times velocity of the faces that water leaves across, in m³/s².
+    /// Flux times velocity of the faces across which water leaves, in m³/s².
     momentum: [f32; 4],
 }
 
-/// The water of a terrain, round by round, in the order of its places.
+/// Water of a terrain during the iterations, in the order of its places.
 struct Rivers<'a> {
     land: Land<'a>,
     ways: Ways,
-    /// What comes to each, in cubic metres per second: from outside, and over shores in the round before.
+    /// Supply of each place, in cubic metres per second: from outside, and spilled over shores in the previous iteration.
     supply: Vec<f64>,
     spilled: Vec<f64>,
     standing: Vec<Standing>,
-    /// Levels of the round before, in metres.
+    /// Levels of the previous iteration, in metres.
     before: Vec<f64>,
     flows: Vec<Flow>,
-    /// Number of cells for whose discharge no exact level was found in the last round.
+    /// Number of cells whose level was not solved to within the tolerance in the last iteration.
     unsolved: u64,
 }
 
@@ -237,7 +237,7 @@ impl<'a> Rivers<'a> {
         Self { land, ways, supply, spilled, standing, before, flows, unsolved: 0 }
     }
 
-    /// Gathers the discharge of every cell, downwards, and its momentum.
+    /// Accumulates the discharge of every cell downstream, and its momentum.
     fn gather(&mut self) {
         let Self { land, ways, supply, spilled, standing, flows, .. } = self;
         let (area, size) = (land.terrain.cell_area(), f64::from(land.terrain.cell_size));
@@ -268,7 +268,7 @@ impl<'a> Rivers<'a> {
                 }
             });
         }
-        // It comes in the next round.
+        // Spills arrive in the next iteration.
         spilled.par_iter_mut().zip(&ways.places).for_each(|(spilled, place)| {
             let over =
                 |(face, next): (usize, usize)| flows[next].discharge * f64::from(standing[next].spills[face ^ 1]);
@@ -276,7 +276,7 @@ impl<'a> Rivers<'a> {
         });
     }
 
-    /// Lets the water of every cell rise until its discharge leaves, upwards. Returns by how much depths have changed, as a share.
+    /// Raises the level of every cell, upstream, until its discharge leaves. Returns the relative change of the depths.
     fn rise(&mut self, spills: bool) -> f64 {
         let Self { land, ways, standing, before, flows, unsolved, .. } = self;
         *unsolved = 0;
@@ -299,7 +299,7 @@ impl<'a> Rivers<'a> {
                     faces.clear();
                     faces.extend(land.faces(place, &ways.places, level_of));
                     for face in &mut faces {
-                        // What is behind the cell lies across the face on the other side.
+                        // The cell upstream lies across the opposite face.
                         let behind = place.around[face.number ^ 1];
                         face.brought =
                             if behind == NOWHERE { 0.0 } else { flows[behind as usize].momentum[face.number].into() };
@@ -337,7 +337,7 @@ impl<'a> Rivers<'a> {
         sums[0] / sums[1].max(f64::MIN_POSITIVE)
     }
 
-    /// Depths of all cells, in metres.
+    /// Returns the depths of all cells, in metres.
     fn depths(&self) -> Grid {
         let mut depths = Grid::filled(self.land.terrain.width(), self.land.terrain.height(), 0.0);
         for (place, standing) in self.ways.places.iter().zip(&self.standing) {
@@ -346,7 +346,7 @@ impl<'a> Rivers<'a> {
         depths
     }
 
-    /// What passes each face.
+    /// Returns the flux across each face.
     fn fluxes(&self) -> Faces {
         let terrain = self.land.terrain;
         let (size, mut fluxes) = (f64::from(terrain.cell_size), Faces::still(terrain));
@@ -365,7 +365,7 @@ impl<'a> Rivers<'a> {
     }
 }
 
-/// Adds the faces over a bank or shore behind which the water is clearly lower, so that it overflows there.
+/// Adds the faces over a bank or shore to clearly lower water, across which the cell overflows.
 fn put_down_spills(place: &Place, places: &[Place], levels: &[f64], own: f64, faces: &mut Vec<Face>) {
     for (number, next) in place.beside().filter(|&(face, _)| !place.leaves(face)) {
         let (ground, bed) = (f64::from(place.ground), f64::from(places[next].ground));
@@ -376,7 +376,7 @@ fn put_down_spills(place: &Place, places: &[Place], levels: &[f64], own: f64, fa
     }
 }
 
-/// The stretches of a step, each with its part of what belongs to the places from its first one on.
+/// Pairs each range of a step with its part of `rest`, which begins at the first range.
 fn blocks<'a, T>(step: &[Range<usize>], mut rest: &'a mut [T]) -> Vec<(Range<usize>, &'a mut [T])> {
     step.iter()
         .map(|block| {

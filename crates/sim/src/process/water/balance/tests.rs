@@ -7,7 +7,7 @@ use crate::{
     simulation::Simulation,
 };
 
-/// Water alone, which leaves its bed alone.
+/// Water alone, without erosion.
 fn run(terrain: Terrain, params: Params) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     let slot = simulation.slot_mut("water").expect("it is in the catalogue");
@@ -25,7 +25,7 @@ fn rain(rate: f32) -> Params {
     Params { rain_rate: rate, evaporation_rate: 0.0, dt: 0.05, ..Params::default() }
 }
 
-/// What leaves the map in the next ticks, as a share of the rain.
+/// Returns the outflow of the next ticks as a fraction of the rain.
 fn outflow(run: &mut Simulation, ticks: usize) -> f64 {
     let before = run.ledger.water.rows.get("water").copied().unwrap_or_default();
     (0..ticks).for_each(|_| run.tick());
@@ -38,7 +38,7 @@ fn a_plane_under_rain_keeps_its_depths() {
     let (length, slope, rate) = (64, 0.02, 1e-4);
     let ground = Grid::from_fn(length, 24, |x, _| slope * (length - x) as f32 * 10.0);
     let mut run = run(Terrain::bare(ground, 10.0, Edge::Open), rain(rate));
-    // Water leaves over the sides too: the middle does not know of it yet.
+    // Water also leaves across the sides, which does not affect the middle yet.
     let came = fill(&mut run);
     assert!(came > 0.0 && (run.terrain.water_volume() - came).abs() < 1e-9 * came);
     for x in [20_usize, 40, 60] {
@@ -107,7 +107,7 @@ fn discharge_grows_with_the_land_above_and_large_rivers_are_wet_throughout() {
         for cell in inner.filter(|&cell| areas[cell] >= 200.0) {
             all += 1;
             wet += usize::from(water[cell] > 1e-3);
-            // What leaves the land that drains to this cell, near it.
+            // Outflow near this cell from its contributing area.
             let mut basin = vec![cell];
             let mut inside = vec![false; areas.len()];
             inside[cell] = true;
@@ -140,7 +140,7 @@ fn discharge_grows_with_the_land_above_and_large_rivers_are_wet_throughout() {
 
 #[test]
 fn lakes_stand_at_their_passes_and_what_evaporates_does_not_run_on() {
-    // A bowl in a plateau that falls off to the borders; its pass is at 51 m, behind a notch.
+    // A bowl in a plateau that falls off to the borders; its spill point is at 51 m, behind a notch.
     let ground = Grid::from_fn(41, 41, |x, y| {
         let far = x.abs_diff(20).max(y.abs_diff(20)) as f32;
         if far < 8.0 {
@@ -176,7 +176,7 @@ fn what_cannot_be_in_balance_is_said() {
     assert!(dry.balance(&|_| true).err().expect("no rain").to_string().contains("rain rate"));
     let cancelled = run(Terrain::bare(Grid::filled(16, 16, 1.0), 1.0, Edge::Open), rain(1e-4));
     assert!(cancelled.balance(&|_| false).err().expect("cancelled").to_string().contains("cancelled"));
-    // A drain is a way out.
+    // A drain is an outlet.
     let drain = Source { place: [0.1, 0.5], radius: 0.0, rate: -1.0, ticks: None };
     let mut drained = run(Terrain { sources: vec![drain], ..terrain }, rain(1e-4));
     assert!(fill(&mut drained) > 0.0);

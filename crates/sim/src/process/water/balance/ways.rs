@@ -1,31 +1,31 @@
-//! Where the water of each cell goes, across faces and out of hollows, and the order in which cells are visited for it.
+//! Routing of the outflow of each cell, across faces and out of depressions, and a topological order of the cells.
 
 use std::ops::Range;
 
 use super::faces::parts_of;
 use crate::{core::border::Border, hydrology::flood::Flood};
 
-/// Side of the squares of cells that are visited together, in cells.
+/// Side of the tiles of cells that are visited together, in cells.
 const SIDE: usize = 32;
 /// No place, in `Place::around`.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// A cell in the order of visits.
+/// Cell in the topological order.
 pub(super) struct Place {
-    /// Its number on the map.
+    /// Index on the map.
     pub(super) cell: u32,
-    /// The places of the cells across its faces: left, right, above, below.
+    /// Places of the cells across its faces: left, right, above, below.
     pub(super) around: [u32; 4],
-    /// In metres.
+    /// Height of the ground, in metres.
     pub(super) ground: f32,
-    /// The part of its water that leaves across each face.
+    /// Fraction of its outflow across each face.
     pub(super) parts: [f32; 4],
-    /// The faces that its water leaves across, a bit for each. None where a drain swallows what comes.
+    /// Faces across which its water leaves, a bit for each. None at a drain.
     leaves: u8,
 }
 
 impl Place {
-    /// Whether its water leaves across a face.
+    /// Returns `true` if its water leaves across a face.
     pub(super) fn leaves(&self, face: usize) -> bool {
         self.leaves >> face & 1 == 1
     }
@@ -35,7 +35,7 @@ impl Place {
         self.leaves(face) && self.around[face] == NOWHERE && self.parts[face] == 0.0
     }
 
-    /// Its faces to other cells, with the places of these.
+    /// Returns its faces to other cells, with their places.
     pub(super) fn beside(&self) -> impl Iterator<Item = (usize, usize)> {
         self.around
             .into_iter()
@@ -45,19 +45,19 @@ impl Place {
     }
 }
 
-/// All cells, each after those that its water runs into.
+/// All cells in topological order, each after its receivers.
 pub(super) struct Ways {
     pub(super) places: Vec<Place>,
-    /// Stretches of the places. Those of one step do not depend on each other.
+    /// Ranges of places by step. The ranges of a step do not depend on each other.
     pub(super) steps: Vec<Vec<Range<usize>>>,
 }
 
 impl Ways {
-    /// The ways of a ground, from cells that the water leaves at, given with the level that it has to reach there. `borders` tells which
-    /// faces of a cell are an open border of the map, and `beyond` the level behind them.
+    /// Routes the water of a ground to `outlets`, given with the level that it has to reach there. `borders` returns which faces of a
+    /// cell are an open border of the map, and `beyond` the level behind them.
     ///
-    /// Water leaves to lower ground, beyond the border, and the way of the flood, and only to cells that the flood came to before. So no
-    /// water goes in a circle.
+    /// Water leaves to lower ground, across the border and along the path of the flood, and only to cells that the flood reached before,
+    /// so there are no cycles.
     pub(super) fn find(
         border: Border,
         ground: &[f32],
@@ -108,13 +108,12 @@ fn bits(faces: [bool; 4]) -> u8 {
     (0..4).map(|face| u8::from(faces[face]) << face).sum()
 }
 
-/// An order of the cells in which each comes after those that its water leaves to, a square at a time as far as that goes, and the stretches
-/// of its steps.
+/// Returns a topological order of the cells, each after its receivers and tile by tile as far as possible, and the ranges of its steps.
 fn in_steps(border: Border, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>>>) {
     let across = border.width.div_ceil(SIDE);
     let square = |cell: usize| cell / border.width / SIDE * across + cell % border.width / SIDE;
     let inside = |face: usize, cell: usize| leaves[cell] >> face & 1 == 1;
-    // Faces to cells that were not visited yet.
+    // Number of receivers of each cell that are not visited yet.
     let mut open: Vec<u8> = (0..leaves.len())
         .map(|cell| {
             let next = border.across_faces(cell);
@@ -140,7 +139,7 @@ fn in_steps(border: Border, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>>>)
             while let Some(cell) = cells.pop() {
                 order.push(cell);
                 for (face, next) in border.across_faces(cell as usize).into_iter().enumerate() {
-                    // Seen from there, it is the face on the other side.
+                    // From the neighbour, it is the opposite face.
                     let Some(next) = next.filter(|&next| inside(face ^ 1, next)) else { continue };
                     if square(next) != own {
                         others.push(next);
@@ -154,7 +153,7 @@ fn in_steps(border: Border, leaves: &[u8]) -> (Vec<u32>, Vec<Vec<Range<usize>>>)
             }
             step.push(start..order.len());
         }
-        // Other squares know of it in the next step.
+        // Other tiles see it in the next step.
         for cell in others.drain(..) {
             open[cell] -= 1;
             if open[cell] == 0 {

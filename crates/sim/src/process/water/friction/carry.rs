@@ -1,4 +1,4 @@
-//! What the fluxes move, and what the bed gives and takes.
+//! Transport along the fluxes, and exchange of sediment with the bed.
 
 use super::{
     CAPACITY, DEPOSITION, DRAG, DRY, Flow, STAYS, SUSPENSION, X, Y,
@@ -21,20 +21,20 @@ use crate::{
     },
 };
 
-/// Greatest share of the water that sediment makes up.
+/// Maximum transport capacity, as a fraction of the water.
 pub(in crate::process::water) const MOST_LOAD: f32 = 0.5;
-/// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
+/// Depth below its lowest neighbour to which a step erodes, as a fraction of the water depth, and the water depth where it stops growing.
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;
 
-/// Returns the fraction of the height difference to the lowest or highest neighbour that a step may even out, unless an unaccelerated one
-/// would even more; small at high acceleration, where larger steps build bars along the bed, and in proportion to Δt/l, as finer cells
+/// Returns the fraction of the height difference to the lowest or highest neighbour that a step may level, unless an unaccelerated step
+/// would level more: small at high acceleration, where larger steps build bars along the bed, and proportional to Δt/l, as finer cells
 /// differ less in height.
 fn step_fraction(acceleration: f32, dt_over_l: f32) -> f32 {
     (100.0 / (acceleration * acceleration)).max(0.25 * dt_over_l).clamp(0.005, 0.25)
 }
 
-/// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
+/// Limiter of a row of faces: fluxes and the sediment that they carry, each from the upwind cell.
 struct LimitRow<'a> {
     next: &'a [f32],
     limits: [&'a [f32]; 2],
@@ -56,21 +56,21 @@ impl RowKernel for LimitRow<'_> {
     }
 }
 
-/// What the bed and the air do in a step.
+/// Coefficients of the exchange with the bed in a step.
 #[derive(Clone, Copy)]
 pub(super) struct Bed {
-    /// One over g·Δt.
+    /// Inverse of g·Δt.
     pub per_push: f32,
-    /// One over the depth from which on nothing is eroded; 0 without a limit.
+    /// Inverse of the depth limit of erosion; 0 without a limit.
     pub per_depth: f32,
     /// Morphological acceleration, and its inverse: the fraction of the suspended layer that is part of the fluid.
     pub acceleration: f32,
     pub suspended_fraction: f32,
-    /// Fraction of a height difference that a step evens at most.
+    /// Maximum fraction of a height difference that a step levels.
     pub step_fraction: f32,
-    /// Side of a cell.
+    /// Side of a cell, in metres.
     pub size: f32,
-    /// Length of the step, in seconds: water that would pass a cell in less is not believed.
+    /// Length of the step, in seconds, in which water moves a cell at most.
     pub dt: f32,
 }
 
@@ -89,29 +89,29 @@ impl Bed {
     }
 }
 
-/// What the mask scales: capacity, both rates times Δt, and the share of the water that stays.
+/// Returns the quantities scaled by the mask: capacity, both rates times Δt, and the fraction of the water that does not evaporate.
 pub(super) fn rates(params: &Params, dt: f32) -> [f32; 4] {
     let capacity = if params.erodes() { params.sediment_capacity } else { 0.0 };
     let stays = 1.0 / (1.0 + params.evaporation_rate * dt);
     [capacity, params.suspension_rate * dt, params.deposition_rate * dt, stays]
 }
 
-/// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.
+/// Inflow and outflow of a row of cells. Short kernels keep more cells in flight than a long one.
 struct MoveRow<'a> {
     dt_over_l: f32,
     suspended_fraction: f32,
-    /// Square of the speed with which water passes a cell in a step; no more is believed.
+    /// Square of the maximum speed, a cell per step.
     fastest: f32,
-    /// Depth of the water; rain of this step; sediment in the water.
+    /// Depth of the water, rain of this step, suspended layer.
     water: &'a [f32],
     rain: Fallen<'a>,
     suspended: &'a [f32],
     /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
     fluxes: [&'a [f32]; 4],
     loads: [&'a [f32]; 4],
-    /// Water and sediment after that, and the square of the speed.
+    /// Water and sediment after the flow, and the square of the speed.
     out: [&'a mut [f32]; 3],
-    /// What the water really gained by the rain.
+    /// Rain actually added to the water, after rounding.
     rained: &'a mut Tally,
 }
 
@@ -132,7 +132,7 @@ impl RowKernel for MoveRow<'_> {
         );
         let (half, dt_over_l, suspended_fraction) =
             (V::all(0.5), V::all(self.dt_over_l), V::all(self.suspended_fraction));
-        // What comes in, from both sides and then from above and below: a turned map gives the same sum.
+        // Summed per axis, so that a rotated map gives the same sum.
         let inflow = (flux_left - flux_right) + (flux_above - flux_below);
         let load_in = (load_left - load_right) + (load_above - load_below);
         let water = V::load(self.water, x);
@@ -141,7 +141,7 @@ impl RowKernel for MoveRow<'_> {
         let suspended = V::load(self.suspended, x);
         let s = (suspended + dt_over_l * load_in).positive();
         let d = (wet + dt_over_l * (inflow - load_in * suspended_fraction)).positive();
-        // Velocity, by the mean of the depths before and after; that of films is not known.
+        // Velocity from the mean of the depths before and after, damped over thin films.
         let mean = half * ((wet + suspended * suspended_fraction) + (d + s * suspended_fraction));
         let scale = half * (mean / (mean * mean + V::all(FILM_SQUARE)));
         let (u, v) = ((flux_left + flux_right) * scale, (flux_above + flux_below) * scale);
@@ -152,7 +152,7 @@ impl RowKernel for MoveRow<'_> {
     }
 }
 
-/// A row of cells: what the water lacks to its capacity, in units of the suspended layer.
+/// Deficit of a row of cells: transport capacity minus load, in units of the suspended layer.
 struct DeficitRow<'a, N> {
     bed: Bed,
     /// Capacity, and g·Δt·n².
@@ -160,7 +160,7 @@ struct DeficitRow<'a, N> {
     drag: N,
     /// Water and sediment after the flow.
     moved: [&'a [f32]; 2],
-    /// Square of the speed, which becomes the deficit.
+    /// Square of the speed, replaced by the deficit.
     deficit: &'a mut [f32],
 }
 
@@ -176,12 +176,12 @@ impl<N: Number> RowKernel for DeficitRow<'_, N> {
     }
 }
 
-/// A row of cells: what their beds give and take.
+/// Erosion and deposition of a row of cells.
 struct BedRow<'a, N> {
-    /// Fractions of the suspended layer that is part of the fluid, and of a height difference that a step evens.
+    /// Fraction of the suspended layer that is part of the fluid, and maximum fraction of a height difference that a step levels.
     suspended_fraction: f32,
     step_fraction: f32,
-    /// Rates of suspension and deposition times Δt, share of the water that stays.
+    /// Rates of suspension and deposition times Δt, fraction of the water that does not evaporate.
     rates: [N; 3],
     softness: &'a [f32],
     /// Water and sediment after the flow, and the deficit.
@@ -193,14 +193,14 @@ struct BedRow<'a, N> {
     tallies: &'a mut WaterTallies,
 }
 
-/// Returns the energy slope n²·v²/h^(4/3) from n², h and v²: that of the bed in uniform flow, almost 0 in a pool.
+/// Returns the energy slope n²·v²/h^(4/3) from n², h and v²: the slope of the bed in uniform flow, almost 0 in a pool.
 #[inline(always)]
 pub(in crate::process::water) fn energy_slope<V: Cells>(drag: V, depth: V, square: V) -> V {
     let third = depth.max(V::all(DRY)).inverse_cube_root();
     drag * square * ((third * third) * (third * third))
 }
 
-/// Returns the concentration of sediment at transport capacity, as a fraction of the volume.
+/// Returns the concentration of sediment at transport capacity, as a volume fraction.
 #[inline(always)]
 pub(in crate::process::water) fn concentration<V: Cells>(
     capacity: V,
@@ -228,8 +228,8 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
         let deficit = V::load(self.moved[2], x);
-        // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
-        // and no pit is left when the water has gone.
+        // Sand first, then rock by its softness, to a small fraction of the depth below the lowest neighbour at most: the bed sinks as a
+        // whole, and no pit is left when the water has gone.
         let (lowest, highest) = (left.min(right).min(above.min(below)), left.max(right).max(above.max(below)));
         let (pool, suspended_fraction) = (V::all(POOL) * d.min(V::all(DEEP)), V::all(self.suspended_fraction));
         let want = deficit.positive();
@@ -240,21 +240,21 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let loose = wanted.min(above_lowest);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
-        // Rounded to digits that the suspended layer has, so that bed and layer change by the same amount: under acceleration it can be
+        // Rounded to the precision of the suspended layer, so that bed and layer change by the same amount: accelerated layers can be
         // kilometres thick.
         let from_sand = laid_on(s, loose.min(old_sand)) - s;
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
         let from_rock = laid_on(s, (want * (rest * hard)).min((above_lowest - from_sand).positive())) - s;
-        // Bed load falls into a pool until it is level with the bed around; a cell that dries drops all that it carries.
+        // Bed load fills a pool to the level of the bed around it; a cell that dries deposits all its sediment.
         let share = deposition / (one + deposition);
         let falls = (lowest - here).positive().min(s * share);
         let settles = d.if_above(V::all(DRY), ((-deficit).positive() * share).max(falls), s);
         let room = (V::all(self.step_fraction) * (highest - here).positive()).max(settles * suspended_fraction);
         self.tallies.withheld.add(x, settles.if_above(room, one, V::all(0.0)));
         let settles = s - (s - settles.min(room));
-        // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
-        // can't take up without getting more than there is stays in the water.
+        // Exact changes of the layers, whose last digit can exceed what a step moves. Sediment that they cannot take up without
+        // rounding up stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
         let taken = (old_bedrock - bedrock) + (old_sand - left);
         let sand = laid_on(left, settles);
@@ -271,18 +271,18 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
     }
 }
 
-/// What the fluxes move, row after row of a strip.
+/// Transport and exchange with the bed, row by row over a strip.
 pub(super) struct Carry {
     border: Border,
     bed: Bed,
-    /// Fluxes of fluid across the faces above the row and below it, as they are limited; and the sediment that goes along.
+    /// Limited fluxes of fluid across the faces above and below the row, and the sediment that they carry.
     flux_above: Aligned,
     flux_below: Aligned,
     load_above: Aligned,
     load_below: Aligned,
     load_x: Aligned,
     rain: Aligned,
-    /// Water and sediment after the flow, and the square of the speed, then the deficit.
+    /// Water and sediment after the flow, and the square of the speed, later the deficit.
     moved: [Aligned; 3],
     tallies: WaterTallies,
     water_out: f64,
@@ -308,13 +308,13 @@ impl Carry {
         }
     }
 
-    /// What the rows moved.
+    /// Returns the totals of the rows.
     pub fn sums(&self) -> WaterSums {
         WaterSums { water_out: self.water_out, solid_out: self.solid_out, ..self.tallies.sums() }
     }
 
-    /// Limits the fluxes between row `y` and the one above it, and finds their sediment: for the row that is worked on, or for
-    /// the one `below` it, which may be beyond the border.
+    /// Limits the fluxes between row `y` and the one above it, and computes their sediment: for the current row, or for the one `below`
+    /// it, which may be beyond the border.
     #[inline(always)]
     fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow, spans: Spans<'_>, below: bool) {
         let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
@@ -335,7 +335,7 @@ impl Carry {
         spans.run::<V>(width, LimitRow { next, limits, concentrations, out, load });
     }
 
-    /// Limits the fluxes around row `y`, and finds their sediment. Rows come from the `first` to the `last`.
+    /// Limits the fluxes around row `y`, and computes their sediment. Rows come in order from `first`; `last` marks the map's last row.
     #[inline(always)]
     fn limit<V: Cells>(
         &mut self,
@@ -347,7 +347,7 @@ impl Carry {
         faces: &mut Strip<'_, 2>,
     ) {
         let width = self.border.width;
-        // What the row above found between itself and this one is at hand.
+        // The fluxes between this row and the one above are known.
         if y == first {
             self.limit_above::<V>(y, fluid, flow, spans[0], false);
         } else {
@@ -370,7 +370,7 @@ impl Carry {
         spans.run::<V>(faces, LimitRow { next, limits, concentrations, out, load });
     }
 
-    /// Works on row `y`.
+    /// Processes row `y`.
     #[inline(always)]
     pub fn row<V: Cells>(
         &mut self,

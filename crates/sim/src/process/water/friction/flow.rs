@@ -1,4 +1,4 @@
-//! The fluxes that the slope of the fluid's surface and its own momentum drive.
+//! Fluxes driven by the slope of the fluid surface and by momentum.
 
 use std::ops::Range;
 
@@ -20,12 +20,12 @@ use crate::{
     },
 };
 
-/// Weight of the deeper side in the depth that a velocity goes by.
+/// Weight of the deeper side in the depth that sets the velocity.
 pub(in super::super) const DEEPER: f32 = 0.75;
-/// Square, in m², of the depth below which a film carries little momentum.
+/// Square, in m², of the depth below which the momentum of a film is damped.
 pub(in super::super) const CARRIES: f32 = 2e-5;
 
-/// What a step of the flow is computed with.
+/// Coefficients of the flow in a step.
 #[derive(Clone, Copy)]
 pub(super) struct Drive {
     /// g·Δt/l.
@@ -36,7 +36,7 @@ pub(super) struct Drive {
     pub gravity: f32,
 }
 
-/// Quantities of faces.
+/// Indices of the quantities of faces.
 const FLUX: usize = 0;
 const SPEED: usize = 1;
 
@@ -48,7 +48,7 @@ pub(super) struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Depth of the fluid at the faces from `x` on, and its velocity there where it carries this flux.
+    /// Returns the depth of the fluid at the faces from `x` on, and its velocity there for this flux.
     #[inline(always)]
     pub fn depth_and_speed<V: Cells>(&self, x: usize, flux: V) -> (V, V) {
         let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
@@ -69,7 +69,7 @@ pub(super) fn wave<V: Cells>(gravity: f32, depth: V, speed: V) -> V {
 
 /// Velocities of a row of faces, from their fluxes and the cells on both sides.
 struct SpeedRow<'a> {
-    /// No water passes a cell faster in a step.
+    /// Maximum speed: a cell per step.
     fastest: f32,
     gravity: f32,
     flux: &'a [f32],
@@ -90,17 +90,17 @@ impl RowKernel for SpeedRow<'_> {
     }
 }
 
-/// A row of faces: their old fluxes and velocities, those around them, the cells on both sides.
+/// New fluxes of a row of faces, from old fluxes and velocities, those around them, and the cells on both sides.
 struct FaceRow<'a, N> {
     drive: Drive,
     /// g·Δt·n² on both sides.
     drag: [N; 2],
-    /// Along the flux: the face before, this one, the one after.
+    /// Along the flux: the previous face, this one, the next.
     fluxes: [&'a [f32]; 3],
     speeds: [&'a [f32]; 3],
-    /// Velocities of the faces beside it.
+    /// Velocities of the adjacent parallel faces.
     beside: [&'a [f32]; 2],
-    /// Fluxes across it, on the one side and on the other.
+    /// Transverse fluxes on either side.
     crossing: [[&'a [f32]; 2]; 2],
     ground: [&'a [f32]; 2],
     level: [&'a [f32]; 2],
@@ -114,9 +114,9 @@ impl<N: Number> RowKernel for FaceRow<'_, N> {
         let (speed_before, speed, speed_after) =
             (V::load(self.speeds[0], x), V::load(self.speeds[1], x), V::load(self.speeds[2], x));
         let (one, zero, dry) = (V::all(1.0), V::all(0.0), V::all(DRY));
-        // Each flux takes the momentum of the face that it comes from.
+        // Each flux advects the momentum of its upwind face.
         let along = (before.positive() * speed_before + (-after).positive() * speed_after) - own.max(-own) * speed;
-        // Twice what crosses on the one side and on the other.
+        // Twice the transverse flux on either side.
         let crossing = |side: usize| {
             let [one, other] = self.crossing[side];
             V::load(one, x) + V::load(other, x)
@@ -127,11 +127,11 @@ impl<N: Number> RowKernel for FaceRow<'_, N> {
         let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
         let (level, level_after) = (V::load(self.level[0], x), V::load(self.level[1], x));
         let depth = level.max(level_after) - ground.max(ground_after);
-        // A dry face is given a depth with which all stays finite, and no flux.
+        // A dry face gets a depth that keeps all values finite, and no flux.
         let safe = depth.max(dry);
         let driven = (own + V::all(self.drive.dt_over_l) * (along + V::all(0.5) * aside))
             - V::all(self.drive.push) * safe * (level_after - level);
-        // The bed holds back the whole flow, not each of its components by itself.
+        // Friction acts on the magnitude of the flow, not on each component separately.
         let sideways = V::all(0.25) * (near + far);
         let whole = (own * own + sideways * sideways).sqrt();
         let third = safe.inverse_cube_root();
@@ -142,11 +142,11 @@ impl<N: Number> RowKernel for FaceRow<'_, N> {
     }
 }
 
-/// The fluxes of the next step, row after row, before they are limited to what is there.
+/// Fluxes of the next step before they are limited, row by row.
 pub(super) struct Flow {
     border: Border,
     drive: Drive,
-    /// Rows of cells of which the faces to the left are found, and the last one's to the right.
+    /// Rows of cells whose faces are computed.
     rows: Range<isize>,
     /// Fluxes and velocities before the step.
     old_x: Ring<2, 3>,
@@ -158,7 +158,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Fluxes of these rows.
+    /// Creates the fluxes of these rows.
     pub fn new(border: Border, drive: Drive, rows: Range<isize>) -> Self {
         let (width, first) = (border.width, rows.start);
         Self {
@@ -173,30 +173,30 @@ impl Flow {
         }
     }
 
-    /// Speed of the fastest wave that was seen, in metres per second.
+    /// Returns the speed of the fastest wave so far, in metres per second.
     pub fn wave(&self) -> f32 {
         self.wave.into_iter().fold(0.0, f32::max)
     }
 
-    /// Fluxes across the faces left of the cells of row `y`, and right of the last.
+    /// Returns the fluxes across the faces left of the cells of row `y`, and right of the last.
     #[inline(always)]
     pub fn x(&self, y: isize) -> &[f32] {
         &self.x.row(0, y)[1..self.border.width + 2]
     }
 
-    /// Fluxes across the faces above the cells of row `y`.
+    /// Returns the fluxes across the faces above the cells of row `y`.
     #[inline(always)]
     pub fn y(&self, y: isize) -> &[f32] {
         &self.y.row(0, y)[1..self.border.width + 1]
     }
 
-    /// Of so many rows, the one that a row is or, beyond a border that does not wrap, stands for.
+    /// Returns `y`, clamped to `rows` rows unless the border wraps.
     fn nearest(&self, y: isize, rows: usize) -> isize {
         if self.border.edge == Edge::Wrap { y } else { self.border.edge.nearest(y, rows) as isize }
     }
 
-    /// Looks at what flowed before along row `y` of the cells and across the faces above row `y + 1`. Rows come one after the other; the
-    /// surface is known down to row `y + 1`.
+    /// Loads the previous fluxes along row `y` of the cells and across the faces above row `y + 1`, with their velocities. Rows come in
+    /// order; the surface is known down to row `y + 1`.
     #[inline(always)]
     pub fn look<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, old: &Strip<'_, 2>, active: &Active) {
         let Border { width, height, edge } = self.border;
@@ -218,7 +218,7 @@ impl Flow {
             self.old_x.close_faces(edge);
         }
         if y + 1 == self.old_y.last() + 1 {
-            // There is a row of faces more than of cells.
+            // There is one more row of faces than of cells.
             let row = self.nearest(y + 1, height + 1);
             let both = |quantity: usize| {
                 [sides(surface.row(quantity, row - 1), width)[1], sides(surface.row(quantity, row), width)[1]]
@@ -238,7 +238,7 @@ impl Flow {
         }
     }
 
-    /// Finds the fluxes along row `y`, if it is among those asked for.
+    /// Computes the fluxes along row `y`, if it is among the requested rows.
     #[inline(always)]
     pub fn along_row<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers, active: &Active) {
         if !self.rows.contains(&y) {
@@ -266,7 +266,7 @@ impl Flow {
         }
     }
 
-    /// Finds the fluxes from the row above row `y` into it, if they are among those asked for.
+    /// Computes the fluxes from the row above row `y` into it, if they are among the requested rows.
     #[inline(always)]
     pub fn across_rows<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers, active: &Active) {
         if y < self.rows.start || y > self.rows.end {
@@ -297,7 +297,7 @@ impl Flow {
         spans.run::<V>(width, FaceRow { drive, drag, fluxes, speeds, beside, crossing, ground, level, out });
     }
 
-    /// Puts the fluxes of row `y` where they can be looked at.
+    /// Copies the fluxes of row `y` to `faces` for display.
     pub fn show(&self, y: isize, faces: &mut Strip<'_, 2>) {
         let [x, above] = faces.rows_mut(y);
         x.copy_from_slice(self.x(y));

@@ -1,4 +1,4 @@
-//! What of the fluid is sediment, and how much of its outflow a cell can give.
+//! Concentration of sediment in the fluid, and the limiter of the outflow.
 
 use super::{Bed, Flow};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Suspended layer per depth of the fluid, and the share of its outflow that a cell can give, row after row.
+/// Suspended layer per depth of the fluid, and the fraction of its outflow that a cell can supply, row by row.
 pub(super) struct Fluid {
     border: Border,
     /// Δt/l, and the fraction of the suspended layer that is part of the fluid.
@@ -23,19 +23,19 @@ pub(super) struct Fluid {
     suspended_fraction: f32,
     rain: Aligned,
     rows: Ring<2, 3>,
-    /// Both beyond an open border.
+    /// Both quantities beyond an open border.
     beyond: [Aligned; 2],
-    /// Cells that can't give as much.
+    /// Number of cells whose outflow was limited.
     pub held: Tally,
 }
 
 pub(super) const CONCENTRATION: usize = 0;
 pub(super) const LIMIT: usize = 1;
-/// Both beyond an open border.
+/// Both quantities beyond an open border.
 const BEYOND: [f32; 2] = [0.0, 1.0];
 
 impl Fluid {
-    /// Rows from `first` on.
+    /// Creates rows from `first` on.
     pub fn new(border: Border, first: isize, bed: &Bed) -> Self {
         let beyond = BEYOND.map(|value| Aligned::filled(border.width + 2, value));
         Self {
@@ -49,7 +49,7 @@ impl Fluid {
         }
     }
 
-    /// The next row, which is row `y`; what is limited is counted if the row `counts`.
+    /// Computes the next row, row `y`; limited cells are counted if the row `counts`.
     #[inline(always)]
     pub fn row<V: Cells>(
         &mut self,
@@ -79,7 +79,7 @@ impl Fluid {
         self.rows.close(self.border.edge, [BEYOND; 2]);
     }
 
-    /// A quantity in the rows above, here and below.
+    /// Returns a quantity in the row above, in row `y` and in the row below.
     #[inline(always)]
     pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
         self.rows.within(quantity, y, self.border, &self.beyond[quantity])
@@ -112,7 +112,7 @@ impl RowKernel for FluidRow<'_> {
         let fluid = (water + self.rain.at::<V>(x)) + suspended * V::all(self.suspended_fraction);
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let (wanted, one) = (out * V::all(self.dt_over_l), V::all(1.0));
-        // A millionth stays, so that rounding takes no more than there is.
+        // A millionth is kept, so that rounding removes no more than there is.
         let most = fluid * V::all(1.0 - 1e-6);
         (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
         wanted.if_above(most, most / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);

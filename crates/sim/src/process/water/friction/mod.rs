@@ -1,21 +1,21 @@
-//! The default water: the shallow-water equations with one signed flux per face.
+//! Default scheme: the shallow-water equations with one signed flux per face.
 //!
 //! ```text
 //! H = ground + water + S/M                             surface of the fluid
 //! h = max(H₁, H₂) − max(ground₁, ground₂)              depth at a face
-//! u = q/h                                              velocity there; of thin films it counts as less
-//! q ← (q + Δt/l·(momentum that comes − that goes) − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
-//! K = min(1, fluid·l / (Δt·Σ outflow))                 no cell gives more than is there
+//! u = q/h                                              velocity there, damped over thin films
+//! q ← (q + Δt/l·(momentum inflow − outflow) − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
+//! K = min(1, fluid·l / (Δt·Σ outflow))                 outflow limiter
 //! ```
 //!
-//! Fluxes and levels lie side by side, as in Stelling & Duinmeijer 2003: each flux takes along the momentum of the face that it comes
-//! from, which neither makes nor loses any. |q| is the whole flow, of both components, so no direction is favoured.
+//! Fluxes and levels are staggered, as in Stelling & Duinmeijer 2003: each flux advects the momentum of its upwind face, which conserves
+//! momentum. |q| is the magnitude of both components, so no direction is favoured.
 //!
-//! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved.
+//! A flux carries water and sediment in the proportions of the upwind cell, which conserves both.
 //!
 //! Morphological acceleration (Roelvink 2006) multiplies erosion and deposition in a step by M. The suspended layer S is the volume that
-//! was eroded and not deposited; the fluid contains S/M of it, which sets its level and its concentration. Bed and S together are
-//! conserved for every M, and with M = 1 erosion and deposition leave the surface where it is.
+//! was eroded and not deposited; the fluid contains S/M of it, which sets its level and concentration. Bed and S together are conserved
+//! for every M, and with M = 1 erosion and deposition do not move the surface.
 
 mod carry;
 mod flow;
@@ -53,12 +53,12 @@ use crate::{
     },
 };
 
-/// Cells that a wave on the flow passes in a step at most.
+/// Maximum Courant number of waves on the flow.
 pub(super) const COURANT: f32 = 0.5;
-/// Depths up to this, in metres, do not flow.
+/// Depth up to which fluid does not flow, in metres.
 const DRY: f32 = 1e-5;
 
-/// Fluxes across the faces between cells, in square metres per second: positive along columns and rows.
+/// Fluxes across the faces between cells, in square metres per second: positive towards higher columns and rows.
 #[derive(Clone)]
 pub(super) struct Faces {
     size: (usize, usize),
@@ -66,13 +66,13 @@ pub(super) struct Faces {
     x: Aligned,
     /// Above every cell, and below the last row.
     y: Aligned,
-    /// Those that the surface drives next, before they are limited to what is there, if they are shown.
+    /// Fluxes of the next step before they are limited, if they are displayed.
     seen: Option<[Aligned; 2]>,
-    /// Speed of the fastest wave when the last step began, in metres per second; 0 before the first.
+    /// Speed of the fastest wave at the start of the last step, in metres per second; 0 before the first.
     wave: f64,
 }
 
-/// What a cell gives depends on a row farther, so do the limits of its neighbours, and a face on the ones around it.
+/// Rows around a strip on which a step depends: one each for outflows, the limits of neighbours and the faces around a face.
 pub(super) const MARGIN: usize = 3;
 
 impl Faces {
@@ -94,7 +94,7 @@ impl Faces {
         self.size == (terrain.width(), terrain.height())
     }
 
-    /// Lets a flux, in square metres per second, leave a cell across one of its faces: left, right, above, below.
+    /// Adds an outflow, in square metres per second, across one of the faces of a cell: left, right, above, below.
     pub(super) fn run(&mut self, [x, y]: [usize; 2], face: usize, flux: f32) {
         let width = self.size.0;
         match face {
@@ -105,7 +105,7 @@ impl Faces {
         }
     }
 
-    /// Makes the first and the last faces of a map that goes round one.
+    /// Merges the first and the last faces of a periodic map, which coincide.
     pub(super) fn close(&mut self, edge: Edge) {
         let (width, height) = self.size;
         if edge == Edge::Wrap {
@@ -118,7 +118,7 @@ impl Faces {
         }
     }
 
-    /// Velocity of the fluid along columns and rows, in metres per second; films that hardly flow have none.
+    /// Returns the velocity of the fluid along columns and rows, in metres per second, damped over thin films.
     pub(super) fn velocity(&self, terrain: &Terrain, suspended_fraction: f32) -> [Grid; 2] {
         let (width, height) = self.size;
         let along = |x: usize, y: usize, first: f32, second: f32| {
@@ -142,8 +142,9 @@ impl Faces {
         velocity
     }
 
-    /// Speed of the fastest wave when the last step began, in metres per second, or on still fluid as deep as the deepest now is, if that is
-    /// more; of the present flow before the first step. Steps are half as long as is stable, so the flow may have become faster since.
+    /// Returns the speed of the fastest wave at the start of the last step, in metres per second, or of waves on still fluid of the present
+    /// maximum depth, if higher; before the first step, on the present flow. Steps are half as long as is stable, so the flow may have
+    /// accelerated since.
     pub(super) fn recent_wave(&self, terrain: &Terrain, params: &Params) -> f32 {
         const PART: usize = 1 << 15;
         if self.wave == 0.0 {
@@ -155,7 +156,7 @@ impl Faces {
         (self.wave as f32).max((params.gravity * depths.reduce(|| 0.0, f32::max)).sqrt())
     }
 
-    /// Speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
+    /// Returns the speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
     pub(super) fn fastest_wave(&self, terrain: &Terrain, params: &Params) -> f32 {
         const ROWS: usize = 32;
         let (height, gravity, suspended_fraction) = (self.size.1, params.gravity, params.suspended_fraction());
@@ -166,13 +167,13 @@ impl Faces {
         (0..height.div_ceil(ROWS)).into_par_iter().map(waves).reduce(|| 0.0, f32::max)
     }
 
-    /// Forgets the fluxes that were kept to be shown.
+    /// Discards the fluxes kept for display.
     pub(super) fn look_away(&mut self) {
         self.seen = None;
     }
 
-    /// Finds the fluxes that the surface drives, moves water and sediment along them, and exchanges sediment with the bed;
-    /// or finds the fluxes alone, to be seen.
+    /// Computes the fluxes, moves water and sediment along them and exchanges sediment with the bed; or computes the fluxes alone, for
+    /// display.
     pub(super) fn step(
         &mut self,
         terrain: &mut Terrain,
@@ -215,7 +216,7 @@ impl Faces {
     }
 }
 
-/// The greatest depth of some cells.
+/// Maximum depth of some cells.
 struct Deepest<'a> {
     water: &'a [f32],
     suspended: &'a [f32],
@@ -247,7 +248,7 @@ impl RowKernel for DepthRow<'_> {
     }
 }
 
-/// A row of faces: how fast waves run over the flow.
+/// Speed of the fastest wave across a row of faces.
 struct WaveRow<'a> {
     gravity: f32,
     flux: &'a [f32],
@@ -281,7 +282,7 @@ impl RowKernel for LevelRow<'_> {
     }
 }
 
-/// The fastest wave across the faces between the cells of some rows, and between these and the next row.
+/// Speed of the fastest wave across the faces between the cells of some rows, and between these and the next row.
 struct Waves<'a> {
     terrain: &'a Terrain,
     faces: &'a Faces,
@@ -322,11 +323,11 @@ impl Pass for Waves<'_> {
     }
 }
 
-/// The fluxes of a strip, across the faces left of the cells and above them.
+/// Indices of the fluxes of a strip: across the faces left of the cells, and above them.
 pub(super) const X: usize = 0;
 pub(super) const Y: usize = 1;
 
-/// A step on a strip.
+/// Step on a strip.
 struct FrictionSweep<'a> {
     /// Bedrock, sand, water, suspended.
     layers: Strip<'a, 4>,
@@ -340,7 +341,7 @@ struct FrictionSweep<'a> {
     work: Work,
 }
 
-/// What the mask scales, in the order of its numbers: g·Δt·n²; capacity; rates times Δt; share of the water that stays.
+/// Indices of the quantities scaled by the mask: g·Δt·n², capacity, rates times Δt, fraction of the water that does not evaporate.
 const DRAG: usize = 0;
 const CAPACITY: usize = 1;
 const SUSPENSION: usize = 2;
@@ -367,7 +368,7 @@ impl FrictionSweep<'_> {
         let width = border.width;
         let active = Active::find::<V>(&layers, &faces, &rain, &beyond);
         if active.is_empty() {
-            // The faces of the border were not looked at.
+            // The scan does not include the faces of the border.
             own.clone().for_each(|y| faces.rows_mut(y)[X][width] = 0.0);
             if own.end == border.height as isize {
                 faces.rows_mut(own.end)[Y].fill(0.0);
@@ -387,7 +388,7 @@ impl FrictionSweep<'_> {
         for y in own.start - 3..own.start - 1 {
             flow.look::<V>(y, &surface, &faces, &active);
         }
-        // Each stage is a row ahead of the one that needs it.
+        // Each stage runs a row ahead of the one that depends on it.
         for y in own.start - 3..own.end {
             surface.fill_to::<V>(
                 y + 3,

@@ -1,4 +1,4 @@
-//! Eqs 6 to 14 and 16: depth and velocity, capacity, what is taken and what settles, and a share evaporates.
+//! Eqs 6 to 14 and 16: depth and velocity, transport capacity, erosion and deposition, evaporation.
 
 use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::{
@@ -14,15 +14,15 @@ use crate::{
     },
 };
 
-/// Hardness below which nothing softens further.
+/// Hardness below which the ground does not soften further.
 const LEAST_HARDNESS: f32 = 0.1;
 
-/// The numbers of eqs 6 to 14.
+/// Coefficients of eqs 6 to 14 and 16.
 #[derive(Clone, Copy)]
 pub(in crate::process::water) struct PipeBed {
     pub size: f32,
     pub dt: f32,
-    /// Speed with which water passes a cell in a step; no more is believed.
+    /// Maximum speed: a cell per step.
     pub fastest: f32,
     pub capacity: f32,
     pub least_tilt: f32,
@@ -32,7 +32,7 @@ pub(in crate::process::water) struct PipeBed {
     pub deposition: f32,
     pub softening: f32,
     pub displacement: bool,
-    /// Share of the water that stays.
+    /// Fraction of the water that does not evaporate.
     pub stays: f32,
 }
 
@@ -55,7 +55,7 @@ impl PipeBed {
     }
 }
 
-/// Slopes along columns and rows, from the rows to the left, right, above and below.
+/// Returns the slopes along columns and rows, from the rows to the left, right, above and below.
 #[inline(always)]
 fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
     let along_x = V::load(rows[1], x) - V::load(rows[0], x);
@@ -63,7 +63,7 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
     (along_x * per_two_cells, along_y * per_two_cells)
 }
 
-/// Returns the square of −N·V (eq. 10) from the slopes of the bed and of the surface along which the water flows, and its velocity.
+/// Returns the square of −N·V (eq. 11) from the slopes of the bed and of the surface along which the water flows, and its velocity.
 #[inline(always)]
 pub(in crate::process::water) fn collision_squared<V: Cells>(
     (slope_x, slope_y): (V, V),
@@ -85,7 +85,7 @@ pub(in crate::process::water) fn sine_squared<V: Cells>((slope_x, slope_y): (V, 
 }
 
 impl PipeBed {
-    /// Returns the transport capacity of water of a depth and a squared speed where sin α or −N·V, squared, is `tilt` (eqs 9 to 11).
+    /// Returns the transport capacity of water of this depth and squared speed for a squared sin α or −N·V of `tilt` (eqs 9 to 11).
     #[inline(always)]
     pub(in crate::process::water) fn capacity<V: Cells>(&self, tilt: V, speed_square: V, depth: V) -> V {
         let (zero, one) = (V::all(0.0), V::all(1.0));
@@ -95,17 +95,17 @@ impl PipeBed {
     }
 }
 
-/// Eqs 6 to 8 for a row of cells. In short kernels more cells are on their way at once than in a long one.
+/// Eqs 6 to 8 for a row of cells. Short kernels keep more cells in flight than a long one.
 struct DepthRow<'a> {
     bed: PipeBed,
     water: &'a [f32],
     rain: Fallen<'a>,
-    /// What comes from the left, right, above and below, and goes there.
+    /// Inflow from and outflow to the left, right, above and below.
     inflow: [&'a [f32]; 4],
     outflow: [&'a [f32]; 4],
-    /// Depth before and after the flow, and both velocities.
+    /// Depth before and after the flow, and both components of the velocity.
     out: [&'a mut [f32]; 4],
-    /// What the water really gained by the rain.
+    /// Rain actually added to the water, after rounding.
     rained: &'a mut Tally,
 }
 
@@ -163,7 +163,7 @@ impl RowKernel for CapacityRow<'_> {
         let (u, v) = (V::load(self.velocity[0], x), V::load(self.velocity[1], x));
         let per_two_cells = V::all(0.5 / bed.size);
         let slopes = slope(&self.ground, x, per_two_cells);
-        // Of the tilt and the speed, the root is taken once.
+        // One square root serves both tilt and speed.
         let tilt = if bed.collides {
             collision_squared(slopes, slope(&self.level, x, per_two_cells), (u, v))
         } else {
@@ -199,8 +199,8 @@ impl RowKernel for ExchangeRow<'_> {
         let settled = V::all(bed.deposition) * surplus;
         let most = if bed.displacement { s.min(depth) } else { s };
         let settled = settled.min(most);
-        // What is taken is sand as long as there is some; what is laid down is part of the solid. What high rock really
-        // lost and got counts, to the bit: its last digit is larger than what a step takes.
+        // Sand is eroded first; deposits become part of the solid. The totals use the exact changes of the layers, as the last digit
+        // of high rock exceeds what a step erodes.
         let from_sand = taken.min(old_sand);
         let dug = old_bedrock - (taken - from_sand);
         let sand = old_sand - from_sand;
@@ -222,22 +222,22 @@ impl RowKernel for ExchangeRow<'_> {
     }
 }
 
-/// What erosion leaves for the transport, as rows of these quantities.
+/// Rows of the quantities that erosion passes to the transport.
 pub(super) type Moved = Ring<3, 3>;
 
 pub(super) const SETTLED: usize = 0;
 pub(super) const ALONG_X: usize = 1;
 pub(super) const ALONG_Y: usize = 2;
 
-/// Erosion, row after row.
+/// Erosion, row by row.
 pub(super) struct Erosion {
     border: Border,
     bed: PipeBed,
     /// A·g·Δt/l.
     push: f32,
-    /// What comes from the left and the right, with a cell beyond either end.
+    /// Inflow from the left and the right, with a cell beyond either end.
     from_sides: [Aligned; 2],
-    /// What comes from above the first row and from below the last one.
+    /// Inflow from above the first row and from below the last one.
     from_beyond: [Aligned; 2],
     /// Depth before and after the flow, and capacity.
     before: Aligned,
@@ -249,7 +249,7 @@ pub(super) struct Erosion {
 }
 
 impl Erosion {
-    /// Erosion whose first row is `first`, or that of the map.
+    /// Creates erosion whose first row is `first`, or that of the map.
     pub fn new(border: Border, first: isize, bed: PipeBed, push: f32) -> Self {
         let width = border.width;
         let first = if border.edge == Edge::Wrap { first } else { first.max(0) };
@@ -268,14 +268,14 @@ impl Erosion {
         }
     }
 
-    /// What the rows moved that count.
+    /// Returns the totals of the rows that count.
     pub fn sums(&self) -> WaterSums {
         let sums = self.tallies.sums();
         let displaced = if self.bed.displacement { sums.deposited - sums.eroded } else { 0.0 };
         WaterSums { water_out: self.water_out, water_lost: displaced, ..sums }
     }
 
-    /// Works on row `y`, on which `rain` falls. The sums are of the rows that count.
+    /// Processes row `y`, on which `rain` falls. Rows that count are added to the totals.
     #[inline(always)]
     pub fn row<V: Cells>(
         &mut self,
@@ -350,7 +350,7 @@ impl Erosion {
     }
 }
 
-/// What a sea drives through the pipe across an open border, which remembers nothing; dry ground beyond gives nothing.
+/// Returns the inflow from a sea through the pipe across an open border, which has no inertia; 0 from dry ground.
 fn sea(push: f32, ground: f32, level: f32, own: f32) -> f32 {
     if level > ground { (push * (level - own)).max(0.0) } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! Eqs 2 to 5: what the surface drives through the pipes.
+//! Eqs 2 to 5: fluxes that the surface drives through the pipes.
 
 use crate::{
     process::water::Fallen,
@@ -19,7 +19,7 @@ pub(super) struct FlowRow<'a> {
     pub water: &'a [f32],
     pub rained: Fallen<'a>,
     pub flux: [&'a mut [f32]; 4],
-    /// Cells that can't give as much.
+    /// Number of cells whose outflow was limited.
     pub held: &'a mut Tally,
 }
 

@@ -1,15 +1,15 @@
-//! The paper's water: four one-way pipes per cell of constant cross-section (eqs 1–16), with its misprints mended.
+//! Published scheme: four one-way pipes of constant cross-section per cell (eqs 1–16), with misprints corrected.
 //!
 //! ```text
 //! f_i ← max(0, f_i + Δt·A·g·ΔH_i/l),  f ← min(1, d·l²/(Δt·Σf))·f                        eqs 2–5
-//! d ← d + Δt·(Σ in − Σ out)/l²,  u = ½·(what passes left + what passes right)/(l·d̄)      eqs 6–8
+//! d ← d + Δt·(Σ in − Σ out)/l²,  u = ½·(flux left + flux right)/(l·d̄)                    eqs 6–8
 //! C = Kc·max(sin α, least)·|v|·max(0, 1 − d/Kdmax),  or with −N·V instead of sin α       eqs 9–11
 //! below C: dissolve Δt·R·Ks·(C − s);  above: settle Δt·Kd·(s − C), soften the ground     eqs 12–14
 //! s(x) ← s(x − v·Δt),  d ← d·(1 − Ke·Δt)                                                 eqs 15, 16
 //! ```
 //!
-//! The ground is one solid; its two layers are only kept in step. Eq. 15 does not conserve sediment: what it makes or
-//! destroys is booked as lost, and so is water that sediment displaces.
+//! The ground is one solid; its two layers are only kept in step. Eq. 15 does not conserve sediment: the amount created or
+//! destroyed is booked as lost, and so is water displaced by sediment.
 
 mod erode;
 mod flow;
@@ -32,18 +32,18 @@ use crate::{
     },
 };
 
-/// Part of the stability limit c·Δt/l ≤ 0.499 that is used.
+/// Courant number c·Δt/l of a step; the scheme is stable up to 0.499.
 pub(super) const COURANT: f32 = 0.35;
 
-/// Out-fluxes in cubic metres per second.
+/// Outflows, in cubic metres per second.
 #[derive(Clone)]
 pub(super) struct Pipes {
     size: (usize, usize),
     /// To the left, right, above and below.
     flux: [Aligned; 4],
-    /// Those of the next step, if they are shown.
+    /// Fluxes of the next step, if they are displayed.
     seen: Option<[Aligned; 4]>,
-    /// Speed with which water passed a cell in the last step; no more is shown.
+    /// Maximum displayed speed: a cell per step, as in the last step.
     fastest: f32,
 }
 
@@ -52,7 +52,7 @@ const RIGHT: usize = 1;
 const ABOVE: usize = 2;
 const BELOW: usize = 3;
 
-/// Fluxes of a cell depend on what lies a row farther, and so do erosion and transport, each on the one before.
+/// Rows around a strip on which a step depends: one each for fluxes, erosion and transport.
 const MARGIN: usize = 3;
 
 impl Pipes {
@@ -75,13 +75,13 @@ impl Pipes {
         self.size == (terrain.width(), terrain.height())
     }
 
-    /// Forgets the fluxes that were kept to be shown.
+    /// Discards the fluxes kept for display.
     pub(super) fn look_away(&mut self) {
         self.seen = None;
     }
 
-    /// Velocity along columns and rows, in metres per second: as eq. 8, but by the present depth, and without what a sea
-    /// drives over the border. Films that hardly flow have none.
+    /// Returns the velocity along columns and rows, in metres per second: eq. 8 with the present depth, without inflow from a sea, damped
+    /// over thin films.
     pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
         let (width, height) = self.size;
         let flux = self.seen.as_ref().unwrap_or(&self.flux);
@@ -103,8 +103,8 @@ impl Pipes {
         ]
     }
 
-    /// Finds the fluxes that the surface drives, limited to what is there; moves the water, exchanges sediment with the bed,
-    /// carries sediment on, and lets water evaporate; or finds the fluxes alone, to be seen.
+    /// Computes the fluxes, limited to the water present, moves the water, exchanges sediment with the bed, transports it and evaporates
+    /// water; or computes the fluxes alone, for display.
     pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> WaterSums {
         let border = Border::of(terrain);
         let (width, size) = (border.width, terrain.cell_size);
@@ -135,19 +135,19 @@ impl Pipes {
     }
 }
 
-/// The numbers of a step.
+/// Coefficients of a step.
 #[derive(Clone, Copy)]
 struct Laws {
-    /// What a metre of difference adds to the flux of a pipe, in square metres per second: A·g·Δt/l.
+    /// Increase of the flux of a pipe per metre of level difference, in square metres per second: A·g·Δt/l.
     push: f32,
-    /// What a metre of water would give as a flux if all of it left: l²/Δt.
+    /// Flux that drains a metre of water in a step: l²/Δt.
     area_over_dt: f32,
     bed: PipeBed,
     /// Δt/l.
     shift: f32,
 }
 
-/// A step on a strip.
+/// Step on a strip.
 struct PipeSweep<'a> {
     /// Bedrock, sand, water, suspended, softness.
     layers: Strip<'a, 5>,
@@ -175,7 +175,7 @@ impl Pass for PipeSweep<'_> {
             Work::Flow => (own.clone(), 0..0, 0..0),
             Work::Whole => (layers.reach(2), layers.reach(1), own.clone()),
         };
-        // Each stage is a row ahead of the one that needs it.
+        // Each stage runs a row ahead of the one that depends on it.
         for y in own.start - 2 * MARGIN as isize..own.end {
             surface.fill_to::<V>(
                 y + 3,

@@ -1,4 +1,4 @@
-//! Eq. 15: sediment goes with the water.
+//! Eq. 15: semi-Lagrangian transport of sediment.
 
 use super::erode::{ALONG_X, ALONG_Y, Moved, SETTLED};
 use crate::{
@@ -9,12 +9,12 @@ use crate::{
     },
 };
 
-/// Every cell takes what was where its water comes from, at most a cell away.
+/// Semi-Lagrangian transport: each cell takes the sediment from where its water came from, at most a cell away.
 pub(super) struct SedimentTransport {
     border: Border,
     /// Δt/l.
     shift: f32,
-    /// Beyond an open border there is no sediment.
+    /// Sediment beyond an open border: none.
     clear: Aligned,
     lost: Tally,
 }
@@ -24,12 +24,12 @@ impl SedimentTransport {
         Self { border, shift, clear: Aligned::filled(border.width + 2, 0.0), lost: Tally::default() }
     }
 
-    /// What was lost, in metres times cells: the equation does not conserve it.
+    /// Returns the sediment lost, in metres times cells: the equation does not conserve it.
     pub fn lost(&self) -> f64 {
         self.lost.total()
     }
 
-    /// Carries the sediment of row `y` to its place.
+    /// Computes the sediment of row `y` after the transport.
     #[inline(always)]
     pub fn row<V: Cells>(&mut self, y: isize, moved: &Moved, out: &mut [f32]) {
         let width = self.border.width;
@@ -60,7 +60,7 @@ impl RowKernel for TransportRow<'_> {
             (V::load(self.velocity[0], x) * V::all(self.shift), V::load(self.velocity[1], x) * V::all(self.shift));
         let (left, right, up, down) = (a.positive(), (-a).positive(), b.positive(), (-b).positive());
         let (middle_x, middle_y) = (one - (left + right), one - (up + down));
-        // Nine weights of which four at most are not nought; summed so that a turned map gives the same bits.
+        // Nine weights, at most four of them non-zero, summed so that a rotated map gives the same bits.
         let settled = V::load(here[1], x);
         let own = (middle_x * middle_y) * settled;
         let sides = ((left * middle_y) * V::load(here[0], x) + (right * middle_y) * V::load(here[2], x))
