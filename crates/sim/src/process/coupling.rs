@@ -32,7 +32,7 @@ fn residuals(simulation: &Simulation) -> (f64, f64) {
 }
 
 #[test]
-fn droplets_water_and_slumping_together_keep_the_ledger_for_five_thousand_ticks() {
+fn droplets_water_and_thermal_erosion_together_keep_the_ledger_for_five_thousand_ticks() {
     let params = TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() };
     let mut simulation = Simulation::new(generate(&params, 2), 2);
     enable(&mut simulation, &["droplets", "water", "thermal"]);
@@ -145,7 +145,7 @@ fn valleys(terrain: &Terrain) -> [Vec<f64>; 2] {
 }
 
 #[test]
-fn water_alone_saws_slots_and_with_slumping_makes_v_shaped_valleys() {
+fn water_alone_saws_slots_and_with_thermal_erosion_makes_v_shaped_valleys() {
     let params = TerrainParams {
         generator: Generator::DiamondSquare,
         width: 128,
@@ -199,7 +199,7 @@ fn sea_beside_a_cliff() -> Terrain {
 }
 
 #[test]
-fn slumping_covers_the_time_that_the_water_covers_unless_it_is_set_apart() {
+fn thermal_erosion_spans_the_time_of_the_water_unless_it_has_its_own() {
     let run = |keys: &[&str], settings: &[(&str, &str)]| {
         let mut simulation = Simulation::new(sea_beside_a_cliff(), 1);
         enable(&mut simulation, keys);

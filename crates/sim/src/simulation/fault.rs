@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_run_stops_where_a_cell_is_no_number_and_says_who_when_and_where() {
         for (key, title) in
-            [("droplets", "Droplets"), ("runoff", "Runoff (1989)"), ("water", "Water"), ("thermal", "Slumping")]
+            [("droplets", "Droplets"), ("runoff", "Runoff (1989)"), ("water", "Water"), ("thermal", "Thermal erosion")]
         {
             for mode in ["default", "published"] {
                 let ground = |x: usize, y: usize| 50.0 + ((x * 7 + y * 3) % 11) as f32;

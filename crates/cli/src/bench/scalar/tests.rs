@@ -97,7 +97,7 @@ fn water_and_thermal_erosion_agree() {
     (0..3).for_each(|_| slow.slump(&params));
     let (slow, fast) = (inner(&slow.layers()[0]), inner(&fast.terrain.ground()));
     let (moved, apart) = (distance(&slow, &inner(&start.ground())), distance(&slow, &fast));
-    assert!(moved > 0.1 && apart <= 1e-4 * moved, "slumping: {apart} of {moved}");
+    assert!(moved > 0.1 && apart <= 1e-4 * moved, "thermal erosion: {apart} of {moved}");
 }
 
 #[test]

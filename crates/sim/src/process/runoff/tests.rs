@@ -52,7 +52,7 @@ fn it_conserves_water_and_sediment_in_all_its_forms_whichever_way_the_map_is_tur
 
 /// The rounding error of thick sand exceeds the change of a tick: what the sand cannot resolve stays in the water.
 #[test]
-fn thick_sand_makes_no_sediment_from_nothing_alone_and_with_slumping() {
+fn thick_sand_makes_no_sediment_from_nothing_alone_and_with_thermal_erosion() {
     for slumps in [false, true] {
         for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
             for mode in [Mode::Corrected, Mode::Published] {

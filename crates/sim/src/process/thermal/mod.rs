@@ -93,7 +93,7 @@ factors!(repose_angle, underwater_angle, rate, talus_coefficient, talus_bias);
 /// Declaration of the process.
 pub const INFO: Info = Info {
     key: "thermal",
-    title: "Slumping",
+    title: "Thermal erosion",
     about: "Slopes that exceed their angle of repose collapse: sand slides, and bare rock turns into sand.",
     reference: Reference {
         source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",

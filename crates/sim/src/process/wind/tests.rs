@@ -319,7 +319,7 @@ fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
 }
 
 #[test]
-fn wind_water_slumping_and_droplets_on_one_sand_keep_the_ledger() {
+fn wind_water_thermal_erosion_and_droplets_on_one_sand_keep_the_ledger() {
     let params = crate::generate::TerrainParams { width: 128, height: 128, sand: 3.0, ..Default::default() };
     for edge in [Edge::Open, Edge::Wrap] {
         let params = crate::generate::TerrainParams { edge, ..params.clone() };
