@@ -1,0 +1,332 @@
+//! The language of source, interface and documents: names used once, standard phrases, and all interface texts in one file.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use syn::{
+    Ident,
+    visit::{self, Visit},
+};
+
+/// Type names that several modules declare by convention: each process has its `Params`, each panel its own state.
+const SHARED_NAMES: [&str; 0] = [];
+
+/// Folders and files whose text is checked.
+const TEXTS: [&str; 14] = [
+    "src",
+    "crates",
+    "shaders",
+    "assets",
+    "docs",
+    "examples",
+    "benches",
+    "fuzz/src",
+    "fuzz/fuzz_targets",
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+];
+
+/// Words with which no sentence of documentation begins: it begins with a noun or a verb.
+const BANNED_BEGINNINGS: [&str; 9] =
+    ["What ", "Whether ", "How many ", "How much ", "How far ", "How long ", "By how ", "That which ", "So many "];
+
+/// Source folders of the workspace.
+const SOURCES: [&str; 4] = ["src", "crates/sim/src", "crates/scene/src", "crates/cli/src"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the text files at or below a path, in a stable order.
+fn files_below(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        let text = ["rs", "wgsl", "md", "ron", "toml"];
+        let is_text = path.extension().is_some_and(|ending| text.iter().any(|text| ending == *text));
+        return if is_text { vec![path.to_owned()] } else { Vec::new() };
+    }
+    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder is readable").path()).collect();
+    paths.sort();
+    paths.iter().flat_map(|path| files_below(path)).collect()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).expect("it lies in the repository").display().to_string()
+}
+
+/// Banned phrases with their replacements, one pair per line, separated by " | ".
+fn banned_phrases() -> Vec<(String, String)> {
+    let list = read(&root().join("tests/language/banned.txt"));
+    let pairs = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let pairs = pairs.map(|line| line.split_once(" | ").unwrap_or_else(|| panic!("no replacement: {line}")));
+    pairs.map(|(phrase, instead)| (phrase.to_lowercase(), instead.to_owned())).collect()
+}
+
+/// Returns `true` if `text` has `phrase` between word boundaries.
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    let is_word = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    text.match_indices(phrase).any(|(start, _)| {
+        let (before, after) = (text[..start].chars().next_back(), text[start + phrase.len()..].chars().next());
+        !is_word(before) && !is_word(after)
+    })
+}
+
+#[test]
+fn paraphrases_of_standard_terms_are_banned() {
+    let banned = banned_phrases();
+    let mut found = Vec::new();
+    for path in TEXTS.iter().flat_map(|text| files_below(&root().join(text))) {
+        for (number, line) in read(&path).lines().enumerate() {
+            let line = line.to_lowercase();
+            for (phrase, instead) in banned.iter().filter(|(phrase, _)| has_phrase(&line, phrase)) {
+                found.push(format!("{}:{}: \"{phrase}\"; use {instead}", shown(&path), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{} banned phrases:\n{}", found.len(), found.join("\n"));
+}
+
+/// What a file declares and says outside its tests.
+#[derive(Default)]
+struct Source {
+    types: Vec<String>,
+    /// First lines of documentation.
+    headlines: Vec<String>,
+    /// String literals and documentation that users read.
+    texts: Vec<String>,
+    /// `true` while fields of a parameter group or of the command line are visited: users read their documentation.
+    documents_users: bool,
+}
+
+impl Source {
+    fn of(text: &str) -> Self {
+        let mut source = Self::default();
+        source.visit_file(&syn::parse_file(text).expect("the source is Rust"));
+        source
+    }
+
+    fn read_documentation(&mut self, attributes: &[syn::Attribute]) {
+        let lines: Vec<String> = attributes
+            .iter()
+            .filter_map(|attribute| match &attribute.meta {
+                syn::Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+                    syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(line), .. }) => Some(line.value()),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        self.headlines.extend(lines.first().map(|line| line.trim().to_owned()));
+        if self.documents_users && !lines.is_empty() {
+            self.texts.push(lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ").trim().to_owned());
+        }
+    }
+
+    /// Adds the string literals of a macro's input.
+    fn read_tokens(&mut self, tokens: proc_macro2::TokenStream) {
+        for token in tokens {
+            match token {
+                proc_macro2::TokenTree::Group(group) => self.read_tokens(group.stream()),
+                proc_macro2::TokenTree::Literal(literal) => {
+                    if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                        self.visit_lit_str(&text);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns `true` if an attribute is `#[cfg(test)]`.
+fn is_test(attribute: &syn::Attribute) -> bool {
+    attribute.path().is_ident("cfg") && attribute.parse_args::<Ident>().is_ok_and(|word| word == "test")
+}
+
+/// Returns `true` if a string literal is a text and no identifier, path or format.
+fn is_text(literal: &str) -> bool {
+    let words =
+        literal.split_whitespace().filter(|word| word.chars().filter(|letter| letter.is_lowercase()).count() > 1);
+    let begins_like_a_title = literal.chars().next().is_some_and(char::is_uppercase);
+    let is_shader_or_markup = literal.contains("::") || literal.contains("</") || literal.contains("{\n");
+    !is_shader_or_markup && (words.clone().count() > 1 || begins_like_a_title && words.count() == 1)
+}
+
+impl<'a> Visit<'a> for Source {
+    fn visit_item_mod(&mut self, module: &'a syn::ItemMod) {
+        if !module.attrs.iter().any(is_test) {
+            self.read_documentation(&module.attrs);
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_fn(&mut self, function: &'a syn::ItemFn) {
+        if !function.attrs.iter().any(|attribute| is_test(attribute) || attribute.path().is_ident("test")) {
+            self.read_documentation(&function.attrs);
+            visit::visit_item_fn(self, function);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'a syn::ImplItemFn) {
+        if !function.attrs.iter().any(is_test) {
+            self.read_documentation(&function.attrs);
+            visit::visit_impl_item_fn(self, function);
+        }
+    }
+
+    fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
+        self.types.push(item.ident.to_string());
+        self.read_documentation(&item.attrs);
+        let attributes = |name: &str| {
+            item.attrs.iter().any(|attribute| {
+                let syn::Meta::List(list) = &attribute.meta else { return false };
+                attribute.path().is_ident("derive")
+                    && list.tokens.to_string().split(", ").any(|word| word.trim() == name)
+            })
+        };
+        self.documents_users = ["Parser", "Args", "Reflect"].into_iter().any(attributes);
+        visit::visit_item_struct(self, item);
+        self.documents_users = false;
+    }
+
+    fn visit_item_enum(&mut self, item: &'a syn::ItemEnum) {
+        self.types.push(item.ident.to_string());
+        self.read_documentation(&item.attrs);
+        let derives = |name: &str| {
+            item.attrs.iter().any(|attribute| {
+                let syn::Meta::List(list) = &attribute.meta else { return false };
+                attribute.path().is_ident("derive")
+                    && list.tokens.to_string().split(", ").any(|word| word.trim() == name)
+            })
+        };
+        self.documents_users = ["Subcommand", "ValueEnum"].into_iter().any(derives);
+        visit::visit_item_enum(self, item);
+        self.documents_users = false;
+    }
+
+    fn visit_item_trait(&mut self, item: &'a syn::ItemTrait) {
+        self.types.push(item.ident.to_string());
+        self.read_documentation(&item.attrs);
+        visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'a syn::ItemType) {
+        self.types.push(item.ident.to_string());
+        self.read_documentation(&item.attrs);
+    }
+
+    fn visit_item_const(&mut self, item: &'a syn::ItemConst) {
+        if !item.attrs.iter().any(is_test) {
+            self.read_documentation(&item.attrs);
+            visit::visit_item_const(self, item);
+        }
+    }
+
+    fn visit_field(&mut self, field: &'a syn::Field) {
+        self.read_documentation(&field.attrs);
+        visit::visit_field(self, field);
+    }
+
+    fn visit_variant(&mut self, variant: &'a syn::Variant) {
+        self.read_documentation(&variant.attrs);
+        visit::visit_variant(self, variant);
+    }
+
+    /// Users do not read why something cannot happen.
+    fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
+        self.visit_expr(&call.receiver);
+        if call.method != "expect" {
+            call.args.iter().for_each(|argument| self.visit_expr(argument));
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'a syn::Macro) {
+        let internal = ["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "unreachable", "panic"];
+        if !internal.iter().any(|name| call.path.is_ident(name)) {
+            self.read_tokens(call.tokens.clone());
+        }
+    }
+
+    fn visit_attribute(&mut self, _: &'a syn::Attribute) {}
+
+    fn visit_lit_str(&mut self, literal: &'a syn::LitStr) {
+        let text = literal.value();
+        if is_text(&text) {
+            self.texts.push(text);
+        }
+    }
+}
+
+/// Returns the product's source files with what they declare, by path. Files of tests alone are left out.
+fn sources() -> BTreeMap<String, Source> {
+    let mut all = BTreeMap::new();
+    for path in SOURCES.iter().flat_map(|source| files_below(&root().join(source))) {
+        let name = shown(&path);
+        let is_test = name.contains("/tests/") || name.ends_with("tests.rs") || !name.ends_with(".rs");
+        if !is_test {
+            all.insert(name, Source::of(&read(&path)));
+        }
+    }
+    all
+}
+
+#[test]
+fn documentation_begins_with_a_noun_or_a_verb() {
+    let mut found = Vec::new();
+    for (path, source) in sources() {
+        let banned = |line: &&String| BANNED_BEGINNINGS.iter().any(|beginning| line.starts_with(beginning));
+        found.extend(source.headlines.iter().filter(banned).map(|line| format!("{path}: {line}")));
+    }
+    assert!(found.is_empty(), "{} paraphrases:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn type_names_are_declared_once_in_the_workspace() {
+    let mut declared: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, source) in sources() {
+        for name in source.types {
+            declared.entry(name).or_default().push(path.clone());
+        }
+    }
+    let twice: Vec<String> = declared
+        .into_iter()
+        .filter(|(name, paths)| paths.len() > 1 && !SHARED_NAMES.contains(&name.as_str()))
+        .map(|(name, paths)| format!("{name}: {}", paths.join(", ")))
+        .collect();
+    assert!(twice.is_empty(), "{} type names have several meanings:\n{}", twice.len(), twice.join("\n"));
+}
+
+/// All texts that users read stand in `tests/language/texts.txt`, by file, so that they can be reviewed as a whole.
+/// `UPDATE_TEXTS=1 cargo test --release --test language` writes it again.
+#[test]
+fn interface_texts_stand_in_one_file() {
+    let mut texts = String::new();
+    for (path, source) in sources().into_iter().filter(|(_, source)| !source.texts.is_empty()) {
+        texts += &format!("## {path}\n");
+        for text in source.texts {
+            texts += &format!("- {}\n", text.replace('\n', " ⏎ "));
+        }
+        texts.push('\n');
+    }
+    let path = root().join("tests/language/texts.txt");
+    if std::env::var_os("UPDATE_TEXTS").is_some() {
+        fs::write(&path, texts).expect("the repository is writable");
+        return;
+    }
+    let recorded = fs::read_to_string(&path).unwrap_or_default();
+    let differs = texts.lines().zip(recorded.lines()).find(|(now, before)| now != before);
+    assert!(
+        texts == recorded,
+        "interface texts have changed: review them and run UPDATE_TEXTS=1 cargo test --release --test language. First: {differs:?}"
+    );
+}
