@@ -11,8 +11,8 @@ use crate::shell::{
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::world::{
-    Command, CompareCommand, Comparison, FreeView, Overlay, Preferences, Presentation, RunCommand, Shown, Simulations,
-    Transport, Workspace,
+    Command, CompareCommand, Comparison, Divider, FreeView, Overlay, Preferences, Presentation, RunCommand,
+    Simulations, Transport, Workspace,
     amount::{length, round_length, told_in},
 };
 use egui_phosphor::regular as icon;
@@ -24,7 +24,8 @@ pub struct Overview<'w> {
     view: Res<'w, FreeView>,
     visible: Res<'w, UiVisible>,
     simulations: Res<'w, Simulations>,
-    shown: Res<'w, Shown>,
+    comparison: Res<'w, State<Comparison>>,
+    divider: Res<'w, Divider>,
     overlay: Res<'w, Overlay>,
     workspace: Res<'w, State<Workspace>>,
     presentation: Res<'w, Presentation>,
@@ -49,12 +50,12 @@ fn commands(table: &mut MenuPart) {
     let before = "Shows how the run began. Holding B shows it until you let go.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], CompareCommand::Show(Comparison::Start));
     let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
-    let half = CompareCommand::Show(Comparison::Split(0.5));
+    let half = CompareCommand::Show(Comparison::Split);
     table
         .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half)
         .known_as("compare before after");
     table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], CompareCommand::Show(Comparison::Off));
-    let half = CompareCommand::Show(Comparison::Runs(0.5));
+    let half = CompareCommand::Show(Comparison::Simulations);
     let runs = "Shows two of the runs side by side on the same place, left and right of a divider that can be dragged: the first one and the \
                 one that is chosen.";
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split two runs", runs, &[(SHIFT, Key::C)], half);
@@ -90,25 +91,26 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
             commands.push(RunCommand::Choose(index).into());
         }
     }
-    if state.shown.0 != Comparison::Start {
+    if *state.comparison != Comparison::Start {
         legend(root, rect, &state.overlay);
     }
-    match state.shown.0 {
+    let share = state.divider.0;
+    match *state.comparison.get() {
         Comparison::Off => {}
         Comparison::Start => {
             text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE);
         }
-        Comparison::Split(share) => {
+        Comparison::Split => {
             let names = ["Start".to_owned(), format!("Tick {}", state.simulations.ticks())];
             let moved = divider_ui(root, rect, names, share);
-            commands.extend(moved.map(|to| CompareCommand::Show(Comparison::Split(to.clamp(0.02, 0.98))).into()));
+            commands.extend(moved.map(|to| CompareCommand::MoveDivider(to.clamp(0.02, 0.98)).into()));
         }
-        Comparison::Runs(share) => {
-            if let Some(pair) = state.shown.0.pair(&state.simulations) {
+        Comparison::Simulations => {
+            if let Some(pair) = state.comparison.pair(&state.simulations) {
                 let names = pair
                     .map(|run| state.simulations.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
                 let moved = divider_ui(root, rect, names, share);
-                commands.extend(moved.map(|to| CompareCommand::Show(Comparison::Runs(to.clamp(0.0, 1.0))).into()));
+                commands.extend(moved.map(|to| CompareCommand::MoveDivider(to.clamp(0.0, 1.0)).into()));
                 commands.extend(next_run_ui(root, rect, (pair[1], state.simulations.all().len()), share));
             }
         }

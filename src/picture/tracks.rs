@@ -1,7 +1,7 @@
 //! Running drops and blown sand. While time runs, streaks move along the ways of a sample of particles. While it stands still, the
 //! whole ways of the last tick are drawn.
 
-use crate::world::{Comparison, CutLine, FrameSystems, Revision, Shown, Simulations, Transport};
+use crate::world::{Comparison, CutLine, FrameSystems, Revision, Simulations, Transport};
 use bevy::{
     asset::RenderAssetUsages,
     mesh::{Indices, MeshVertexAttribute, PrimitiveTopology},
@@ -98,7 +98,7 @@ fn draw(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     transport: Res<Transport>,
-    (shown, cut): (Res<Shown>, Res<CutLine>),
+    (comparison, cut): (Res<State<Comparison>>, Res<CutLine>),
     blocks: Res<Blocks>,
     time: Res<Time>,
     mut streaks: ResMut<Streaks>,
@@ -119,7 +119,7 @@ fn draw(
     update(&mut materials, &streaks.material, |material| material.ink.column = column);
     // Where the block is cut open, they would hang in the air.
     // Of two runs on the same place, those of one would lie on the other.
-    let hidden = matches!(shown.0, Comparison::Start | Comparison::Runs(_)) || cut.0.is_some();
+    let hidden = matches!(comparison.get(), Comparison::Start | Comparison::Simulations) || cut.0.is_some();
     if streaks.start != revision.start || hidden {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;

@@ -11,8 +11,8 @@ use bevy_egui::{
 
 use super::commands::{CommandTable, NUMBERS};
 use crate::world::{
-    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Shown, Simulations,
-    Steps, Workspace,
+    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Simulations, Steps,
+    Workspace,
 };
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
@@ -111,12 +111,8 @@ impl Down {
 pub(crate) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    (shown, presentation, simulations, workspace): (
-        Res<Shown>,
-        Res<Presentation>,
-        Res<Simulations>,
-        Res<State<Workspace>>,
-    ),
+    (comparison, workspace): (Res<State<Comparison>>, Res<State<Workspace>>),
+    (presentation, simulations): (Res<Presentation>, Res<Simulations>),
     (others, keyboard, at_desk, table): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>, Res<CommandTable>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
@@ -175,7 +171,7 @@ pub(crate) fn ask(
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
-                if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off && !elsewhere {
+                if key == egui::Key::B && modifiers.is_none() && *comparison == Comparison::Off && !elsewhere {
                     if !presentation.is_kiosk() {
                         down.start = true;
                         commands.write(CompareCommand::Show(Comparison::Start).into());
@@ -230,7 +226,7 @@ mod tests {
             .add_message::<Command>()
             .init_resource::<Keyboard>()
             .init_resource::<DeskKeyboard>()
-            .init_resource::<Shown>()
+            .init_state::<Comparison>()
             .init_resource::<Steps>()
             .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()

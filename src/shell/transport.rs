@@ -11,7 +11,7 @@ use egui_phosphor::regular as icon;
 
 use crate::world::{
     CameraCommand, Command, CompareCommand, Comparison, FollowsKeys, KeyframeCommand, PictureCommand, Preferences,
-    Record, Recording, RunCommand, SPEEDS, Shown, Simulations, Timing, ToggleRecording, Transport,
+    Record, Recording, RunCommand, SPEEDS, Simulations, Timing, ToggleRecording, Transport,
     amount::{told_in, volume},
 };
 use thalweg_scene::settings::Units;
@@ -22,7 +22,7 @@ use thalweg_sim::{process::Counts, simulation::Slot};
 pub struct TransportBar<'w> {
     table: Res<'w, CommandTable>,
     transport: Res<'w, Transport>,
-    shown: Res<'w, Shown>,
+    comparison: Res<'w, State<Comparison>>,
     simulations: Res<'w, Simulations>,
     follows_keys: Res<'w, FollowsKeys>,
     recording: Res<'w, Recording>,
@@ -69,8 +69,8 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
                 let toggled = |wanted: Comparison, on: bool| -> Command {
                     CompareCommand::Show(if on { Comparison::Off } else { wanted }).into()
                 };
-                let alone = state.shown.0 == Comparison::Start;
-                let split = matches!(state.shown.0, Comparison::Split(_));
+                let alone = *state.comparison == Comparison::Start;
+                let split = *state.comparison == Comparison::Split;
                 asked.extend(button(
                     ui,
                     icon::CLOCK_COUNTER_CLOCKWISE,
@@ -78,11 +78,11 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
                     toggled(Comparison::Start, alone),
                     alone,
                 ));
-                let half = toggled(Comparison::Split(0.5), split);
+                let half = toggled(Comparison::Split, split);
                 asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
                 if state.simulations.all().len() > 1 {
-                    let pair = state.shown.0.pair(&state.simulations).is_some();
-                    let half = toggled(Comparison::Runs(0.5), pair);
+                    let pair = state.comparison.pair(&state.simulations).is_some();
+                    let half = toggled(Comparison::Simulations, pair);
                     asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
                 }
                 ui.separator();

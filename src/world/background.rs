@@ -46,7 +46,12 @@ impl<Request, Output: Send + 'static> Background<Request, Output> {
 
     /// Returns the output, or `None` if the computation panicked. Waits until it has ended.
     pub fn join(self) -> Option<Output> {
-        block_on(self.task)
+        self.finish().1
+    }
+
+    /// Returns the request with its output, which is `None` if the computation panicked. Waits until it has ended.
+    pub fn finish(self) -> (Request, Option<Output>) {
+        (self.request, block_on(self.task))
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Revision, Shown, Simulations, background::Background};
+use super::{Comparison, Revision, Simulations, background::Background};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::grid::Grid,
@@ -92,11 +92,11 @@ fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
 pub(super) fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
-    shown: Res<Shown>,
+    comparison: Res<State<Comparison>>,
     mut channels: ResMut<Channels>,
 ) {
     let params = simulations.all().iter().map(|session| session.rivers.clone()).collect();
-    let question = Question { of: *revision, params, starts: shown.0.shows_start() };
+    let question = Question { of: *revision, params, starts: comparison.shows_start() };
     // What is on the screen changes rarely.
     let quiet = channels.bypass_change_detection();
     let (start, same) = match &quiet.asked {
@@ -162,7 +162,6 @@ pub(super) fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Comparison;
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
     /// Follows a run.
@@ -171,7 +170,7 @@ mod tests {
         app.insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Channels>()
-            .init_resource::<Shown>()
+            .init_state::<Comparison>()
             .add_systems(Update, follow);
         app
     }
@@ -236,7 +235,7 @@ mod tests {
         let level = count(&app);
         // The start keeps its rivers while it is seen.
         assert!(app.world().resource::<Channels>().starts.is_empty());
-        app.world_mut().resource_mut::<Shown>().0 = Comparison::Split(0.5);
+        app.world_mut().resource_mut::<NextState<Comparison>>().set(Comparison::Split);
         app.update();
         while !settled(&app) {
             app.update();

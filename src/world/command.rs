@@ -7,13 +7,18 @@ use bevy::{
     prelude::*,
 };
 
-use super::{Jobs, Level, Notices, Presentation, Simulations};
+use super::{Jobs, Level, Notices, Presentation, Restarts, Simulations, restart};
 
 /// A command of a feature. What sends it as a [`Command`] has it refused where it cannot be carried out; a system that triggers it
 /// itself skips that and must not need it.
 pub trait CommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt::Debug + PartialEq {
     /// Returns `true` if it changes, replaces or writes the work. It is refused while a job holds the work.
     fn needs_the_work(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if it restarts the simulations with generated terrain. Other commands that need the work wait for that terrain.
+    fn restarts(&self) -> bool {
         false
     }
 
@@ -48,6 +53,7 @@ trait AnyCommand: Any + Send + Sync + fmt::Debug {
     fn trigger(&self, world: &mut World);
     fn equals(&self, other: &dyn Any) -> bool;
     fn needs_the_work(&self) -> bool;
+    fn restarts(&self) -> bool;
     fn follows_strokes(&self) -> bool;
     fn suits_kiosk(&self, simulations: &Simulations) -> bool;
     fn suits_presenter(&self) -> bool;
@@ -65,6 +71,10 @@ impl<C: CommandEvent> AnyCommand for C {
 
     fn needs_the_work(&self) -> bool {
         CommandEvent::needs_the_work(self)
+    }
+
+    fn restarts(&self) -> bool {
+        CommandEvent::restarts(self)
     }
 
     fn follows_strokes(&self) -> bool {
@@ -158,6 +168,12 @@ fn carry_out(command: &Command, world: &mut World) {
         let text = format!("{}. Wait for it to finish, or cancel it.", held.doing);
         world.resource_mut::<Notices>().tell(Level::Info, text);
         return;
+    }
+    if command.0.needs_the_work()
+        && !command.0.restarts()
+        && world.get_resource::<Restarts>().is_some_and(Restarts::is_active)
+    {
+        world.run_system_cached(restart::complete).expect("its parameters are there");
     }
     command.0.trigger(world);
     world.flush();

@@ -55,6 +55,10 @@ impl CommandEvent for EditCommand {
         !matches!(self, Self::Set(group, ..) if BESIDE_THE_WORK.contains(&&**group))
     }
 
+    fn restarts(&self) -> bool {
+        matches!(self, Self::Set(group, ..) if group == "terrain")
+    }
+
     fn follows_strokes(&self) -> bool {
         true
     }
@@ -140,31 +144,8 @@ impl Work<'_> {
         });
     }
 
-    /// Sets a parameter of the terrain in the same way; all runs begin again together.
-    fn set_terrain(&mut self, name: &'static str, value: &Value) {
-        let (group, ticks) = ("terrain", self.simulations.ticks());
-        let wanted = self.bytes(|session| session.write(group, name, value));
-        if !self.has_room(wanted) {
-            return;
-        }
-        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
-        let label = Label::parameter(&self.simulations, group, name, value);
-        let begins = self.history.replace_by_parameter(&mut self.simulations, label, |simulations| {
-            simulations.all_mut().iter_mut().for_each(Session::note_shape);
-            write_parameter(simulations, chosen, group, name, value);
-            simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
-        });
-        if begins {
-            self.notices.retract(EditCommand::Undo);
-            if ticks > 0 {
-                self.offer_undo(format!("Another terrain. The {ticks} ticks before are kept."));
-            }
-        }
-        self.begins();
-    }
-
     /// Whether runs side by side differ in a parameter by design.
-    fn differs(&self, group: &str, name: &str) -> bool {
+    pub(super) fn differs(&self, group: &str, name: &str) -> bool {
         let path = format!("{group}.{name}");
         let mut tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.any(|tile| tile.set.contains_key(&path))

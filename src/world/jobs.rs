@@ -64,6 +64,9 @@ struct RunningJob {
     work: Background<(), Result<Delivery, Error>>,
 }
 
+/// Message after a computation in the background has panicked.
+pub(super) const PANICKED: &str = "The job failed because of a bug in Thalweg. A report is in the log folder.";
+
 /// All jobs.
 #[derive(Resource, Default)]
 pub struct Jobs {
@@ -197,7 +200,7 @@ pub(super) fn take_over(world: &mut World) {
                 continue;
             }
             Some(Err(error)) => format!("{error}."),
-            None => "The job failed because of a bug in Thalweg. A report is in the log folder.".to_owned(),
+            None => PANICKED.to_owned(),
         };
         world.resource_mut::<Notices>().tell(Level::Error, failed);
         fails(world);

@@ -28,6 +28,7 @@ mod presentation;
 mod quiz;
 mod record;
 mod recording;
+mod restart;
 mod run;
 mod simulations;
 mod ticks;
@@ -47,7 +48,7 @@ pub use self::{
     camera::{CameraCommand, CameraMode, CameraStep, PictureCommand, Steps},
     channels::Channels,
     command::{Command, CommandEvent},
-    compare::{CompareCommand, Comparison, Shown},
+    compare::{CompareCommand, Comparison, Divider},
     course::Course,
     document::{Document, Eye},
     edit::EditCommand,
@@ -65,6 +66,7 @@ pub use self::{
     quiz::{Quiz, QuizCommand, QuizQuestion},
     record::{DuneSample, LedgerSample, Record},
     recording::{Recording, ToggleRecording},
+    restart::Restarts,
     run::RunCommand,
     simulations::{FrameSystems, KeepSystems, Simulations},
     views::{FollowsKeys, KeepView, KeyframeCommand},
@@ -284,6 +286,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Preferences>()
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
+        .init_resource::<Restarts>()
         .init_resource::<Record>()
         .init_resource::<Channels>()
         .init_resource::<Document>()
@@ -297,7 +300,7 @@ pub fn plugin(app: &mut App) {
         .add_systems(
             Update,
             // What a job brings is taken a frame after it was asked for at the earliest: then what it replaces has been kept.
-            (jobs::take_over, jobs::show_growth, obey, views::rest_without_keyframes)
+            (jobs::take_over, jobs::show_growth, obey, restart::advance, views::rest_without_keyframes)
                 .chain()
                 .in_set(FrameSystems::Obey),
         )

@@ -222,6 +222,7 @@ fn with_map(
 impl Work<'_> {
     /// Puts another work in the place of the present one.
     pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+        self.restarts.clear();
         self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
         self.history.begin_with(keyframes, &self.simulations);
         self.begins();

@@ -52,6 +52,11 @@ impl CommandEvent for RunCommand {
         !matches!(self, Self::TogglePlay | Self::SetSpeed(_))
     }
 
+    fn restarts(&self) -> bool {
+        use RunCommand::{NewSeed, Restart, RestartUnshaped, SetSeed, SetSize};
+        matches!(self, Restart | RestartUnshaped | NewSeed | SetSeed(_) | SetSize(_))
+    }
+
     fn follows_strokes(&self) -> bool {
         self.needs_the_work() && !matches!(self, Self::Step(_) | Self::Stage)
     }
@@ -97,24 +102,28 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
             work.transport.due = 0.0;
         }
         RunCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
-        RunCommand::Restart => work.start_again(Label::Restart, |_, seed| seed),
-        RunCommand::RestartUnshaped => work.start_again(Label::RestartUnshaped, |session, seed| {
+        RunCommand::Restart => work.restart(Label::Restart, |_, seed| seed),
+        RunCommand::RestartUnshaped => work.restart(Label::RestartUnshaped, |session, seed| {
             session.forget_shape();
             seed
         }),
         RunCommand::NewSeed => {
             let count = work.simulations.all().len() as u64;
-            work.start_again(Label::NewSeed, |_, seed| seed.wrapping_add(count));
+            work.restart(Label::NewSeed, move |_, seed| seed.wrapping_add(count));
         }
         RunCommand::SetSeed(seed) => {
+            let seed = *seed;
             // Runs side by side keep the distance of their seeds.
             let chosen = work.simulations.selected().simulation.seed();
-            work.start_again(Label::Seed, |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
+            work.restart(Label::Seed, move |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
         }
-        RunCommand::SetSize(side) => work.start_again(Label::Size, |session, seed| {
-            session.resize(*side);
-            seed
-        }),
+        RunCommand::SetSize(side) => {
+            let side = *side;
+            work.restart(Label::Size, move |session, seed| {
+                session.resize(side);
+                seed
+            });
+        }
         RunCommand::Grow => grow(&mut work),
         RunCommand::SideBySide(tiles) => {
             work.side_by_side(tiles);
@@ -130,29 +139,6 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
 }
 
 impl Work<'_> {
-    /// Starts all sessions again, each with the seed that `change` makes of its old one.
-    fn start_again(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64) {
-        let ticks = self.simulations.ticks();
-        self.notices.retract(EditCommand::Undo);
-        let wanted = self.bytes(|session| {
-            change(session, session.simulation.seed());
-        });
-        if !self.has_room(wanted) {
-            return;
-        }
-        self.history.replace(&mut self.simulations, label, |simulations| {
-            for session in simulations.all_mut() {
-                session.note_shape();
-                let seed = change(session, session.simulation.seed());
-                session.restart(seed);
-            }
-        });
-        if ticks > 0 {
-            self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
-        }
-        self.begins();
-    }
-
     /// Begins runs side by side that differ in what their tiles set; without tiles, the chosen run goes on alone. Returns whether
     /// they began.
     pub fn side_by_side(&mut self, tiles: &[Tile]) -> bool {

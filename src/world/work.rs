@@ -8,7 +8,7 @@ use std::{
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    EditCommand, History, Jobs, Label, Level, Notices, Preferences, Revision, Simulations, Transport,
+    EditCommand, History, Jobs, Label, Level, Notices, Preferences, Restarts, Revision, Simulations, Transport,
     jobs::{Held, Sheets},
 };
 use thalweg_scene::{
@@ -32,6 +32,8 @@ pub struct Work<'w> {
     pub jobs: ResMut<'w, Jobs>,
     /// What the person is told.
     pub notices: ResMut<'w, Notices>,
+    /// Restarts whose terrain is being generated.
+    pub restarts: ResMut<'w, Restarts>,
     /// What the person has set.
     pub preferences: ResMut<'w, Preferences>,
 }

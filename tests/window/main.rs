@@ -52,10 +52,10 @@ use thalweg::{
     },
     world::{
         BrushCommand, Brushes, CameraCommand, CameraMode, CameraStep, Command, CompareCommand, Comparison, Course,
-        Document, Draft, EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Held, History, Jobs, KeyframeCommand,
-        Notices, OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences, PresentCommand,
-        Presentation, Quiz, Record, Recording, Revision, RunCommand, Shown, Simulations, Timing, Touch, Transport,
-        ViewPlaces, WindowCommand, Workspace,
+        Divider, Document, Draft, EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Held, History, Jobs,
+        KeyframeCommand, Notices, OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences,
+        PresentCommand, Presentation, Quiz, Record, Recording, Revision, RunCommand, Simulations, Timing, Touch,
+        Transport, ViewPlaces, WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -112,7 +112,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed );
-        init!(State<Workspace> Shown Notices Course Presentation Quiz Jobs State<CameraMode> FollowsKeys Draft FreeView);
+        init!(State<Workspace> State<Comparison> Divider Notices Course Presentation Quiz Jobs State<CameraMode> FollowsKeys Draft FreeView);
         Self(RefCell::new(app))
     }
 
@@ -237,7 +237,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
 #[test]
 fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
-    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Split(0.5))).with(FreeView { labels, ..default() });
+    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(FreeView { labels, ..default() });
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
@@ -247,7 +247,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     harness.run_steps(2);
     let moved = asked.take();
     let one = moved.first().and_then(Command::get).filter(|_| moved.len() == 1);
-    assert!(matches!(one, Some(CompareCommand::Show(Comparison::Split(share))) if *share > 0.5), "{moved:?}");
+    assert!(matches!(one, Some(CompareCommand::MoveDivider(share)) if *share > 0.5), "{moved:?}");
     harness.get_by_label("Seed 2").focus();
     harness.run_steps(2);
     harness.key_press(Key::Enter);
@@ -257,7 +257,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
 
 #[test]
 fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button() {
-    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Runs(0.5)));
+    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Simulations));
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
@@ -267,7 +267,7 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
     harness.run_steps(2);
     let moved = asked.take();
     let one = moved.first().and_then(Command::get).filter(|_| moved.len() == 1);
-    assert!(matches!(one, Some(CompareCommand::Show(Comparison::Runs(share))) if *share < 0.5), "{moved:?}");
+    assert!(matches!(one, Some(CompareCommand::MoveDivider(share)) if *share < 0.5), "{moved:?}");
     harness.get_by_label("Next run").click();
     harness.run_steps(2);
     assert_eq!(asked.take(), [RunCommand::Choose(2)]);

@@ -80,7 +80,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         // Of the water and the rivers at the start nothing is kept, and under a small block that was cut deep the foot has sunk.
         let different = changed(&before, &start);
         assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
-        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
+        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split)));
         frames(&mut app, 3);
         let split = picture(&mut app);
         let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
@@ -306,7 +306,7 @@ fn parts_of_the_window_make_the_whole() {
         WindowCommand::Toggle("settings").into(),
         OpenWorkspace(Workspace::Learn).into(),
         RunCommand::Step(1).into(),
-        CompareCommand::Show(Comparison::Split(0.5)).into(),
+        CompareCommand::Show(Comparison::Split).into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::Toggle("about").into(),
@@ -437,13 +437,14 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
 /// Of two runs on the same place, each is seen on its side as if it were there alone.
 fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
-    let mut show = |before: Comparison| {
-        app.world_mut().write_message(Command::from(CompareCommand::Show(before)));
+    let mut show = |command: CompareCommand| {
+        app.world_mut().write_message(Command::from(command));
         frames(&mut app, 8);
         picture(&mut app)
     };
-    let apart = show(Comparison::Off);
-    let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(Comparison::Runs(share)));
+    let apart = show(CompareCommand::Show(Comparison::Off));
+    show(CompareCommand::Show(Comparison::Simulations));
+    let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(CompareCommand::MoveDivider(share)));
     assert!(changed(&left, &right) > 0.1, "two runs look alike");
     let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
         // Without the names above and the divider between.
@@ -454,7 +455,7 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
         let differ = changed(&half(&both, side), &half(alone, side));
         assert!(differ < 0.005, "{differ} of a side is not as if it were alone");
     }
-    assert!(changed(&show(Comparison::Off), &apart) < 1e-3, "the runs do not stand apart again");
+    assert!(changed(&show(CompareCommand::Show(Comparison::Off)), &apart) < 1e-3, "the runs do not stand apart again");
     // From one to the other and back.
     app.world_mut().write_message(Command::from(CompareCommand::Flicker));
     frames(&mut app, 8);
@@ -567,7 +568,7 @@ const RESIZED: usize = 50;
 
 /// Megabytes that a window takes more after it was resized again and again, the camera turning, with every overlay in split view.
 fn resized(app: &mut App) -> f64 {
-    app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
+    app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split)));
     let overlays: Vec<Quantity> = Quantity::all().collect();
     let mut round = || {
         for turn in 0..RESIZED {

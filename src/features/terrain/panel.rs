@@ -15,8 +15,8 @@ use crate::shell::{
     panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
-use crate::world::{Command, EditCommand, Jobs, RunCommand, Simulations, Workspace};
-use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
+use crate::world::{Command, EditCommand, Jobs, Restarts, RunCommand, Simulations, Workspace};
+use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits, params::write};
 
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
@@ -52,7 +52,7 @@ fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
     workspace: Res<State<Workspace>>,
-    (jobs, table): (Res<Jobs>, Res<CommandTable>),
+    (jobs, restarts, table): (Res<Jobs>, Res<Restarts>, Res<CommandTable>),
     mut next: Local<Next>,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
@@ -90,7 +90,12 @@ fn panel_ui(
     if session.heightmap.is_some() {
         ui.label(RichText::new("An imported map: of the parameters, only edge, sand and uplift act on it.").weak());
     }
-    let changes = group_ui(ui, ("terrain", &session.terrain), ("terrain", &TerrainParams::default()), main_only);
+    // Sliders stand where they were left while the terrain is being generated.
+    let mut terrain = session.terrain.clone();
+    for (name, value) in restarts.parameters() {
+        write(&mut terrain, name, value);
+    }
+    let changes = group_ui(ui, ("terrain", &terrain), ("terrain", &TerrainParams::default()), main_only);
     commands.extend(set("terrain", changes));
     if main_only {
         return commands;

@@ -67,17 +67,22 @@ impl History {
         self.push(simulations, Some((label, Change::Set(before, after))));
     }
 
+    /// Returns `true` if a change of a slider that regenerates the terrain belongs to the same drag as the one before it.
+    pub(in crate::world) fn continues_drag(&mut self) -> bool {
+        let held = std::mem::replace(&mut self.held, self.pressed);
+        let now = Instant::now();
+        self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held)
+    }
+
     /// Changes a parameter that regenerates the terrain. Changes during one drag are one step, before which the present is kept once.
     /// Returns `true` if this is the first of them.
     pub(in crate::world) fn replace_by_parameter(
         &mut self,
         simulations: &mut Simulations,
         label: Label,
+        continues: bool,
         change: impl FnOnce(&mut Simulations),
     ) -> bool {
-        let now = Instant::now();
-        let held = std::mem::replace(&mut self.held, self.pressed);
-        let continues = self.last.is_some_and(|last| now - last < SAME_STEP || held);
         let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| continues);
         if let Some(Node { id, step: Some(step), state, tick, .. }) = last
             && matches!(step.change, Change::Replaced)
@@ -92,11 +97,11 @@ impl History {
             self.pictures = Pictures::default();
             self.changes += 1;
             self.undone.clear();
-            self.last = Some(now);
             return false;
         }
+        let last = self.last;
         self.replace(simulations, label, change);
-        self.last = Some(now);
+        self.last = last;
         true
     }
 

@@ -400,7 +400,7 @@ fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     app.world_mut().resource_mut::<ButtonInput<MouseButton>>().release(MouseButton::Left);
     app.update();
     assert_eq!(app.world().resource::<History>().done().len(), 1);
-    let kept = |notice: &&Notice| notice.text.contains("ticks before are kept");
+    let kept = |notice: &&Notice| notice.text.contains("ticks before");
     let offered: Vec<_> =
         app.world().resource::<Notices>().shown().filter(kept).map(|notice| notice.text.clone()).collect();
     assert!(offered.len() == 1 && offered[0].contains("The 2 ticks"), "{offered:?}");

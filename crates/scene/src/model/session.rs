@@ -108,6 +108,14 @@ pub struct Session {
     rises: (TerrainParams, u64),
 }
 
+/// The terrain with which a session restarts.
+pub struct Start {
+    terrain: Terrain,
+    seed: u64,
+    /// `true` if it was shaped by hand.
+    edited: bool,
+}
+
 impl Session {
     /// Takes an imported map for the generated heights. It takes effect at the next [`Self::restart`].
     pub fn set_heights(&mut self, map: Arc<Heightmap>) {
@@ -224,6 +232,17 @@ impl Session {
         outline.heightmap = self.heightmap.clone();
         outline.simulation.take_over(&self.simulation);
         outline
+    }
+
+    /// Returns a copy with a simulation of a single cell: all that [`Self::start`] needs.
+    pub fn without_simulation(&self) -> Self {
+        Self {
+            maps: self.maps.clone(),
+            sources: self.sources.clone(),
+            pools: self.pools.clone(),
+            shaped: self.shaped.clone(),
+            ..self.outline()
+        }
     }
 
     /// Takes the simulation out. One of a single cell stands in its place.
@@ -404,15 +423,36 @@ impl Session {
     /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and what
     /// was painted.
     pub fn restart(&mut self, seed: u64) {
+        // The old terrain is freed before the new one is generated.
+        let painted = self.take_painted();
+        let start = self.start(seed);
+        self.begin(start, painted);
+    }
+
+    /// Restarts with a terrain that [`Self::start`] has returned for the same parameters.
+    pub fn restart_from(&mut self, start: Start) {
+        let painted = self.take_painted();
+        self.begin(start, painted);
+    }
+
+    /// Generates the terrain of a restart with this seed: everything but the painted layers.
+    pub fn start(&self, seed: u64) -> Start {
         let shaped = self.shaped_start(seed);
-        self.origin.edited = shaped.is_some();
+        let edited = shaped.is_some();
+        Start { terrain: shaped.unwrap_or_else(|| self.start_terrain(seed)), seed, edited }
+    }
+
+    /// Takes the layers painted by the user out of the terrain, and drops the rest of it.
+    fn take_painted(&mut self) -> Vec<(Layer, Grid)> {
         let painted: Vec<Layer> = painted_layers().filter(|&layer| self.paints(layer)).collect();
-        // What was need not be held beside what will be.
         let mut before = std::mem::replace(&mut self.simulation.terrain, one_cell());
-        let mut taken = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
-        let painted: Vec<(Layer, Grid)> = painted.into_iter().map(|layer| (layer, taken(layer))).collect();
-        drop(before);
-        let mut terrain = shaped.unwrap_or_else(|| self.start_terrain(seed));
+        let mut take = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
+        painted.into_iter().map(|layer| (layer, take(layer))).collect()
+    }
+
+    fn begin(&mut self, start: Start, painted: Vec<(Layer, Grid)>) {
+        let Start { mut terrain, seed, edited } = start;
+        self.origin.edited = edited;
         for (layer, grid) in painted {
             terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
         }
