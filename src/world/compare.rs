@@ -1,20 +1,20 @@
-//! Comparison of simulations, and of a simulation with its start, in one view.
+//! Comparison of simulations, and of a simulation with its start, in one viewport.
 
 use bevy::prelude::*;
 
 use super::{CommandEvent, Level, Notices, Simulations};
 
-/// What the view compares. A change takes effect in the next frame.
+/// Mode of comparison. A change takes effect in the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Comparison {
-    /// Nothing: the terrain as it is now.
+    /// None: the current state.
     #[default]
     Off,
-    /// The start alone.
+    /// Start only.
     Start,
-    /// The start to the left of the [`Divider`], the terrain as it is now to the right.
+    /// Start to the left of the [`Divider`], current state to the right.
     Split,
-    /// Two simulations in the same place, left and right of the [`Divider`]: see [`Comparison::pair`].
+    /// Two simulations in the same place, left and right of the [`Divider`], see [`Comparison::pair`].
     Simulations,
 }
 
@@ -31,7 +31,7 @@ impl Comparison {
     }
 }
 
-/// Position of the divider, as a fraction of the view's width. At 0 and at 1, one side is seen alone.
+/// Position of the divider, as a fraction of the viewport's width. At 0 and at 1, only one side is visible.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct Divider(pub f32);
 
@@ -41,14 +41,14 @@ impl Default for Divider {
     }
 }
 
-/// A command of the comparison.
+/// Command of the comparison.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum CompareCommand {
     /// Starts or ends a comparison, with the divider in the middle.
     Show(Comparison),
-    /// Moves the divider to a fraction of the view's width.
+    /// Moves the divider to a fraction of the viewport's width.
     MoveDivider(f32),
-    /// Shows the other one of two simulations.
+    /// Toggles between two simulations.
     Flicker,
 }
 
@@ -68,7 +68,8 @@ fn obey(
 ) {
     match command.event() {
         CompareCommand::Show(Comparison::Simulations) | CompareCommand::Flicker if simulations.all().len() < 2 => {
-            let text = "There is one simulation. To compare it with others, choose Runs side by side in the menu Run.";
+            let text =
+                "There is only one simulation. To compare it with others, use Simulation ▸ Simulations side by side.";
             notices.tell(Level::Info, text);
         }
         CompareCommand::Show(wanted) => {

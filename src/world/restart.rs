@@ -1,4 +1,4 @@
-//! Restarts: the terrain is generated in the background, and replaces the present one when it is complete.
+//! Restarts: terrain is generated in the background and replaces the current terrain when complete.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,26 +8,26 @@ use super::{EditCommand, Label, Level, Simulations, Work, background::Background
 use thalweg_scene::model::session::{Session, Start};
 use thalweg_sim::params::Value;
 
-/// Changes the parameters of a session, by its index, before its terrain is generated. Returns its seed.
+/// Callback that changes the parameters of a session, given its index, before its terrain is generated, and returns its seed.
 type Change = Arc<dyn Fn(usize, &mut Session) -> u64 + Send + Sync>;
 
-/// A restart of all simulations.
+/// Restart of all simulations.
 struct Restart {
     label: Label,
     change: Change,
-    /// The parameter of the terrain that is changed, if one is.
+    /// Changed terrain parameter, if any.
     parameter: Option<TerrainParameter>,
 }
 
-/// A change of a parameter of the terrain.
+/// Change of a terrain parameter.
 struct TerrainParameter {
     name: &'static str,
     value: Value,
-    /// `true` if the change belongs to the same step of undo as the one before it.
+    /// `true` if the change belongs to the same undo step as the previous one.
     continues: bool,
 }
 
-/// Restarts that are requested and not complete.
+/// Restarts that are requested but not complete.
 #[derive(Resource, Default)]
 pub struct Restarts {
     queued: VecDeque<Restart>,
@@ -35,7 +35,7 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// Returns the values of terrain parameters, by their names, that the terrain does not have yet. Later ones replace earlier ones.
+    /// Returns the names and values of terrain parameters that the terrain does not have yet. Later ones override earlier ones.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         let all = self.running.iter().map(|running| &running.request).chain(&self.queued);
         all.filter_map(|restart| restart.parameter.as_ref()).map(|change| (change.name, &change.value))
@@ -46,13 +46,13 @@ impl Restarts {
         self.running.is_some() || !self.queued.is_empty()
     }
 
-    /// Drops all restarts: the simulations that they were meant for are gone.
+    /// Drops all restarts, as their simulations were replaced.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
     fn request(&mut self, restart: Restart) {
-        // Of a slider that is dragged, only the last position matters.
+        // While a slider is dragged, only its last position matters.
         if let (Some(Restart { parameter: Some(before), .. }), Some(after)) = (self.queued.back(), &restart.parameter)
             && before.name == after.name
         {
@@ -66,7 +66,7 @@ impl Restarts {
     }
 }
 
-/// Applies the restart whose terrain is complete, and begins the next one.
+/// Applies the restart whose terrain is complete, and starts the next one.
 pub(super) fn advance(mut work: Work) {
     if work.restarts.running.as_ref().is_some_and(Background::is_finished) {
         work.apply_restart();
@@ -74,7 +74,7 @@ pub(super) fn advance(mut work: Work) {
     work.generate_next();
 }
 
-/// Completes all restarts. What is requested now must find their terrain.
+/// Completes all restarts, for commands that need their terrain.
 pub(super) fn complete(mut work: Work) {
     while work.restarts.is_active() {
         work.generate_next();
@@ -96,7 +96,7 @@ impl Work<'_> {
         self.restarts.request(Restart { label, change, parameter: None });
     }
 
-    /// Restarts all simulations with a parameter of the terrain.
+    /// Restarts all simulations with a changed terrain parameter.
     pub(super) fn set_terrain(&mut self, name: &'static str, value: &Value) {
         let group = "terrain";
         let wanted = self.bytes(|session| session.write(group, name, value));
@@ -116,7 +116,7 @@ impl Work<'_> {
         self.restarts.request(Restart { label, change: Arc::new(change), parameter: Some(parameter) });
     }
 
-    /// Begins to generate the terrain of the next restart, unless one is being generated.
+    /// Starts generating the terrain of the next restart, unless one is being generated.
     fn generate_next(&mut self) {
         if self.restarts.running.is_some() {
             return;
@@ -137,7 +137,7 @@ impl Work<'_> {
         }));
     }
 
-    /// Replaces the terrain by the one that is being generated. Waits for it.
+    /// Replaces the terrain with the one that is being generated. Blocks until it is complete.
     fn apply_restart(&mut self) {
         let Some((restart, starts)) = self.restarts.running.take().map(Background::finish) else { return };
         let Some(starts) = starts else {
@@ -156,14 +156,14 @@ impl Work<'_> {
             None => {
                 self.history.replace(&mut self.simulations, label, replace);
                 if ticks > 0 {
-                    self.offer_undo(format!("Restarted. Undo brings back the {ticks} ticks before."));
+                    self.offer_undo(format!("Restarted. Undo restores the previous {ticks} ticks."));
                 }
             }
             Some(TerrainParameter { continues, .. }) => {
                 if self.history.replace_by_parameter(&mut self.simulations, label, continues, replace) {
                     self.notices.retract(EditCommand::Undo);
                     if ticks > 0 {
-                        self.offer_undo(format!("New terrain. Undo brings back the {ticks} ticks before."));
+                        self.offer_undo(format!("New terrain. Undo restores the previous {ticks} ticks."));
                     }
                 }
             }

@@ -1,6 +1,13 @@
 //! A run together with what it started from, so that it can be started again, saved and told to others.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use super::{
     origin::{Heightmap, Options, Origin, Tile},
@@ -28,6 +35,15 @@ const LAYERS: usize = 6;
 /// Memory that a run without processes takes for each cell, in bytes: its layers, rain and mask, the map that it began
 /// with, and what making them and writing the results takes on the way. Measured by `tests/memory.rs`.
 pub const BYTES_PER_CELL: usize = 44;
+
+/// Memory that rendering takes per cell, in bytes: see [`count_rendering`].
+static RENDERING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts the memory of rendering, in bytes per cell, in [`Session::bytes`] from now on. For a window whose graphics adapter has no memory of
+/// its own.
+pub fn count_rendering(bytes_per_cell: usize) {
+    RENDERING.store(bytes_per_cell, Ordering::Relaxed);
+}
 
 /// A terrain of a single cell, for a session that has none yet.
 fn one_cell() -> Terrain {
@@ -273,7 +289,7 @@ impl Session {
             let to_begin = process.abilities().steady.map_or(0, |water| water.bytes_to_begin());
             process.info().footprint.bytes_per_cell(self.simulation.threads()) + to_begin
         };
-        let bytes = BYTES_PER_CELL + running.map(of).sum::<usize>();
+        let bytes = BYTES_PER_CELL + RENDERING.load(Ordering::Relaxed) + running.map(of).sum::<usize>();
         let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
         let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };
         let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
