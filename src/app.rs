@@ -1,4 +1,4 @@
-//! The plugins and the order of their systems; nothing else. The program runs in a [`window`] or [`off_screen`].
+//! Assembly of the application: plugins and the order of their systems. It runs in a [`window`] or [`off_screen`].
 
 pub mod film;
 pub mod frames;
@@ -21,6 +21,6 @@ use thalweg_scene::model::session::Session;
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
     app.insert_resource(Simulations::new(sessions))
         .add_plugins((world::plugin, picture::plugin, shell::plugin, features::plugin))
-        // The panels show as much of the picture as is drawn.
+        // Panels reserve space according to the viewport that is actually drawn.
         .configure_sets(PostUpdate, DrawSystems.before(EguiPostUpdateSet::EndPass));
 }

@@ -1,40 +1,41 @@
-//! The window of Thalweg: the simulation as a resource of Bevy, the view that draws it, and the panels that change it.
+//! The window of Thalweg: the simulation as a Bevy resource, the viewport that renders it, and the panels that edit it.
 //!
-//! # A height, from file to pixel
+//! # From a height in a file to a pixel
 //!
-//! 1. [`thalweg_scene::io::heightmap::read`] opens `hills.png`. The reader of the format checks the size in the header, asks the
-//!    [`Budget`](thalweg_scene::io::Budget) for memory, and takes row after row. The sidecar says how many metres a step of the image is.
-//!    The result is a [`Grid`](thalweg_sim::core::grid::Grid) of metres.
-//! 2. [`Session`](thalweg_scene::model::session::Session) makes a simulation of it: the heights become the bedrock of a
-//!    [`Terrain`](thalweg_sim::core::terrain::Terrain), on which sand, water and suspended sediment lie.
+//! 1. [`thalweg_scene::io::heightmap::read`] opens `hills.png`. The reader of the format validates the size in the header, requests
+//!    memory from the [`Budget`](thalweg_scene::io::Budget), and decodes row by row. The sidecar gives the metres per grey level.
+//!    The result is a [`Grid`](thalweg_sim::core::grid::Grid) in metres.
+//! 2. [`Session`](thalweg_scene::model::session::Session) creates a simulation: the heights become the bedrock of a
+//!    [`Terrain`](thalweg_sim::core::terrain::Terrain), which also has layers of sand, water and suspended sediment.
 //! 3. [`Simulation::tick`](thalweg_sim::simulation::Simulation::tick) lets each enabled process change these layers and book every
 //!    transfer in the ledger.
-//! 4. [`world`] holds the simulation as a resource, and runs as many ticks in a frame as the speed and the frame budget allow.
-//! 5. [`picture`] puts the layers of the last finished tick into a texture. It finds slope and sunlight of every cell, which become
-//!    textures too. `shaders/terrain.wgsl` displaces a flat mesh and lights each pixel.
+//! 4. [`world`] holds the simulation as a resource, and runs as many ticks per frame as speed and frame budget allow.
+//! 5. [`picture`] uploads the layers of the last finished tick to textures, together with the slope and sunlight computed for every
+//!    cell. `shaders/terrain.wgsl` displaces a flat mesh and shades each pixel.
 //!
-//! Without a window, [`thalweg_cli`] does the first three steps, and [`thalweg_scene::io::export`] writes the results.
+//! Without a window, [`thalweg_cli`] performs the first three steps, and [`thalweg_scene::io::export`] writes the results.
 //!
-//! # A parameter, from field to kernel
+//! # From a parameter field to a kernel
 //!
-//! 1. The field `friction` of [`Params`](thalweg_sim::process::droplets::Params) has its meaning as a doc comment, and its range, unit,
-//!    symbol and source as a [`Knob`](thalweg_sim::params::Knob). Its default stands in `Default`, and nowhere else.
-//! 2. [`thalweg_sim::params::walk`] finds the field by reflection and calls it `droplets.friction`. Sliders, tooltips, lists and files are
-//!    made from what it returns. [`thalweg_sim::params::set`] sets the field from a text, as `--set`, a scene or a project has it, and
-//!    refuses a value out of range.
-//! 3. A slider sends [`world::EditCommand::Set`]. It is carried out between two ticks, and can be undone.
+//! 1. The field `friction` of [`Params`](thalweg_sim::process::droplets::Params) has its description as a doc comment, and its
+//!    range, unit, symbol and source as a [`Knob`](thalweg_sim::params::Knob). Its default value is defined in `Default` only.
+//! 2. [`thalweg_sim::params::walk`] finds the field by reflection and names it `droplets.friction`. Sliders, tooltips, lists and
+//!    files are generated from its result. [`thalweg_sim::params::set`] parses a value from text, as in `--set`, a scene or a
+//!    project, and rejects one out of range.
+//! 3. A slider sends [`world::EditCommand::Set`], which is applied between two ticks and can be undone.
 //! 4. At its next tick the process turns its parameters into the constants of its law, such as
-//!    [`MassTransfer`](thalweg_sim::process::droplets::published::MassTransfer), and the kernel computes with these.
+//!    [`MassTransfer`](thalweg_sim::process::droplets::published::MassTransfer), which the kernel uses.
 //!
 //! # Modules
 //!
-//! Each uses only what stands above it; `tests/layout.rs` checks that.
+//! Each module depends only on those above it, as `tests/layout.rs` checks.
 //!
-//! - [`log`]: the log file, for those who look into a fault
-//! - [`world`]: the simulations, time, history and files
-//! - [`picture`] draws them, and [`shell`] is the frame of the interface: layout, menus, keys, dialogs and fields
-//! - [`features`]: what a person does with them, one plugin each
-//! - [`app`] puts them in order
+//! - [`log`]: log file and crash reports
+//! - [`world`]: simulations, time, history and files
+//! - [`picture`]: rendering of the simulations
+//! - [`shell`]: frame of the user interface with layout, menus, shortcuts, dialogs and fields
+//! - [`features`]: one plugin per feature
+//! - [`app`]: assembly of the application and order of its systems
 
 #![cfg(feature = "window")]
 

@@ -1,4 +1,4 @@
-//! What happened, to look into a fault: a log file, and a report where the program broke down.
+//! Log file and crash reports.
 
 use std::{
     backtrace::Backtrace,
@@ -18,10 +18,10 @@ use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use thalweg_scene::settings::log_folder;
 
-/// Days of which the log is kept.
+/// Number of days for which logs are retained.
 const DAYS: usize = 5;
 
-/// Errors on standard error, and everything of interest in the log file.
+/// Returns the log plugin: errors go to standard error, everything relevant to the log file.
 pub fn plugin() -> LogPlugin {
     LogPlugin {
         filter: "warn,thalweg=info,wgpu=error,naga=error".to_owned(),
@@ -32,13 +32,13 @@ pub fn plugin() -> LogPlugin {
 }
 
 fn errors_only(_: &mut App) -> Option<BoxedFmtLayer> {
-    // Where standard error cannot be written, there is nowhere to say so.
+    // If standard error is not writable, there is nowhere to report that.
     let layer = fmt::Layer::default().with_writer(std::io::stderr).log_internal_errors(false);
     Some(Box::new(layer.with_filter(LevelFilter::ERROR)))
 }
 
 fn log_file(_: &mut App) -> Option<BoxedLayer> {
-    // The appender complains on standard error if it has to make the folder itself.
+    // The appender prints to standard error if it has to create the folder itself.
     fs::create_dir_all(log_folder()).ok()?;
     let file = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
@@ -50,23 +50,23 @@ fn log_file(_: &mut App) -> Option<BoxedLayer> {
     Some(Box::new(fmt::layer().with_ansi(false).with_writer(file).log_internal_errors(false)))
 }
 
-/// Writes a report wherever the program breaks down, and says where it lies.
+/// Installs a panic hook that writes a crash report and prints its path.
 pub fn report_panics() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         usual(info);
         let text = format!("{info}\n\n{}", Backtrace::force_capture());
         let said = match write_report(&log_folder(), &text) {
-            Ok(path) => format!("a report is in {}", path.display()),
-            Err(error) => format!("the report could not be written: {error}"),
+            Ok(path) => format!("see the crash report {}", path.display()),
+            Err(error) => format!("the crash report could not be written: {error}"),
         };
-        // A full standard error must not break down the report as well.
+        // A failing standard error must not panic inside the hook.
         let _ =
-            std::io::Write::write_all(&mut std::io::stderr(), format!("thalweg: it broke down; {said}\n").as_bytes());
+            std::io::Write::write_all(&mut std::io::stderr(), format!("thalweg: internal error; {said}\n").as_bytes());
     }));
 }
 
-/// Writes a report with what is known of program and machine. Returns where.
+/// Writes a crash report with program version, platform and command line. Returns its path.
 fn write_report(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = folder.join(format!("crash-{seconds}.txt"));

@@ -335,7 +335,7 @@ fn a_display_that_does_not_answer_is_told_of() {
         if said.contains("no graphics driver") {
             skipped(said.trim(), "THALWEG_REQUIRE_GPU");
         } else {
-            assert!(said.contains(&format!("the display does not answer ({name}={value})")), "{said}");
+            assert!(said.contains(&format!("the display does not respond ({name}={value})")), "{said}");
         }
     }
 }

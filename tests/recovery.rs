@@ -116,7 +116,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
     let offers = || -> usize {
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         let text: String = files(&log, "log").into_iter().map(read).collect();
-        text.matches(&format!("The work was kept in {}.", kept.display())).count()
+        text.matches(&format!("The project was autosaved to {}.", kept.display())).count()
     };
     for count in 1..=3 {
         assert_eq!(offers(), count - 1);

@@ -1,4 +1,4 @@
-//! A film of a run, drawn off-screen picture after picture.
+//! Offline rendering of a video, frame by frame.
 
 use std::path::Path;
 
@@ -19,12 +19,12 @@ use thalweg_scene::{
     model::session::Session,
 };
 
-/// Makes a film of sessions: a picture, some ticks, and so on. The same sessions and script give the same pictures.
+/// Renders a video of sessions, advancing by a number of ticks per frame. The same sessions and script give identical frames.
 ///
 /// # Errors
-/// One sentence: there is no graphics driver, the run breaks, or a picture cannot be taken or written.
+/// There is no graphics driver, the simulation fails, or a frame cannot be rendered or written.
 pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Error> {
-    let failed = |wrong: String| Error::output(Path::new("film"), wrong, "another graphics driver may draw it");
+    let failed = |wrong: String| Error::output(Path::new("film"), wrong, "try another graphics driver");
     find_adapter().map_err(failed)?;
     let mut sessions = sessions;
     let run_up = film.from.saturating_sub(sessions.first().map_or(0, |session| session.simulation.ticks()));
@@ -34,14 +34,14 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
     let mut app = app(sessions, film.size, Viewpoint::of_films());
     app.insert_resource(Transport::paused());
     expose(&mut app, film.how);
-    let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no land".to_owned()))?;
+    let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no terrain".to_owned()))?;
     let mut written: Option<(String, Overlay)> = None;
     for number in 0..film.frames {
         let ticks = app.world().resource::<Simulations>().ticks();
         let Camera { focus, yaw, pitch, distance } = whole.place(&film.script.at(ticks as f64));
         let world = app.world_mut();
         let mut cameras = world.query::<&mut PanOrbitCamera>();
-        // At once, without the glide that a person sees: how far that has come depends on the clock.
+        // Without smoothing, which depends on the wall clock.
         for mut camera in cameras.iter_mut(world) {
             (camera.yaw, camera.pitch, camera.radius) = (Some(yaw), Some(pitch), Some(distance));
             (camera.target_yaw, camera.target_pitch, camera.target_radius) = (yaw, pitch, distance);
@@ -72,7 +72,7 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
     Ok(())
 }
 
-/// Runs sessions for so many ticks. Returns whether more is wanted.
+/// Advances sessions by a number of ticks. Returns `false` if the user stopped the video.
 fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Result<bool, Error> {
     for _ in 0..ticks {
         if stopped() {
@@ -80,14 +80,14 @@ fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Resu
         }
         sessions.par_iter_mut().for_each(|session| session.simulation.tick());
         if let Some(fault) = sessions.iter().find_map(|session| session.simulation.fault()) {
-            let right = "change the parameters, or end the film before this tick";
+            let right = "change the parameters, or end the video before this tick";
             return Err(Error::output(Path::new("film"), fault.to_string(), right));
         }
     }
     Ok(!stopped())
 }
 
-/// Words at the foot of a picture: red, green, blue and opacity of each pixel.
+/// Caption at the bottom of a frame, as premultiplied RGBA pixels.
 struct Overlay(Vec<u8>);
 
 impl Overlay {
@@ -120,7 +120,7 @@ impl Overlay {
         page::pixels(&(svg + "</svg>"), 1.0).map(Self)
     }
 
-    /// Its colours are multiplied with their opacity already.
+    /// Composites the caption over a frame. Its colours are premultiplied.
     fn lay_over(&self, pixels: &mut Pixels) {
         let over = self.0.as_chunks::<4>().0;
         match pixels {
@@ -158,19 +158,19 @@ mod tests {
         overlay.lay_over(&mut pixels);
         let Pixels::Bytes(pixels) = pixels else { panic!("they are bytes") };
         let row = |y: usize| &pixels[3 * size.0 * y..3 * size.0 * (y + 1)];
-        assert!((0..120).all(|y| row(y).iter().all(|part| *part == 100)), "the upper part is as it was");
+        assert!((0..120).all(|y| row(y).iter().all(|part| *part == 100)), "the upper part is unchanged");
         let foot = (150..175).flat_map(row);
         assert!(
             foot.clone().any(|part| *part > 220) && foot.clone().any(|part| *part < 60),
-            "white words on a dark ground"
+            "white text on a dark box"
         );
-        // On light the words are as bright as a screen shows white.
+        // In a linear image, text is as bright as white on a screen.
         let before = LinearRgba::from(Srgba::gray(100.0 / 255.0)).red;
         let mut light = Pixels::Light(vec![[before, before, before, 1.0]; size.0 * size.1]);
         overlay.lay_over(&mut light);
         let Pixels::Light(light) = light else { panic!("it is light") };
         let rows = |from: usize, to: usize| light[size.0 * from..size.0 * to].iter();
-        assert!(rows(0, 120).all(|pixel| *pixel == [before, before, before, 1.0]), "the upper part is as it was");
+        assert!(rows(0, 120).all(|pixel| *pixel == [before, before, before, 1.0]), "the upper part is unchanged");
         assert!(rows(150, 175).any(|pixel| pixel[0] > 0.9) && rows(150, 175).any(|pixel| pixel[0] < 0.6 * before));
         assert!(light.iter().all(|pixel| (pixel[3] - 1.0).abs() < 1e-6));
     }

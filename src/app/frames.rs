@@ -1,4 +1,4 @@
-//! Where the time of a frame goes on this machine: `thalweg --bench-frames FILE.json` and `cargo bench --bench frame`.
+//! Frame-time benchmark of this machine: `thalweg --bench-frames FILE.json` and `cargo bench --bench frame`.
 
 use std::{
     path::Path,
@@ -21,24 +21,24 @@ use thalweg_scene::{
 };
 use thalweg_sim::params;
 
-/// Frames until pipelines and textures are there.
+/// Frames until pipelines and textures are ready.
 const FIRST: usize = 6;
-/// Frames until the picture is as coarse as the machine needs it.
+/// Frames until the adaptive resolution has settled.
 const SETTLED: usize = 60;
-/// Frames that are measured.
+/// Number of measured frames.
 const MEASURED: usize = 15;
-/// Frames that are measured while a run plays.
+/// Number of measured frames while a simulation plays.
 const RUNNING: usize = 201;
-/// How often frames with rivers and frames without take turns.
+/// Number of alternations between frames with and without rivers.
 const TURNS: usize = 16;
-/// Frames after such a change that do not count.
+/// Frames to discard after each alternation.
 const AFTER_A_CHANGE: usize = 3;
-/// Until all counts as standing still, and the picture is drawn in full.
+/// Time without changes until the view is rendered at full quality.
 const STANDS: Duration = Duration::from_millis(500);
-/// Share of the picture's sides at which hardly any pixels are drawn.
+/// Resolution scale at which hardly any pixels are shaded.
 const TINY: f32 = 0.02;
 
-/// What is measured: a name, cells along a side, pixels of the window, and a parameter that is set.
+/// Benchmark case: name, cells along a side, window size in pixels, and a parameter to set.
 type Case = (&'static str, usize, (u32, u32), Option<[&'static str; 2]>);
 
 const SMALL: (u32, u32) = (1280, 800);
@@ -58,23 +58,23 @@ const CASES: [Case; 10] = [
     ("256², even paint", 256, SMALL, Some(["look.grain", "0"])),
 ];
 
-/// The figures of a case.
+/// Measurements of a case.
 struct Row {
     what: &'static str,
     cells: usize,
     pixels: (u32, u32),
-    /// Milliseconds, if the name says nothing else.
+    /// Milliseconds, unless the name indicates another unit.
     figures: [(&'static str, f64); 16],
 }
 
 impl Row {
-    /// The names of the figures, in a line.
+    /// Returns the column headers.
     fn header(&self) -> String {
         let names = self.figures.map(|(name, _)| format!("{name:>9}"));
         format!("{:<36}{}", "milliseconds", names.concat())
     }
 
-    /// The figures, in a line.
+    /// Returns the row of figures.
     fn line(&self) -> String {
         let values = self.figures.map(|(_, value)| format!("{value:>9.2}"));
         format!("{:<36}{}", self.what, values.concat())
@@ -87,13 +87,13 @@ impl Row {
     }
 }
 
-/// Measures frames on this machine, says the figures line by line and writes them to a file. Land that needs more memory than may be
-/// used is left out, with the reason.
+/// Measures frames on this machine, reports the figures line by line and writes them to a file. A case that exceeds the memory
+/// limit is left out, with the reason.
 ///
 /// # Errors
 /// There is no graphics driver, or the file cannot be written.
 pub fn bench(file: &Path, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
-    let failed = |wrong: String| Error::output(file, wrong, "another graphics driver may draw it");
+    let failed = |wrong: String| Error::output(file, wrong, "try another graphics driver");
     let software = find_adapter().map_err(failed)?;
     let mut adapter = Value::Null;
     let mut rows = Vec::new();
@@ -103,7 +103,7 @@ pub fn bench(file: &Path, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
             json!({ "version": version, "adapter": adapter, "software": software, "threads": threads, "frames": rows });
         output::write(file, format!("{table:#}\n"))
     };
-    // A file that can't be written is told of before the minutes that this takes; and if it is stopped, what there is stays.
+    // Detects an unwritable file before the minutes of measurement, and keeps partial results if interrupted.
     write(&rows, &adapter)?;
     for case in CASES {
         match measure(case) {
@@ -125,8 +125,8 @@ pub fn bench(file: &Path, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
     Ok(())
 }
 
-/// The default scene with so many cells along a side, drawn off-screen as in a window, and the moment at which its land was there: to grow
-/// it takes seconds.
+/// Returns the default scene of a case, rendered off-screen as in a window, and the time at which its terrain was ready: growing it
+/// takes seconds.
 fn scene_of((_, side, pixels, set): Case) -> Result<(App, Instant), Error> {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut sessions = scene::open(scene::DEFAULT, &options)?;
@@ -140,7 +140,7 @@ fn scene_of((_, side, pixels, set): Case) -> Result<(App, Instant), Error> {
     Ok((app, opens))
 }
 
-/// The times of so many frames in milliseconds, in order.
+/// Returns the times of `count` frames in milliseconds, in ascending order.
 fn frames(app: &mut App, count: usize) -> Vec<f64> {
     let frame = |_| {
         let begun = Instant::now();
@@ -156,14 +156,14 @@ fn median(times: &[f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// The mean of the middle half. Where the system's clock ends a frame's wait, times come in steps of some milliseconds, and medians tell
-/// no difference that is smaller.
+/// Returns the mean of the middle half. Where the system's clock ends a frame's wait, times are multiples of some milliseconds, and
+/// medians resolve no smaller difference.
 fn typical(times: &[f64]) -> f64 {
     let middle = &times[times.len() / 4..times.len() - times.len() / 4];
     middle.iter().sum::<f64>() / middle.len() as f64
 }
 
-/// The figures of a case, and who drew it.
+/// Returns the measurements of a case, and the adapter.
 fn measure(case: Case) -> Result<(Row, Value), Error> {
     let (mut app, opens) = scene_of(case)?;
     frames(&mut app, FIRST);
@@ -215,16 +215,15 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     Ok((Row { what, cells, pixels, figures }, adapter.unwrap_or_default()))
 }
 
-/// How long a frame takes in which the camera turns and the picture is drawn with this share of the pixels along a side, and in the
-/// coarse shape or not.
+/// Returns the median time of a frame with a turning camera at this resolution scale, with the coarse mesh or not.
 fn turning_at(app: &mut App, step: (f32, bool)) -> f64 {
     app.insert_resource(FixedStep(Some(step)));
     frames(app, 2 * FIRST);
     median(&frames(app, MEASURED))
 }
 
-/// What drawing rivers adds to such a frame: the median over many turns. A machine that slows down slows both sides of a turn, and what
-/// comes first in one comes last in the next.
+/// Returns the median cost of drawing rivers in such a frame. A machine that slows down slows both halves of an alternation, and
+/// their order swaps each time.
 fn rivers_at(app: &mut App, step: (f32, bool)) -> f64 {
     turning_at(app, step);
     let mut turn = |turn: usize| {
@@ -256,7 +255,7 @@ fn show_rivers(app: &mut App, shown: bool) {
     app.update();
 }
 
-/// How long a frame takes in which nothing moves.
+/// Returns the median time of a frame without changes.
 fn still(app: &mut App) -> f64 {
     let stands = Instant::now();
     while stands.elapsed() < STANDS {

@@ -1,4 +1,4 @@
-//! Whether anything can be drawn here: display, graphics driver, engine.
+//! Detection of the display and the graphics adapter, and startup of the engine.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -8,17 +8,17 @@ use wgpu::Limits;
 
 use crate::{picture::camera::LONGEST_SIDE, world::background};
 
-/// The variable that names the display, and its value.
+/// Returns the environment variable that names the display, with its value.
 fn display() -> Option<String> {
     let named =
         |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| format!("{name}={value}"));
     ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(named)
 }
 
-/// Looks for a display, where a window needs one.
+/// Checks for a display, where a window needs one.
 ///
 /// # Errors
-/// There is none.
+/// There is no display.
 pub fn find_display() -> Result<(), String> {
     if cfg!(all(unix, not(target_os = "macos"))) && display().is_none() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
@@ -26,7 +26,7 @@ pub fn find_display() -> Result<(), String> {
     Ok(())
 }
 
-/// Adds the engine's plugins. If the display does not answer, the engine panics, which becomes a sentence here.
+/// Adds the engine's plugins. If the display does not respond, the engine panics, which becomes an error message here.
 pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(), String> {
     background::pool();
     let usual = panic::take_hook();
@@ -36,13 +36,13 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
     }));
     panic::set_hook(usual);
     added.map_err(|fault| match fault.downcast_ref::<String>() {
-        Some(said) if !said.contains("event loop") => format!("the engine does not start ({said})"),
-        _ => format!("the display does not answer ({})", display().unwrap_or_default()),
+        Some(said) if !said.contains("event loop") => format!("the engine failed to start ({said})"),
+        _ => format!("the display does not respond ({})", display().unwrap_or_default()),
     })
 }
 
-/// Returns the first limit that is too low to draw the picture, as the beginning of a sentence. The defaults of WebGPU suffice, and every
-/// WebGPU adapter samples and draws to the texture formats that are used.
+/// Returns the first limit that is too low for rendering, as the beginning of a sentence. The defaults of WebGPU suffice, and every
+/// WebGPU adapter supports the texture formats used for sampling and rendering.
 fn find_missing_limit(limits: &Limits) -> Option<String> {
     let needed: [(&str, u64, u64); 6] = [
         // The largest screenshot, and the layers of the largest map.
@@ -55,14 +55,14 @@ fn find_missing_limit(limits: &Limits) -> Option<String> {
         ("vertex buffers", limits.max_vertex_buffers.into(), 2),
     ];
     let (what, has, needs) = needed.into_iter().find(|(_, has, needs)| has < needs)?;
-    Some(format!("the graphics driver has {has} {what}, where {needs} are needed"))
+    Some(format!("the graphics driver supports {has} {what}, but {needs} are required"))
 }
 
-/// Looks for a graphics adapter that can draw the picture. Without one, the engine would end the program. Returns `true` if the processor
-/// itself draws.
+/// Looks for a suitable graphics adapter, without which the engine would abort. Returns `true` if all adapters are software
+/// renderers.
 ///
 /// # Errors
-/// There is no adapter, or the limits of all of them are too low.
+/// There is no adapter, or the limits of all adapters are too low.
 pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
@@ -85,6 +85,9 @@ mod tests {
     fn the_defaults_of_webgpu_suffice_and_a_lower_limit_is_named() {
         assert_eq!(find_missing_limit(&Limits::defaults()), None);
         let missing = find_missing_limit(&Limits::downlevel_webgl2_defaults()).expect("its textures are small");
-        assert_eq!(missing, "the graphics driver has 2048 pixels along a side of a texture, where 8192 are needed");
+        assert_eq!(
+            missing,
+            "the graphics driver supports 2048 pixels along a side of a texture, but 8192 are required"
+        );
     }
 }

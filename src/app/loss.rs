@@ -1,5 +1,5 @@
-//! A graphics card that is lost while the window is open, as when its driver fails or is replaced: the work is kept, and the program
-//! starts again with it.
+//! Recovery from a lost graphics device, e.g. when its driver crashes or is updated: the project is autosaved, and the program
+//! restarts with it.
 
 use std::{
     io, process,
@@ -16,14 +16,14 @@ use bevy::{
 
 use crate::world::{Document, KeepSystems, Level, Notices};
 
-/// The variable that tells a program how often it was started again.
+/// Environment variable with the number of restarts in a row.
 const AGAIN: &str = "THALWEG_STARTED_AGAIN";
-/// A card that is lost so often in a row would be lost for ever, as when the land is too large for it.
+/// Maximum number of restarts in a row: a device lost so often would be lost again, e.g. because the terrain is too large for it.
 const OFTEN: u32 = 3;
-/// After so long, that is forgotten.
+/// Uptime after which the counter is reset.
 const CALM: Duration = Duration::from_secs(600);
 
-/// Has an app end with the work kept, if the card is lost. Other faults of the driver are told, and the work goes on.
+/// Makes an app exit with the project autosaved when the device is lost. Other driver errors are reported, and the app continues.
 pub fn survive(app: &mut App) {
     app.insert_resource(RenderErrorHandler(answer));
     let exchange = app.get_sub_app_mut(RenderExtractApp);
@@ -35,8 +35,8 @@ pub fn survive(app: &mut App) {
         let exits = |main: &World| main.resource::<Messages<AppExit>>().len();
         let before = exits(main);
         exchanges(main, render);
-        // The card is lost, or the thread that draws broke down over it in the middle of a frame. The loop ends now, and the systems that
-        // keep the work have already run.
+        // The device is lost, possibly making the render thread panic in the middle of a frame. The main loop ends now, and the
+        // systems that autosave have already run.
         if exits(main) > before {
             main.resource_mut::<Document>().handed_over = true;
             main.run_schedule(Last);
@@ -44,19 +44,19 @@ pub fn survive(app: &mut App) {
     });
 }
 
-/// How often in a row the program was started again.
+/// Returns the number of restarts in a row.
 fn times() -> u32 {
     std::env::var(AGAIN).ok().and_then(|times| times.parse().ok()).unwrap_or(0)
 }
 
-/// Has the program start again, if the card was lost, and says so then: with the work, if that was kept.
+/// Makes the program restart when the device is lost. After a restart, notifies the user.
 pub(super) fn come_back(app: &mut App, kept: bool, notices: &mut Notices) {
     survive(app);
     let begun = Instant::now();
     app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(KeepSystems));
     if times() > 0 {
-        let work = if kept { " with your work" } else { "" };
-        notices.tell(Level::Warning, format!("The graphics card was lost. Thalweg has started again{work}."));
+        let work = if kept { " with your project" } else { "" };
+        notices.tell(Level::Warning, format!("The graphics card was lost. Thalweg has restarted{work}."));
     }
 }
 
@@ -67,11 +67,11 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
     }
     let text = match error.ty {
         ErrorType::OutOfMemory => {
-            "The graphics card has no memory left. Close other programs, hide the overlay, or choose a smaller size."
+            "The graphics card is out of memory. Close other programs, hide the overlay, or choose a smaller size."
                 .to_owned()
         }
         fault => {
-            format!("The graphics driver reports a fault ({fault:?}). Save your work and start Thalweg again.")
+            format!("The graphics driver reported an error ({fault:?}). Save your project and restart Thalweg.")
         }
     };
     let mut notices = main.resource_mut::<Notices>();
@@ -81,21 +81,23 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
     RenderErrorPolicy::Ignore
 }
 
-/// Once the work is kept, another program takes the place of this one. What a lost card still holds is not given back piece by piece:
-/// that may fail as well.
+/// Replaces this process by a new one once the project is autosaved. The resources of a lost device are not released one by one, as
+/// that may fail too.
 fn start_again(document: &Document, begun: Instant) {
     if !document.handed_over {
         return;
     }
-    let kept =
-        document.left.as_ref().map_or_else(String::new, |path| format!("; your work is kept in {}", path.display()));
+    let kept = document
+        .left
+        .as_ref()
+        .map_or_else(String::new, |path| format!("; your project was autosaved to {}", path.display()));
     let times = 1 + if begun.elapsed() > CALM { 0 } else { times() };
     let said = if times >= OFTEN {
-        format!("so it was {times} times in a row")
+        format!("it has been lost {times} times in a row")
     } else {
         let started = std::env::current_exe().and_then(|program| {
             let mut again = process::Command::new(program);
-            // With nothing left, it starts as this one did.
+            // Without an autosave, it gets the arguments of this process.
             match &document.left {
                 Some(path) => again.arg(path),
                 None => again.args(std::env::args_os().skip(1)),
@@ -104,21 +106,21 @@ fn start_again(document: &Document, begun: Instant) {
         });
         match started {
             Ok(()) => process::exit(0),
-            Err(error) => format!("Thalweg cannot start again ({error})"),
+            Err(error) => format!("Thalweg could not restart ({error})"),
         }
     };
     eprintln!("thalweg: the graphics card was lost, and {said}{kept}");
     process::exit(1);
 }
 
-/// Starts a program that takes the place of this one.
+/// Replaces this process by another program.
 #[cfg(unix)]
 fn replace_by(command: &mut process::Command) -> io::Result<()> {
-    // It returns only where that fails.
+    // Returns only on failure.
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
-/// Starts a program beside this one, which ends.
+/// Starts another program, after which this one exits.
 #[cfg(not(unix))]
 fn replace_by(command: &mut process::Command) -> io::Result<()> {
     command.spawn().map(drop)

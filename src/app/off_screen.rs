@@ -1,4 +1,4 @@
-//! The program without a window: it draws into a picture.
+//! The application without a window, rendering to a texture.
 
 use std::{path::Path, time::Duration};
 
@@ -40,20 +40,20 @@ use thalweg_scene::{
     settings::{AntiAliasing, PictureFormat, Quality, Settings},
 };
 
-/// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
+/// Frames to render before a screenshot: pipelines are compiled in the first, textures arrive in the second.
 const FRAMES_BEFORE_SHOT: u32 = 6;
 
-/// Draws one picture of sessions as they are, without a display.
+/// Renders one screenshot of sessions in their current state, without a display.
 ///
 /// # Errors
-/// One sentence, if there is no graphics driver, no such camera, or the file cannot be written.
+/// There is no graphics driver, no camera of this name, or the file cannot be written.
 pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {
         let names: Vec<&str> = CAMERAS.iter().map(|(name, ..)| *name).collect();
         Error::input(Path::new(name), "there is no such camera", format!("the cameras are {}", names.join(", ")))
     })?;
-    let failed = |wrong: String| Error::output(&shot.out, wrong, "another graphics driver may draw it");
+    let failed = |wrong: String| Error::output(&shot.out, wrong, "try another graphics driver");
     find_adapter().map_err(failed)?;
     let mut app = app(sessions, shot.resolution, viewpoint);
     app.insert_resource(Transport::paused());
@@ -62,8 +62,10 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     io::output::replace(&shot.out, |path| pixels.write(path, size, &io::JobProgress::default()))
 }
 
-/// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it. An error is one
-/// sentence: there is no graphics driver, or it refuses a shader.
+/// Plays sessions off-screen as a window would on this machine, with the turntable on, until the watcher ends it.
+///
+/// # Errors
+/// There is no graphics driver, or it rejects a shader.
 pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String> {
     find_adapter()?;
     let mut app = app(sessions, SIZE, Viewpoint::default());
@@ -72,7 +74,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
     loop {
         app.update();
         opening &= app.world().resource::<Jobs>().count() > 0;
-        // A finished map pauses once; here it plays on.
+        // A finished map pauses once; keep playing.
         app.world_mut().resource_mut::<Transport>().playing = true;
         check_shaders(&app)?;
         let world = app.world();
@@ -92,12 +94,15 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
     }
 }
 
-/// What an [`app`] that is paused has drawn. Takes a few frames, and more until the rivers are found: one state has one picture. An
-/// error is one sentence: the driver refuses a shader or gives no picture.
+/// Returns the frame of a paused [`app`]. Takes a few frames, and more until the rivers are up to date, so that a state always
+/// gives the same image.
+///
+/// # Errors
+/// The driver rejects a shader or returns no image.
 pub fn capture(app: &mut App) -> Result<Image, String> {
     settle(app)?;
     let RenderTarget::Image(canvas) = &app.world().resource::<Canvas>().0 else {
-        return Err("it draws elsewhere".into());
+        return Err("the render target is no texture".into());
     };
     let image = canvas.handle.clone();
     app.insert_resource(Captured(None));
@@ -112,10 +117,10 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
             return Ok(picture);
         }
     }
-    Err("the graphics driver gave no picture within 200 frames".to_owned())
+    Err("the graphics driver returned no image within 200 frames".to_owned())
 }
 
-/// From now on, pictures of an [`app`] are taken like this.
+/// Sets the options of screenshots of an [`app`].
 pub(super) fn expose(app: &mut App, how: PictureOptions) {
     app.insert_resource(UiVisible(how.ui)).init_resource::<Caught>();
     let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
@@ -126,7 +131,10 @@ pub(super) fn expose(app: &mut App, how: PictureOptions) {
     }
 }
 
-/// A picture of an [`app`] that is paused, after [`expose`]. An error is one sentence, as for [`capture`].
+/// Takes a screenshot of a paused [`app`], after [`expose`].
+///
+/// # Errors
+/// As for [`capture`].
 pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> {
     if how.ui || !(how.as_light || how.blur > 0.0 || how.transparent) {
         let (size, bytes) = rgb(&capture(app)?);
@@ -134,7 +142,7 @@ pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> 
     }
     settle(app)?;
     app.world_mut().write_message(Command::from(PictureCommand::Take));
-    // Each part takes a few frames, and so does each place of a lens.
+    // Each tile takes a few frames, and so does each sample of the lens.
     let most = if how.blur > 0.0 { 128_000 } else { 2000 };
     for _ in 0..most {
         app.update();
@@ -143,10 +151,10 @@ pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> 
             return taken;
         }
     }
-    Err(format!("the graphics driver gave no picture within {most} frames"))
+    Err(format!("the graphics driver returned no screenshot within {most} frames"))
 }
 
-/// Draws until all is there.
+/// Renders until pipelines are ready and the rivers are up to date.
 fn settle(app: &mut App) -> Result<(), String> {
     check_shaders(app)?;
     let rivers_lag = |world: &World| {
@@ -157,7 +165,7 @@ fn settle(app: &mut App) -> Result<(), String> {
     while rivers_lag(app.world()) {
         app.update();
     }
-    // What was found in the last frame is on the screen in the next.
+    // Rivers found in one frame are rendered in the next.
     app.update();
     Ok(())
 }
@@ -165,7 +173,7 @@ fn settle(app: &mut App) -> Result<(), String> {
 #[derive(Resource)]
 struct Captured(Option<Image>);
 
-/// The whole program, drawing into a picture instead of a window. Settings are the same for everyone.
+/// Returns the application with a texture as its render target. Its settings are the defaults, independent of the user's.
 pub fn app(sessions: Vec<Session>, size: (u32, u32), viewpoint: Viewpoint) -> App {
     let mut app = build(sessions, size, viewpoint);
     app.finish();
@@ -180,7 +188,7 @@ pub fn build(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Vie
     let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
     let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
     let engine = DefaultPlugins.set(windows).set(render).disable::<LogPlugin>().disable::<WinitPlugin>();
-    // Ctrl+C belongs to the command line: the engine would take it and wait for a loop that is not there.
+    // Ctrl+C is handled by the command line; the engine's handler would wait for an event loop that does not run.
     app.add_plugins(engine.disable::<TerminalCtrlCHandlerPlugin>())
         .add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
     let mut target = Image::new_target_texture(width, height, TextureFormat::Rgba8UnormSrgb, None);
@@ -197,7 +205,7 @@ pub fn build(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Vie
     app
 }
 
-/// Gives an [`app`] another size, as a window that is dragged at its corner.
+/// Resizes the render target of an [`app`], like dragging a window's corner.
 pub fn resize(app: &mut App, (width, height): (u32, u32)) {
     let RenderTarget::Image(target) = &app.world().resource::<Canvas>().0 else { return };
     let image = target.handle.clone();
@@ -212,7 +220,7 @@ fn check_shaders(app: &App) -> Result<(), String> {
         world.and_then(|world| world.get_resource::<PipelineCache>()).into_iter().flat_map(|cache| cache.pipelines());
     let mut states = pipelines.map(|pipeline| &pipeline.state);
     states.try_for_each(|state| match state {
-        CachedPipelineState::Err(error) => Err(format!("the graphics driver refuses a shader: {error}")),
+        CachedPipelineState::Err(error) => Err(format!("the graphics driver rejects a shader: {error}")),
         _ => Ok(()),
     })
 }

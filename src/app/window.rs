@@ -1,4 +1,4 @@
-//! The program in a window.
+//! The application in a window.
 
 use std::{
     path::{Path, PathBuf},
@@ -36,19 +36,21 @@ use thalweg_scene::{
     settings::autosave_folder,
 };
 
-/// Cells along a side of the first scene where a graphics card draws it.
+/// Cells along a side of the first scene, with a hardware graphics adapter.
 const FIRST_SIDE: u32 = 512;
 
-/// While nothing happens, so much time passes from one frame to the next.
+/// Maximum time between frames while idle.
 const REST: Duration = Duration::from_millis(400);
-/// From one frame to the next on most screens.
+/// Frame time of most displays.
 const FRAME: Duration = Duration::from_micros(16_667);
 
-/// Width and height of the window at first, in pixels.
+/// Initial size of the window in pixels.
 pub(super) const SIZE: (u32, u32) = (1280, 800);
 
-/// Opens a window on runs, which may come from a project's file, a lesson or a playlist, and runs until it is closed. An error is one
-/// sentence: there is no display or no graphics driver.
+/// Opens a window on simulations, which may come from a project file, a lesson or a playlist, and returns when it is closed.
+///
+/// # Errors
+/// There is no display or no graphics driver.
 pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<(), String> {
     let Project { mut sessions, chosen, views, timeline } = opened;
     find_display()?;
@@ -65,7 +67,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let window = WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() };
     add_engine(&mut app, DefaultPlugins.set(window).set(log::plugin()))?;
     log::report_panics();
-    // The first picture is as fine as the machine can draw it.
+    // The first image is as fine as the machine can render.
     let alone = matches!(opening, Opening::Work);
     refine(&mut sessions, !software && file.is_none() && alone);
     let mut notices = Notices::default();
@@ -73,7 +75,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let mut brushes = Brushes::default();
     brushes.take_over(&preferences.remembered.brushes);
     let draft = Draft::remembered(&preferences.remembered.playlist);
-    // A show is what its playlist says: when a card is lost, it begins again.
+    // A presentation is defined by its playlist: after the loss of the device it starts from the beginning.
     let document = match opening {
         Opening::Show(_) => Document::default(),
         _ => keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices),
@@ -81,7 +83,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
     }
-    // A project or a map is seen as it was left before anything happens to it.
+    // A project or map opens paused.
     let is_a_map = sessions[chosen].is_a_map();
     let show = if let Opening::Show(show) = &opening { Some(show.clone()) } else { None };
     add_thalweg(&mut app, sessions);
@@ -131,21 +133,21 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     Ok(())
 }
 
-/// Adds what decides when the next frame begins.
+/// Adds frame pacing.
 pub fn pace(app: &mut App) {
     app.insert_resource(waiting(REST)).add_systems(Last, keep_going.after(KeepSystems));
 }
 
-/// A screen that is to be covered.
+/// Request to cover a screen.
 #[derive(Resource)]
 struct Screen {
-    /// Its number, from 0, counted from left to right; nothing for the main one.
+    /// Index from left to right; `None` for the primary screen.
     number: Option<usize>,
-    /// Whether the presenter's window is then opened.
+    /// `true` to open the presenter's window afterwards.
     notes: bool,
 }
 
-/// Covers a screen. Where no window manager does it, the window at least has the screen's size and place.
+/// Covers a screen. Without support by the window manager, the window at least gets the screen's size and position.
 fn cover_screen(
     wanted: Res<Screen>,
     screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
@@ -167,21 +169,21 @@ fn cover_screen(
         return;
     }
     if let Some(number) = wanted.number.filter(|_| named.is_none()) {
-        let text = format!("There is no screen {}: there are {count}, and the main one is used.", number + 1);
+        let text = format!("Screen {} does not exist. There are {count}; using the primary one.", number + 1);
         notices.tell(Level::Error, text);
     }
-    // Those of the window that it becomes when the show is left.
+    // For when the presentation ends and the window returns to normal.
     window.decorations = true;
     window.mode = WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen));
     if wanted.notes {
-        // Now it is known which screen is free.
+        // Only now is it known which screen is free.
         asked.write(TogglePresenter.into());
     }
     commands.remove_resource::<Screen>();
 }
 
-/// While something runs or is held down, frames follow each other without a pause. One that draws nothing does not wait for the screen: then
-/// the next one comes as late as if it did, unless a tick is under way.
+/// Requests frames continuously while a simulation or job runs or a button is held. A frame without rendering does not wait for
+/// vertical synchronisation, so the next one is delayed explicitly, unless a tick is unfinished.
 fn keep_going(
     transport: Res<Transport>,
     (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<Channels>),
@@ -204,12 +206,12 @@ fn keep_going(
     }
 }
 
-/// A frame follows what the person does, and comes after this time at the latest.
+/// Returns settings that redraw on input, and after this time at the latest.
 fn waiting(wait: Duration) -> WinitSettings {
     WinitSettings { focused_mode: UpdateMode::reactive(wait), unfocused_mode: UpdateMode::reactive_low_power(wait) }
 }
 
-/// Makes the first scene larger, if the machine can draw it.
+/// Enlarges the first scene, if the machine can render it.
 fn refine(sessions: &mut [Session], larger: bool) {
     for session in sessions {
         if larger && session.origin.input == Path::new(DEFAULT) {
@@ -219,13 +221,13 @@ fn refine(sessions: &mut [Session], larger: bool) {
     }
 }
 
-/// Keeps the work in case of a crash, where that is possible.
+/// Starts autosaving the project for crash recovery, if possible.
 fn keep(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Document {
     let mut document = Document::default();
     if let Some(folder) = autosave_folder()
         && let Err(error) = document.keep_in(&folder, file, tick)
     {
-        notices.tell(Level::Warning, format!("Autosave does not work, so a crash would lose your work: {error}."));
+        notices.tell(Level::Warning, format!("Autosave failed, so a crash would lose unsaved changes: {error}."));
     }
     document
 }

@@ -1,4 +1,4 @@
-//! The pane of what the program is, and where it keeps things.
+//! "About Thalweg" window: version, graphics adapter and file locations.
 
 use bevy::{
     prelude::{App, InMut, Res},
@@ -24,7 +24,7 @@ pub(super) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuPart) {
     let pane = WindowCommand::Toggle;
-    let about = "Version, graphics, and where files are kept.";
+    let about = "Show the version, the graphics adapter and the file locations.";
     table.add(icon::INFO, "About Thalweg", about, &[], pane(PANE.key));
 }
 
@@ -40,13 +40,13 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, adapter: Option<Res<RenderAdapterInfo>>) 
 fn about_ui(ui: &mut Ui, adapter: Option<&RenderAdapterInfo>, commands: &mut Vec<Command>) {
     ui.set_width(style::ABOUT_WIDTH);
     ui.heading(concat!("Thalweg ", env!("CARGO_PKG_VERSION")));
-    ui.label("The line of lowest ground along a valley, and a sandbox that makes valleys.");
-    ui.label(format!("Draws with {}.", adapter.map_or("nothing", |adapter| &adapter.name)));
+    ui.label("Terrain-erosion sandbox. A thalweg is the line of lowest elevation along a valley.");
+    ui.label(format!("Graphics adapter: {}", adapter.map_or("none", |adapter| &adapter.name)));
     ui.add_space(6.0);
     let folders = [
         ("Log and crash reports", Some(log_folder())),
         ("Settings", settings_file().and_then(|file| file.parent().map(ToOwned::to_owned))),
-        ("Pictures", Some(picture_folder())),
+        ("Screenshots and videos", Some(picture_folder())),
     ];
     for (title, folder) in folders {
         let Some(folder) = folder else { continue };
@@ -59,6 +59,6 @@ fn about_ui(ui: &mut Ui, adapter: Option<&RenderAdapterInfo>, commands: &mut Vec
         });
     }
     ui.add_space(6.0);
-    let licences = "MIT or Apache-2.0. Elevation of the Jacksboro fault: US Geological Survey, public domain.";
+    let licences = "MIT or Apache-2.0. Elevation data of the Jacksboro fault: US Geological Survey, public domain.";
     ui.small(RichText::new(licences).weak());
 }

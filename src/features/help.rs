@@ -1,4 +1,4 @@
-//! The pane of keys and mouse.
+//! Window with keyboard shortcuts and mouse controls.
 
 use bevy::prelude::{App, InMut, Res};
 use bevy_egui::egui::{self, Key, RichText, Ui};
@@ -20,19 +20,25 @@ pub(super) fn plugin(app: &mut App) {
 fn commands(table: &mut MenuPart) {
     let pane = WindowCommand::Toggle;
     table
-        .add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(PANE.key))
-        .known_as("shortcuts help hotkeys keyboard controls manual");
+        .add(
+            icon::QUESTION,
+            "Keyboard and mouse",
+            "Show all keyboard shortcuts and mouse controls.",
+            &[(NONE, Key::F1)],
+            pane(PANE.key),
+        )
+        .known_as("shortcuts help hotkeys keys controls manual");
 }
 
 fn reference_command(table: &mut MenuPart) {
-    let reference = "Shows all processes with their equations, and all parameters, in your browser.";
+    let reference = "Open the reference of all processes, equations and parameters in the browser.";
     table
         .add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference(None))
         .known_as("manual documentation equations glossary parameters");
 }
 
 fn pane_ui(InMut(pane): InMut<PaneUi>, table: Res<CommandTable>) -> Vec<Command> {
-    centred(&pane.context, "Keys and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
+    centred(&pane.context, "Keyboard and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
         access::take_keys(ui);
         help_ui(ui, &table);
     });
@@ -40,17 +46,20 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, table: Res<CommandTable>) -> Vec<Command>
 }
 
 const MOUSE: [(&str, &str); 11] = [
-    ("Right drag", "turns the view (other buttons: see settings)"),
-    ("Middle drag", "shifts the view"),
-    ("Wheel", "moves nearer or farther"),
-    ("Left press, in Present or Learn", "rains on the land; with Shift dries it, with L lifts it, with K digs"),
-    ("B, held", "shows how the run began"),
-    ("Right click on a parameter", "opens its menu: reset, vary, reference; Delete on its field resets it"),
-    ("Click on a number", "lets you type it; drag it to change it"),
-    ("Tab, Shift+Tab", "go to the next field and back; arrows change it, Space and Enter press it"),
-    ("F6, Shift+F6", "go to the next part of the window and back: menus, transport, timeline, tools, panels, land"),
-    ("Esc", "leaves a field, so that letter keys give commands again"),
-    ("Tab to the land", "arrow keys move a marker, with Shift finely; Space clicks or paints there"),
+    ("Right drag", "Orbit the view; other buttons can be set in Settings"),
+    ("Middle drag", "Pan the view"),
+    ("Wheel", "Zoom in or out"),
+    ("Hold left button, in Present or Learn", "Rain on the terrain; with Shift remove water, with L raise, with K dig"),
+    ("Hold B", "Show the start of the simulation"),
+    ("Right click on a parameter", "Open its menu: reset, vary, reference; Delete in its field resets it"),
+    ("Click on a number", "Type a value; drag to change it"),
+    ("Tab, Shift+Tab", "Move to the next or previous field; arrow keys change it, Space and Enter activate it"),
+    (
+        "F6, Shift+F6",
+        "Move to the next or previous part of the window: menu bar, transport, timeline, toolbar, sidebar, viewport",
+    ),
+    ("Esc", "Leave a field, so that letter keys are shortcuts again"),
+    ("Tab to the viewport", "Move a marker with the arrow keys, finely with Shift; click or paint with Space"),
 ];
 
 fn help_ui(ui: &mut Ui, table: &CommandTable) {

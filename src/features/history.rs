@@ -1,4 +1,4 @@
-//! The history as a list.
+//! History panel.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Key, RichText, Ui};
@@ -13,7 +13,7 @@ use crate::shell::{
 use crate::world::{Command, EditCommand, History, HistoryCommand, HistoryRow, Preferences};
 use thalweg_sim::params::capital;
 
-/// All steps, and the states where branches begin and end, to go to any of them.
+/// Lists all undo steps and the states where branches start and end, to return to any of them.
 const PANEL: Panel =
     Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
@@ -54,8 +54,8 @@ fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Prefer
     });
     let text = history.memory_text(&preferences);
     ui.label(RichText::new(text).small().weak()).on_hover_text(
-        "Memory for undo and the timeline. When it is full, states along the run are thinned out and the oldest steps are \
-            removed. The limit is in the settings.",
+        "Memory used by undo and the timeline. At the limit, stored states of the simulation are thinned out and the oldest \
+            steps are removed. Change the limit in Settings.",
     );
     asked
 }

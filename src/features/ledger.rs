@@ -1,4 +1,4 @@
-//! Where every cubic metre went.
+//! Ledger panel: volume balance of solids and water by process.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Ui};
@@ -33,41 +33,41 @@ fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &A
     let units = units(ui);
     egui::Grid::new(title).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64, help: &str| value_row(ui, name, volume(units, value), help);
-        row(&format!("{title} at the start"), account.start, "What the layers held at the start.");
+        row(&format!("{title} at the start"), account.start, "Volume in the layers at the start.");
         for (key, done) in &account.rows {
             let process = titles.iter().find(|(known, _)| *known == key).map_or(&**key, |(_, title)| title);
-            row(&format!("{process}: eroded"), -done.eroded, "Taken off the ground.");
-            row(&format!("{process}: deposited"), done.deposited, "Laid on the ground.");
+            row(&format!("{process}: eroded"), -done.eroded, "Removed from the ground.");
+            row(&format!("{process}: deposited"), done.deposited, "Added to the ground.");
             if done.inflow != 0.0 {
-                row(&format!("{process}: from outside"), done.inflow, "Uplift, rain, springs and the sea.");
+                row(&format!("{process}: inflow"), done.inflow, "Uplift, rain, springs and the sea.");
             }
-            row(&format!("{process}: over the border"), -done.outflow, "Left the map.");
+            row(&format!("{process}: outflow"), -done.outflow, "Left the map across the boundary.");
             if done.evaporated != 0.0 {
-                row(&format!("{process}: evaporated"), -done.evaporated, "Went into the air.");
+                row(&format!("{process}: evaporated"), -done.evaporated, "Lost to evaporation.");
             }
             if done.lost != 0.0 {
-                row(&format!("{process}: lost"), -done.lost, "Destroyed by the model as published.");
+                row(
+                    &format!("{process}: lost"),
+                    -done.lost,
+                    "Lost by the published model, which does not conserve volume.",
+                );
             }
             if done.carried != 0.0 {
                 row(
-                    &format!("{process}: on its way"),
+                    &format!("{process}: in transit"),
                     done.carried,
-                    "Still carried by particles, or too little yet to change a \
+                    "Still carried by particles, or too little so far to change a \
                     height.",
                 );
             }
         }
         if account.edits != 0.0 {
-            row("by hand", account.edits, "Added or taken away by hand.");
+            row("edits", account.edits, "Added or removed by the user.");
         }
         if suspended != 0.0 {
-            row(
-                "in the water",
-                suspended,
-                "Sediment that the water carries: it was taken off the ground and is not laid down yet.",
-            );
+            row("suspended", suspended, "Sediment suspended in the water: eroded, but not yet deposited.");
         }
-        row(&format!("{title} now"), now, "What the layers hold now.");
-        row("residual", account.residual(now), "What the account cannot explain: zero but for rounding.");
+        row(&format!("{title} now"), now, "Volume in the layers now.");
+        row("residual", account.residual(now), "Unaccounted volume: zero except for rounding.");
     });
 }

@@ -1,4 +1,4 @@
-//! How ground, light and water look.
+//! Panels for the look of ground, light and water.
 
 use bevy::prelude::*;
 use bevy_egui::egui::Ui;
@@ -26,9 +26,9 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn light_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
-    let mut asked = presets_ui(ui, "look", ("Palettes", "Colours that go together"));
+    let mut asked = presets_ui(ui, "look", ("Palettes", "Load a palette of matching colours."));
     let now = &simulations.selected().look;
-    // The workspace Learn shows the main parameters alone.
+    // The workspace Learn shows only the main parameters.
     let main_only = *workspace == Workspace::Learn;
     asked.extend(set("look", group_ui(ui, ("look", now), ("look", &Look::default()), main_only)));
     asked

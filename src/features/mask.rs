@@ -1,4 +1,4 @@
-//! The mask: what to select, and how to combine it with what is there.
+//! Mask panel: the selection, and how it combines with the existing mask.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{RichText, Ui};
@@ -21,17 +21,16 @@ pub(super) fn plugin(app: &mut App) {
 
 fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut asked = Vec::new();
-    let about =
-        "Brushes leave masked ground alone, and so do processes if you tell them to. Select ground, or paint the mask.";
+    let about = "Brushes do not change masked terrain, nor do processes limited to unmasked terrain. Select terrain, or paint the mask.";
     ui.label(RichText::new(about).weak());
     let selection = &brushes.selection;
     let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
     asked.extend(set("selection", changes));
     let combinations = [
-        (Combine::Replace, "Select", "The mask becomes the selection."),
-        (Combine::Add, "Add", "The selection is masked too."),
-        (Combine::Subtract, "Subtract", "The selection is freed from the mask."),
-        (Combine::Intersect, "Intersect", "Only what is masked and selected stays masked."),
+        (Combine::Replace, "Select", "Replace the mask with the selection."),
+        (Combine::Add, "Add", "Add the selection to the mask."),
+        (Combine::Subtract, "Subtract", "Remove the selection from the mask."),
+        (Combine::Intersect, "Intersect", "Keep the mask only where it overlaps the selection."),
     ];
     ui.horizontal_wrapped(|ui| {
         for (combine, text, help) in combinations {

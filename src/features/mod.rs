@@ -1,4 +1,4 @@
-//! The features of the window: each is a plugin with its state, its commands, its systems and its panel.
+//! Features of the window. Each is a plugin with its own state, commands, systems and panel.
 
 pub mod about;
 pub mod brush;
@@ -36,7 +36,7 @@ use bevy::prelude::*;
 
 use crate::shell::{chart, files, land_plugin, leave, menu, palette, placing, registries};
 
-/// Adds all features, in the order in which panels stand below each other, layers above each other, and commands in their menus.
+/// Adds all features. Their order determines the order of panels, view layers and menu entries.
 pub fn plugin(app: &mut App) {
     app.add_plugins((registries, land::plugin, files::plugin, scenes::plugin))
         .add_plugins((run::plugin, lessons::plugin, brush::plugin, terrain::plugin, range::plugin, variations::plugin))
@@ -56,10 +56,10 @@ pub fn plugin(app: &mut App) {
         .add_plugins(brush::drag_plugin);
 }
 
-/// The commands of all features, for tests.
+/// Returns the commands of all features, for tests.
 #[cfg(test)]
 pub(crate) fn command_table() -> crate::shell::commands::CommandTable {
     let mut app = App::new();
     app.add_plugins(plugin);
-    app.world_mut().remove_resource().expect("it has commands")
+    app.world_mut().remove_resource().expect("the features add commands")
 }

@@ -1,4 +1,4 @@
-//! Overlays: which quantity is shown over the ground, and the legend of its colours.
+//! Overlay panel: the quantity shown over the terrain, and flow arrows.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Key, RichText, Ui};
@@ -22,13 +22,14 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let water = "Shows the water, or the bed without it.";
+    let water = "Show or hide the water.";
     table
         .add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], EditCommand::ToggleWater)
         .known_as("hide show ocean sea");
-    let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";
+    let overlay = "Show or hide the last overlay and its legend.";
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], OverlayCommand::Toggle);
-    let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
+    let arrows =
+        "Show or hide arrows along the flow of the water, or of the droplets if their discharge is the overlay.";
     table
         .add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], OverlayCommand::ToggleArrows)
         .known_as("vectors velocity");
@@ -42,14 +43,14 @@ fn commands(table: &mut MenuPart) {
 
 fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<Command> {
     let mut commands = Vec::new();
-    let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
+    let title = |quantity: Option<Quantity>| quantity.map_or("None", Quantity::title);
     let list = egui::ComboBox::from_id_salt("overlay")
         .width(style::WIDE_CHOICE_WIDTH)
         .selected_text(title(overlay.shown))
         .show_ui(ui, |ui| {
             access::begin_list(ui);
             for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
-                let about = quantity.map_or("The ground as it looks.", Quantity::about);
+                let about = quantity.map_or("Show the terrain without an overlay.", Quantity::about);
                 let label = access::choice(ui, overlay.shown == quantity, title(quantity));
                 if label.on_hover_text(about).clicked() {
                     commands.push(OverlayCommand::Show(quantity).into());
@@ -57,9 +58,9 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Ov
                 }
             }
         });
-    access::name(&list.response, "Quantity over the ground");
+    access::name(&list.response, "Overlay");
     let mut arrows = overlay.arrows;
-    let help = "Along the flow of the water; longer where it is faster.";
+    let help = "Show arrows along the flow of the water, longer where it is faster.";
     if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
         commands.push(OverlayCommand::ToggleArrows.into());
     }
@@ -69,37 +70,37 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Ov
     commands
 }
 
-/// How much the chosen run differs from the first, in numbers.
+/// Draws statistics of the difference between the selected simulation and the first.
 fn difference_ui(ui: &mut Ui, simulations: &Simulations, overlay: &Overlay) {
     if simulations.all().len() < 2 {
-        let text = "There is only one run. Run ▸ Runs side by side starts several with different parameters.";
+        let text = "There is only one simulation. Start several with Simulation ▸ Simulations side by side.";
         ui.label(RichText::new(text).weak());
         return;
     }
     if simulations.selected_index() == 0 {
         ui.label(
-            RichText::new("This is the first run. To compare, click on the name of another run below its block.")
+            RichText::new("This is the first simulation. To compare, click the name of another one below its block.")
                 .weak(),
         );
         return;
     }
     let Some(Some(found)) = overlay.differences.get(simulations.selected_index()) else {
-        ui.label(RichText::new("The maps of the two runs differ in size.").weak());
+        ui.label(RichText::new("The maps of the two simulations differ in size.").weak());
         return;
     };
     let metres = |value: f64| length(units(ui), value, 2);
     let rows = [
-        ("Mean difference", metres(found.mean), "How much higher this run lies than the first, on average."),
-        ("Size of differences", metres(found.size), "Root mean square over all cells."),
+        ("Mean difference", metres(found.mean), "Mean height of this simulation above the first."),
+        ("RMS difference", metres(found.size), "Root mean square over all cells."),
         (
-            "From … to",
+            "Range",
             format!("{} to {}", metres(found.range.0.into()), metres(found.range.1.into())),
-            "The smallest and the largest difference.",
+            "Smallest and largest difference.",
         ),
         (
-            "Similarity of changes",
+            "Correlation of changes",
             found.alike.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
-            "Correlation between the changes of both runs since the start. It is 1 if both changed the same places in the same way.",
+            "Correlation between the changes of both simulations since the start: 1 if both changed the same places in the same way.",
         ),
     ];
     egui::Grid::new("difference").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {

@@ -1,4 +1,4 @@
-//! What lies over the view: the names of runs side by side, the divider between start and present.
+//! Annotations over the view: names of simulations, split-view divider, contour heights, north arrow and scale bar.
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Key, Rect, Sense, Stroke, Ui};
@@ -11,31 +11,32 @@ use crate::shell::{
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::world::{
-    Command, CompareCommand, Comparison, FreeView, Overlay, Preferences, Presentation, RunCommand, Shown, Simulations,
-    Transport, Workspace,
+    Command, CompareCommand, Comparison, Divider, FreeView, Overlay, Preferences, Presentation, RunCommand,
+    Simulations, Transport, Workspace,
     amount::{length, round_length, told_in},
 };
 use egui_phosphor::regular as icon;
 use thalweg_scene::settings::{Signs, Units};
 
-/// What lies over the view.
+/// State read by the annotations.
 #[derive(SystemParam)]
 pub struct Overview<'w> {
     view: Res<'w, FreeView>,
     visible: Res<'w, UiVisible>,
     simulations: Res<'w, Simulations>,
-    shown: Res<'w, Shown>,
+    comparison: Res<'w, State<Comparison>>,
+    divider: Res<'w, Divider>,
     overlay: Res<'w, Overlay>,
     workspace: Res<'w, State<Workspace>>,
     presentation: Res<'w, Presentation>,
     transport: Res<'w, Transport>,
 }
 
-/// Share of the view by which a key moves the divider.
+/// Step of the divider per key press, as a fraction of the view's width.
 const KEY_STEP: f32 = 0.02;
-/// Size of the heights on contour lines, in points.
+/// Font size of the heights on contour lines, in points.
 const HEIGHT_SIZE: f32 = 11.0;
-/// Seconds for which Present says how it is left.
+/// Duration of the hint in the workspace Present, in seconds.
 const HINT: f64 = 2.5;
 
 pub(super) fn plugin(app: &mut App) {
@@ -46,24 +47,22 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let before = "Shows how the run began. Holding B shows it until you let go.";
+    let before = "Show the start of the simulation, or hold B.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], CompareCommand::Show(Comparison::Start));
-    let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
-    let half = CompareCommand::Show(Comparison::Split(0.5));
+    let split = "Show the start on the left and the current state on the right of a movable divider.";
+    let half = CompareCommand::Show(Comparison::Split);
     table
-        .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half)
-        .known_as("compare before after");
-    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], CompareCommand::Show(Comparison::Off));
-    let half = CompareCommand::Show(Comparison::Runs(0.5));
-    let runs = "Shows two of the runs side by side on the same place, left and right of a divider that can be dragged: the first one and the \
-                one that is chosen.";
-    table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split two runs", runs, &[(SHIFT, Key::C)], half);
-    let flicker =
-        "Shows the one of these two runs, and with the next press the other. What differs between them jumps.";
-    table.add(icon::SWAP, "Flicker between two runs", flicker, &[(NONE, Key::C)], CompareCommand::Flicker);
+        .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split: start and current", split, &[(SHIFT, Key::B)], half)
+        .known_as("compare before after present");
+    table.add(icon::EYE, "Current state", "Show the current terrain.", &[], CompareCommand::Show(Comparison::Off));
+    let half = CompareCommand::Show(Comparison::Simulations);
+    let runs = "Show the same place in two simulations, left and right of a movable divider: the first one and the selected one.";
+    table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split: two simulations", runs, &[(SHIFT, Key::C)], half);
+    let flicker = "Alternate between these two simulations with each press, so that their differences stand out.";
+    table.add(icon::SWAP, "Flicker between two simulations", flicker, &[(NONE, Key::C)], CompareCommand::Flicker);
 }
 
-/// Draws what lies over the view's picture. Returns what is asked for.
+/// Draws simulation names, legend, divider and hint. Returns the requested commands.
 pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
     let (rect, panels) = (root.max_rect(), state.visible.0);
     let mut commands = Vec::new();
@@ -71,13 +70,13 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
     let text = |place, align, text: &str, size, back| shaded_text(&painter, place, align, text, size, back);
     for &(index, share, ref name) in &state.view.labels {
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
-        // The run whose numbers the panels show stands out.
+        // Highlights the simulation that the panels show.
         let chosen = panels && index == state.simulations.selected_index();
         let alone = state.simulations.all().len() == 1;
         let shade = if chosen && !alone { ACCENT.gamma_multiply(0.8) } else { SHADE };
         text(place, Align2::CENTER_CENTER, name, 12.0, shade);
         if alone {
-            // There is no other run to choose.
+            // There is no other simulation to select.
             continue;
         }
         let spot = Rect::from_center_size(place, egui::vec2(80.0, 24.0)).intersect(rect);
@@ -86,39 +85,42 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
         if response.has_focus() {
             painter.rect_stroke(spot, 5.0, FOCUS, egui::StrokeKind::Outside);
         }
-        if response.on_hover_text("Shows the numbers of this run").clicked() {
+        if response.on_hover_text("Select this simulation.").clicked() {
             commands.push(RunCommand::Choose(index).into());
         }
     }
-    if state.shown.0 != Comparison::Start {
+    if *state.comparison != Comparison::Start {
         legend(root, rect, &state.overlay);
     }
-    match state.shown.0 {
+    let share = state.divider.0;
+    match *state.comparison.get() {
         Comparison::Off => {}
         Comparison::Start => {
             text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE);
         }
-        Comparison::Split(share) => {
+        Comparison::Split => {
             let names = ["Start".to_owned(), format!("Tick {}", state.simulations.ticks())];
             let moved = divider_ui(root, rect, names, share);
-            commands.extend(moved.map(|to| CompareCommand::Show(Comparison::Split(to.clamp(0.02, 0.98))).into()));
+            commands.extend(moved.map(|to| CompareCommand::MoveDivider(to.clamp(0.02, 0.98)).into()));
         }
-        Comparison::Runs(share) => {
-            if let Some(pair) = state.shown.0.pair(&state.simulations) {
-                let names = pair
-                    .map(|run| state.simulations.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
+        Comparison::Simulations => {
+            if let Some(pair) = state.comparison.pair(&state.simulations) {
+                let names = pair.map(|run| {
+                    state.simulations.all()[run].tile_title().unwrap_or_else(|| format!("Simulation {}", run + 1))
+                });
                 let moved = divider_ui(root, rect, names, share);
-                commands.extend(moved.map(|to| CompareCommand::Show(Comparison::Runs(to.clamp(0.0, 1.0))).into()));
+                commands.extend(moved.map(|to| CompareCommand::MoveDivider(to.clamp(0.0, 1.0)).into()));
                 commands.extend(next_run_ui(root, rect, (pair[1], state.simulations.all().len()), share));
             }
         }
     }
-    // How to leave a presentation that was begun by mistake.
+    // How to leave the workspace Present if it was entered by mistake.
     let (begun, now) = (root.id().with("present"), root.input(|input| input.time));
     if panels && *state.workspace == Workspace::Present {
         let since = now - root.data_mut(|data| *data.get_temp_mut_or_insert_with(begun, || now));
         if !state.presentation.is_on() && (since < HINT || !state.transport.playing) {
-            let back = "Press on the land: rain · Shift: dry · L: lift · K: dig · Esc leaves Present";
+            let back =
+                "Click and hold on the terrain: rain · Shift: remove water · L: raise · K: dig · Esc: leave Present";
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
     } else {
@@ -127,7 +129,7 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
     commands
 }
 
-/// Writes heights on the contour lines: where, as shares of the view, along which direction, and how many metres.
+/// Draws the heights on the contour lines.
 fn heights_ui(
     InMut(root): InMut<Ui>,
     free: Res<FreeView>,
@@ -138,7 +140,7 @@ fn heights_ui(
     let painter = root.painter().with_clip_rect(view);
     let units = preferences.settings.units;
     let step = f64::from(simulations.selected().look.contours) * told_in(units, "m").1;
-    // As many as tell a line from the next.
+    // As many decimals as distinguish adjacent contours.
     let decimals = (0..2).find(|&decimals| (step * 10_f64.powi(decimals)).fract().abs() < 1e-3).unwrap_or(2) as usize;
     for &(share, angle, height) in &free.heights {
         let middle = view.min + egui::vec2(share.x, share.y) * view.size();
@@ -148,7 +150,7 @@ fn heights_ui(
             let shape = egui::epaint::TextShape::new(middle + aside, text(color), color);
             painter.add(shape.with_angle_and_anchor(angle, Align2::CENTER_CENTER));
         };
-        // A dark rim, so that it can be read on snow.
+        // A dark outline for legibility on snow.
         for aside in [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]] {
             write(aside.into(), RIM);
         }
@@ -157,11 +159,11 @@ fn heights_ui(
     Vec::new()
 }
 
-/// Radius of the arrow to the north, and the longest scale bar, in points.
+/// Radius of the north arrow, and maximum length of the scale bar, in points.
 const NORTH: f32 = 15.0;
 const LONGEST_BAR: f32 = 130.0;
 
-/// An arrow to the north and a scale bar, where the settings want them.
+/// Draws the north arrow and the scale bar, as set in the settings.
 fn signs_ui(
     InMut(root): InMut<Ui>,
     free: Res<FreeView>,
@@ -208,15 +210,15 @@ fn signs_ui(
     Vec::new()
 }
 
-/// The longest round bar that fits: its length in points, and its text. A point shows so many metres.
+/// Returns length (in points) and label of the longest round scale bar that fits, at `metres` per point.
 fn bar(units: Units, metres: f64) -> (f32, String) {
     let (length, text) = round_length(units, metres * f64::from(LONGEST_BAR));
     ((length / metres) as f32, text)
 }
 
-/// A button under the name of the run on the right, if there are others that could be there. Returns what is asked for.
+/// Draws a button that shows the next simulation on the right, if there is another one. Returns its command when clicked.
 fn next_run_ui(root: &mut Ui, rect: Rect, (shown, count): (usize, usize), share: f32) -> Option<Command> {
-    // The first one is on the left.
+    // The first simulation stays on the left.
     let next = if shown + 1 < count { shown + 1 } else { 1 };
     let place = egui::pos2(rect.left() + share * rect.width() + 16.0, rect.top() + 30.0);
     if next == shown || share >= 1.0 {
@@ -224,11 +226,11 @@ fn next_run_ui(root: &mut Ui, rect: Rect, (shown, count): (usize, usize), share:
     }
     let button = egui::Button::new(egui_phosphor::regular::CARET_RIGHT).small();
     let button = root.put(Rect::from_min_size(place, egui::vec2(22.0, 18.0)), button);
-    access::name(&button, "Next run");
-    button.on_hover_text("Shows the next run on the right").clicked().then(|| RunCommand::Choose(next).into())
+    access::name(&button, "Next simulation");
+    button.on_hover_text("Show the next simulation on the right.").clicked().then(|| RunCommand::Choose(next).into())
 }
 
-/// The divider between what has these names, at a share of the view's width. Returns where it is moved to.
+/// Draws the divider between two named views at a fraction of the width. Returns its new position if it was moved.
 fn divider_ui(root: &mut Ui, rect: Rect, [left, right]: [String; 2], share: f32) -> Option<f32> {
     let painter = root.painter().with_clip_rect(rect);
     let text = |place, align, text: &str| shaded_text(&painter, place, align, text, 13.0, SHADE);
@@ -246,7 +248,7 @@ fn divider_ui(root: &mut Ui, rect: Rect, [left, right]: [String; 2], share: f32)
         Color32::BLACK,
     );
     let top = rect.top() + 18.0;
-    // What is not seen has no name.
+    // Hidden sides have no name.
     if share > 0.0 {
         text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, &left);
     }
@@ -260,7 +262,7 @@ fn divider_ui(root: &mut Ui, rect: Rect, [left, right]: [String; 2], share: f32)
     let mut wanted = share;
     if response.has_focus() {
         painter.circle_stroke(egui::pos2(x, rect.center().y), 13.0, FOCUS);
-        // The arrows move it, and not the focus.
+        // The arrow keys move the divider, not the focus.
         let arrows = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
         root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
         let pressed = |key| root.input(|input| input.num_presses(key)) as f32;

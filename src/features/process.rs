@@ -1,4 +1,4 @@
-//! The panel of each process: its switch, its progress, what its limiters did, its parameters.
+//! Process panels: enabled state, progress, limiter counts and parameters.
 
 use crate::shell::style::grouped;
 use bevy::prelude::*;
@@ -18,7 +18,7 @@ use thalweg_sim::{
     simulation::Slot,
 };
 
-/// One after the other in catalogue order. Each draws a heading of its own, with its switch.
+/// All processes in catalogue order. Each draws its own heading with a checkbox.
 const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
@@ -35,8 +35,8 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<
     asked
 }
 
-/// A process: its switch in the header, its progress, what its limiters did, its parameters. Those that a scene begins with
-/// are unfolded.
+/// Draws a process: checkbox in the header, progress, limiter counts and parameters. Processes enabled at the start of a scene are
+/// unfolded.
 fn process_ui(
     ui: &mut Ui,
     (scene, terrain): (&str, &Terrain),
@@ -65,13 +65,13 @@ fn process_ui(
                 let share = particles as f64 / total.max(1) as f64;
                 let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
                 let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
-                ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
+                ui.add(bar.desired_height(16.0)).on_hover_text("Particles simulated so far, of the set total.");
             }
             if masked {
                 let mut limited = slot.limited;
                 let help =
-                    "The ground under the mask stays as it is. The ledger counts the change held back there as made by hand.";
-                if ui.checkbox(&mut limited, "Leave masked ground alone").on_hover_text(help).changed() {
+                    "Leave the ground under the mask unchanged. The ledger books the suppressed change as an edit.";
+                if ui.checkbox(&mut limited, "Limit to unmasked terrain").on_hover_text(help).changed() {
                     commands.push(EditCommand::Limit(info.key, limited).into());
                 }
             }
@@ -81,12 +81,12 @@ fn process_ui(
                     let text = match acceleration.map(f64::from).filter(|&times| times > 1.0) {
                         Some(times) => {
                             let bed = duration(times * seconds);
-                            format!("A tick stands for {} of flow and {bed} of bed change", duration(seconds))
+                            format!("One tick represents {} of flow and {bed} of bed change", duration(seconds))
                         }
-                        None => format!("A tick stands for {}", duration(seconds)),
+                        None => format!("One tick represents {}", duration(seconds)),
                     };
-                    let help = "How much time this process covered in the last tick. The clock of the run is the water's; without \
-                                water it is that of slumping, and without both that of the first process that is on.";
+                    let help = "Simulated time of this process in the last tick. The clock of the simulation follows Water, without it \
+                                Thermal erosion, and without both the first enabled process.";
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
                 }
                 limiters_ui(ui, &*slot.process);
@@ -98,7 +98,7 @@ fn process_ui(
                 commands.extend(set(masked_key(info.key), factors_ui(ui, slot, fresh)));
             }
             if !main_only {
-                let help = "Sets values that belong together: those of a source, or for a kind of land";
+                let help = "Load a set of matching values, from a publication or for a type of terrain.";
                 commands.extend(presets_ui(ui, info.key, ("Presets", help)));
             }
         });
@@ -107,26 +107,28 @@ fn process_ui(
     });
 }
 
-/// Draws why a process leaves no mark on a terrain, and a button that remedies it, where one does. Returns the command of the button.
+/// Draws the reason why a process has no effect on a terrain, and a button that remedies it, if any. Returns its command.
 fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
     let reason = slot.process.idle_reason(terrain)?;
-    let spread = |metres: f32| Some((format!("Spread {metres} m of sand"), EditCommand::SpreadSand(metres)));
+    let spread = |metres: f32| Some((format!("Add {metres} m of sand"), EditCommand::SpreadSand(metres)));
     let (why, remedy) = match reason {
         IdleReason::NoSand => {
-            ("There is no sand for the wind to carry.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
+            ("There is no sand for the wind to transport.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
         }
         IdleReason::ThinSand { needed } => {
             ("The sand is too thin for dunes on cells of this size.", spread((2.0 * needed).ceil()))
         }
-        IdleReason::LevelGround => ("The land is level: no water runs. Sculpt it, or begin on new land.", None),
+        IdleReason::LevelGround => {
+            ("The terrain is level, so no water flows. Sculpt it, or create a new terrain.", None)
+        }
         IdleReason::StableSlopes => {
-            ("No slope is steep enough to fail. Lower the angles, or sculpt steeper land.", None)
+            ("No slope is steep enough to fail. Lower the angles, or sculpt steeper terrain.", None)
         }
         IdleReason::NoWater { rain } => {
             let default = slot.process.fresh();
             let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
             let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
-            ("There is no water, no rain and no spring.", Some(("Let it rain".to_owned(), remedy)))
+            ("There is no water, no rain and no spring.", Some(("Enable rain".to_owned(), remedy)))
         }
     };
     ui.horizontal_wrapped(|ui| {
@@ -136,7 +138,7 @@ fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
     .inner
 }
 
-/// How often each limiter of a process was applied in the last tick, and so far.
+/// Draws the number of times each limiter of a process was applied in the last tick and in total.
 fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
     let limiters = process.limiters();
     let applied: Vec<String> = limiters
@@ -150,32 +152,32 @@ fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
     let about: Vec<String> = limiters
         .iter()
         .map(|(limiter, count)| {
-            format!("{}: {} So far {}×.", params::title(limiter.name), limiter.about, grouped(count.all))
+            format!("{}: {} Total: {}×.", params::title(limiter.name), limiter.about, grouped(count.all))
         })
         .collect();
     let about = format!(
-        "How often each limiter that keeps the scheme sound was applied in the last tick.\n{}",
+        "Number of times each limiter was applied in the last tick to keep the scheme stable.\n{}",
         about.join("\n")
     );
     let applied = format!("Limiters: {}", applied.join(", "));
     ui.label(RichText::new(applied).small().weak()).on_hover_text(about);
 }
 
-/// By what the mask multiplies a process's parameters.
+/// Draws the factors by which the mask multiplies the parameters of a process.
 fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Changes {
     let info = slot.process.info();
     let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
     let declared = walk((info.key, params));
     let named = |parameter: &Parameter, value: Value| parameter.name == "mode" && parameter.value == value;
     let published = declared.iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
-    // A factor acts where its parameter does.
+    // A factor is idle if its parameter is.
     let idle = |factor: &Parameter| {
         declared.iter().find(|parameter| parameter.name == factor.name).and_then(|found| found.knob.idle(&declared))
     };
     let header = egui::CollapsingHeader::new("Under the mask").id_salt(masked_key(info.key));
     let drawn = header.show(ui, |ui| {
         if published {
-            ui.label(RichText::new("As published, a parameter is the same everywhere.").small().weak());
+            ui.label(RichText::new("In the published mode, parameters are the same everywhere.").small().weak());
         }
         ui.add_enabled_ui(!published, |ui| {
             all_of_group_ui(ui, (masked_key(info.key), factors), (masked_key(info.key), untouched), idle)

@@ -1,4 +1,4 @@
-//! The panel of the range that is to grow: its relief, ruggedness and age, and the button that grows it.
+//! Mountain range panel: relief, ruggedness and age, and the button that grows the range.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{RichText, Ui};
@@ -18,14 +18,14 @@ const PANEL: Panel =
     Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Run", 40, commands);
+    app.add_panel(PANEL, panel_ui).add_commands("Simulation", 40, commands);
 }
 
 fn commands(table: &mut MenuPart) {
-    let grow = "Replaces the ground by a range of the relief, ruggedness and age that the panel Mountain range asks for. It \
-        rises where the map of uplift lets it; erodibility and diffusivity of Uplift and rivers follow from it.";
+    let grow = "Replace the ground with a mountain range of the relief, ruggedness and age set in the panel Mountain range. It \
+        rises where the uplift map allows; erodibility and diffusivity of Uplift and rivers are set to match.";
     table
-        .add(icon::MOUNTAINS, "Grow a range", grow, &[], RunCommand::Grow)
+        .add(icon::MOUNTAINS, "Grow mountain range", grow, &[], RunCommand::Grow)
         .known_as("mountains uplift landscape evolution");
 }
 
@@ -40,7 +40,11 @@ fn panel_ui(
     let extent = rising_extent(&session.simulation.terrain);
     if session.range.relief == 0.0 && extent > 0.0 {
         let [typical, across] = [typical_relief(extent), extent].map(|metres| length(units(ui), metres, 0));
-        ui.label(RichText::new(format!("Real ranges {across} across are about {typical} high.")).small().weak());
+        ui.label(
+            RichText::new(format!("Mountain ranges {across} across typically have a relief of {typical}."))
+                .small()
+                .weak(),
+        );
     }
     asked.extend(buttons_ui(ui, (&jobs, &table), &[RunCommand::Grow.into()]));
     asked

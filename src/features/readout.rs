@@ -1,4 +1,4 @@
-//! What is under the pointer, in numbers.
+//! Readout of the cell under the pointer.
 
 use bevy::prelude::{App, InMut, Res, State};
 use bevy_egui::egui::{Align2, Ui, vec2};
@@ -15,14 +15,14 @@ use crate::world::{
 use thalweg_scene::settings::Units;
 use thalweg_sim::core::{analysis::slope_at, quantity::Scale, terrain::Terrain};
 
-/// Water and sand thinner than this, in metres, are not told.
+/// Minimum thickness of sand and water in the readout, in metres.
 const THIN: f32 = 1e-3;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Interface, readout_ui);
 }
 
-/// Writes the numbers of the cell under the pointer into the lower right corner of the view.
+/// Draws the readout in the lower right corner of the view.
 fn readout_ui(
     InMut(root): InMut<Ui>,
     pointed: Res<Pointed>,
@@ -50,19 +50,19 @@ fn readout_ui(
     }
     let painter = root.painter().with_clip_rect(view);
     let corner = view.right_bottom() - vec2(16.0, 14.0);
-    // It does not cover the legend, and breaks between two numbers.
+    // Leaves room for the legend, and breaks only between values.
     let width = (view.width() - legend_width(&overlay) - 48.0).max(160.0);
     let text = text.replace(' ', "\u{a0}").replace("·\u{a0}", "· ");
     shaded_lines(&painter, corner, Align2::RIGHT_BOTTOM, (&text, 12.0, width), DEEP_SHADE);
     Vec::new()
 }
 
-/// Height, slope, and what lies on the rock.
+/// Formats height, slope, sand, water and softness of a cell.
 fn text(units: Units, terrain: &Terrain, x: usize, y: usize) -> String {
     let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
     let height = terrain.bedrock.at(x, y) + sand;
     let height = length(units, height.into(), 1);
-    let mut parts = vec![format!("{height} high"), format!("slope {:.0}°", slope_at(terrain, x, y))];
+    let mut parts = vec![format!("height {height}"), format!("slope {:.0}°", slope_at(terrain, x, y))];
     for (depth, name) in [(sand, "sand"), (water, "water")] {
         if depth >= THIN {
             parts.push(format!("{name} {}", length(units, depth.into(), 2)));
@@ -79,17 +79,17 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_the_cell() {
-        // It rises by a metre with each column of a metre.
+        // Rises by one metre per column of one metre.
         let mut terrain = Terrain::bare(Grid::from_fn(8, 4, |x, _| x as f32), 1.0, Edge::Open);
         terrain.softness.fill(0.5);
         let (x, y) = terrain.bedrock.cell_at([0.5, 0.99]);
         assert_eq!((x, y), (4, 3));
-        assert_eq!(text(Units::Metric, &terrain, x, y), "4.0 m high · slope 45° · softness 0.50");
+        assert_eq!(text(Units::Metric, &terrain, x, y), "height 4.0 m · slope 45° · softness 0.50");
         terrain.sand[y * 8 + x] = 0.25;
         terrain.water[y * 8 + x] = 2.0;
         assert!(text(Units::Metric, &terrain, x, y).contains("sand 0.25 m · water 2.00 m"));
         assert!(
-            text(Units::Feet, &terrain, x, y).contains("ft high") && !text(Units::Feet, &terrain, x, y).contains(" m ")
+            text(Units::Feet, &terrain, x, y).contains("ft ·") && !text(Units::Feet, &terrain, x, y).contains(" m ")
         );
         assert_eq!(terrain.bedrock.cell_at([1.0, 1.0]), (7, 3));
     }

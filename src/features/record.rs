@@ -1,4 +1,4 @@
-//! The commands that write pictures and films.
+//! Commands for screenshots and video recording.
 
 use egui_phosphor::regular as icon;
 
@@ -12,15 +12,14 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let picture =
-        "Writes a picture of the view, without panels, into your folder of pictures. The settings say how large it is.";
+    let picture = "Save a screenshot of the view, without panels, in the pictures folder. Set its size in Settings.";
     table
-        .add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], PictureCommand::Take)
-        .known_as("save picture screenshot image photo render png");
-    let window = "Writes a picture of the window, with its panels, into your folder of pictures.";
+        .add(icon::CAMERA, "Take screenshot", picture, &[(NONE, Key::F12)], PictureCommand::Take)
+        .known_as("save picture image photo render png");
+    let window = "Save a screenshot of the window, with its panels, in the pictures folder.";
     table
-        .add(icon::CAMERA, "Take picture of the window", window, &[(SHIFT, Key::F12)], PictureCommand::TakeWindow)
-        .known_as("screenshot with panels interface");
-    let film = "Films the window, with its panels, into your folder of pictures, until you choose this again.";
-    table.add(icon::RECORD, "Film the window", film, &[(CTRL, Key::F12)], ToggleRecording);
+        .add(icon::CAMERA, "Take screenshot of the window", window, &[(SHIFT, Key::F12)], PictureCommand::TakeWindow)
+        .known_as("picture with panels interface");
+    let film = "Start or stop recording a video of the window, with its panels, in the pictures folder.";
+    table.add(icon::RECORD, "Record video of the window", film, &[(CTRL, Key::F12)], ToggleRecording);
 }

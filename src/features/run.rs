@@ -1,4 +1,4 @@
-//! The run: its heading in the column, and the commands that play, step and restart it.
+//! Heading of the simulation in the sidebar, and the commands that play, step and restart it.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{Key, RichText, Ui};
@@ -13,34 +13,39 @@ use egui_phosphor::regular as icon;
 const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_commands("Run", 10, commands).add_commands("Run", 30, start_commands);
+    app.add_panel(PANEL, panel_ui).add_commands("Simulation", 10, commands).add_commands(
+        "Simulation",
+        30,
+        start_commands,
+    );
 }
 
 fn commands(table: &mut MenuPart) {
-    let play = "Lets time run, or stops it.";
+    let play = "Start or pause the simulation.";
     table
         .add(icon::PLAY_PAUSE, "Play or pause", play, &[(NONE, Key::Space)], RunCommand::TogglePlay)
         .known_as("start stop run simulate");
     let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
     table
-        .add(icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, RunCommand::Step(1))
+        .add(icon::SKIP_FORWARD, "Step one tick", "Run a single tick and pause.", &step, RunCommand::Step(1))
         .known_as("step frame forward");
-    let stage = "Runs the next stage of a tick and pauses: the status bar and the Learn workspace say what comes next.";
+    let stage =
+        "Run the next stage of the tick and pause. The status bar and the workspace Learn show which stage is next.";
     table
-        .add(icon::STEPS, "One stage", stage, &[(NONE, Key::Comma)], RunCommand::Stage)
+        .add(icon::STEPS, "Step one stage", stage, &[(NONE, Key::Comma)], RunCommand::Stage)
         .known_as("step substep slow motion");
     let ten = [(SHIFT, Key::ArrowRight)];
-    table.add(icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, RunCommand::Step(10));
+    table.add(icon::FAST_FORWARD, "Step ten ticks", "Run ten ticks and pause.", &ten, RunCommand::Step(10));
 }
 
 fn start_commands(table: &mut MenuPart) {
-    let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
+    let restart = "Restart with the same seed from the terrain as sculpted before the first tick. Undo restores the current state.";
     table
         .add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart)
         .known_as("reset begin rewind");
-    let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
-    table.add(icon::ERASER, "Restart unshaped", bare, &[], RunCommand::RestartUnshaped);
-    let seed = "Begins again with the next seed; what was is kept for undo.";
+    let bare = "Restart from the terrain before any sculpting, with the painted rain and mask. Undo restores the current state.";
+    table.add(icon::ERASER, "Restart without sculpting", bare, &[], RunCommand::RestartUnshaped);
+    let seed = "Restart with the next seed. Undo restores the current state.";
     table
         .add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], RunCommand::NewSeed)
         .known_as("random shuffle another");

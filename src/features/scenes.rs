@@ -1,4 +1,4 @@
-//! The list of scenes: small pictures under headings, found by words.
+//! Scene browser: thumbnails in groups, with a search field.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Key, RichText, Sense};
@@ -17,7 +17,7 @@ use thalweg_scene::{
     model::origin::Options,
 };
 
-/// What was typed, and the scenes once they have been drawn.
+/// Search text, and the thumbnails once loaded.
 #[derive(Resource, Default)]
 pub struct Scenes {
     typed: String,
@@ -32,7 +32,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, forget.run_if(resource_changed::<Panes>).in_set(FrameSystems::Follow));
 }
 
-/// Frees the pictures once the pane is closed.
+/// Frees the thumbnails once the browser is closed.
 fn forget(panes: Res<Panes>, mut scenes: ResMut<Scenes>) {
     if !panes.has(PANE.key) && !scenes.cards.is_empty() {
         *scenes = Scenes::default();
@@ -40,7 +40,7 @@ fn forget(panes: Res<Panes>, mut scenes: ResMut<Scenes>) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let choose = "Shows all scenes with their pictures.";
+    let choose = "Browse all scenes.";
     let scenes = WindowCommand::Toggle(PANE.key);
     table
         .add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes)
@@ -69,20 +69,20 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: ResMut<Scenes>) -> Vec<Comman
     chosen.into_iter().collect()
 }
 
-/// Draws it. Returns what was chosen.
+/// Draws the browser. Returns the command that opens the selected scene.
 fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
     let opened = scenes.cards.is_empty();
     if opened {
         scenes.cards = cards(context);
-        // In the order in which they are shown, so that Enter opens the first one that is seen.
+        // In display order, so that Enter opens the first visible scene.
         scenes.cards.sort_by_key(|card| GROUPS.iter().position(|group| *group == card.scene.group));
     }
     let mut chosen = None;
     let size = (context.content_rect().size() - egui::Vec2::splat(80.0)).min(style::SCENES_SIZE.into());
     style::dialog("Scenes").open(open).fixed_size(size).show(context, |ui| {
-        let field = egui::TextEdit::singleline(&mut scenes.typed).hint_text("Find: river, dunes, Musgrave…");
+        let field = egui::TextEdit::singleline(&mut scenes.typed).hint_text("Search: river, dunes, Musgrave…");
         let field = ui.add(field.desired_width(f32::INFINITY));
-        access::name(&field, "Find a scene");
+        access::name(&field, "Search scenes");
         if opened {
             field.request_focus();
         }
@@ -105,7 +105,7 @@ fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> O
                 });
             }
             if found.is_empty() {
-                ui.label(RichText::new("No scene has these words in its title or description.").weak());
+                ui.label(RichText::new("No scene contains these words in its title or description.").weak());
             }
         });
     });

@@ -1,4 +1,4 @@
-//! The pane of the person's settings.
+//! Settings window.
 
 use bevy::prelude::{App, InMut, Res};
 use bevy_egui::egui::{self, Key, RichText, Ui};
@@ -26,7 +26,13 @@ pub(super) fn plugin(app: &mut App) {
 fn commands(table: &mut MenuPart) {
     let settings = WindowCommand::Toggle(PANE.key);
     table
-        .add(icon::GEAR, "Settings…", "Panels, mouse, quality, memory, autosave.", &[(CTRL, Key::Comma)], settings)
+        .add(
+            icon::GEAR,
+            "Settings…",
+            "Change panels, mouse, quality, memory and autosave.",
+            &[(CTRL, Key::Comma)],
+            settings,
+        )
         .known_as("preferences options theme dark light quality memory autosave scale zoom");
 }
 
@@ -50,12 +56,12 @@ fn settings_ui(ui: &mut Ui, preferences: &Preferences, history: &History) -> Vec
         (
             "In use",
             format!("{} of {}", Budget::in_use(), Budget::present()),
-            "All that the program has in use. Memory of the graphics driver is not counted.",
+            "Total memory used by the program, without that of the graphics driver.",
         ),
         (
             "Undo and timeline",
             history.memory_text(preferences),
-            "A part of it. States along the run are thinned out before they take more.",
+            "Part of the total. Stored states of the simulation are thinned out to stay within the limit.",
         ),
     ];
     ui.separator();
@@ -66,7 +72,7 @@ fn settings_ui(ui: &mut Ui, preferences: &Preferences, history: &History) -> Vec
         }
     });
     if let Some(path) = settings_file() {
-        ui.small(RichText::new(format!("Kept in {}.", path.display())).weak());
+        ui.small(RichText::new(format!("Saved in {}.", path.display())).weak());
     }
     set("settings", changes)
 }

@@ -1,4 +1,4 @@
-//! Numbers and curves of the terrain, and of how the run has gone.
+//! Statistics panel: values and charts of the terrain, and of the simulation over time.
 
 use crate::shell::panel::Sidebar;
 use crate::world::{
@@ -24,7 +24,7 @@ const PANEL: Panel = Panel {
     in_lessons: true,
 };
 
-/// Numbers are recorded as long as a panel shows some.
+/// Requests recording while a panel shows the values.
 fn want(sidebar: Res<Sidebar>, mut record: ResMut<Record>) {
     let wanted = sidebar.shows(PANEL.key) || sidebar.shows("rivers");
     if record.wanted != wanted {
@@ -42,16 +42,16 @@ fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         let [low, mean, deviation] =
-            // What rounds to nothing has no sign.
+            // Avoids a negative zero.
             [found.range.0.into(), found.mean, found.deviation].map(|metres: f64| (10.0 * times * metres).round() / 10.0 + 0.0);
         let high = length(units, found.range.1.into(), 1);
         row("Heights", format!("{low:.1} to {high}"), "Lowest and highest ground.");
         row("Mean", format!("{mean:.1} ± {deviation:.1} {unit}"), "Mean height and standard deviation.");
-        row("Mean slope", format!("{:.1}°", found.slope), "Mean angle of the ground.");
-        row("Pits", found.pits.to_string(), "Cells that are lower than all eight neighbours.");
-        row("Cut", volume(units, found.cut_and_fill.0), "Volume that lies lower than at the start.");
-        row("Fill", volume(units, found.cut_and_fill.1), "Volume that lies higher than at the start.");
-        row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");
+        row("Mean slope", format!("{:.1}°", found.slope), "Mean slope angle of the ground.");
+        row("Pits", found.pits.to_string(), "Cells lower than all eight neighbours.");
+        row("Cut", volume(units, found.cut_and_fill.0), "Volume by which the ground is lower than at the start.");
+        row("Fill", volume(units, found.cut_and_fill.1), "Volume by which the ground is higher than at the start.");
+        row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Fraction of the map covered by loose sand.");
     });
     ui.add_space(6.0);
     let mut asked = Vec::new();
@@ -68,19 +68,19 @@ fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
     asked
 }
 
-/// The dunes of a wind.
+/// Draws the statistics of dunes.
 fn dunes_ui(ui: &mut Ui, record: &Record, dunes: &DuneSample) -> Vec<Command> {
     let units = units(ui);
     let metres = |value: Option<f64>, decimals| value.map_or("none".to_owned(), |value| length(units, value, decimals));
     let celerity = record.dunes.iter().rev().find_map(|dune| dune.celerity);
     egui::Grid::new("dunes").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
-        let help = "Mean height of crests over the troughs beside them, on 96 lines along the wind.";
+        let help = "Mean height of crests above adjacent troughs, on 96 lines along the wind.";
         row("Mean dune height", metres(Some(dunes.height), 1), help);
-        row("Highest dune", metres(Some(dunes.highest), 1), "The highest crest on those lines.");
-        row("Wavelength", metres(dunes.wavelength, 0), "Mean distance from one crest to the next along the wind.");
+        row("Highest dune", metres(Some(dunes.highest), 1), "Highest crest on those lines.");
+        row("Wavelength", metres(dunes.wavelength, 0), "Mean distance between crests along the wind.");
         let help =
-            "How far the dunes move along the wind in a tick: the shift that best matches the sand now with the sand before.";
+            "Migration of the dunes along the wind per tick: the shift that best matches the sand now with the sand before.";
         row(
             "Celerity",
             celerity.map_or("none yet".to_owned(), |way| format!("{} per tick", length(units, way, 3))),

@@ -1,4 +1,4 @@
-//! The dialog for runs side by side: one or two parameters, and the values that each of them has in turn.
+//! Dialog for simulations side by side: one or two parameters to vary, and their values.
 
 use crate::shell::group::VaryParameter;
 use bevy::prelude::{App, InMut, On, Res, ResMut, Resource};
@@ -16,23 +16,24 @@ use egui_phosphor::regular as icon;
 use thalweg_scene::model::{MOST_SIDE_BY_SIDE, origin::Tile, session::Session};
 use thalweg_sim::params::{Parameter, Value, choice_title, walk};
 
-/// A parameter and the values that it has in turn.
+/// Parameter to vary, with its range of values.
 #[derive(Clone, Debug, PartialEq)]
 struct Axis {
     path: String,
-    /// First and last value of a number, and how many there are.
+    /// First and last value of a number.
     ends: [f64; 2],
+    /// Number of values.
     count: usize,
 }
 
-/// What was set in the dialog. It is there again the next time.
+/// Contents of the dialog, kept until it opens again.
 #[derive(Resource, Default)]
 pub struct VaryDialog {
     axes: [Option<Axis>; 2],
 }
 
 impl Axis {
-    /// Half and twice of what a parameter is now, with that between.
+    /// Returns three values from half to twice the current value of a parameter.
     fn of(parameter: &Parameter) -> Self {
         let knob = &parameter.knob;
         let now = match parameter.value {
@@ -48,7 +49,7 @@ impl Axis {
         Self { path: parameter.path.clone(), ends, count: 3 }
     }
 
-    /// The values in turn: evenly spaced, or in even ratios where the slider has those. Switches and choices have all of theirs.
+    /// Returns the values: linearly spaced, or geometrically if the slider is logarithmic. Switches and choices return all values.
     fn values(&self, parameter: &Parameter) -> Vec<Value> {
         match &parameter.value {
             Value::Number(_) => {
@@ -57,7 +58,7 @@ impl Axis {
                 let value = |number: usize| {
                     let share = number as f64 / self.count.saturating_sub(1).max(1) as f64;
                     let value = if even { from * (to / from).powf(share) } else { from + share * (to - from) };
-                    // What a person would type.
+                    // Three significant digits, as a user would type them.
                     let digits = 10.0_f64.powf(2.0 - value.abs().max(f64::MIN_POSITIVE).log10().floor());
                     let value = if value == 0.0 { 0.0 } else { (value * digits).round() / digits };
                     Value::Number(if parameter.whole { value.round() } else { value })
@@ -74,14 +75,15 @@ impl Axis {
 }
 
 fn commands(table: &mut MenuPart) {
-    let vary = "Starts several copies of the chosen run side by side, with different values of one or two parameters.";
+    let vary =
+        "Start several copies of the selected simulation side by side, with different values of one or two parameters.";
     table
-        .add(icon::GRID_FOUR, "Runs side by side…", vary, &[], WindowCommand::Toggle(PANE.key))
+        .add(icon::GRID_FOUR, "Simulations side by side…", vary, &[], WindowCommand::Toggle(PANE.key))
         .known_as("vary compare parameter study sweep grid two runs a b");
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Run", 20, commands);
+    app.add_pane(PANE, pane_ui).add_commands("Simulation", 20, commands);
     app.init_resource::<VaryDialog>().add_observer(
         |command: On<VaryParameter>,
          simulations: Res<Simulations>,
@@ -94,13 +96,13 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 impl VaryDialog {
-    /// Begins with a parameter.
+    /// Resets the dialog to one parameter.
     fn begin(&mut self, session: &Session, path: &str) {
         self.axes = [offered(session).iter().find(|parameter| parameter.path == path).map(Axis::of), None];
     }
 }
 
-/// Parameters that can be varied: those of what runs, and of the terrain.
+/// Returns the parameters that can be varied: those of enabled processes and of the terrain.
 fn offered(session: &Session) -> Vec<Parameter> {
     let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
     let processes = slots.flat_map(|slot| walk((slot.key(), slot.process.params())));
@@ -109,7 +111,7 @@ fn offered(session: &Session) -> Vec<Parameter> {
     processes.chain(terrain).filter(fits).collect()
 }
 
-/// What a parameter is called in the list: its group and its title.
+/// Returns the name of a parameter in the list: its group and its title.
 fn name(parameter: &Parameter) -> String {
     let group = parameter.path.split('.').next().unwrap_or_default();
     format!("{}: {}", thalweg_sim::params::title(group), parameter.title())
@@ -124,7 +126,7 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut dialog
     chosen.into_iter().collect()
 }
 
-/// Draws it. Returns what was chosen.
+/// Draws the dialog. Returns the command of the clicked button.
 fn vary_ui(
     context: &egui::Context,
     simulations: &Simulations,
@@ -132,11 +134,11 @@ fn vary_ui(
     open: &mut bool,
 ) -> Option<Command> {
     let mut chosen = None;
-    style::dialog("Runs side by side").open(open).show(context, |ui| {
+    style::dialog("Simulations side by side").open(open).show(context, |ui| {
         access::hold(ui);
         ui.set_width(style::SETTINGS_WIDTH);
-        let text = "Starts several copies of the chosen run side by side, each with a different value. All have the same seed and \
-            the same camera.";
+        let text = "Start several copies of the selected simulation side by side, each with a different value. All share the same \
+            seed and camera.";
         ui.label(text);
         let mut offered = offered(simulations.selected());
         let mut all: Vec<(Parameter, Vec<Value>)> = Vec::new();
@@ -147,24 +149,24 @@ fn vary_ui(
             {
                 all.push((parameter.clone(), axis.values(parameter)));
             }
-            // One parameter has one value in a run.
+            // A parameter can be varied on one axis only.
             offered.retain(|parameter| all.iter().all(|(first, _)| first.path != parameter.path));
         }
         let tiles = tiles(&all);
         ui.separator();
         let fits = !all.is_empty() && (2..=MOST_SIDE_BY_SIDE).contains(&tiles.len());
         let text = match tiles.len() {
-            _ if all.is_empty() => "Choose a parameter.".to_owned(),
-            count if count > MOST_SIDE_BY_SIDE => format!("{count} runs are too many. The limit is {MOST_SIDE_BY_SIDE}."),
-            count => format!("{count} runs"),
+            _ if all.is_empty() => "Select a parameter.".to_owned(),
+            count if count > MOST_SIDE_BY_SIDE => format!("{count} simulations are too many. The limit is {MOST_SIDE_BY_SIDE}."),
+            count => format!("{count} simulations"),
         };
         ui.horizontal(|ui| {
-            if ui.add_enabled(fits, egui::Button::new("Begin").fill(style::ACCENT.gamma_multiply(0.55))).clicked() {
+            if ui.add_enabled(fits, egui::Button::new("Start").fill(style::ACCENT.gamma_multiply(0.55))).clicked() {
                 chosen = Some(RunCommand::SideBySide(tiles).into());
             }
             if simulations.all().len() > 1 {
-                let help = "Closes all other runs. Undo brings them back.";
-                if ui.button("Keep only the chosen run").on_hover_text(help).clicked() {
+                let help = "Close all other simulations. Undo restores them.";
+                if ui.button("Keep only the selected simulation").on_hover_text(help).clicked() {
                     chosen = Some(RunCommand::SideBySide(Vec::new()).into());
                 }
             }
@@ -174,7 +176,7 @@ fn vary_ui(
     chosen
 }
 
-/// Which parameter, and which values. Returns the parameter.
+/// Draws the parameter and the values of an axis. Returns the parameter.
 fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a [Parameter]) -> Option<&'a Parameter> {
     let of = |axis: &Option<Axis>| {
         offered.iter().find(|parameter| axis.as_ref().is_some_and(|axis| axis.path == parameter.path))
@@ -233,7 +235,7 @@ fn text_of(value: &Value, times: f64) -> String {
     }
 }
 
-/// The runs: each value of the first parameter with each of the second.
+/// Returns the simulations: each value of the first parameter with each of the second.
 fn tiles(axes: &[(Parameter, Vec<Value>)]) -> Vec<Tile> {
     axes.iter().fold(vec![Tile::default()], |tiles, (parameter, values)| {
         let with = |tile: &Tile, value: &Value| {

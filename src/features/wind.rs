@@ -1,4 +1,4 @@
-//! The wind over the view: a dial to turn it with, and the map of its ways beside the sand.
+//! Wind dial over the view, and the wind map: wind path and sand side by side.
 
 use bevy::prelude::{App, InMut, Local, Res};
 use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, Sense, Stroke, Ui};
@@ -20,17 +20,17 @@ use thalweg_sim::{
     params::{Parameter, Reading, Value, walk},
 };
 
-/// Scrolled points that change the strength by a tenth.
+/// Scroll distance that changes the strength by 0.1, in points.
 const NOTCH: f32 = 20.0;
-/// Degrees and tenths of strength by which a key changes them.
+/// Change of the direction per key press, in degrees.
 const KEY_STEP: f64 = 5.0;
-/// The map of the wind.
+/// Wind map window.
 const PANE: Pane = Pane { key: "wind-map", kind: PaneKind::Beside };
 
-/// Most points along a side of the map.
+/// Maximum number of points along a side of the wind map.
 const MOST: usize = 100;
 
-/// The pictures of the two maps, with tick and seed of what they show.
+/// Meshes of the two maps, with the tick and seed they show.
 #[derive(Default)]
 pub struct WindMap {
     pictures: Option<([Mesh; 2], u64, u64)>,
@@ -41,11 +41,11 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let map = "Shows a small map of the paths of the wind beside a map of the sand.";
+    let map = "Show small maps of the wind path and the sand side by side.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(PANE.key));
 }
 
-/// A number of the wind's.
+/// Returns value, minimum and maximum of a numeric parameter.
 fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
     let parameter = parameters.iter().find(|parameter| parameter.name == name)?;
     match parameter.value {
@@ -54,7 +54,7 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
     }
 }
 
-/// The dial at the upper right of the view: drag to turn the wind, scroll for its strength.
+/// Draws the dial at the upper right of the view. Dragging turns the wind, scrolling changes its strength.
 pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<FreeView>) -> Vec<Command> {
     let (context, view, turned) = (ui.ctx().clone(), ui.max_rect(), free.turned);
     let mut commands = Vec::new();
@@ -71,7 +71,7 @@ pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<Fr
     egui::Area::new("wind-dial".into()).fixed_pos(corner).order(egui::Order::Middle).show(&context, |ui| {
         let (rect, response) = ui.allocate_exact_size(egui::vec2(side + 8.0, side + 16.0), Sense::click_and_drag());
         let middle = rect.center_top() + egui::vec2(0.0, 0.5 * side);
-        response.widget_info(|| egui::WidgetInfo::slider(true, direction.0, "Direction of the wind"));
+        response.widget_info(|| egui::WidgetInfo::slider(true, direction.0, "Wind direction"));
         let mut degrees = direction.0;
         if let Some(place) = response.interact_pointer_pos().filter(|place| place.distance(middle) > 4.0) {
             let offset = place - middle;
@@ -99,21 +99,21 @@ pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<Fr
         let second = number(&parameters, "second_direction").filter(|_| second).map(|(degrees, ..)| degrees);
         paint(ui, middle, [Some(direction.0), second], turned, response.hovered() || response.has_focus());
         let from = Reading::Wind.of(direction.0, |unit| (unit, 1.0)).unwrap_or_default();
-        // The dial has the degrees.
+        // The dial shows the degrees.
         let point = from.split(',').next().unwrap_or_default();
         let text = format!("{point} · {:.1}", strength.0);
         let label = Rect::from_center_size(rect.center_bottom() - egui::vec2(0.0, 9.0), egui::vec2(92.0, 17.0));
         ui.painter().rect_filled(label, 5.0, style::SHADE);
         ui.painter().text(label.center(), Align2::CENTER_CENTER, text, FontId::proportional(12.0), Color32::WHITE);
         let about = format!(
-            "The arrow shows where the wind blows to; it comes {from}. Drag to turn it, scroll for its strength."
+            "The arrow points downwind; the wind comes {from}. Drag to turn it, scroll to change its strength."
         );
         response.on_hover_text(about);
     });
     commands
 }
 
-/// The dial with an arrow for each wind.
+/// Paints the dial with an arrow for each wind.
 fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit: bool) {
     let painter = ui.painter();
     painter.circle(
@@ -143,7 +143,7 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
     }
 }
 
-/// The window with the wind's ways and the sand side by side.
+/// Draws the wind map window.
 fn map_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut map: Local<WindMap>) -> Vec<Command> {
     if pane.begins {
         *map = WindMap::default();
@@ -156,12 +156,12 @@ fn map_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut map: Lo
         let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
         map.pictures = Some((pictures, now.0, now.1));
     }
-    // Beside the tools.
+    // Next to the toolbar.
     let place = context.content_rect().left_bottom() + egui::vec2(66.0, -style::WIND_MAP_SIDE - 190.0);
     egui::Window::new("Wind map").open(&mut pane.is_open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
             let Some((pictures, ..)) = &map.pictures else { return };
-            for (picture, title) in pictures.iter().zip(["Path of the wind", "Sand"]) {
+            for (picture, title) in pictures.iter().zip(["Wind path", "Sand"]) {
                 ui.vertical(|ui| {
                     let (rect, _) = ui.allocate_exact_size(picture.calc_bounds().size(), Sense::hover());
                     let mut picture = picture.clone();
@@ -175,7 +175,7 @@ fn map_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut map: Lo
     Vec::new()
 }
 
-/// A quantity as a picture, from dark to light up to what all but a few cells hold, colours smooth between its points.
+/// Converts a quantity into a mesh, from dark to light up to the 99th percentile, with colours interpolated between points.
 fn picture(grid: &Grid) -> Mesh {
     let step = grid.width().max(grid.height()).div_ceil(MOST);
     let (columns, rows) = (grid.width().div_ceil(step), grid.height().div_ceil(step));

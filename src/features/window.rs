@@ -1,4 +1,4 @@
-//! The commands of the window.
+//! Window commands.
 
 use egui_phosphor::regular as icon;
 
@@ -12,7 +12,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn leave_command(table: &mut MenuPart) {
-    let away = "Takes back the stroke that is being made; without one, puts the brush away; without a brush, leaves Present and full screen.";
+    let away = "Cancel the current stroke; without one, deselect the brush; without a brush, leave the workspace Present and full screen.";
     table
         .add(icon::X, "Cancel or leave", away, &[(NONE, Key::Escape)], WindowCommand::Leave)
         .known_as("escape exit back");
@@ -20,9 +20,9 @@ fn leave_command(table: &mut MenuPart) {
 
 fn commands(table: &mut MenuPart) {
     table
-        .add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi)
+        .add(icon::SIDEBAR, "-Panels", "Show or hide all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi)
         .known_as("hide ui interface sidebar");
-    let full = "The window covers the screen, or not.";
+    let full = "Enter or leave full screen.";
     table
         .add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen)
         .known_as("fullscreen maximise window");

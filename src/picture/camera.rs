@@ -23,7 +23,11 @@ use crate::world::{
     Brushes, CameraCommand, CameraMode, CameraStep, Eye, FollowsKeys, FreeView, KeyframeCommand, Level, Notices,
     OtherWindows, PointerOverView, Preferences, Presentation, Simulations,
 };
-use thalweg_scene::{io, model::film::CAMERAS, settings::Buttons};
+use thalweg_scene::{
+    io,
+    model::{film::CAMERAS, session::count_rendering},
+    settings::Buttons,
+};
 
 /// Rotation speed of the turntable, in radians per second.
 const TURN: f32 = 0.06;
@@ -97,6 +101,9 @@ pub(super) fn plugin(app: &mut App) {
         );
 }
 
+/// Memory that textures, overlay and rivers take per cell, in bytes.
+const BYTES_PER_CELL: usize = 62;
+
 /// Maximum side of an image, in pixels.
 pub const LONGEST_SIDE: u32 = 8192;
 
@@ -113,6 +120,9 @@ fn spawn_camera(
     mut preferences: ResMut<Preferences>,
 ) {
     preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
+    if matches!(adapter.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu) {
+        count_rendering(BYTES_PER_CELL);
+    }
     view.picture = images.add(canvas(view.rect.size(), false));
     let mut orbit = PanOrbitCamera {
         focus: FOCUS,

@@ -19,7 +19,7 @@ use super::{
     overlay::Motions,
     pass::{Surface, SurfacePlugin},
 };
-use crate::world::{Channels, Comparison, FrameSystems, Overlay, Shown, Simulations, TICKS_PER_SECOND};
+use crate::world::{Channels, Comparison, FrameSystems, Overlay, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 use thalweg_sim::{
     core::tiles::Tiling,
@@ -130,7 +130,12 @@ struct RiverAssets<'w, 's> {
 
 /// Updates the rivers. Overlays hide them.
 fn show(
-    (simulations, channels, overlay, shown): (Res<Simulations>, Res<Channels>, Res<Overlay>, Res<Shown>),
+    (simulations, channels, overlay, comparison): (
+        Res<Simulations>,
+        Res<Channels>,
+        Res<Overlay>,
+        Res<State<Comparison>>,
+    ),
     (blocks, motions): (Res<Blocks>, Res<Motions>),
     mut rivers: ResMut<Rivers>,
     mut assets: RiverAssets,
@@ -139,11 +144,11 @@ fn show(
         || channels.is_changed()
         || overlay.is_changed()
         || blocks.is_changed()
-        || shown.is_changed())
+        || comparison.is_changed())
     {
         return;
     }
-    let present = if shown.0 == Comparison::Start { &channels.starts } else { &channels.maps };
+    let present = if *comparison == Comparison::Start { &channels.starts } else { &channels.maps };
     let present = blocks.materials().zip(blocks.beds()).enumerate().map(|(run, block)| (run, block, present));
     let starts = blocks.materials_of_starts().zip(blocks.beds_of_starts());
     let starts = starts.enumerate().map(|(run, block)| (run, block, &channels.starts));

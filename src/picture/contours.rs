@@ -13,7 +13,7 @@ use super::{
     numbers::SceneNumbers,
     pick::{on_picture, pick},
 };
-use crate::world::{Comparison, FreeView, Revision, Shown, Simulations};
+use crate::world::{Comparison, FreeView, Revision, Simulations};
 use thalweg_sim::core::terrain::Terrain;
 
 /// Interval of index contours, in contours. They are broader and labelled; mirrors `contour` in `shaders/terrain.wgsl`.
@@ -54,7 +54,7 @@ pub(super) struct Last {
 }
 
 pub(super) fn write(
-    (simulations, revision, shown): (Res<Simulations>, Res<Revision>, Res<Shown>),
+    (simulations, revision, comparison): (Res<Simulations>, Res<Revision>, Res<State<Comparison>>),
     blocks: Res<Blocks>,
     camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
     mut view: ResMut<FreeView>,
@@ -64,7 +64,7 @@ pub(super) fn write(
     let (camera, place) = *camera;
     let contours = simulations.selected().look.contours;
     let numbers =
-        blocks.numbers.get(simulations.selected_index()).filter(|_| contours > 0.0 && shown.0 == Comparison::Off);
+        blocks.numbers.get(simulations.selected_index()).filter(|_| contours > 0.0 && *comparison == Comparison::Off);
     let Some(&numbers) = numbers else {
         if !view.heights.is_empty() {
             view.heights.clear();

@@ -1,8 +1,8 @@
 //! Terrain blocks: one per session, with textures that follow the simulation.
 
 use crate::world::{
-    BrushCursor, Brushes, Channels, Comparison, CutLine, FrameSystems, FreeView, Revision, Shown, Simulations, Timing,
-    Transport, smoothed,
+    BrushCursor, Brushes, Channels, Comparison, CutLine, Divider, FrameSystems, FreeView, Revision, Simulations,
+    Timing, Transport, smoothed,
 };
 use std::{
     sync::Arc,
@@ -396,17 +396,13 @@ fn show_light(
 pub(super) fn show_heights(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
-    shown: Res<Shown>,
+    comparison: Res<State<Comparison>>,
     channels: Res<Channels>,
     mut blocks: ResMut<Blocks>,
     mut assets: BlockAssets,
 ) {
     // Moving the divider does not change heights.
-    let kind = match shown.0 {
-        Comparison::Split(_) => Comparison::Split(0.0),
-        Comparison::Runs(_) => Comparison::Off,
-        kind => kind,
-    };
+    let kind = if *comparison == Comparison::Simulations { Comparison::Off } else { *comparison.get() };
     let lakes = (0..simulations.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
     let seen = Some((*revision, kind, lakes));
     if blocks.shown == seen || !simulations.can_be_shown() || blocks.at_work_on(&simulations, *revision) {
@@ -421,7 +417,7 @@ pub(super) fn show_heights(
     for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
         assets.commands.entity(gone.entity).despawn();
     }
-    if kind != Comparison::Split(0.0) || blocks.starts.len() != wanted {
+    if kind != Comparison::Split || blocks.starts.len() != wanted {
         for gone in blocks.starts.drain(..) {
             assets.commands.entity(gone.entity).despawn();
         }
@@ -438,7 +434,7 @@ pub(super) fn show_heights(
         let lowest = assets.show(&mut blocks.present, index, drawn, kind == Comparison::Start);
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         blocks.tops[index] = blocks.tops[index].max(blocks.present[index].highest);
-        if kind == Comparison::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
+        if kind == Comparison::Split && (turned || begins || blocks.starts.len() <= index) {
             assets.show(&mut blocks.starts, index, (simulation, None), true);
         }
     }
@@ -449,13 +445,13 @@ pub(super) fn show_heights(
 /// Updates light, colours and positions of the blocks.
 pub(super) fn show_numbers(
     simulations: Res<Simulations>,
-    shown: Res<Shown>,
+    (comparison, divider): (Res<State<Comparison>>, Res<Divider>),
     (brushes, cursor, view, cut): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>, Res<CutLine>),
     mut blocks: ResMut<Blocks>,
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut commands: Commands,
 ) {
-    let pair = shown.0.pair(&simulations);
+    let pair = comparison.pair(&simulations);
     let layout = if pair.is_some() { Layout::stacked(simulations.all()) } else { Layout::new(simulations.all()) };
     let look = &simulations.selected().look;
     let feet = simulations.all().iter().zip(&blocks.sunk);
@@ -475,7 +471,7 @@ pub(super) fn show_numbers(
             let numbers = cut.0.map_or(numbers, |ends| numbers.cut_along(ends));
             match cursor.0 {
                 // Not in screenshots.
-                Some(ring) if shown.0 != Comparison::Start && !view.taking => {
+                Some(ring) if *comparison != Comparison::Start && !view.taking => {
                     numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
                 }
                 _ => numbers,
@@ -498,9 +494,9 @@ pub(super) fn show_numbers(
         }
     };
     let unwatched = blocks.bypass_change_detection();
-    let (side, share) = match shown.0 {
-        Comparison::Split(share) => (1.0, share),
-        Comparison::Runs(share) if pair.is_some() => (0.0, share),
+    let (side, share) = match comparison.get() {
+        Comparison::Split => (1.0, divider.0),
+        Comparison::Simulations if pair.is_some() => (0.0, divider.0),
         _ => (0.0, 0.0),
     };
     unwatched.pair = pair;

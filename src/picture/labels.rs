@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{SIDE, camera::FAR, ground::Blocks, numbers::SceneNumbers};
-use crate::world::{CameraMode, FreeView, Preferences, Presentation, Shown, Simulations, Workspace, amount};
+use crate::world::{CameraMode, Comparison, FreeView, Preferences, Presentation, Simulations, Workspace, amount};
 use thalweg_scene::{model::session::Session, settings::Units};
 
 /// Returns the label of a presented block: its name, unless shown above the view, and its dimensions.
@@ -19,7 +19,7 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
 /// front. Also updates view rotation and scale.
 pub(super) fn place_labels(
     simulations: Res<Simulations>,
-    (blocks, mode, shown): (Res<Blocks>, Res<State<CameraMode>>, Res<Shown>),
+    (blocks, mode, comparison): (Res<Blocks>, Res<State<CameraMode>>, Res<State<Comparison>>),
     (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
@@ -28,7 +28,7 @@ pub(super) fn place_labels(
     let Projection::Perspective(lens) = projection else { return };
     let mut labels = Vec::new();
     // For two sessions in the same place, the divider shows the names.
-    let apart = simulations.all().iter().zip(&blocks.numbers).filter(|_| shown.0.pair(&simulations).is_none());
+    let apart = simulations.all().iter().zip(&blocks.numbers).filter(|_| comparison.pair(&simulations).is_none());
     for (index, (session, numbers)) in apart.enumerate() {
         // A single block is labelled with name and dimensions during presentations.
         let named = presentation.item(&simulations).is_some();

@@ -9,7 +9,7 @@ use super::{
     layers::{byte_image, layer_image},
     material::update,
 };
-use crate::world::{Comparison, FrameSystems, Overlay, Shown, Simulations};
+use crate::world::{Comparison, FrameSystems, Overlay, Simulations};
 use thalweg_sim::core::{grid::Grid, quantity::Scale};
 
 /// Number of colour stops.
@@ -100,19 +100,19 @@ pub(super) fn plugin(app: &mut App) {
 fn show(
     simulations: Res<Simulations>,
     overlay: Res<Overlay>,
-    shown: Res<Shown>,
+    comparison: Res<State<Comparison>>,
     blocks: Res<Blocks>,
     mut motions: ResMut<Motions>,
     mut images: ResMut<Assets<Image>>,
     mut materials: ResMut<Assets<GroundMaterial>>,
 ) {
-    if !(overlay.is_changed() || blocks.is_changed() || shown.is_changed()) {
+    if !(overlay.is_changed() || blocks.is_changed() || comparison.is_changed()) {
         return;
     }
     motions.bare = overlay.on();
     // There are no values for the start.
     let nothing = Overlay::default();
-    let painted = if shown.0 == Comparison::Start { &nothing } else { &*overlay };
+    let painted = if *comparison == Comparison::Start { &nothing } else { &*overlay };
     let count = blocks.materials().count();
     let still = motions.still.clone();
     motions.images.resize(count, still.clone());

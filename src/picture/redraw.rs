@@ -5,8 +5,8 @@
 //! full quality.
 
 use crate::world::{
-    BrushCursor, Brushes, Channels, CutLine, FreeView, Overlay, PointerOverView, Preferences, Revision, Shown,
-    Simulations, Transport,
+    BrushCursor, Brushes, Channels, Comparison, CutLine, Divider, FreeView, Overlay, PointerOverView, Preferences,
+    Revision, Simulations, Transport,
 };
 use std::{
     sync::{
@@ -235,7 +235,8 @@ impl Pace {
 #[derive(SystemParam)]
 struct Seen<'w> {
     simulations: Res<'w, Simulations>,
-    shown: Res<'w, Shown>,
+    comparison: Res<'w, State<Comparison>>,
+    divider: Res<'w, Divider>,
     view: ResMut<'w, FreeView>,
     preferences: ResMut<'w, Preferences>,
     on_land: OnLand<'w>,
@@ -271,7 +272,8 @@ impl Seen<'_> {
     /// `true` if the terrain or its annotations may have changed.
     fn another_land(&self) -> bool {
         self.simulations.is_changed()
-            || self.shown.is_changed()
+            || self.comparison.is_changed()
+            || self.divider.is_changed()
             || self.on_land.overlay.is_changed()
             || self.on_land.channels.is_changed()
     }
@@ -354,7 +356,7 @@ fn draw_when_changed(
     let place = Some((*transform, fov, seen.blocks.times_lit()));
     let kinds = seen.on_land.kinds();
     // `true` after changes that may need another shader.
-    let other = seen.shown.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
+    let other = seen.comparison.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
     last.kinds = kinds;
     let ring = seen.on_land.cursor.is_changed() || seen.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());

@@ -1,7 +1,7 @@
 //! Particle tracks of water drops and blown sand. While the simulation runs, trails move along a sample of the tracks. While it is
 //! paused, the whole tracks of the last tick are drawn.
 
-use crate::world::{Comparison, CutLine, FrameSystems, Revision, Shown, Simulations, Transport};
+use crate::world::{Comparison, CutLine, FrameSystems, Revision, Simulations, Transport};
 use bevy::{
     asset::RenderAssetUsages,
     mesh::{Indices, MeshVertexAttribute, PrimitiveTopology},
@@ -98,7 +98,7 @@ fn draw(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     transport: Res<Transport>,
-    (shown, cut): (Res<Shown>, Res<CutLine>),
+    (comparison, cut): (Res<State<Comparison>>, Res<CutLine>),
     blocks: Res<Blocks>,
     time: Res<Time>,
     mut streaks: ResMut<Streaks>,
@@ -117,8 +117,8 @@ fn draw(
     };
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
     update(&mut materials, &streaks.material, |material| material.ink.column = column);
-    // They would float in a cut block, and those of two sessions in the same place would overlap.
-    let hidden = matches!(shown.0, Comparison::Start | Comparison::Runs(_)) || cut.0.is_some();
+    // They would float in a cut block, and those of two simulations in the same place would overlap.
+    let hidden = matches!(comparison.get(), Comparison::Start | Comparison::Simulations) || cut.0.is_some();
     if streaks.start != revision.start || hidden {
         // Tracks of another terrain are obsolete, and the start has none.
         streaks.start = revision.start;

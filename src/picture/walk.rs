@@ -17,7 +17,7 @@ use super::{
     numbers::SceneNumbers,
 };
 use crate::world::{
-    Brushes, CameraMode, Comparison, Level, Notices, OtherWindows, PointerOverView, Shown, Simulations, Steps,
+    Brushes, CameraMode, Comparison, Level, Notices, OtherWindows, PointerOverView, Simulations, Steps,
 };
 
 /// Orbit radius, in world units.
@@ -194,7 +194,7 @@ const STEEP: f32 = 0.2;
 pub(super) struct Ground<'w> {
     simulations: Res<'w, Simulations>,
     blocks: Res<'w, Blocks>,
-    shown: Res<'w, Shown>,
+    comparison: Res<'w, State<Comparison>>,
 }
 
 impl Ground<'_> {
@@ -248,7 +248,7 @@ impl Ground<'_> {
         let terrain = &session.simulation.terrain;
         let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
         let [column, row] = [column as f32, row as f32];
-        let top = match self.shown.0 {
+        let top = match self.comparison.get() {
             Comparison::Start => terrain.start.bilinear(column, row),
             _ => terrain.ground_between(column, row) + terrain.water.bilinear(column, row),
         };
@@ -282,7 +282,7 @@ mod tests {
             .insert_resource(Simulations::new(vec![session]))
             .init_resource::<Blocks>()
             .init_resource::<Steps>()
-            .init_resource::<Shown>()
+            .init_state::<Comparison>()
             .init_resource::<Viewpoint>()
             .init_resource::<Brushes>()
             .init_resource::<Notices>()

@@ -15,7 +15,7 @@ use super::{
     overlay::Motions,
     pass::{Surface, SurfacePlugin},
 };
-use crate::world::{Comparison, FrameSystems, Shown, Simulations, TICKS_PER_SECOND};
+use crate::world::{Comparison, FrameSystems, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 
 /// Water uniforms; mirrors `Water` in `shaders/water.wgsl`.
@@ -93,7 +93,7 @@ pub(super) fn plugin(app: &mut App) {
 /// Adds a surface to every block with water, and removes it from the others.
 fn show_water(
     simulations: Res<Simulations>,
-    shown: Res<Shown>,
+    comparison: Res<State<Comparison>>,
     blocks: Res<Blocks>,
     motions: Res<Motions>,
     mut waters: ResMut<Waters>,
@@ -101,7 +101,7 @@ fn show_water(
     mut commands: Commands,
 ) {
     let found = std::mem::replace(&mut waters.1, blocks.times_lit()) != blocks.times_lit();
-    if !(found || simulations.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
+    if !(found || simulations.is_changed() || comparison.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
     let beds: Vec<Bed> = blocks.beds().collect();
@@ -113,7 +113,7 @@ fn show_water(
     for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
         let Bed { land, numbers, layers, relief, water, .. } = bed;
         // There is no water at the start.
-        let hidden = !session.water_look.shown || shown.0 == Comparison::Start || motions.bare;
+        let hidden = !session.water_look.shown || *comparison == Comparison::Start || motions.bare;
         let Some(coverage) = water.filter(|_| !hidden) else {
             if let Some(sheet) = slot.take() {
                 commands.entity(sheet.entity).despawn();

@@ -1,5 +1,4 @@
-//! What the keyboard and screen readers need of all panels alike: where the focus is, that it does not get lost, and names that can
-//! be read aloud.
+//! Accessibility of all panels: keyboard focus and accessible names for screen readers.
 
 use std::collections::HashMap;
 
@@ -16,13 +15,13 @@ use bevy_egui::{
 use super::style;
 use crate::world::Command;
 
-/// Letters of fonts of icons.
+/// Code points of the icon font (private use area).
 const ICONS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
-/// Signs that say nothing when they are read aloud.
+/// Symbols that screen readers should skip.
 const SIGNS: [char; 2] = ['⏵', '⏷'];
 
 pub(crate) fn plugin(app: &mut App) {
-    // Without a window nothing else brings it.
+    // Windowless apps do not register this message.
     app.add_message::<ActionRequest>().add_systems(
         PreUpdate,
         pass_on
@@ -32,7 +31,7 @@ pub(crate) fn plugin(app: &mut App) {
     );
 }
 
-/// What a screen reader asks for goes to the panels. What a window has not, it leaves alone.
+/// Forwards action requests of screen readers to the panels of every window. A window ignores requests for nodes that it does not have.
 fn pass_on(
     mut requests: MessageReader<ActionRequest>,
     contexts: Query<Entity, With<EguiContext>>,
@@ -46,25 +45,25 @@ fn pass_on(
     }
 }
 
-/// Where commands of widgets wait that cannot return them.
+/// Id of the command queue of widgets that cannot return commands.
 fn asked_id() -> Id {
     Id::new("commands that were asked for")
 }
 
-/// Asks for a command, for a widget that cannot return it.
+/// Queues a command of a widget that cannot return it.
 pub fn ask(context: &egui::Context, command: Command) {
     context.data_mut(|data| data.get_temp_mut_or_default::<Vec<Command>>(asked_id()).push(command));
 }
 
-/// Takes these commands.
+/// Takes the queued commands.
 pub fn take_asked(context: &egui::Context) -> Vec<Command> {
     context.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Vec<Command>>(asked_id())))
 }
 
-/// Mends the names that are read aloud: takes signs out, and gives a number beside a slider the name of that.
+/// Plugin that corrects accessible names: removes symbols, and labels the number next to a slider like the slider.
 struct Names;
 
-/// Mends all names that a context tells from now on.
+/// Installs the correction of accessible names in a context.
 pub fn mend_names(context: &egui::Context) {
     context.add_plugin(Names);
 }
@@ -88,7 +87,7 @@ impl egui::Plugin for Names {
     }
 }
 
-/// Gives numbers without a name that of the slider before them in the same row.
+/// Labels unnamed number fields like the preceding slider of their row.
 fn name_numbers(nodes: &mut [(NodeId, Node)]) {
     let places: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(place, (id, _))| (*id, place)).collect();
     let mut named = Vec::new();
@@ -115,30 +114,30 @@ fn name_numbers(nodes: &mut [(NodeId, Node)]) {
     }
 }
 
-/// A text without signs, if it has any.
+/// Returns the text without symbols, or `None` if it contains none.
 fn readable(text: &str) -> Option<String> {
     let is_sign = |letter: char| ICONS.contains(&letter) || SIGNS.contains(&letter);
     let read = || text.chars().filter(|letter| !is_sign(*letter)).collect::<String>();
     text.contains(is_sign).then(|| read().split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Gives a widget a name that can be read aloud.
+/// Sets the accessible name of a widget.
 pub(crate) fn name(response: &Response, name: &str) {
     response.ctx.accesskit_node_builder(response.id, |node| node.set_label(name));
 }
 
-/// Says of a widget what its tooltip says.
+/// Sets the accessible description of a widget, usually its tooltip.
 pub(crate) fn describe(response: &Response, text: &str) {
     response.ctx.accesskit_node_builder(response.id, |node| node.set_description(text));
 }
 
-/// Lets a reader announce a text when it appears: at once if it is urgent.
+/// Makes screen readers announce a text when it appears, interrupting speech if `urgent`.
 pub(crate) fn announce(response: &Response, urgent: bool) {
     let live = if urgent { egui::accesskit::Live::Assertive } else { egui::accesskit::Live::Polite };
     response.ctx.accesskit_node_builder(response.id, |node| node.set_live(live));
 }
 
-/// One of several things of which one is chosen.
+/// Draws one of several exclusive options. In a list opened by the keyboard, the selected option takes the focus.
 pub(crate) fn choice(ui: &mut egui::Ui, chosen: bool, text: impl Into<WidgetText>) -> Response {
     let text = text.into();
     let name = text.text().to_owned();
@@ -155,9 +154,9 @@ fn list_id() -> Id {
     Id::new("when a list was opened by a key")
 }
 
-/// Call it first in a list or a menu: opened by a key, it has the keyboard until it is closed.
+/// Gives the keyboard to a list or menu that was opened by a key, until it is closed. Must be called before its contents are drawn.
 pub(crate) fn begin_list(ui: &egui::Ui) {
-    // The key that opens it must not choose from it as well: in the first frame the keyboard stays where it was.
+    // The key that opens a list must not also select from it: the focus moves in the second frame.
     if !ui.is_enabled() || opens(ui, 0) || ui.memory(|memory| memory.focused().is_none()) {
         return;
     }
@@ -170,7 +169,7 @@ pub(crate) fn begin_list(ui: &egui::Ui) {
     }
 }
 
-/// One of a list that is open: when it is chosen, the list closes.
+/// Draws an option of an open list. Selecting it closes the list.
 pub(crate) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T, text: impl Into<WidgetText>) {
     if choice(ui, *now == value, text).clicked() {
         *now = value;
@@ -178,25 +177,27 @@ pub(crate) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T
     }
 }
 
-/// What of the last frame decides what a key does in this one.
+/// Focus state of the previous frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before {
-    /// What had the focus last, and what had it before a list or a menu was opened.
+    /// Last widget with focus.
     focus: Option<Id>,
+    /// Last widget with focus outside lists and menus.
     below: Option<Id>,
-    /// Whether a list or a menu was open.
+    /// `true` if a list or menu was open.
     list: bool,
-    /// What gets the focus back from one that was closed, and for how many frames: in the first one it still belongs to the list.
+    /// Widget that regains the focus after a list was closed, and the remaining frames: in the first, the list still has it.
     back: Option<(Id, u8)>,
-    /// Whether Escape had something smaller to close than a dialog: a list, or a text.
+    /// `true` if Escape had to close a list or leave a text field before any dialog.
     smaller: bool,
 }
 
-/// At the beginning of a frame: Tab goes on from where the focus was, even if Enter or Escape has taken it away since.
+/// Prepares the focus at the beginning of a frame: Tab continues from the last focused widget, even if Enter or Escape has cleared the
+/// focus since.
 pub fn begin(context: &egui::Context, before: Before) {
     context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
     go_to_part(context);
-    // A number that is being typed is taken when its field loses the keyboard before it is drawn.
+    // A number field commits its text if it loses the focus before it is drawn.
     let wished = context.data_mut(|data| data.remove_temp::<bool>(wish_id())).unwrap_or_default();
     if let Some(id) = context.memory(|memory| memory.focused()).filter(|_| wished) {
         context.memory_mut(|memory| memory.surrender_focus(id));
@@ -208,16 +209,16 @@ pub fn begin(context: &egui::Context, before: Before) {
     }
 }
 
-/// Parts of the window, between which F6 goes.
+/// Regions of the window that F6 cycles through.
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    /// Those of this frame or, before it is drawn, of the last one: in which order they come, and where they are.
+    /// Regions and their rectangles in drawing order: of this frame or, before it is drawn, of the previous one.
     drawn: Vec<(Id, egui::Rect)>,
-    /// The one that gets the keyboard now.
+    /// Region that is about to receive the focus.
     wanted: Option<Id>,
-    /// What had it last in each.
+    /// Last focused widget of each region.
     last: HashMap<Id, Id>,
-    /// The part that had it in the last frame.
+    /// Region that had the focus in the previous frame.
     here: Option<Id>,
 }
 
@@ -226,28 +227,28 @@ impl Parts {
         Id::new("parts of the window")
     }
 
-    /// Uses them.
+    /// Accesses the regions of a context.
     fn with<R>(context: &egui::Context, does: impl FnOnce(&mut Self) -> R) -> R {
         context.data_mut(|data| does(data.get_temp_mut_or_default(Self::id())))
     }
 
-    /// The part in which a widget lies; none if it lies in a window above them.
+    /// Returns the index of the region that contains a widget, or `None` for a widget in a floating window.
     fn of(&self, widget: &Response) -> Option<usize> {
         if widget.layer_id != egui::LayerId::background() {
             return None;
         }
         if !widget.interact_rect.is_positive() {
-            // It was scrolled out of sight.
+            // Scrolled out of sight.
             return self.drawn.iter().position(|(id, _)| Some(*id) == self.here);
         }
-        // The land lies in what the others leave, so that the first one is right.
+        // The viewport fills the space left by the others, so the first match is correct.
         self.drawn.iter().position(|(_, place)| place.contains(widget.interact_rect.center()))
     }
 }
 
-/// At the beginning of a frame: F6 gives the keyboard to the next part of the window, with Shift to the one before. A dialog keeps it.
+/// Moves the focus with F6 to the next region of the window, with Shift+F6 to the previous one. A modal dialog keeps the focus.
 fn go_to_part(context: &egui::Context) {
-    // Without Shift it would also count what is pressed with Shift.
+    // `consume_key` without modifiers would also match Shift+F6, so that is consumed first.
     let back = context.input_mut(|input| input.consume_key(egui::Modifiers::SHIFT, Key::F6));
     let forward = context.input_mut(|input| input.consume_key(egui::Modifiers::NONE, Key::F6));
     let held = context.memory(egui::Memory::top_modal_layer).is_some();
@@ -255,7 +256,7 @@ fn go_to_part(context: &egui::Context) {
     let widget = focused.and_then(|id| context.read_response(id));
     Parts::with(context, |parts| {
         let here = widget.as_ref().and_then(|widget| parts.of(widget));
-        // A wish for a part that was not drawn is forgotten.
+        // A request for a region that was not drawn expires.
         parts.wanted = None;
         parts.here = here.map(|here| parts.drawn[here].0);
         if let (Some(here), Some(focused)) = (here, focused) {
@@ -275,7 +276,7 @@ fn go_to_part(context: &egui::Context) {
     });
 }
 
-/// Whether a part of the window, whose name readers say, gets the keyboard now.
+/// Registers a region of the window. Returns `true` if it receives the focus now.
 fn part(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
     let id = Id::new(name);
     Parts::with(ui.ctx(), |parts| {
@@ -284,7 +285,8 @@ fn part(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
     })
 }
 
-/// Call it first in a part of the window with something that can have the keyboard: F6 goes there, and readers say its name.
+/// Begins a region of the window with focusable widgets: F6 reaches it, and screen readers announce its name. Must be called before its
+/// contents are drawn.
 pub(crate) fn begin_part(ui: &egui::Ui, name: &str) {
     ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
         node.set_role(Role::Region);
@@ -299,7 +301,7 @@ pub(crate) fn begin_part(ui: &egui::Ui, name: &str) {
     }
 }
 
-/// At the end of a frame: shows where the focus is.
+/// Updates and displays the focus at the end of a frame.
 pub fn end(context: &egui::Context, before: &mut Before) {
     let list = egui::Popup::is_any_open(context);
     if before.list && !list {
@@ -307,7 +309,7 @@ pub fn end(context: &egui::Context, before: &mut Before) {
     }
     if let Some((id, frames)) = before.back.take() {
         let now = context.memory(|memory| memory.focused());
-        // What the list opened may have it already.
+        // A window opened from the list may already have the focus.
         if frames > 1 || now.is_none_or(|now| context.read_response(now).is_none()) {
             context.memory_mut(|memory| memory.request_focus(id));
         }
@@ -340,19 +342,19 @@ fn smaller_id() -> Id {
     Id::new("whether Escape has something smaller to close")
 }
 
-/// Whether Escape is pressed for a dialog, and not for a list or a text in it, nor for a dialog above it.
+/// Returns `true` if Escape is pressed for this dialog, not for a list or text field in it or a dialog above it.
 pub(crate) fn escapes_from(ui: &egui::Ui) -> bool {
     let top = ui.memory(egui::Memory::top_modal_layer);
     escapes(ui.ctx()) && top.is_none_or(|top| top == ui.layer_id())
 }
 
-/// Whether Escape is pressed, and not for a list or a text.
+/// Returns `true` if Escape is pressed, unless it closes a list or leaves a text field.
 pub(crate) fn escapes(context: &egui::Context) -> bool {
     let smaller = context.data(|data| data.get_temp(smaller_id())).unwrap_or(false);
     !smaller && context.input(|input| input.key_pressed(Key::Escape))
 }
 
-/// Call it last in what scrolls: what gets the focus comes into sight.
+/// Scrolls a newly focused widget into view. Must be called after the contents of the scroll area are drawn.
 pub(crate) fn follow_focus(ui: &egui::Ui) {
     let (context, area) = (ui.ctx(), ui.id().with("focus"));
     let focused = context.memory(|memory| memory.focused());
@@ -362,26 +364,26 @@ pub(crate) fn follow_focus(ui: &egui::Ui) {
         known
     });
     let Some(response) = focused.filter(|_| known != focused).and_then(|id| context.read_response(id)) else { return };
-    // What is in sight stays where it is.
+    // Visible widgets are not scrolled.
     let within = ui.min_rect().contains(response.rect.center()) && !ui.clip_rect().contains_rect(response.rect);
     if response.layer_id == ui.layer_id() && within {
         ui.scroll_to_rect(response.rect, None);
     }
 }
 
-/// Call it first in a dialog that wants an answer: it has the keyboard, which does not leave it.
+/// Traps the keyboard focus in a modal dialog and focuses its first field. Must be called before its contents are drawn.
 pub(crate) fn hold_keys(ui: &egui::Ui) {
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
     take_keys(ui);
 }
 
-/// The same, for a dialog that chooses itself what has the keyboard first. Whether it has just opened.
+/// Traps the keyboard focus in a modal dialog that sets the initial focus itself. Returns `true` if it has just opened.
 pub(crate) fn hold(ui: &egui::Ui) -> bool {
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
     opens(ui, 0)
 }
 
-/// Lets arrows up and down do what Tab does: by themselves they would go to what lies nearest, in whatever window.
+/// Makes the up and down arrow keys move the focus like Tab. By default, egui moves it to the nearest widget of any window.
 fn arrows_stay(ui: &egui::Ui) {
     let arrows = egui::EventFilter { vertical_arrows: true, ..Default::default() };
     let pressed = |key| ui.input(|input| input.key_pressed(key));
@@ -399,7 +401,7 @@ fn arrows_stay(ui: &egui::Ui) {
     });
 }
 
-/// Call it first in a window: when it opens, its first field has the keyboard.
+/// Focuses the first field of a window that opens. Must be called before its contents are drawn.
 pub(crate) fn take_keys(ui: &egui::Ui) {
     if opens(ui, 0) {
         ui.data_mut(|data| data.insert_temp(wish_id(), true));
@@ -409,7 +411,7 @@ pub(crate) fn take_keys(ui: &egui::Ui) {
     }
 }
 
-/// Gives the keyboard to the first field that is drawn from now on.
+/// Focuses the next focusable widget that is drawn.
 fn to_first(ui: &egui::Ui) {
     ui.memory_mut(|memory| {
         if let Some(focused) = memory.focused() {
@@ -419,9 +421,9 @@ fn to_first(ui: &egui::Ui) {
     });
 }
 
-/// Whether a window was first drawn so many frames ago.
+/// Returns `true` if a window was first drawn `frames` frames ago.
 fn opens(ui: &egui::Ui, frames: u64) -> bool {
-    // While its size is found, nothing in it can be used.
+    // During its sizing pass a window is disabled.
     if !ui.is_enabled() {
         return false;
     }
@@ -435,18 +437,18 @@ fn opens(ui: &egui::Ui, frames: u64) -> bool {
     now - first == frames
 }
 
-/// Points by which an arrow moves the place on the land; with Shift, one.
+/// Distance that an arrow key moves the marker in the viewport, in points; 1 with Shift.
 const STEP: f32 = 8.0;
 
-/// The land in the view as something that can have the keyboard: arrows move a place on it, and Space presses there. Returns that
-/// place, and whether it is pressed.
+/// Makes the viewport focusable: arrow keys move a marker, Space presses at it. Returns the position of the marker and `true` if it is
+/// pressed.
 pub(crate) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
     let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
     let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
     land.widget_info(|| {
-        WidgetInfo::labeled(WidgetType::Other, true, "Land: the arrow keys move a marker, Space clicks at it")
+        WidgetInfo::labeled(WidgetType::Other, true, "Viewport: arrow keys move the marker, Space clicks at it")
     });
-    if part(root, "Land", view) {
+    if part(root, "Viewport", view) {
         land.request_focus();
     }
     if !land.has_focus() {
@@ -474,7 +476,7 @@ pub(crate) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, 
     Some((at, pressed))
 }
 
-/// Whether the land is clicked, by the pointer or by the key.
+/// Returns `true` if the viewport is clicked, by the pointer or with Space.
 pub(crate) fn clicks_land(root: &egui::Ui, view: egui::Rect) -> bool {
     let focused = root.memory(|memory| memory.has_focus(root.id().with("land")));
     root.input(|input| {

@@ -1,6 +1,6 @@
-//! A chart in a panel: its title, what can be done with it, and its curves.
+//! A chart in a panel: its title, options menu and curves.
 
-use crate::world::{Command, CommandEvent, Job, JobKind, Jobs, Notices, jobs::tell_written};
+use crate::world::{Command, CommandEvent, Jobs, Notices};
 use bevy::prelude::{App, Event, On, ResMut};
 use bevy_egui::egui::{self, Color32, Ui};
 use egui_phosphor::regular as icon;
@@ -9,21 +9,21 @@ use std::path::PathBuf;
 
 use super::{access, file_request::FileRequest, style};
 use thalweg_scene::{
+    io,
     io::chart::said,
-    io::{self, JobProgress},
     model::chart::{Chart, Mark, Range, ticks, told},
 };
 
-/// How a person wants to see a chart.
+/// Display options of a chart that the user has set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// Which axes are logarithmic, if not those that were from the first.
+    /// `true` for logarithmic axes, if not the default ones of the chart.
     logarithmic: Option<[bool; 2]>,
-    /// The range that is kept, while curves come and go.
+    /// Locked axis range.
     range: Option<Range>,
 }
 
-/// Draws a chart, with what can be done with it. The last curves lie behind.
+/// Draws a chart with its options menu. Later curves are drawn behind earlier ones.
 pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Command> {
     let asked = head_ui(ui, &mut chart, about);
     let range = (chart.range.is_some() || !chart.spreads()).then(|| chart.shown_range());
@@ -64,7 +64,7 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Com
     asked
 }
 
-/// Writes a chart as the file's ending says.
+/// Saves a chart in the format given by the file extension.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct SaveChart(pub Box<Chart>, pub PathBuf);
 
@@ -73,20 +73,19 @@ impl CommandEvent for SaveChart {}
 pub(crate) fn plugin(app: &mut App) {
     app.add_observer(|command: On<SaveChart>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
         let SaveChart(chart, path) = command.event().clone();
-        let save = move |_: &JobProgress| io::chart::save(&chart, &path).map(|()| path);
-        jobs.start(&mut notices, Job::new(JobKind::Beside, "Saving chart…"), save, tell_written);
+        jobs.save(&mut notices, &path, move |path, _| io::chart::save(&chart, path));
     });
 }
 
-/// Asks where to save a chart.
+/// Creates the request for the file to save a chart to.
 fn save_request(chart: Chart) -> FileRequest {
     let name = format!("{{name}}-{}", chart.key);
     let kinds = io::chart::KINDS.map(|(kind, ending)| (kind.to_owned(), ending));
     let chart = Box::new(chart);
-    FileRequest::save("Save the chart", &name, kinds, move |path| SaveChart(chart.clone(), path))
+    FileRequest::save("Save chart", &name, kinds, move |path| SaveChart(chart.clone(), path))
 }
 
-/// The title of a chart, and the menu of what can be done with it, which sets its axes and its range.
+/// Draws the title of a chart and its options menu, which sets the axes and their range.
 pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Command> {
     let id = egui::Id::new(("chart", chart.key));
     let mut seen: Seen = ui.data(|data| data.get_temp(id)).unwrap_or_default();
@@ -98,26 +97,30 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Com
         }
         let menu = ui.menu_button(icon::DOTS_THREE, |ui| {
             let mut logarithmic = seen.logarithmic.unwrap_or(chart.logarithmic);
-            for (axis, name) in ["Logarithmic across", "Logarithmic upwards"].into_iter().enumerate() {
+            for (axis, name) in ["Logarithmic x axis", "Logarithmic y axis"].into_iter().enumerate() {
                 if ui.checkbox(&mut logarithmic[axis], name).changed() {
                     seen = Seen { logarithmic: Some(logarithmic), range: None };
                 }
             }
             let mut kept = seen.range.is_some();
-            let help = "The axes stay as they are now, so that one run can be compared with another.";
-            if ui.checkbox(&mut kept, "Keep this range").on_hover_text(help).changed() {
+            let help = "Keep the current range of the axes, to compare simulations.";
+            if ui.checkbox(&mut kept, "Lock axis range").on_hover_text(help).changed() {
                 let power = |axis: usize, along: f64| if logarithmic[axis] { 10.0_f64.powf(along) } else { along };
                 let shown = Chart { logarithmic, range: None, ..chart.clone() }.shown_range();
                 seen.range = kept.then(|| [0, 1].map(|axis| shown[axis].map(|along| power(axis, along))));
             }
             ui.separator();
-            if ui.button("Save…").on_hover_text("As a picture, a table or a drawing").clicked() {
+            if ui
+                .button("Save…")
+                .on_hover_text("Save the chart as an image (PNG), a table (CSV) or a vector graphic (SVG).")
+                .clicked()
+            {
                 let chart = Chart { logarithmic, range: seen.range, ..chart.clone() };
                 asked = Some(save_request(chart).into());
                 ui.close();
             }
         });
-        access::name(&menu.response, &format!("{}: axes and saving", chart.title));
+        access::name(&menu.response, &format!("{}: chart options", chart.title));
     });
     ui.data_mut(|data| data.insert_temp(id, seen));
     chart.logarithmic = seen.logarithmic.unwrap_or(chart.logarithmic);
@@ -125,7 +128,7 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Com
     asked
 }
 
-/// A plot of a panel's height that stays where it is, with the names of its axes.
+/// Creates a plot with labelled axes, without panning and zooming.
 pub(crate) fn plot<'a>(ui: &Ui, name: &'a str, axes: [&str; 2], logarithmic: [bool; 2]) -> Plot<'a> {
     let color = ui.visuals().text_color();
     let hints = |axis: usize, of: Axis, room: egui::Rangef| {
@@ -138,12 +141,12 @@ pub(crate) fn plot<'a>(ui: &Ui, name: &'a str, axes: [&str; 2], logarithmic: [bo
     };
     Plot::new(name)
         .height(style::PLOT_HEIGHT)
-        // Half of the last number of the axis stands beside the plot.
+        // Half of the last tick label extends beyond the plot.
         .width(ui.available_width() - style::LAST_NUMBER)
         .allow_scroll(false)
         .allow_drag(false)
         .allow_zoom(false)
-        // Nothing is done in it, so that Tab passes it by.
+        // Not interactive, so that Tab skips it.
         .sense(egui::Sense::hover())
         .custom_x_axes(vec![hints(0, Axis::X, egui::Rangef::new(8.0, 12.0))])
         .custom_y_axes(vec![hints(1, Axis::Y, egui::Rangef::new(8.0, 12.0))])
@@ -151,32 +154,32 @@ pub(crate) fn plot<'a>(ui: &Ui, name: &'a str, axes: [&str; 2], logarithmic: [bo
         .y_grid_spacer(move |input| marks(logarithmic[1], input.bounds, 4))
 }
 
-/// The colour of a curve, and of what it is of in the picture.
+/// Returns the colour of a curve, and of its source in the view.
 pub(crate) fn curve_color(number: usize) -> Color32 {
     [style::SPRING, style::WARNING, style::ACCENT, style::DRAIN][number % 4]
 }
 
-/// Curves differ by more than their colour.
+/// Returns the line style of a curve, so that curves differ by more than their colour.
 fn dashes(number: usize) -> LineStyle {
     let dashes = [LineStyle::Solid, LineStyle::dashed_loose(), LineStyle::dotted_loose(), LineStyle::dashed_dense()];
     dashes[number % dashes.len()]
 }
 
-/// The marks of an axis between two ends.
+/// Returns the grid marks of an axis.
 fn marks(logarithmic: bool, (low, high): (f64, f64), most: usize) -> Vec<GridMark> {
     let ticks = ticks(logarithmic, [low, high], most);
     let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(high - low);
     ticks.into_iter().map(|value| GridMark { value, step_size: step }).collect()
 }
 
-/// The corner that the first curve is farthest from.
+/// Returns the corner of the plot with the fewest points, for the legend.
 fn corner(chart: &Chart) -> Corner {
     let range = chart.shown_range();
     let mut counts = [0; 4];
     for point in chart.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| chart.place(*point)) {
         let share = [0, 1].map(|axis| (point[axis] - range[axis][0]) / (range[axis][1] - range[axis][0]));
         let near = |at: f64| usize::from(at > 0.5);
-        // The legend is about half as wide as the plot, and a third as high.
+        // The legend covers about half the width and a third of the height of the plot.
         if share[1] < 0.4 || share[1] > 0.6 {
             counts[2 * near(share[1]) + near(share[0])] += 1;
         }

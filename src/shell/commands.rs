@@ -1,33 +1,33 @@
-//! The table of commands: menus, keys, palette and help are made from it. Each feature adds its own.
+//! The command table, from which menus, shortcuts, palette and help are built. Each feature adds its own commands.
 
 use crate::world::{Command, Jobs};
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers, Ui};
 
-/// The menus, from the left.
-pub const MENUS: [&str; 8] = ["File", "Edit", "Brush", "Scene", "Run", "View", "Learn", "Help"];
+/// Titles of the menus, from left to right.
+pub const MENUS: [&str; 8] = ["File", "Edit", "Brush", "Scene", "Simulation", "View", "Learn", "Help"];
 
-/// A command with everything that is said of it.
+/// A command with its menu entry, shortcuts and texts.
 pub struct Entry {
     pub menu: &'static str,
-    /// Entries with a higher one stand below.
+    /// Sort key within the menu, ascending.
     order: u8,
     pub icon: &'static str,
     pub title: String,
-    /// What it does, in a sentence.
+    /// Tooltip: one imperative sentence.
     pub about: String,
-    /// What else people call it: words by which the palette finds it too.
+    /// Alternative names by which the palette also finds the command, in lower case.
     pub other_names: &'static str,
     pub keys: Vec<KeyboardShortcut>,
     pub command: Command,
-    /// Whether a line divides it from the one before.
+    /// `true` if a separator precedes it.
     pub divided: bool,
-    /// The menu in the menu in which it stands, if it stands in one.
+    /// Submenu that contains it, if any.
     pub group: Option<&'static str>,
 }
 
 impl Entry {
-    /// Adds what else people call it.
+    /// Sets the alternative names.
     pub fn known_as(&mut self, other_names: &'static str) {
         self.other_names = other_names;
     }
@@ -40,33 +40,33 @@ pub const SHIFT_ALT: Modifiers = ALT.plus(SHIFT);
 pub const CTRL: Modifiers = Modifiers::COMMAND;
 pub const SHIFT_CTRL: Modifiers = CTRL.plus(SHIFT);
 
-/// The keys of brushes, and of the views that are kept.
+/// Number keys, which select brushes and bookmarks.
 pub const NUMBERS: [Key; 9] =
     [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
 
-/// All commands with a place in a menu. Menus, keys, palette and help are made from it.
+/// All commands that have a menu entry. Source of menus, shortcuts, palette and help.
 #[derive(Resource, Default)]
 pub struct CommandTable(Vec<Entry>);
 
 impl CommandTable {
-    /// All entries, in the order in which they stand in their menus.
+    /// Returns all entries in menu order.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.0.iter()
     }
 
-    /// The entry of a command.
+    /// Returns the entry of a command.
     pub fn of(&self, command: &Command) -> Option<&Entry> {
         self.0.iter().find(|entry| entry.command == *command)
     }
 
-    /// What a command does, and its keys.
+    /// Returns the tooltip of a command, with its shortcuts.
     pub fn help(&self, context: &egui::Context, command: &Command) -> String {
         let Some(entry) = self.of(command) else { return String::new() };
         let keys = keys_text(context, entry);
         if keys.is_empty() { entry.about.clone() } else { format!("{} ({keys})", entry.about) }
     }
 
-    /// What a key asks for. Modifiers must be exactly those of the table.
+    /// Returns the command of a shortcut. The modifiers must match exactly.
     pub fn asked_by(&self, modifiers: Modifiers, key: Key) -> Option<&Command> {
         let held = |modifiers: Modifiers| (modifiers.shift, modifiers.command, modifiers.alt);
         let same = |keys: &KeyboardShortcut| held(keys.modifiers) == held(modifiers) && keys.logical_key == key;
@@ -74,9 +74,9 @@ impl CommandTable {
     }
 }
 
-/// Adds commands to the window.
+/// Extension trait that registers commands.
 pub trait AddCommands {
-    /// Adds commands to a menu, below those with a lower or the same `order`.
+    /// Adds commands to a menu, below those with a lower or equal `order`.
     fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuPart)) -> &mut Self;
 }
 
@@ -91,17 +91,17 @@ impl AddCommands for App {
     }
 }
 
-/// A part of a menu while it is made.
+/// Builder of a section of a menu.
 pub struct MenuPart {
     menu: &'static str,
     order: u8,
-    /// The menu in the menu in which the entries stand that come next.
+    /// Submenu for the entries added next.
     pub group: Option<&'static str>,
     entries: Vec<Entry>,
 }
 
 impl MenuPart {
-    /// Adds an entry. A title that begins with a dash is divided from the entry before.
+    /// Adds an entry. A leading dash in the title puts a separator before it.
     pub fn add(
         &mut self,
         icon: &'static str,
@@ -120,7 +120,7 @@ impl MenuPart {
     }
 }
 
-/// Draws buttons of commands that work on the whole terrain. Returns those that were clicked.
+/// Draws buttons of commands, disabled while a job holds the project. Returns the commands whose buttons were clicked.
 pub fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[Command]) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
@@ -137,7 +137,7 @@ pub fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[
 pub fn keys_text(context: &egui::Context, entry: &Entry) -> String {
     let text = |keys: &KeyboardShortcut| {
         let text = context.format_shortcut(keys);
-        // What stands on the key, not its name.
+        // The symbol printed on the key, not its name.
         let sign = keys.logical_key.symbol_or_name();
         text.strip_suffix(keys.logical_key.name()).map(|held| format!("{held}{sign}")).unwrap_or(text)
     };

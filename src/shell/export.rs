@@ -1,4 +1,4 @@
-//! The dialog that asks which results to write, how large, and where.
+//! Export dialog: maps and formats, resolution and folder.
 
 use std::path::PathBuf;
 
@@ -18,12 +18,12 @@ pub struct ExportDialog {
     chosen: Vec<Export>,
     dimensions: Dimensions,
     pub folder: PathBuf,
-    /// A word before each name.
+    /// Prefix of the file names.
     before: String,
 }
 
 impl ExportDialog {
-    /// Begins with the first preset, and a folder.
+    /// Creates the dialog with the first preset selected.
     pub fn new(session: &Session, folder: PathBuf) -> Self {
         let mut dialog = Self {
             preset: 0,
@@ -42,8 +42,8 @@ impl ExportDialog {
         self.dimensions.size = SETS[preset].size;
     }
 
-    /// Draws the dialog. Returns `None` while the person decides, else what is asked for, which may be nothing; and whether another
-    /// folder is wanted.
+    /// Draws the dialog. Returns `None` while it is open, or its commands (none if cancelled) once it is closed; and `true` if the user
+    /// wants to select a folder.
     pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<Command>>, bool) {
         let (mut answer, mut folder_wanted) = (None, false);
         style::dialog("Export").max_height(context.content_rect().height() * 0.9).show(context, |ui| {
@@ -90,16 +90,16 @@ impl ExportDialog {
                 ui.add(egui::Label::new(RichText::new(self.folder.display().to_string()).monospace()).truncate());
             });
             ui.horizontal(|ui| {
-                let label = ui.label("Names begin with");
+                let label = ui.label("File name prefix");
                 ui.text_edit_singleline(&mut self.before).labelled_by(label.id);
             });
             ui.add_space(4.0);
             ui.horizontal(|ui| {
                 let text = match self.chosen.len() {
-                    1 => "Write 1 file".to_owned(),
-                    count => format!("Write {count} files"),
+                    1 => "Export 1 file".to_owned(),
+                    count => format!("Export {count} files"),
                 };
-                // A name must not lead out of the folder.
+                // A path separator would lead out of the folder.
                 let plain = !self.before.contains(['/', '\\']);
                 let ready = !self.chosen.is_empty() && plain;
                 if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
@@ -118,12 +118,12 @@ impl ExportDialog {
     fn settings_ui(&mut self, ui: &mut egui::Ui, session: &Session) {
         let (terrain, dimensions) = (&session.simulation.terrain, self.dimensions);
         ui.horizontal(|ui| {
-            let label = ui.label("Cells");
+            let label = ui.label("Resolution");
             let name = |size: Size| {
                 let (width, height) = Dimensions { size, ..dimensions }.of(terrain);
                 let about = match size {
-                    Size::Working => "as they are",
-                    Size::Times(_) => "finer",
+                    Size::Working => "as simulated",
+                    Size::Times(_) => "upsampled",
                     Size::PowerOfTwoPlusOne => "2ⁿ + 1, for Unity",
                     Size::Unreal => "for Unreal",
                 };
@@ -150,31 +150,31 @@ impl ExportDialog {
         if self.chosen.iter().any(|file| file.format == "stl") {
             let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
-                ui.label("Print");
+                ui.label("3D print, longer side");
                 let side = Number::new("Longer side", "mm", 10.0..=2000.0);
-                side.drag_ui(ui, width, |field| field).on_hover_text("Longer side");
-                ui.label("wide, base of");
+                side.drag_ui(ui, width, |field| field).on_hover_text("Set the length of the longer side of the model.");
+                ui.label("base");
                 let thickness = Number::new("Base", "mm", 0.5..=100.0);
                 let thickness = thickness.drag_ui(ui, base, |field| field.speed(0.1));
-                thickness.on_hover_text("Thickness below the lowest ground");
+                thickness.on_hover_text("Set the thickness of the base below the lowest point of the terrain.");
             });
         }
     }
 }
 
-/// What the dialog calls a map; scripts call it by its key.
+/// Returns the title of a map in the dialog; scripts use its key.
 fn map_title(map: &str) -> String {
     if map == "hardness" { "Hardness (1 − softness)".to_owned() } else { title(map) }
 }
 
-/// How a map becomes a square: a choice, a sketch of what is shown of the map and beyond it, and a sentence.
+/// Draws the options for a square export: mode, sketch of the exported part, and explanation.
 fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) {
     ui.horizontal(|ui| {
         ui.label("Square");
         let square = &mut dimensions.square;
         let ways = [
-            (Square::Pad, "Pad", "The whole map. Beyond it, the cells of its border are repeated."),
-            (Square::Crop, "Crop", "The middle of the map alone. Rivers are saved as lines beyond it too."),
+            (Square::Pad, "Pad", "Export the whole map and repeat its edge cells to fill the square."),
+            (Square::Crop, "Crop", "Export only the centre of the map. River lines are not cropped."),
         ];
         for (way, title, about) in ways {
             if access::choice(ui, *square == way, title).on_hover_text(about).clicked() {
@@ -184,7 +184,7 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
     });
     let (map, Window { first, size }) = ((terrain.width(), terrain.height()), dimensions.window(terrain));
     let vector = |(columns, rows): (usize, usize)| egui::vec2(columns as f32, rows as f32);
-    // Both the map and the square lie in it.
+    // Bounding box of the map and the square.
     let whole = vector((map.0.max(size.0), map.1.max(size.1)));
     ui.horizontal(|ui| {
         let (rect, _) = ui.allocate_exact_size(whole * (style::SQUARE_SIDE / whole.max_elem()), egui::Sense::hover());
@@ -200,18 +200,18 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
     });
 }
 
-/// What a square of `size` columns and rows adds to a map, or leaves out.
+/// Describes the columns or rows that a square of `size` adds to a map or crops.
 fn square_text(map: (usize, usize), size: (usize, usize)) -> String {
     let text = |count: usize, lines: &str, rest: &str| format!("The map is not stretched. {count} {lines} {rest}");
-    let repeats = "repeat that border; the .json file beside the map says which cells are the map.";
+    let repeats = "repeating the edge. The .json sidecar records the extent of the map.";
     if map.0 < size.0 {
-        text(size.0 - map.0, "columns beyond its right border", repeats)
+        text(size.0 - map.0, "columns are added at the right,", repeats)
     } else if map.1 < size.1 {
-        text(size.1 - map.1, "rows beyond its lower border", repeats)
+        text(size.1 - map.1, "rows are added at the bottom,", repeats)
     } else if map.0 > size.0 {
-        text(map.0 - size.0, "columns are left out,", "half of them at each side.")
+        text(map.0 - size.0, "columns are cropped,", "half on each side.")
     } else {
-        text(map.1 - size.1, "rows are left out,", "half of them at the top and half at the bottom.")
+        text(map.1 - size.1, "rows are cropped,", "half at the top and half at the bottom.")
     }
 }
 
@@ -222,9 +222,9 @@ mod tests {
     #[test]
     fn a_square_says_what_it_adds_or_leaves_out() {
         let text = |map: (usize, usize), side: usize| square_text(map, (side, side));
-        assert!(text((300, 512), 512).contains("212 columns beyond its right border"));
-        assert!(text((512, 300), 512).contains("212 rows beyond its lower border"));
-        assert!(text((512, 300), 300).contains("212 columns are left out"));
-        assert!(text((300, 512), 300).contains("212 rows are left out"));
+        assert!(text((300, 512), 512).contains("212 columns are added at the right"));
+        assert!(text((512, 300), 512).contains("212 rows are added at the bottom"));
+        assert!(text((512, 300), 300).contains("212 columns are cropped"));
+        assert!(text((300, 512), 300).contains("212 rows are cropped"));
     }
 }

@@ -1,4 +1,4 @@
-//! Asking for a file or a folder with the system's dialog, and what the answer becomes.
+//! Native file dialogs, and the commands that result from them.
 
 use std::{
     fmt,
@@ -20,12 +20,12 @@ use super::{access, style};
 use crate::world::{Command, CommandEvent, Level, Notices, Preferences, Simulations, background::Background};
 use thalweg_scene::model::session::Session;
 
-/// How long nothing is said of an open dialog: it takes a moment to come.
+/// Delay before the hint about an open dialog: it takes a moment to appear.
 const MOMENT: Duration = Duration::from_millis(800);
-/// Nobody cancels a dialog this fast: none has come.
+/// Duration below which a cancellation means that no dialog appeared: no user is that fast.
 const NEVER_CAME: Duration = Duration::from_millis(250);
 
-/// Asks for a file or a folder.
+/// Request to select a file or folder in the native dialog.
 #[derive(Event, Clone)]
 pub struct FileRequest {
     title: String,
@@ -34,20 +34,20 @@ pub struct FileRequest {
     otherwise: Option<Command>,
 }
 
-/// What the system's dialog answered, and after how long.
+/// Result of the native dialog, and the time that it took.
 #[derive(Debug, Default)]
 struct Answer {
     path: Option<PathBuf>,
     waited: Duration,
 }
 
-/// What is asked for.
+/// Kind of a request.
 #[derive(Clone, Debug, PartialEq)]
 enum Wanted {
-    /// A file that exists: what such files are called, and their extensions.
+    /// An existing file: name of the filter and extensions.
     File(String, Vec<&'static str>),
     Folder,
-    /// A file to write: a name, and kinds of files with their extensions, the usual one first.
+    /// A file to write: suggested name, and formats with their extensions, the default first.
     Place(String, Vec<(String, &'static str)>),
 }
 
@@ -56,7 +56,7 @@ impl FileRequest {
         Self { title: title.to_owned(), wanted, then: Arc::new(then), otherwise: None }
     }
 
-    /// Asks for a file that exists, one of these extensions. What is chosen becomes the command that `then` returns.
+    /// Creates a request for an existing file with one of these extensions. `then` turns its path into a command.
     pub fn open<C: Into<Command>>(
         title: &str,
         (kind, extensions): (&str, &[&'static str]),
@@ -65,7 +65,7 @@ impl FileRequest {
         Self::new(title, Wanted::File(kind.to_owned(), extensions.to_vec()), move |path| then(path).into())
     }
 
-    /// Asks where to write a file, with these kinds and their extensions. In its name, `{name}` and `{title}` stand for those of the
+    /// Creates a request for a file to write, in one of these formats. In `name`, `{name}` and `{title}` are replaced by those of the
     /// selected session.
     pub fn save<C: Into<Command>>(
         title: &str,
@@ -77,21 +77,21 @@ impl FileRequest {
         Self::new(title, wanted, move |path| then(path).into())
     }
 
-    /// Asks for a folder.
+    /// Creates a request for a folder.
     pub fn folder<C: Into<Command>>(title: &str, then: impl Fn(PathBuf) -> C + Send + Sync + 'static) -> Self {
         Self::new(title, Wanted::Folder, move |path| then(path).into())
     }
 
-    /// The same, with a command that is carried out if nothing is chosen.
+    /// Sets a command to run if the dialog is cancelled.
     pub fn otherwise(mut self, command: impl Into<Command>) -> Self {
         self.otherwise = Some(command.into());
         self
     }
 
-    /// Opens the system's dialog, and waits for it beside the frames.
+    /// Opens the native dialog and waits for it on a background thread.
     fn ask(&self, folder: &Path, session: &Session, window: Option<&RawHandleWrapper>) -> Background<(), Answer> {
         let dialog = AsyncFileDialog::new().set_title(&self.title).set_directory(folder);
-        // SAFETY: dialogs are asked for on the main thread.
+        // SAFETY: dialogs are opened on the main thread only.
         let window = window.map(|window| unsafe { window.get_handle() });
         let dialog = match &window {
             Some(window) => dialog.set_parent(window),
@@ -113,7 +113,7 @@ impl FileRequest {
             Wanted::Place(name, kinds) => {
                 let name = name.replace("{name}", &session.name).replace("{title}", &file_name(&session.title));
                 let name = kinds.first().map_or(name.clone(), |(_, extension)| format!("{name}.{extension}"));
-                // The system does not say which kind was chosen: the extension of the name decides.
+                // The native dialog does not report the selected filter: the extension of the name decides.
                 let titles: Vec<&str> = kinds.iter().map(|(kind, _)| kind.as_str()).collect();
                 let extensions: Vec<&str> = kinds.iter().map(|(_, extension)| *extension).collect();
                 wait_for!(dialog.set_file_name(name).add_filter(titles.join(", "), &extensions).save_file())
@@ -121,8 +121,11 @@ impl FileRequest {
         }
     }
 
-    /// The path with an extension that fits, or the file that would be written over without a question, as its name got its extension after
-    /// the question for another one.
+    /// Returns the path with a supported extension.
+    ///
+    /// # Errors
+    ///
+    /// Returns the path if the extension was added and such a file exists: the dialog has not asked whether to overwrite it.
     fn whole(&self, path: PathBuf) -> Result<PathBuf, PathBuf> {
         let Wanted::Place(_, kinds) = &self.wanted else { return Ok(path) };
         let whole = with_extension(path.clone(), kinds);
@@ -136,7 +139,7 @@ impl fmt::Debug for FileRequest {
     }
 }
 
-/// Two are the same if they ask for the same in the same words.
+/// Requests are equal if title and kind are.
 impl PartialEq for FileRequest {
     fn eq(&self, other: &Self) -> bool {
         (&self.title, &self.wanted) == (&other.title, &other.wanted)
@@ -145,12 +148,12 @@ impl PartialEq for FileRequest {
 
 impl CommandEvent for FileRequest {}
 
-/// The dialog that is open, if one is.
+/// The open dialog, if any.
 #[derive(Resource, Default)]
 pub struct FileDialog(Option<(FileRequest, Background<(), Answer>)>);
 
 impl FileDialog {
-    /// Whether a file or a folder is asked for.
+    /// Returns `true` while a dialog is open.
     pub fn is_open(&self) -> bool {
         self.0.is_some()
     }
@@ -168,7 +171,7 @@ fn ask(
     windows: Query<&RawHandleWrapper, With<PrimaryWindow>>,
     _on_main_thread: NonSendMarker,
 ) {
-    // One is open already; the system's does not cover the window.
+    // Only one dialog at a time: native dialogs don't block the window.
     if dialog.0.is_none() {
         let folder = first_folder(&preferences);
         let answer = request.ask(&folder, simulations.selected(), windows.single().ok());
@@ -176,7 +179,7 @@ fn ask(
     }
 }
 
-/// Takes what was chosen, and carries out what was to be done with it.
+/// Takes the result of the dialog and sends the corresponding command.
 pub(crate) fn take_answer(
     mut dialog: ResMut<FileDialog>,
     mut preferences: ResMut<Preferences>,
@@ -199,7 +202,7 @@ pub(crate) fn take_answer(
             commands.write((request.then)(path));
             return;
         }
-        // The system has asked for another name.
+        // The dialog has asked about the name without the extension.
         Some(Err(there)) => {
             let text = format!(
                 "{} already exists. Nothing was saved. To overwrite it, enter its name with the extension.",
@@ -217,13 +220,13 @@ pub(crate) fn take_answer(
     commands.write_batch(request.otherwise);
 }
 
-/// Says that a dialog is open, which may lie behind the window.
+/// Draws a hint that a dialog is open, as it may be hidden behind the window.
 pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<FileDialog>) -> Vec<Command> {
     let dialog = dialog.bypass_change_detection();
     if dialog.0.as_ref().is_none_or(|(_, answer)| answer.elapsed() < MOMENT) {
         return Vec::new();
     }
-    let window = style::dialog("Choose a file").show(context, |ui| {
+    let window = style::dialog("Select a file").show(context, |ui| {
         access::hold_keys(ui);
         ui.label("A file dialog is open. It may be behind this window.");
         ui.add_space(4.0);
@@ -235,19 +238,19 @@ pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<F
     Vec::new()
 }
 
-/// The folder in which a dialog begins.
+/// Returns the initial folder of a dialog.
 pub(crate) fn first_folder(preferences: &Preferences) -> PathBuf {
     let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
     folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
 }
 
-/// A title as the name of a file: small letters and digits, with dashes between. Other signs are not allowed in names everywhere.
+/// Returns a title as a file name that is valid on all systems: lower-case letters and digits, separated by dashes.
 pub(crate) fn file_name(title: &str) -> String {
     let plain: String = title.chars().map(|letter| if letter.is_alphanumeric() { letter } else { ' ' }).collect();
     plain.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// A name that has none of these extensions gets the first. What follows another dot is part of the name.
+/// Appends the first extension to a path with none of them. Any other suffix after a dot counts as part of the name.
 fn with_extension(path: PathBuf, kinds: &[(String, &str)]) -> PathBuf {
     let own = path.extension().unwrap_or_default();
     let Some((_, usual)) = kinds.first() else { return path };
@@ -294,7 +297,7 @@ mod tests {
         assert_eq!(request(&["thalweg"]).whole(bare.clone()), Ok(whole.clone()));
         std::fs::write(&whole, "").expect("it is writable");
         assert_eq!(request(&["thalweg"]).whole(bare.clone()), Err(whole.clone()));
-        // Its whole name was asked about by the dialog.
+        // With the extension, the dialog has asked.
         assert_eq!(request(&["thalweg"]).whole(whole.clone()), Ok(whole));
         assert_eq!(FileRequest::folder("A folder", FileCommand::OpenFolder).whole(bare.clone()), Ok(bare));
     }
@@ -321,7 +324,7 @@ mod tests {
         let save = || request(&["thalweg"]).otherwise(FileCommand::Stay);
         assert_eq!(answered(&mut app, save(), Some(path)), [Command::from(saved)]);
         assert_eq!(app.world().resource::<Preferences>().remembered.last_folder.as_deref(), Some(folder.path()));
-        // A folder is remembered itself.
+        // A selected folder itself is remembered.
         let inner = folder.path().join("maps");
         let choose = FileRequest::folder("A folder", FileCommand::OpenFolder);
         let opened = FileCommand::OpenFolder(inner.clone());

@@ -1,4 +1,4 @@
-//! Files in and out: the dialogs that ask which, and how a picture of numbers is to be read.
+//! File menu: dialogs to open, save, import and export, and files dropped on the window.
 
 use std::path::{Path, PathBuf};
 
@@ -32,46 +32,46 @@ use thalweg_scene::{
 use thalweg_sim::core::terrain::Layer;
 
 fn commands(table: &mut MenuPart) {
-    let open = "Opens a project, a scene file, a playlist, a lesson or a heightmap.";
+    let open = "Open a project, scene, playlist, lesson or heightmap.";
     table
         .add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], open_request())
         .known_as("load file project scene heightmap dem");
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
-            Layer::Bedrock => "-Import heights…".to_owned(),
+            Layer::Bedrock => "-Import heightmap…".to_owned(),
             _ => format!("Import {} map…", import.title.to_lowercase()),
         };
         table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], import_request(layer));
     }
-    let project = "Writes all of the work into its project file, to go on from there another time.";
+    let project = "Save the project to its file.";
     table
         .add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save)
         .known_as("store write keep project");
-    let other = "Writes all of the work into another project file.";
+    let other = "Save the project to another file.";
     table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], save_project_request());
-    let scene = "Writes the present state as a scene file with its layers beside it.";
+    let scene = "Save the current state as a scene file, with its layers as separate files.";
     table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], save_scene_request());
-    let export = "Writes heights, maps and meshes for game engines, GIS programs and 3D printers.";
+    let export = "Export heightmaps, other maps and meshes for game engines, GIS software and 3D printers.";
     table
         .add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], AskWhat)
         .known_as("save as image mesh unity unreal godot blender gis stl obj glb texture");
     let endings = export::endings("height").map(|(_, ending)| ending).collect::<Vec<_>>().join(", .");
-    let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
+    let heights = format!("Export the heightmap. The file extension sets the format: .{endings}.");
     table
-        .add(icon::EXPORT, "Save heights as…", &heights, &[], save_map_request("height"))
-        .known_as("export heightmap dem geotiff exr raw");
-    let preset = "Writes all parameters but the terrain's into a file, for other runs.";
-    table.add(icon::SLIDERS, "-Save parameters as…", preset, &[], save_preset_request(None));
-    let preset = "Sets the parameters that such a file holds, of a process or of all.";
-    table.add(icon::SLIDERS, "Load parameters…", preset, &[], preset_request());
-    let copy = "Puts the command on the clipboard that makes this run without a window.";
+        .add(icon::EXPORT, "Export heightmap…", &heights, &[], save_map_request("height"))
+        .known_as("save heights as elevation dem geotiff exr raw");
+    let preset = "Save all parameters except those of the terrain as a preset for other simulations.";
+    table.add(icon::SLIDERS, "-Save preset as…", preset, &[], save_preset_request(None));
+    let preset = "Load a preset and set its parameters.";
+    table.add(icon::SLIDERS, "Load preset…", preset, &[], preset_request());
+    let copy = "Copy the command that runs this simulation without a window.";
     let keys = [(SHIFT_CTRL, Key::C)];
     table
         .add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine)
         .known_as("script terminal batch headless");
 }
 
-/// Draws the dialogs for files.
+/// Draws the import and export dialogs.
 pub(crate) fn files_ui(
     InMut(context): InMut<egui::Context>,
     simulations: Res<Simulations>,
@@ -80,11 +80,11 @@ pub(crate) fn files_ui(
 ) -> Vec<Command> {
     let mut commands = Vec::new();
     let Files { import, export } = files.bypass_change_detection();
-    // The dialog for its folder is answered first.
+    // Hidden while the native dialog for its folder is open.
     if let Some(shown) = export.as_mut().filter(|_| !dialog.is_open()) {
         let (answer, folder_wanted) = shown.ui(context, simulations.selected());
         if folder_wanted {
-            commands.push(FileRequest::folder("A folder to write into", ExportInto).into());
+            commands.push(FileRequest::folder("Select the export folder", ExportInto).into());
         }
         if let Some(asked) = answer {
             commands.extend(asked);
@@ -104,7 +104,7 @@ pub(crate) fn files_ui(
     commands
 }
 
-/// How a map is to be read, while the user decides.
+/// Import options of a map while the dialog is open.
 #[derive(Clone, Debug)]
 struct ImportDialog {
     layer: Layer,
@@ -117,7 +117,7 @@ struct ImportDialog {
     range: (f32, f32),
 }
 
-/// The dialogs of the program for files that are open: how one is to be imported, and what is to be exported.
+/// The open import and export dialogs.
 #[derive(Resource, Default)]
 pub struct Files {
     import: Option<ImportDialog>,
@@ -125,27 +125,27 @@ pub struct Files {
 }
 
 impl Files {
-    /// Whether one is open.
+    /// Returns `true` if one is open.
     pub fn is_open(&self) -> bool {
         self.import.is_some() || self.export.is_some()
     }
 }
 
-/// Adds a file to the playlist that is being made.
+/// Adds a file to the playlist in the playlist editor.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
 pub struct AddToPlaylist(pub PathBuf);
 
 impl CommandEvent for AddToPlaylist {}
 
-/// Asks how a file that was chosen or dropped is to be imported.
+/// Opens the import dialog for a file that was selected or dropped.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct AskHow(pub Layer, pub PathBuf);
 
-/// Asks what to export.
+/// Opens the export dialog.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AskWhat;
 
-/// The folder into which files are exported.
+/// Sets the folder of the export dialog.
 #[derive(Event, Clone, Debug, PartialEq)]
 struct ExportInto(PathBuf);
 
@@ -172,64 +172,64 @@ fn export_into(folder: On<ExportInto>, mut files: ResMut<Files>) {
     }
 }
 
-/// Endings of files that hold land: heightmaps, projects and scenes.
+/// Returns the extensions of files with terrain: heightmaps, projects and scenes.
 pub(crate) fn land_endings() -> Vec<&'static str> {
     [&heightmap::ENDINGS[..], &[ENDING, "ron"]].concat()
 }
 
-/// Asks for a project, a scene, a lesson or a heightmap to open.
+/// Creates the request for a file to open.
 pub fn open_request() -> FileRequest {
     let endings = [land_endings(), vec![lesson::ENDING]].concat();
     FileRequest::open(
-        "Open a project, a scene, a lesson or a heightmap",
+        "Open a project, scene, lesson or heightmap",
         ("Projects, scenes, lessons and heightmaps", &endings),
         |path| FileCommand::Open(path, Options::default()),
     )
 }
 
-/// Asks for a heightmap or another map to import.
+/// Creates the request for a map to import.
 pub fn import_request(layer: Layer) -> FileRequest {
     let title = format!("Import: {}", layer.import_title().to_lowercase());
     FileRequest::open(&title, ("Maps", &heightmap::ENDINGS), move |path| AskHow(layer, path))
 }
 
-/// Asks for a heightmap to stamp with.
+/// Creates the request for the heightmap of the stamp brush.
 pub fn stamp_request() -> FileRequest {
-    FileRequest::open("A heightmap to stamp with", ("Maps", &heightmap::ENDINGS), LoadStamp)
+    FileRequest::open("Select a heightmap for the stamp", ("Maps", &heightmap::ENDINGS), LoadStamp)
 }
 
-/// Asks for parameters to load.
+/// Creates the request for a preset to load.
 pub fn preset_request() -> FileRequest {
-    FileRequest::open("Load parameters", ("Presets", &[preset::ENDING]), FileCommand::LoadPreset)
+    FileRequest::open("Load preset", ("Presets", &[preset::ENDING]), FileCommand::LoadPreset)
 }
 
-/// Asks where to save the parameters of a group, or of all.
+/// Creates the request for the file to save the parameters of a group to, or all parameters.
 pub fn save_preset_request(group: Option<&'static str>) -> FileRequest {
     let name = format!("{}-preset", group.unwrap_or("{name}"));
     let kinds = [("Preset".to_owned(), preset::ENDING)];
-    FileRequest::save("Save parameters", &name, kinds, move |path| FileCommand::SavePreset(group, path))
+    FileRequest::save("Save preset", &name, kinds, move |path| FileCommand::SavePreset(group, path))
 }
 
-/// Asks where to save a map.
+/// Creates the request for the file to save a map to.
 pub fn save_map_request(map: &'static str) -> FileRequest {
     let kinds = export::endings(map).map(|(title, ending)| (title.to_owned(), ending));
     let save = move |path| FileCommand::SaveMap(map, path);
-    FileRequest::save(&format!("Save {map}"), &format!("{{name}}-{map}"), kinds, save)
+    FileRequest::save(&format!("Export {map}"), &format!("{{name}}-{map}"), kinds, save)
 }
 
-/// Asks where to save the scene.
+/// Creates the request for the file to save the scene to.
 pub fn save_scene_request() -> FileRequest {
-    FileRequest::save("Save the scene", "{name}", [("Scene".to_owned(), "ron")], FileCommand::SaveScene)
+    FileRequest::save("Save scene", "{name}", [("Scene".to_owned(), "ron")], FileCommand::SaveScene)
 }
 
-/// Asks where to save the work. Without an answer the program does not end.
+/// Creates the request for the file to save the project to. If it is cancelled, a pending quit is cancelled too.
 pub fn save_project_request() -> FileRequest {
     let kinds = [("Project".to_owned(), ENDING)];
-    FileRequest::save("Save the project", "{name}", kinds, FileCommand::SaveProject).otherwise(FileCommand::Stay)
+    FileRequest::save("Save project", "{name}", kinds, FileCommand::SaveProject).otherwise(FileCommand::Stay)
 }
 
 impl ImportDialog {
-    /// As the present map is, where the person does not state it.
+    /// Creates the dialog with the values of the current terrain as defaults.
     fn new(layer: Layer, path: PathBuf, session: &Session) -> Self {
         let terrain = &session.simulation.terrain;
         Self {
@@ -255,15 +255,15 @@ impl ImportDialog {
     }
 }
 
-/// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
+/// Draws the import dialog. Returns `Some(true)` to import the map, `Some(false)` if cancelled.
 fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool> {
     let mut answer = None;
-    style::dialog("Import a map").show(context, |ui| {
+    style::dialog("Import map").show(context, |ui| {
         access::hold_keys(ui);
         ui.set_width(style::IMPORT_WIDTH);
         ui.label(RichText::new(import.path.display().to_string()).monospace());
         ui.horizontal(|ui| {
-            let label = ui.label("Use it as");
+            let label = ui.label("Import as");
             egui::ComboBox::from_id_salt("role")
                 .selected_text(import.layer.import_title())
                 .show_ui(ui, |ui| {
@@ -276,8 +276,8 @@ access::begin_list(ui);
                 .labelled_by(label.id);
         });
         if import.layer == Layer::Bedrock {
-            let about = "What you leave off here is read from the sidecar (the .json file beside the map) or else from the map \
-                itself.";
+            let about = "Values not set here are read from the sidecar (the .json file next to the map) if there is one, otherwise \
+                from the map itself.";
             ui.label(RichText::new(about).weak());
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.resample, "Resample to");
@@ -289,9 +289,9 @@ access::begin_list(ui);
                 });
             });
             ui.horizontal(|ui| {
-                ui.checkbox(&mut import.state_cell, "Side of a cell");
+                ui.checkbox(&mut import.state_cell, "Cell size");
                 ui.add_enabled_ui(import.state_cell, |ui| {
-                    let side = Number::new("Side of a cell", "m", 0.001..=100_000.0);
+                    let side = Number::new("Cell size", "m", 0.001..=100_000.0);
                     side.drag_ui(ui, &mut import.cell_size, |field| field);
                 });
             });
@@ -305,7 +305,7 @@ access::begin_list(ui);
                 });
             });
         } else {
-            let about = "It is resampled to the size of the present terrain. The run starts again; Undo brings the old run back.";
+            let about = "Resampled to the size of the current terrain. The simulation restarts. Undo restores the previous one.";
             ui.label(RichText::new(about).weak());
         }
         ui.add_space(4.0);
@@ -321,22 +321,22 @@ access::begin_list(ui);
     answer
 }
 
-/// Why a file cannot be a scene of a playlist, in a sentence.
+/// Returns an error message if a file cannot be a scene of a playlist.
 pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let known = land_endings().contains(&&*ending);
     let what = match () {
-        () if path.to_str().is_none() => "its name is not Unicode, and a playlist is text",
-        () if path.is_dir() => "it is a folder",
-        () if playlist::is_playlist_file(path) => "it is a playlist itself",
-        () if Preset::load(path).is_ok() => "it is a file of parameters",
-        () if !known => "it is no land",
+        () if path.to_str().is_none() => "the path is not valid Unicode",
+        () if path.is_dir() => "this is a folder",
+        () if playlist::is_playlist_file(path) => "this is a playlist",
+        () if Preset::load(path).is_ok() => "this is a preset",
+        () if !known => "not a terrain file",
         () => return None,
     };
-    Some(format!("{}: {what}; add projects, scenes and heightmaps.", path.display()))
+    Some(format!("{}: {what}. Add projects, scenes or heightmaps.", path.display()))
 }
 
-/// Files that are dropped on the window: one preset, project, scene, lesson or map is taken up, as its ending and what it holds say.
+/// Opens, loads or imports a file dropped on the window, depending on its extension and contents. The playlist editor takes any number.
 pub(crate) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     presentation: Res<Presentation>,
@@ -360,7 +360,7 @@ pub(crate) fn take_dropped_files(
     match files[..] {
         [] => {}
         [path] if path.is_dir() => {
-            notices.tell(Level::Error, format!("{}: it is a folder; drop a file that is in it.", path.display()));
+            notices.tell(Level::Error, format!("{}: this is a folder. Drop a file instead.", path.display()));
         }
         [path] if Preset::load(path).is_ok() => {
             commands.write(FileCommand::LoadPreset(path.clone()).into());
@@ -376,7 +376,7 @@ pub(crate) fn take_dropped_files(
             commands.write(AskHow(Layer::Bedrock, path.clone()).into());
         }
         _ => {
-            let text = format!("{} files were dropped; drop one scene or one map at a time.", files.len());
+            let text = format!("{} files were dropped. Drop one scene or map at a time.", files.len());
             notices.tell(Level::Error, text);
         }
     }
@@ -425,21 +425,21 @@ mod tests {
         };
         assert_eq!([put("a.thalweg", ""), put("b.PNG", ""), put("c.ron", "(title: \"A\")")], [None, None, None]);
         for (name, text, said) in [
-            ("list.ron", "(scenes: [(open: \"wadi\")])", "a playlist itself; add projects, scenes"),
-            ("wind.ron", r#"(parameters: {"wind.strength": "2"})"#, "a file of parameters"),
-            ("lesson.md", "", "no land; add projects"),
+            ("list.ron", "(scenes: [(open: \"wadi\")])", "a playlist. Add projects, scenes"),
+            ("wind.ron", r#"(parameters: {"wind.strength": "2"})"#, "a preset"),
+            ("lesson.md", "", "not a terrain file. Add projects"),
         ] {
             assert!(put(name, text).is_some_and(|wrong| wrong.contains(said)), "{name}");
         }
-        assert!(unfit_for_a_playlist(folder.path()).is_some_and(|wrong| wrong.contains("it is a folder")));
+        assert!(unfit_for_a_playlist(folder.path()).is_some_and(|wrong| wrong.contains("this is a folder")));
     }
 
     #[test]
     fn a_folder_and_ten_files_are_refused_with_what_would_be_right() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (commands, told) = dropped(&[folder.path()]);
-        assert!(commands.is_empty() && told[0].contains("it is a folder; drop a file"), "{told:?}");
+        assert!(commands.is_empty() && told[0].contains("this is a folder. Drop a file"), "{told:?}");
         let (commands, told) = dropped(&[Path::new("/maps/height.png"); 10]);
-        assert!(commands.is_empty() && told[0].contains("10 files were dropped; drop one"), "{told:?}");
+        assert!(commands.is_empty() && told[0].contains("10 files were dropped. Drop one"), "{told:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Equations in the letters of the panels.
+//! Equations typeset in the font of the panels.
 
 use bevy_egui::egui::{
     Color32, FontFamily, FontId, Galley, Painter, Response, Sense, Shape, Stroke, TextFormat, Ui, WidgetInfo,
@@ -11,7 +11,7 @@ use thalweg_scene::model::formula::{
     typeset::{Letters, Mark, Typeset},
 };
 
-/// Shows an equation with letters of this size.
+/// Draws an equation in the given font size.
 pub fn show(ui: &mut Ui, text: &str, size: f32, color: Color32) -> Response {
     let writer = Writer { painter: ui.painter().clone(), color };
     let set = Typeset::new(&Formula::read(text), &writer, size, ui.available_width());
@@ -41,7 +41,7 @@ pub fn show(ui: &mut Ui, text: &str, size: f32, color: Color32) -> Response {
     response
 }
 
-/// Writes in the letters of the panels.
+/// Lays out text in the font of the panels.
 struct Writer {
     painter: Painter,
     color: Color32,

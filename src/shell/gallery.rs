@@ -1,4 +1,4 @@
-//! The scenes that come with the program, with their pictures.
+//! Built-in scenes with their thumbnails.
 
 use bevy_egui::egui::{self, FontId, Sense, TextureHandle, TextureOptions, Ui};
 
@@ -8,16 +8,16 @@ use thalweg_scene::io::{
     scene::{BUILT_IN, Scene, THUMBNAILS},
 };
 
-/// A scene that can be chosen.
+/// A selectable scene.
 pub struct Card {
-    /// The scene's name on the command line.
+    /// Name of the scene on the command line.
     pub name: &'static str,
-    /// What its file says.
+    /// Contents of the scene file.
     pub scene: Scene,
     picture: TextureHandle,
 }
 
-/// The scenes that come with the program.
+/// Returns cards of all built-in scenes.
 pub fn cards(context: &egui::Context) -> Vec<Card> {
     BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect()
 }
@@ -30,14 +30,14 @@ fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str),
 }
 
 impl Card {
-    /// Whether each of the words, in small letters, is said of the scene.
+    /// Returns `true` if name, title, group or description contain each of the words, given in lower case.
     pub fn has(&self, words: &[String]) -> bool {
         let Scene { title, group, about, .. } = &self.scene;
         let said = format!("{} {title} {group} {about}", self.name).to_lowercase();
         words.iter().all(|word| said.contains(word))
     }
 
-    /// Its picture, as wide and high as this, and its title.
+    /// Draws the thumbnail in the given size, and the title below it.
     pub fn ui(&self, ui: &mut Ui, picture: [f32; 2], sense: Sense) -> egui::Response {
         let picture: egui::Vec2 = picture.into();
         let size = picture + egui::vec2(0.0, style::CARD_TITLE);
@@ -57,7 +57,7 @@ impl Card {
         response.on_hover_text(&self.scene.about)
     }
 
-    /// Paints its picture.
+    /// Paints the thumbnail.
     pub fn paint(&self, painter: &egui::Painter, at: egui::Rect) {
         let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
         painter.image(self.picture.id(), at, whole, egui::Color32::WHITE);

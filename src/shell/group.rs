@@ -1,4 +1,4 @@
-//! A panel made from the declarations of a parameter group: nothing here knows which parameters there are.
+//! Panels generated from the declarations of a parameter group, independent of the actual parameters.
 
 use crate::world::{Command, CommandEvent, EditCommand, FileCommand, amount::told_in};
 use bevy::prelude::Event;
@@ -13,32 +13,32 @@ use super::{
 use thalweg_scene::io::preset::{PRESETS, Preset};
 use thalweg_sim::params::{Group, Knob, Parameter, Value, choice_title, title, walk};
 
-/// Asks for values of a parameter, by its path, for runs side by side.
+/// Opens the dialog to vary a parameter, given by its path, in simulations side by side.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
 pub struct VaryParameter(pub String);
 
 impl CommandEvent for VaryParameter {}
 
-/// Why a parameter has no effect now: the name of another one, and the values that that one would have to have.
+/// Reason why a parameter has no effect: name of another parameter, and the values that it needs.
 type Idle = (&'static str, Vec<&'static str>);
 
-/// What the person changed of a group: parameters by their names.
+/// Parameters of a group that the user has changed, by name.
 pub type Changes = Vec<(&'static str, Value)>;
 
-/// Asks for changes of a group.
+/// Returns the commands that change parameters of a group.
 pub fn set(group: &str, changes: Changes) -> Vec<Command> {
     changes.into_iter().map(|(name, value)| EditCommand::Set(group.to_owned(), name, value).into()).collect()
 }
 
-/// Shows a group; `defaults` is the same group untouched. Returns what was changed.
+/// Draws a group; `defaults` is the same group with default values. Returns the changes.
 ///
-/// Main parameters come first, the others under "Advanced", or not at all if `main_only`. Changed values are bold. A right click
-/// opens the menu of a parameter.
+/// Main parameters come first, the others under "Advanced", or not at all if `main_only`. Parameters that differ from their default are
+/// bold. A right click opens the context menu of a parameter.
 pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Changes {
     some_of_group_ui(ui, group, defaults, main_only, |_| true)
 }
 
-/// The same of all parameters in one list. `idle` says why one has no effect.
+/// Draws all parameters of a group in one list. `idle` returns the reason why one has no effect.
 pub fn all_of_group_ui(
     ui: &mut Ui,
     group: Group<'_>,
@@ -52,7 +52,7 @@ pub fn all_of_group_ui(
     changes
 }
 
-/// Those parameters alone whose paths are wanted, in one list.
+/// Draws the parameters whose paths satisfy `wanted`, in one list.
 pub fn chosen_of_group_ui(
     ui: &mut Ui,
     group: Group<'_>,
@@ -66,7 +66,7 @@ pub fn chosen_of_group_ui(
     changes
 }
 
-/// The same of those parameters alone whose names are wanted.
+/// Draws the parameters whose names satisfy `wanted`; see [`group_ui`].
 pub fn some_of_group_ui(
     ui: &mut Ui,
     group: Group<'_>,
@@ -93,7 +93,7 @@ pub fn some_of_group_ui(
     changes
 }
 
-/// One that has no effect now is dimmed, but can be set.
+/// Draws a parameter. One without effect is dimmed, but editable.
 fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>, changes: &mut Changes) {
     let changed = parameter.value != *default;
     let mut value = parameter.value.clone();
@@ -106,7 +106,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
         let size = egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y);
         let name = ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Center), |ui| {
             ui.set_min_width(style::NAME_WIDTH);
-            // It answers to the pointer alone: Tab goes to its field.
+            // Not focusable: Tab goes to the field.
             ui.add(egui::Label::new(text).truncate().sense(egui::Sense::CLICK))
         });
         let name = name.inner;
@@ -128,7 +128,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
         });
     }
     named.on_hover_ui(|ui| tooltip_ui(ui, parameter, default, idle));
-    // Anywhere in the row.
+    // The context menu opens anywhere in the row.
     let pressed = ui.input(|input| input.pointer.secondary_clicked()) && ui.rect_contains_pointer(row.response.rect);
     let focused = field.has_focus() && !ui.ctx().text_edit_focused();
     let called = focused && ui.input_mut(|input| input.consume_key(Modifiers::SHIFT, Key::F10));
@@ -142,7 +142,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
     }
 }
 
-/// The menu of a parameter. Returns whether it is to be reset.
+/// Draws the context menu of a parameter. Returns `true` if the parameter is to be reset.
 fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter, &Value)) -> bool {
     let mut resets = false;
     let menu = egui::Popup::menu(row).open_memory(opens.then_some(egui::SetOpenCommand::Bool(true)));
@@ -155,15 +155,18 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
         if ui.add_enabled(changed, egui::Button::new(format!("Reset to {shown}"))).clicked() {
             resets = true;
         }
-        let help = "Several runs side by side, each with a different value";
-        // What belongs to the person, to the hand or to the picture changes no run.
+        let help = "Run several simulations side by side, each with a different value.";
+        // Parameters of the user, brush, selection or rendering do not affect a simulation.
         let of_picture = ["look.", "water-look.", "rivers."].iter().any(|group| parameter.path.starts_with(group));
         let varies =
             !matches!(parameter.value, Value::Color(_)) && !of_picture && !seek::is_of_the_person(&parameter.path);
         if ui.add_enabled(varies, egui::Button::new("Vary…")).on_hover_text(help).clicked() {
             access::ask(ui.ctx(), VaryParameter(parameter.path.clone()).into());
         }
-        if ui.button("Show in the reference").on_hover_text("What it does in the equations, in your browser").clicked()
+        if ui
+            .button("Show in reference")
+            .on_hover_text("Open the entry of this parameter in the reference, in your browser.")
+            .clicked()
         {
             access::ask(ui.ctx(), FileCommand::OpenReference(Some(parameter.path.clone())).into());
         }
@@ -175,7 +178,7 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
     let Knob { min, max, log, unit, .. } = parameter.knob;
     match value {
         Value::Number(number) => {
-            // Four decimals would make such numbers others.
+            // Four decimals would not resolve such values.
             let tiny = !parameter.whole && min > 0.0 && min < 1e-4;
             let title = parameter.title();
             let field = Number::new(&title, unit, min..=max).in_powers(tiny);
@@ -186,7 +189,7 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
         }
         Value::Switch(on) => {
             let response = ui.checkbox(on, "");
-            // An empty name would hide that of the row.
+            // An empty label would hide the label of the row.
             ui.ctx().accesskit_node_builder(response.id, |node| node.clear_label());
             response
         }
@@ -203,7 +206,7 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
                 .response
         }
         Value::Color(color) => {
-            // Display values: what the button shows is what the ground has in full light.
+            // Display-referred sRGB: the button shows the colour of the fully lit ground.
             let mut bytes = color.map(|part| (part * 255.0).round() as u8);
             let response = ui.color_edit_button_srgb(&mut bytes);
             if response.changed() {
@@ -219,7 +222,7 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     if let Some((name, wanted)) = idle {
         let named = |value: &str| if value == "true" { "on".to_owned() } else { choice_title(value) };
         let wanted: Vec<String> = wanted.into_iter().map(named).collect();
-        let text = format!("Does nothing now: \"{}\" would have to be {}.", title(name), wanted.join(" or "));
+        let text = format!("No effect unless \"{}\" is {}.", title(name), wanted.join(" or "));
         ui.label(RichText::new(text).strong());
     }
     ui.label(parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -233,13 +236,13 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
         }
         _ => (String::new(), default.to_string()),
     };
-    let grows = if knob.grows { " on a map of this size, in proportion to its cells" } else { "" };
+    let grows = if knob.grows { " for this map size (proportional to the number of cells)" } else { "" };
     ui.small(format!("{symbol}{range}default {default}{grows}"));
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
-    ui.small("Right-click: reset, vary, show in the reference.");
+    ui.small("Right-click to reset, vary or show in reference.");
 }
 
-/// The colours that a preset sets, in the order of their parameters: those of a ramp, where it has one.
+/// Returns the colours of a preset in the order of their parameters; only those of the colour ramp, if it has one.
 fn colors_of(preset: &Preset) -> impl Iterator<Item = egui::Color32> {
     let ramp = "look.ramp_color_";
     let has_ramp = preset.parameters.keys().any(|path| path.starts_with(ramp));
@@ -251,8 +254,7 @@ fn colors_of(preset: &Preset) -> impl Iterator<Item = egui::Color32> {
     })
 }
 
-/// The presets of a group: a menu, called like this and with this help, of those that come with the program, and buttons that write
-/// one into a file and read one.
+/// Draws the presets of a group: a menu of the built-in ones, with this title and tooltip, and buttons to save and load preset files.
 pub(crate) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &str)) -> Vec<Command> {
     let mut commands = Vec::new();
     ui.horizontal(|ui| {
@@ -277,10 +279,10 @@ pub(crate) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &
             });
             menu.response.on_hover_text(help);
         }
-        if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
+        if ui.small_button("Save…").on_hover_text("Save these parameters as a preset file.").clicked() {
             commands.push(save_preset_request(Some(key)).into());
         }
-        if ui.small_button("Load…").on_hover_text("Sets the parameters that such a file holds").clicked() {
+        if ui.small_button("Load…").on_hover_text("Load a preset file and set its parameters.").clicked() {
             commands.push(preset_request().into());
         }
     });

@@ -1,4 +1,4 @@
-//! Keys: each press asks for its command in the table, in the order of the presses even if frames are slow.
+//! Keyboard shortcuts: each key press sends its command from the table, in the order of the presses even if frames are slow.
 
 use bevy::{
     input::keyboard::{Key, KeyboardFocusLost, KeyboardInput},
@@ -11,49 +11,50 @@ use bevy_egui::{
 
 use super::commands::{CommandTable, NUMBERS};
 use crate::world::{
-    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Shown, Simulations,
-    Steps, Workspace,
+    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Simulations, Steps,
+    Workspace,
 };
 
-/// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
+/// Keys that edit text together with Ctrl: select all, copy, paste, cut, redo and undo.
 const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
 
 const MAC: bool = cfg!(target_os = "macos");
 
+/// Owner of the keyboard in the main window.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Keyboard {
-    /// The table of commands.
+    /// The command table.
     #[default]
     Commands,
-    /// The eye walks or flies: the keys that move it are its own.
+    /// The camera walks or flies and takes the movement keys.
     Walking,
-    /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
+    /// A focused button or slider, which takes all keys except function keys and those with Ctrl.
     Widget,
-    /// The land has the focus: Space and plain arrows are its own, all else is for the table of commands.
+    /// The focused viewport, which takes Space, Tab and the arrow keys without Alt or Ctrl. All others go to the command table.
     Land,
-    /// A window is open: Escape closes it, and no brush is taken behind it. What is pressed with Ctrl is for the table of commands.
+    /// An open modeless window: Escape closes it, and no brush is selected. Keys with Ctrl go to the command table.
     Window,
-    /// A text is typed: what Ctrl does with texts belongs to the field.
+    /// A text field, which also takes the editing shortcuts with Ctrl.
     Typing,
-    /// A dialog is answered: all keys belong to it.
+    /// A modal dialog, which takes all keys except function keys.
     Answering,
 }
 
-/// The same of the presenter's window.
+/// Owner of the keyboard in the presenter's window.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub(crate) struct DeskKeyboard(pub Keyboard);
 
-/// What is down.
+/// Keys that are held down.
 #[derive(Default)]
 pub(crate) struct Down {
     modifiers: Modifiers,
-    /// Whether B holds the start on screen.
+    /// `true` while B is held to show the start.
     start: bool,
-    /// Keys that move the eye.
+    /// Held movement keys.
     steps: Vec<egui::Key>,
 }
 
-/// Keys that move the eye that walks or flies, and where to: right, up, ahead.
+/// Movement keys of the walking or flying camera, with their direction: right, up, forward.
 const STEPS: [(egui::Key, [f32; 3]); 10] = [
     (egui::Key::W, [0.0, 0.0, 1.0]),
     (egui::Key::ArrowUp, [0.0, 0.0, 1.0]),
@@ -67,7 +68,7 @@ const STEPS: [(egui::Key, [f32; 3]); 10] = [
     (egui::Key::Q, [0.0, -1.0, 0.0]),
 ];
 
-/// Keys that turn the pages of a playlist, and by how many: first those that remotes send. R begins the scene again.
+/// Keys that navigate a playlist, with their number of scenes. Those of presentation remotes come first. R restarts the scene.
 const PAGES: [(egui::Key, isize); 5] = [
     (egui::Key::PageDown, 1),
     (egui::Key::PageUp, -1),
@@ -76,7 +77,7 @@ const PAGES: [(egui::Key, isize); 5] = [
     (egui::Key::R, 0),
 ];
 
-/// What a key asks for before a room. A slider or the land that has the focus needs the arrows itself.
+/// Returns the command of a key during a presentation. A focused slider or viewport keeps the arrow keys.
 fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<PresentCommand> {
     let pages = match keyboard {
         Keyboard::Commands => &PAGES[..],
@@ -87,7 +88,7 @@ fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<P
     Some(PresentCommand::Go(*steps))
 }
 
-/// The kept view that a number goes to where no brush can be taken.
+/// Returns the command that goes to the bookmark of a number key, for workspaces without brushes.
 fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<CameraCommand> {
     let number = NUMBERS.iter().position(|number| *number == key)? + 1;
     let plain = modifiers.is_none() && matches!(keyboard, Keyboard::Commands | Keyboard::Land | Keyboard::Walking);
@@ -111,19 +112,15 @@ impl Down {
 pub(crate) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    (shown, presentation, simulations, workspace): (
-        Res<Shown>,
-        Res<Presentation>,
-        Res<Simulations>,
-        Res<State<Workspace>>,
-    ),
+    (comparison, workspace): (Res<State<Comparison>>, Res<State<Workspace>>),
+    (presentation, simulations): (Res<Presentation>, Res<Simulations>),
     (others, keyboard, at_desk, table): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>, Res<CommandTable>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
     mut commands: MessageWriter<Command>,
 ) {
     if lost.read().next().is_some() {
-        // While another window has the focus, keys may be released unseen.
+        // Without the focus, key releases are not received.
         if down.start {
             commands.write(CompareCommand::Show(Comparison::Off).into());
         }
@@ -151,7 +148,7 @@ pub(crate) fn ask(
                 if pressed && keyboard == Keyboard::Walking && moves_the_eye(modifiers, key) {
                     down.steps.push(key);
                 }
-                // Function keys type nothing.
+                // Function keys don't produce text.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match keyboard {
                     Keyboard::Commands => true,
@@ -170,12 +167,12 @@ pub(crate) fn ask(
                 }
                 let asked = before_a_room.as_ref().or(table.asked_by(modifiers, key));
                 let asked = asked.filter(|command| !presentation.is_kiosk() || command.suits_kiosk(&simulations));
-                // All others show in the main window what they do.
+                // The presenter's window accepts only these; the effect of all others appears in the main window.
                 let asked = asked.filter(|command| !elsewhere || command.suits_presenter());
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
-                if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off && !elsewhere {
+                if key == egui::Key::B && modifiers.is_none() && *comparison == Comparison::Off && !elsewhere {
                     if !presentation.is_kiosk() {
                         down.start = true;
                         commands.write(CompareCommand::Show(Comparison::Start).into());
@@ -194,14 +191,14 @@ pub(crate) fn ask(
     }
 }
 
-/// Whether a key moves the place on the land that has the focus, or presses there.
+/// Returns `true` if a key moves the marker in the focused viewport, clicks at it, or moves the focus.
 fn is_of_land(modifiers: Modifiers, key: egui::Key) -> bool {
     use egui::Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Space, Tab};
     let arrow = [ArrowDown, ArrowLeft, ArrowRight, ArrowUp].contains(&key);
     [Space, Tab].contains(&key) || arrow && !modifiers.alt && !modifiers.command
 }
 
-/// The key by what is printed on it, in any keyboard layout.
+/// Returns the key by its printed symbol, in any keyboard layout.
 fn key_of(key: &Key) -> Option<egui::Key> {
     match key {
         Key::Character(letter) => match letter.as_str() {
@@ -230,7 +227,7 @@ mod tests {
             .add_message::<Command>()
             .init_resource::<Keyboard>()
             .init_resource::<DeskKeyboard>()
-            .init_resource::<Shown>()
+            .init_state::<Comparison>()
             .init_resource::<Steps>()
             .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()
@@ -256,7 +253,7 @@ mod tests {
         app.world_mut().resource_mut::<Messages<Command>>().drain().collect()
     }
 
-    /// As the system names the key.
+    /// Returns the logical key that the window system reports.
     fn named(key: egui::Key) -> Key {
         let named = [
             (egui::Key::Space, Key::Space),
@@ -287,7 +284,7 @@ mod tests {
         let way = |app: &App| app.world().resource::<Steps>().way;
         press(&mut app, named(egui::Key::W), true);
         press(&mut app, Key::ArrowRight, true);
-        assert!(asked(&mut app).is_empty(), "W shows and hides the water");
+        assert!(asked(&mut app).is_empty(), "W moves the camera instead of toggling the water");
         assert_eq!(way(&app), [1.0, 0.0, 1.0]);
         press(&mut app, named(egui::Key::W), false);
         press(&mut app, Key::Shift, true);
@@ -297,7 +294,7 @@ mod tests {
         press(&mut app, Key::Space, true);
         press(&mut app, Key::Escape, true);
         assert_eq!(asked(&mut app).len(), 2);
-        // What is held when a field takes the keyboard moves nothing any more.
+        // Keys held while a text field takes the keyboard stop moving the camera.
         app.insert_resource(Keyboard::Typing);
         app.update();
         assert_eq!(way(&app), [0.0; 3]);
@@ -367,7 +364,7 @@ mod tests {
             app.insert_resource(keyboard);
             press(&mut app, Key::Character("r".into()), true);
             press(&mut app, Key::Space, true);
-            // No brush is taken, and Escape closes one thing.
+            // No brush is selected, and Escape closes only the window.
             press(&mut app, Key::Character("3".into()), true);
             press(&mut app, Key::Escape, true);
             assert_eq!(asked(&mut app), Vec::<Command>::new());
@@ -376,7 +373,7 @@ mod tests {
             press(&mut app, Key::Control, false);
             let palette = Command::from(WindowCommand::Toggle("palette"));
             assert_eq!(asked(&mut app), if keyboard == Keyboard::Answering { vec![] } else { vec![palette] });
-            // A field takes its own letters back, not the last step.
+            // In a text field, Ctrl+Z undoes typing, not the last step.
             press(&mut app, Key::Control, true);
             press(&mut app, Key::Character("z".into()), true);
             press(&mut app, Key::Control, false);
@@ -399,7 +396,7 @@ mod tests {
             }
             window
         });
-        // A dialog in the main window is answered there.
+        // A dialog in the main window takes its keys.
         app.insert_resource(Keyboard::Answering);
         let (next, space) = (PresentCommand::Go(1).into(), RunCommand::TogglePlay.into());
         for (key, in_main, in_other) in [
@@ -416,7 +413,7 @@ mod tests {
                 assert_eq!(asked(&mut app), wanted, "{key:?}");
             }
         }
-        // A button of that window that has the keyboard takes Space itself.
+        // A focused button of that window takes Space.
         app.insert_resource(DeskKeyboard(Keyboard::Widget));
         press_in(&mut app, other, Key::Space, true);
         press_in(&mut app, other, Key::PageDown, true);
@@ -433,7 +430,7 @@ mod tests {
         };
         let brush = crate::features::command_table()
             .asked_by(Modifiers::NONE, egui::Key::Num3)
-            .expect("it takes a brush")
+            .expect("it selects a brush")
             .clone();
         assert_eq!(three(&mut app), [brush]);
         app.insert_resource(State::new(Workspace::Present));

@@ -1,4 +1,4 @@
-//! What is asked before the program ends.
+//! Quit command, and the question about unsaved changes.
 
 use bevy::prelude::{App, InMut, Res};
 use bevy_egui::egui::{self, Key, Ui};
@@ -17,11 +17,11 @@ pub(crate) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuPart) {
     table
-        .add(icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], FileCommand::Quit)
+        .add(icon::SIGN_OUT, "-Quit", "Quit Thalweg.", &[(CTRL, Key::Q)], FileCommand::Quit)
         .known_as("exit close leave");
 }
 
-/// Asks what is to become of unsaved work.
+/// Draws the dialog about unsaved changes.
 pub fn leave_ui(
     InMut(context): InMut<egui::Context>,
     document: Res<Document>,
@@ -29,7 +29,7 @@ pub fn leave_ui(
 ) -> Vec<Command> {
     let mut commands = Vec::new();
     if document.asks {
-        centred(context, "Unsaved work").show(context, |ui| {
+        centred(context, "Unsaved changes").show(context, |ui| {
             access::hold_keys(ui);
             answers_ui(ui, &simulations, &mut commands);
         });
@@ -37,10 +37,10 @@ pub fn leave_ui(
     commands
 }
 
-/// What can become of unsaved work.
+/// Draws message and buttons of the dialog.
 fn answers_ui(ui: &mut Ui, simulations: &Simulations, commands: &mut Vec<Command>) {
     let name = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
-    ui.label(format!("{} has changes that are not saved.", name.as_deref().unwrap_or(&simulations.selected().title)));
+    ui.label(format!("{} has unsaved changes.", name.as_deref().unwrap_or(&simulations.selected().title)));
     ui.add_space(6.0);
     ui.horizontal(|ui| {
         if ui.button("Save and quit").clicked() {

@@ -1,4 +1,4 @@
-//! The legend of what lies over the ground, in the lower left corner of the view.
+//! Legend of the overlay, in the lower left corner of the view.
 
 use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
 
@@ -10,16 +10,16 @@ use crate::world::{
 use thalweg_scene::settings::Units;
 use thalweg_sim::core::quantity::Scale;
 
-/// How much of the view's width the legend takes, with its distance from the left edge.
+/// Returns the width of the legend including its distance from the left edge of the view, or 0 without a legend.
 pub fn legend_width(overlay: &Overlay) -> f32 {
     if overlay.shown.is_some() || overlay.arrows { LEGEND_PLACE.x + LEGEND_WIDTH } else { 0.0 }
 }
 
-/// Where the legend's lower left corner lies from that of the view, and how wide it is.
+/// Offset of the legend from the lower left corner of the view.
 const LEGEND_PLACE: egui::Vec2 = egui::vec2(16.0, -16.0);
 const LEGEND_WIDTH: f32 = style::LEGEND_BAR.x + 20.0;
 
-/// The legend at the lower left of the view: title, unit, colours and numbers.
+/// Draws the legend: title, unit, colour bar and values, and the length of the longest arrow.
 pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     let units = units(ui);
     let painter = ui.painter().with_clip_rect(view);
@@ -39,7 +39,7 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
             let value = least + share * (most - least);
             let value = if quantity.scale() == Scale::Logarithmic { 10.0_f32.powf(value) } else { value };
             let place = left + egui::vec2(share * style::LEGEND_BAR.x, style::LEGEND_BAR.y + 2.0);
-            // Until the first values are there.
+            // The range is empty until the first values arrive.
             if least < most && quantity.scale() != Scale::Classes {
                 painter.text(place, align, value_text(units, value, quantity.unit()), small.clone(), Color32::WHITE);
             }
@@ -74,7 +74,7 @@ fn bar(place: Rect, scale: Scale) -> Mesh {
     mesh
 }
 
-/// A number with as many digits as a legend needs.
+/// Formats a number with the digits that a legend needs.
 fn number(value: f32) -> String {
     let digits = match value.abs() {
         0.0 | 10.0.. => 0,
@@ -85,7 +85,7 @@ fn number(value: f32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A value of a legend; areas say their own unit.
+/// Formats a value of the legend. Areas include their unit.
 pub fn value_text(units: Units, value: f32, unit: &str) -> String {
     if unit == "m²" { area(units, value.into()) } else { number(told_in(units, unit).1 as f32 * value) }
 }

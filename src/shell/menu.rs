@@ -1,4 +1,4 @@
-//! The menu bar, made from the table of commands, with the workspaces at its right.
+//! Menu bar, built from the command table, with the workspace tabs at its right end.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::{
 use crate::world::{Command, EditCommand, FileCommand, History, OpenWorkspace, Preferences, Workspace};
 use thalweg_scene::model::origin::Options;
 
-/// What the menus show.
+/// Parameters of the menu bar system.
 #[derive(SystemParam)]
 pub struct MenuBar<'w> {
     table: Res<'w, CommandTable>,
@@ -29,15 +29,15 @@ pub(crate) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], OpenWorkspace(Workspace::Sculpt));
-    let learn = "What happens step by step: few sliders, plots, slowly.";
+    table.add(icon::SLIDERS, "-Sculpt workspace", "Show all tools and panels.", &[], OpenWorkspace(Workspace::Sculpt));
+    let learn = "Follow the processes step by step: few sliders, more plots, low speed.";
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
     let present = OpenWorkspace(Workspace::Present);
     table
         .add(
             icon::PRESENTATION,
             "Present workspace",
-            "The picture, with the sliders of its scene. A press on the land rains there.",
+            "Show the view with the sliders of the scene. Press on the terrain to make it rain there.",
             &[],
             present,
         )
@@ -51,7 +51,7 @@ pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
         for menu in MENUS {
             ui.menu_button(menu, |ui| {
                 let entries: Vec<&Entry> = state.table.entries().filter(|entry| entry.menu == menu).collect();
-                // Entries of a group stand in a menu of their own.
+                // Entries of a group form a submenu.
                 scrolled_ui(ui, |ui| {
                     for part in entries.chunk_by(|one, other| one.group == other.group) {
                         match part[0].group {
@@ -67,7 +67,7 @@ pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
                 });
             });
         }
-        // In a narrow window they are in the menu alone.
+        // A narrow window lists the workspaces in the View menu only.
         if ui.available_width() < style::WORKSPACES_WIDTH {
             return;
         }
@@ -87,10 +87,10 @@ pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
     commands
 }
 
-/// A menu that scrolls if it is taller than the window.
+/// Draws a menu that scrolls if it is taller than the window.
 fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     let window = ui.ctx().content_rect();
-    // Where it opens is not known yet when it is drawn for the first time.
+    // Its position is unknown when it is drawn for the first time.
     let height = window.height() - style::MENU_MARGIN;
     ui.set_max_height(height);
     egui::ScrollArea::vertical().show(ui, |ui| {

@@ -1,4 +1,4 @@
-//! Panels and keys. They read the state of the window and ask for [`Command`]s; nothing here changes the simulation.
+//! Panels and shortcuts. They read the state of the window and send [`Command`]s; nothing here changes the simulation.
 
 pub mod access;
 pub(crate) mod chart;
@@ -54,22 +54,22 @@ use placing::Placing;
 use repaint::Panels;
 use thalweg_scene::settings::{Settings, Theme};
 
-/// Whether panels are shown.
+/// `true` while the interface is visible.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct UiVisible(pub bool);
 
-/// Whether something over the view has the keyboard for itself.
+/// `true` while something over the view takes all keys.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViewModal(pub bool);
 
-/// Where panels are drawn, if not in the window.
+/// Render target of the panels, if not the window.
 #[derive(Resource, Clone)]
 pub struct Canvas(pub RenderTarget);
 
-/// Where the context says that a picture is drawn once, and must not wait for what is searched beside the frames.
+/// Id under which the context stores `true` if a single off-screen frame is drawn, which must not wait for background searches.
 pub(crate) const DRAWN_ONCE: &str = "drawn once";
 
-/// Seconds after which a pointer that rests in Present is not seen.
+/// Seconds after which an idle pointer is hidden in the Present workspace.
 const POINTER_RESTS: f32 = 2.0;
 
 pub(crate) fn plugin(app: &mut App) {
@@ -92,7 +92,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
-/// Adds what features register their parts in: panels, layers over the view, panes and commands.
+/// Adds the registries for panels, panes, commands and file requests of features.
 pub fn registries(app: &mut App) {
     app.insert_resource(UiVisible(true))
         .init_resource::<ViewModal>()
@@ -102,12 +102,12 @@ pub fn registries(app: &mut App) {
         .add_plugins(file_request::plugin);
 }
 
-/// Lets the keyboard point on the land, after the names and the divider over the view.
+/// Adds the keyboard marker in the viewport, above the names and the divider over the view.
 pub fn land_plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Always, land_ui);
 }
 
-/// The camera of the panels and of the window, on which it puts the view's picture too.
+/// Spawns the camera of the window, which composites the view and the panels.
 fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
     let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Panels::default(), Msaa::Off);
     let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));
@@ -116,7 +116,7 @@ fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
     }
 }
 
-/// What the panels were last styled for.
+/// Theme and scale of the last applied style.
 type Styled = Option<(Theme, f32)>;
 
 fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut Styled) {
@@ -128,7 +128,7 @@ fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut St
     number::tell_units(context, settings.units);
 }
 
-/// Draws the interface: the panels around the view, the layers over it, and what lies over all of them.
+/// Draws the interface: the panels around the view, the layers over it, and panes, dialogs and messages on top.
 fn draw(
     world: &mut World,
     windows: &mut QueryState<(&mut EguiContext, &mut Panels), With<PrimaryEguiContext>>,
@@ -138,14 +138,14 @@ fn draw(
     let Ok((mut context, _)) = windows.single_mut(world) else { return };
     let context = context.get_mut().clone();
     follow_settings(&context, &world.resource::<Preferences>().settings, &mut styled);
-    // A picture that is drawn once must be whole.
+    // A single off-screen frame must be complete.
     let once = world.contains_resource::<Canvas>();
     context.data_mut(|data| data.insert_temp(egui::Id::new(DRAWN_ONCE), once));
     if world.resource::<Presentation>().is_kiosk() {
         context.options_mut(|options| options.zoom_with_keyboard = false);
     }
     access::begin(&context, *before);
-    // Layers raise it anew.
+    // Layers set it again.
     world.resource_mut::<ViewModal>().0 = false;
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
@@ -195,7 +195,7 @@ fn draw(
     world.write_message_batch(asked);
 }
 
-/// Lets the keyboard point on the land.
+/// Draws the keyboard marker in the viewport and stores its position.
 fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Command> {
     let scale = root.ctx().pixels_per_point();
     let pressed = access::land_ui(root, root.max_rect());
@@ -204,7 +204,7 @@ fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Co
     Vec::new()
 }
 
-/// Decides who has the keyboard in the next frame.
+/// Determines the owner of the keyboard in the next frame.
 fn decide_keyboard(
     mut contexts: EguiContexts,
     (panes, files, dialog, document): (Res<Panes>, Res<Files>, Res<FileDialog>, Res<Document>),
@@ -241,7 +241,7 @@ fn decide_keyboard(
     Ok(())
 }
 
-/// Decides what the pointer is over. Decided while no button is down, so that a drag stays with what it began on.
+/// Determines the target of the pointer. It does not change while a button is down, so a drag stays with its target.
 fn follow_pointer(
     mut contexts: EguiContexts,
     (free, sidebar): (Res<FreeView>, Res<Sidebar>),
@@ -253,9 +253,9 @@ fn follow_pointer(
     let context = contexts.ctx_mut()?.clone();
     let (place, down) = context.input(|input| {
         let comes = input.any_touches() && input.pointer.any_pressed();
-        // A finger that has gone again is nowhere, and it is nowhere before it is down.
+        // A finger has no position before it is down and after it is lifted.
         let place = if comes { input.pointer.interact_pos() } else { input.pointer.latest_pos() };
-        // The library is not told that the pointer has left for another window.
+        // egui is not notified when the pointer moves to another window.
         let place = place.filter(|_| comes || !others.have_pointer());
         (place, input.pointer.any_down() && !comes)
     });
@@ -278,7 +278,7 @@ fn follow_pointer(
     Ok(())
 }
 
-/// Shows the pointer, or hides it: on the stage, one that rests is in the way.
+/// Shows the pointer, or hides it while it is idle in the Present workspace.
 fn show_pointer(
     mut contexts: EguiContexts,
     workspace: Res<State<Workspace>>,
@@ -297,8 +297,7 @@ fn show_pointer(
     Ok(())
 }
 
-/// The pixels of the screen that a rectangle covers, and the same rectangle in points. Elsewhere than on pixels the picture would be
-/// blurred.
+/// Returns a rectangle rounded to physical pixels, and the same in points. An unaligned view would be blurred.
 pub(crate) fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
     let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
@@ -306,7 +305,7 @@ pub(crate) fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
     (rect, egui::Rect::from_min_max(point(rect.min), point(rect.max)))
 }
 
-/// When the main window is closed, the program ends.
+/// Quits when the main window is closed.
 fn ask_to_leave(
     mut closing: MessageReader<WindowCloseRequested>,
     main: Query<(), With<PrimaryWindow>>,
@@ -316,7 +315,7 @@ fn ask_to_leave(
 ) {
     if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
         if presentation.is_kiosk() {
-            // There is nothing to be saved, and a kiosk takes no such command.
+            // A kiosk has nothing to save and does not accept the command.
             commands.trigger(FileCommand::QuitUnsaved);
         } else {
             asked.write(FileCommand::Quit.into());
@@ -324,13 +323,13 @@ fn ask_to_leave(
     }
 }
 
-/// Whether the pointer is over something of the panels that answers to it, a spring's mark for instance.
+/// Returns `true` if the pointer is over an interactive widget, e.g. the marker of a spring.
 fn on_widget(context: &egui::Context) -> bool {
     let hovered: Vec<egui::Id> = context.interaction_snapshot(|now| now.hovered.iter().copied().collect());
     hovered.into_iter().any(|id| context.read_response(id).is_some_and(|response| response.sense.interactive()))
 }
 
-/// Gives the window its title.
+/// Sets the title of the window.
 fn show_document(
     simulations: Res<Simulations>,
     (document, history): (Res<Document>, Res<History>),
@@ -344,12 +343,12 @@ fn show_document(
     }
 }
 
-/// Title and sliders of a show are seen.
+/// Makes title and sliders visible when a presentation begins.
 fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
     visible.0 |= matches!(command.event(), PresentCommand::Begin(..));
 }
 
-/// Does what only the panels and the window can do.
+/// Handles commands for panels and window.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn obey(
     command: On<WindowCommand>,
@@ -377,7 +376,7 @@ fn obey(
             if path.starts_with("settings.") {
                 panes.open("settings");
             } else if *workspace != Workspace::Sculpt {
-                // The other workspaces show a few parameters, or none.
+                // The other workspaces show few parameters or none.
                 commands.trigger(OpenWorkspace(Workspace::Sculpt));
             }
             if let Ok(context) = contexts.ctx_mut() {
@@ -409,7 +408,7 @@ fn obey(
         WindowCommand::CopyCommandLine => {
             if let Ok(context) = contexts.ctx_mut() {
                 context.copy_text(session.command_line());
-                let but = " What was done to layers and springs by hand is not in it.";
+                let but = " Manual edits of layers and springs are not included.";
                 let but = if session.did_by_hand() { but } else { "" };
                 notices.tell(Level::Info, format!("Copied the command line.{but}"));
             }

@@ -1,4 +1,4 @@
-//! Fields for numbers, which read what people type: `0,1`, `10 m`, `5 %`, `2*3`.
+//! Number fields that accept units and expressions: `0,1`, `10 m`, `5 %`, `2*3`.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,7 +15,7 @@ use crate::world::{
 };
 use thalweg_scene::settings::Units;
 
-/// What units measure, and how much each of them is in the first one.
+/// Units by quantity, with their size in the first unit of the quantity.
 const UNITS: [(&str, &[(&str, f64)]); 8] = [
     (
         "length",
@@ -77,19 +77,20 @@ const UNITS: [(&str, &[(&str, f64)]); 8] = [
 ];
 /// A Julian year, in seconds.
 const YEAR: f64 = 365.25 * 86_400.0;
-/// Letters of the longest unit that stands behind its number.
+/// Maximum length of a unit that is displayed after the number.
 const LONGEST_SUFFIX: usize = 5;
 
-/// A field for a number: what it is called, its unit, and how small and large it can be.
+/// A number field: name, unit and range.
 pub(crate) struct Number<'a> {
     name: &'a str,
     unit: &'a str,
     range: RangeInclusive<f64>,
     powers: bool,
-    /// The unit in which it is told, and how much of it one of its own is.
+    /// Display unit, and the size of the field's own unit in it.
     told: Cell<(&'a str, f64)>,
-    /// The number as it stands in the field while nobody types.
+    /// Number as displayed while the field is not edited.
     shown: RefCell<String>,
+    /// Message about the last input.
     said: RefCell<Option<String>>,
 }
 
@@ -100,13 +101,13 @@ impl<'a> Number<'a> {
         Self { name, unit, range, powers: false, told: Cell::new((unit, 1.0)), shown, said }
     }
 
-    /// Shows powers of ten: 6e-5.
+    /// Sets scientific notation, e.g. 6e-5.
     pub(crate) fn in_powers(mut self, powers: bool) -> Self {
         self.powers = powers;
         self
     }
 
-    /// Shows the number beside a slider.
+    /// Draws a slider with the number.
     pub(crate) fn slider_ui<N: Numeric>(
         &self,
         ui: &mut Ui,
@@ -126,7 +127,7 @@ impl<'a> Number<'a> {
         response
     }
 
-    /// Shows the number alone: dragged or typed.
+    /// Draws the number alone, to drag or type.
     pub(crate) fn drag_ui<N: Numeric>(
         &self,
         ui: &mut Ui,
@@ -160,9 +161,9 @@ impl<'a> Number<'a> {
         text
     }
 
-    /// The number that was typed, if there is one. What lies outside the range becomes the nearest that is possible.
+    /// Returns the typed number clamped to the range, or `None` if the text is unchanged or invalid.
     fn read(&self, text: &str) -> Option<f64> {
-        // Left as it stood, a number keeps the digits that are not shown.
+        // An unchanged text keeps the digits that are not displayed.
         if text == *self.shown.borrow() {
             return None;
         }
@@ -175,16 +176,13 @@ impl<'a> Number<'a> {
             }
         };
         let within = number.clamp(*self.range.start(), *self.range.end());
-        // Typed as it is shown, the end of the range may lie a little beyond it.
+        // A bound typed as displayed may lie slightly outside the range, by rounding.
         if (within - number).abs() > 1e-4 * within.abs() {
-            let (size, bound) = if within < number { ("large", "largest") } else { ("small", "smallest") };
+            let (size, bound) = if within < number { ("large", "maximum") } else { ("small", "minimum") };
             let bound_told = Told(times * within);
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-            let said = format!(
-                "{}: \"{}\" is too {size}. The {bound} is {bound_told}{unit}; it is set now.",
-                self.name,
-                text.trim()
-            );
+            let said =
+                format!("{}: \"{}\" is too {size}. Set to the {bound}, {bound_told}{unit}.", self.name, text.trim());
             *self.said.borrow_mut() = Some(said);
         }
         Some(within)
@@ -197,12 +195,12 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Lets fields know the units in which numbers are told.
+/// Sets the display units of number fields.
 pub(crate) fn tell_units(context: &egui::Context, units: Units) {
     context.data_mut(|data| data.insert_temp(units_id(), units));
 }
 
-/// The units in which numbers are told.
+/// Returns the display units of number fields.
 pub(crate) fn units(ui: &Ui) -> Units {
     ui.data(|data| data.get_temp(units_id())).unwrap_or_default()
 }
@@ -215,13 +213,13 @@ fn said_id() -> egui::Id {
     egui::Id::new("what fields for numbers say")
 }
 
-/// What fields have to say since they were last asked.
+/// Takes the messages of number fields.
 pub(crate) fn said(context: &egui::Context) -> Vec<Command> {
     let said = context.data_mut(|data| data.remove_temp::<Vec<String>>(said_id())).unwrap_or_default();
     said.into_iter().map(|text| WindowCommand::Say(text).into()).collect()
 }
 
-/// A number that has at most six digits, where it is not a round one.
+/// A number rounded to six significant digits for display.
 pub(crate) struct Told(pub(crate) f64);
 
 impl fmt::Display for Told {
@@ -232,7 +230,7 @@ impl fmt::Display for Told {
     }
 }
 
-/// A number with three digits and a power of ten: 6e-5.
+/// Formats a number in scientific notation with up to three digits, e.g. 6e-5.
 fn in_powers_of_ten(number: f64) -> String {
     let text = format!("{number:.2e}");
     match text.split_once('e') {
@@ -243,13 +241,17 @@ fn in_powers_of_ten(number: f64) -> String {
     }
 }
 
-/// What a text is in a unit, or why it is no number.
+/// Evaluates a text in a unit.
 ///
-/// Decimals follow a point or a comma; each number may have a unit of the same kind; numbers are added, multiplied and so on.
+/// The decimal separator is a point or a comma, each number may have a unit of the same quantity, and arithmetic is allowed.
+///
+/// # Errors
+///
+/// Returns a message if the text is not a number or a unit does not match.
 fn read(text: &str, unit: &str) -> Result<f64, String> {
     let sum = in_unit(text, unit)?;
     let number = exmex::eval_str::<f64>(&sum).ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| format!("\"{}\" is not a number. Write one such as {}.", text.trim(), example(unit)))
+    number.ok_or_else(|| format!("\"{}\" is not a number. Enter e.g. {}.", text.trim(), example(unit)))
 }
 
 fn example(unit: &str) -> String {
@@ -257,14 +259,14 @@ fn example(unit: &str) -> String {
     format!("12.5, {unit} or 2*3")
 }
 
-/// A sum with each number in one unit.
+/// Returns an expression with all numbers converted to one unit.
 fn in_unit(text: &str, unit: &str) -> Result<String, String> {
     let (mut sum, mut rest) = (String::new(), text.trim());
     while let Some(first) = rest.chars().next() {
         let length = length_of_number(rest);
         if length > 0 {
             let number = decimal(&rest[..length])
-                .ok_or_else(|| format!("\"{}\" is not a number. Write one such as {}.", text.trim(), example(unit)))?;
+                .ok_or_else(|| format!("\"{}\" is not a number. Enter e.g. {}.", text.trim(), example(unit)))?;
             sum.push_str(&format!("{number}"));
             rest = &rest[length..];
         } else {
@@ -287,7 +289,7 @@ fn in_unit(text: &str, unit: &str) -> Result<String, String> {
     Ok(sum)
 }
 
-/// How many bytes of a text are a number: digits in groups, a point or a comma, a power of ten.
+/// Returns the length in bytes of the number at the beginning of a text: grouped digits, decimal separator, exponent.
 fn length_of_number(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -315,7 +317,7 @@ fn length_of_number(text: &str) -> usize {
     end
 }
 
-/// The last of points and commas stands before the decimals; one that comes several times, or before it, parts groups of digits.
+/// Parses a decimal number. The last point or comma is the decimal separator; one that occurs repeatedly or before it groups digits.
 fn decimal(text: &str) -> Option<f64> {
     let text: String = text.chars().filter(|sign| sign.is_ascii()).filter(|sign| ![' ', '\''].contains(sign)).collect();
     let (points, commas) = (text.matches('.').count(), text.matches(',').count());
@@ -335,22 +337,22 @@ fn decimal(text: &str) -> Option<f64> {
     plain.parse().ok()
 }
 
-/// The unit with which a text begins, the longest that fits.
+/// Returns the longest unit with which a text begins.
 fn unit_of<'a>(text: &'a str, own: &str) -> Option<&'a str> {
     let all = UNITS.iter().flat_map(|(_, units)| units.iter().map(|(unit, _)| *unit)).chain([own]);
     let fits = all.filter(|unit| !unit.is_empty() && text.starts_with(unit)).filter(|unit| {
         let behind = text[unit.len()..].chars().next();
         let letters = unit.ends_with(char::is_alphanumeric) && behind.is_some_and(char::is_alphanumeric);
-        // Between two numbers it multiplies.
+        // Between two numbers, `×` is the multiplication sign.
         let multiplies = *unit == "×" && !text[unit.len()..].trim().is_empty();
         !letters && !multiplies
     });
     fits.map(str::len).max().map(|length| &text[..length])
 }
 
-/// How much a unit is in a field's own one.
+/// Returns the conversion factor from a typed unit to the unit of a field.
 fn factor(typed: &str, own: &str) -> Result<f64, String> {
-    // "% of a cell" is given in "%".
+    // "% of a cell" is entered in "%".
     let short = own.split(' ').next().unwrap_or(own);
     if typed == own || typed == short {
         return Ok(1.0);
@@ -360,10 +362,8 @@ fn factor(typed: &str, own: &str) -> Result<f64, String> {
     };
     match (find(typed), find(short)) {
         (Some((kind, size)), Some((wanted, own))) if kind == wanted => Ok(size / own),
-        _ if own.is_empty() => {
-            Err(format!("\"{typed}\" is not a unit for a plain number. Leave the unit out, or write %."))
-        }
-        _ => Err(format!("\"{typed}\" is not a unit for {own}. Write {own}, or a number alone.")),
+        _ if own.is_empty() => Err(format!("\"{typed}\" does not fit a dimensionless value. Omit the unit, or use %.")),
+        _ => Err(format!("\"{typed}\" can't be converted to {own}. Use {own}, or omit the unit.")),
     }
 }
 
@@ -427,14 +427,14 @@ mod tests {
     #[test]
     fn what_is_no_number_says_what_one_is() {
         let bad = [
-            ("abc", "m", "\"abc\" is not a number. Write one such as 12.5, 5 m or 2*3."),
-            ("", "", "\"\" is not a number. Write one such as 12.5, 5 % or 2*3."),
-            ("1/0", "", "\"1/0\" is not a number. Write one such as 12.5, 5 % or 2*3."),
-            ("2*", "", "\"2*\" is not a number. Write one such as 12.5, 5 % or 2*3."),
-            ("1.2.3,4,5", "", "\"1.2.3,4,5\" is not a number. Write one such as 12.5, 5 % or 2*3."),
-            ("5 s", "m", "\"s\" is not a unit for m. Write m, or a number alone."),
-            ("5 m", "", "\"m\" is not a unit for a plain number. Leave the unit out, or write %."),
-            ("m", "m", "\"m\" is not a number. Write one such as 12.5, 5 m or 2*3."),
+            ("abc", "m", "\"abc\" is not a number. Enter e.g. 12.5, 5 m or 2*3."),
+            ("", "", "\"\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
+            ("1/0", "", "\"1/0\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
+            ("2*", "", "\"2*\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
+            ("1.2.3,4,5", "", "\"1.2.3,4,5\" is not a number. Enter e.g. 12.5, 5 % or 2*3."),
+            ("5 s", "m", "\"s\" can't be converted to m. Use m, or omit the unit."),
+            ("5 m", "", "\"m\" does not fit a dimensionless value. Omit the unit, or use %."),
+            ("m", "m", "\"m\" is not a number. Enter e.g. 12.5, 5 m or 2*3."),
         ];
         for (text, unit, wanted) in bad {
             assert_eq!(read(text, unit).expect_err(text), wanted);
@@ -445,15 +445,9 @@ mod tests {
     fn what_is_too_large_or_too_small_becomes_the_nearest_and_says_so() {
         let field = Number::new("Speed", "m/s", 0.0..=40.0_f32);
         assert_eq!(field.read("500"), Some(40.0));
-        assert_eq!(
-            field.said.take().as_deref(),
-            Some("Speed: \"500\" is too large. The largest is 40 m/s; it is set now.")
-        );
+        assert_eq!(field.said.take().as_deref(), Some("Speed: \"500\" is too large. Set to the maximum, 40 m/s."));
         assert_eq!(field.read("-1"), Some(0.0));
-        assert_eq!(
-            field.said.take().as_deref(),
-            Some("Speed: \"-1\" is too small. The smallest is 0 m/s; it is set now.")
-        );
+        assert_eq!(field.said.take().as_deref(), Some("Speed: \"-1\" is too small. Set to the minimum, 0 m/s."));
         assert_eq!((field.read("12"), field.said.take()), (Some(12.0), None));
     }
 
@@ -470,7 +464,8 @@ mod tests {
         assert_eq!(field.read("1 mi"), Some(100.0));
         let said = field.said.take().unwrap_or_default();
         assert!(
-            said.starts_with("Height: \"1 mi\" is too large. The largest is 328.084") && said.contains("328.084 ft;"),
+            said.starts_with("Height: \"1 mi\" is too large. Set to the maximum, 328.084")
+                && said.contains("328.084 ft."),
             "{said}"
         );
     }

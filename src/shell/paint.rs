@@ -1,5 +1,5 @@
-//! Paints the panels of each window, and puts picture and panels on it. What is painted stays on a sheet, so that only what changed is
-//! painted again. On the sheet, colours are blended by their bytes, as the library of the panels wants it.
+//! Renders the panels of each window to a persistent texture, of which only changed regions are repainted, and composites it with
+//! the view. On this texture colours are blended in gamma space, as egui expects.
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ use super::repaint::{self, Panels};
 use crate::world::FreeView;
 
 const SHADER: &str = include_str!("../../shaders/window.wgsl");
-/// The bytes of the sheet, and the same as light.
+/// Formats of the panel texture: gamma-encoded bytes, and the same texels read as linear light.
 const BYTES: TextureFormat = TextureFormat::Rgba8Unorm;
 const LIGHT: TextureFormat = TextureFormat::Rgba8UnormSrgb;
 
-/// What the camera of the panels draws.
+/// Render graph schedule of the panel camera.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Painting;
 
@@ -45,37 +45,37 @@ pub(crate) fn plugin(app: &mut App) {
     }
 }
 
-/// The windows, by the camera of their panels.
+/// Windows by the camera of their panels.
 #[derive(Resource, Default)]
 struct Screens(EntityHashMap<Screen>);
 
-/// What a window shows, and what is still to be painted.
+/// Render state of a window, and pending updates.
 #[derive(Default)]
 struct Screen {
     tools: Option<Tools>,
     sheet: Option<Sheet>,
-    /// The picture, how much of it is drawn, and the pixels of the window on which it is.
+    /// Image of the view, the drawn part of it, and its rectangle in the window, in pixels.
     picture: Handle<Image>,
     share: Vec2,
     view: URect,
-    /// Pixels of the view over which something of the panels lies.
+    /// Rectangles of the view covered by panels, in pixels.
     over: Vec<URect>,
     jobs: Arc<Vec<ClippedPrimitive>>,
-    /// Textures that the last frame still needed: they go once it has been drawn.
+    /// Textures last used by the previous frame, to be freed once it has been drawn.
     unused: Vec<TextureId>,
     textures: TexturesDelta,
     changed: Vec<URect>,
     scale: f32,
 }
 
-/// What the panels are painted on.
+/// Persistent texture of the panels.
 struct Sheet {
     size: UVec2,
     bytes: TextureView,
     light: TextureView,
 }
 
-/// What paints and shows.
+/// Panel renderer and pipelines of a window.
 struct Tools {
     panels: Renderer,
     layout: wgpu::BindGroupLayout,
@@ -106,14 +106,14 @@ fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<Screens>) {
         screen.scale = panels.scale;
         screen.textures.append(std::mem::take(&mut panels.textures));
         if !screen.changed.is_empty() && !panels.changed.is_empty() {
-            // The window was not there to be painted. What is translucent must not be painted twice on the same place.
+            // The previous update was not painted. Repaint everything, as translucent shapes must not be painted twice.
             screen.sheet = None;
         }
         screen.changed.append(&mut panels.changed);
     }
 }
 
-/// Paints what of the panels has changed.
+/// Repaints the changed regions of the panels.
 fn paint(
     view: ViewQuery<(&ViewTarget, &MainEntity)>,
     mut screens: ResMut<Screens>,
@@ -162,7 +162,7 @@ fn paint(
                 ..default()
             })
             .forget_lifetime();
-        // What was there is wiped off.
+        // Clear the changed regions.
         pass.set_pipeline(clear);
         for rect in &changed {
             pass.set_scissor_rect(rect.min.x, rect.min.y, rect.width(), rect.height());
@@ -173,7 +173,7 @@ fn paint(
     unused.append(&mut textures.free);
 }
 
-/// Puts picture and panels on the window.
+/// Composites view and panels to the window.
 fn show(
     view: ViewQuery<(&ViewTarget, &MainEntity)>,
     screens: Res<Screens>,
@@ -189,7 +189,7 @@ fn show(
         return;
     };
     let Some(target) = target.out_texture_color_attachment(Some(LinearRgba::BLACK)) else { return };
-    // A window that has just got another size may be a frame ahead of its panels.
+    // A resized window may be a frame ahead of its panels.
     let room = target.view.texture().size();
     let whole = URect::from_corners(UVec2::ZERO, sheet.size.min(UVec2::new(room.width, room.height)));
     let rect = view.intersect(whole);
@@ -238,7 +238,7 @@ fn show(
     span.end(context.command_encoder());
 }
 
-/// What is left of a whole without a part of it: above, below, at the left and at the right.
+/// Returns a rectangle without a part of it: above, below, left and right of the part.
 fn around(part: URect, whole: URect) -> [URect; 4] {
     [
         URect { max: UVec2::new(whole.max.x, part.min.y), ..whole },
@@ -249,7 +249,7 @@ fn around(part: URect, whole: URect) -> [URect; 4] {
 }
 
 impl Tools {
-    /// Those that draw onto a window of a format. What knows the textures of the panels is kept.
+    /// Creates the pipelines for a window format. The panel renderer of `before` is reused, as it holds the textures.
     fn new(device: &RenderDevice, format: TextureFormat, before: Option<Self>) -> Self {
         let module = device.wgpu_device().create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("window"),

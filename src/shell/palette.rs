@@ -1,4 +1,4 @@
-//! The command palette: finds a command or a parameter by a part of its name.
+//! Command palette: fuzzy search for commands and parameters.
 
 use std::cmp::Reverse;
 
@@ -23,7 +23,7 @@ use super::{
 use crate::world::{Command, Preferences, Simulations, WindowCommand, amount::told_in};
 use thalweg_sim::params::{Group, Parameter, Value, choice_title, walk};
 
-/// Where the palette finds things.
+/// Parameters of the palette system: sources of the search.
 #[derive(SystemParam)]
 pub struct Findable<'w> {
     table: Res<'w, CommandTable>,
@@ -31,24 +31,24 @@ pub struct Findable<'w> {
     preferences: Res<'w, Preferences>,
 }
 
-/// What was typed, and which of the rows that were found is marked.
+/// Search text, and index of the highlighted result.
 #[derive(Default)]
 pub struct Palette {
     typed: String,
     marked: usize,
-    /// Whether it has been drawn since it was opened.
+    /// `true` if it has been drawn since it was opened.
     drawn: bool,
 }
 
-/// What can be found: a command, or a parameter.
+/// A search result: a command or a parameter.
 struct Row {
     icon: &'static str,
-    /// The menu or the panel in which it stands.
+    /// Title of its menu or panel.
     place: String,
     title: String,
     other_names: String,
     about: String,
-    /// The keys of a command, or the value of a parameter.
+    /// Shortcuts of a command, or value of a parameter.
     aside: String,
     command: Command,
 }
@@ -59,7 +59,7 @@ pub(crate) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuPart) {
     let pane = WindowCommand::Toggle;
-    let palette = "Finds a command or a parameter by a part of its name.";
+    let palette = "Search for a command or parameter by name.";
     table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(PANE.key));
 }
 
@@ -110,20 +110,20 @@ fn parameters(state: &Findable<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// What fits the typed words, the best first.
+/// Returns the results for a search text, best match first.
 fn found(context: &egui::Context, state: &Findable<'_>, typed: &str) -> Vec<Row> {
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
     let typed = typed.to_lowercase();
     let words: Vec<&str> = typed.split_whitespace().collect();
-    // All parameters are too many to be looked through.
+    // Without a search text, only commands are listed.
     let parameters = if words.is_empty() { Vec::new() } else { parameters(state) };
     let mut found: Vec<_> = rows(context, &state.table)
         .chain(parameters)
         .filter_map(|row| {
             let mut score = |text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
-            // Its title counts more than its other names, and these more than what is said of it, of which whole words count.
+            // Titles rank above alternative names, and these above tooltips, which must contain all words.
             let titled = score(&format!("{} {}", row.place, row.title));
             let named = score(&format!("{} {} {}", row.place, row.title, row.other_names));
             let about = row.about.to_lowercase();
@@ -146,7 +146,7 @@ pub(crate) fn pane_ui(InMut(pane): InMut<PaneUi>, state: Findable, mut palette: 
     chosen.into_iter().collect()
 }
 
-/// Draws it. Returns what was chosen.
+/// Draws the palette. Returns the selected command.
 fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palette) -> Option<Command> {
     let mut chosen = None;
     let found = found(context, state, &palette.typed);
@@ -158,11 +158,11 @@ fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palet
         .fixed_size(style::PALETTE_SIZE)
         .show(context, |ui| {
             let field = egui::TextEdit::singleline(&mut palette.typed)
-                .hint_text("What do you want to do?")
+                .hint_text("Search commands and parameters")
                 .desired_width(f32::INFINITY)
                 .lock_focus(true);
             let field = ui.add(field);
-            access::name(&field, "Find a command or a parameter");
+            access::name(&field, "Search commands and parameters");
             if !std::mem::replace(&mut palette.drawn, true) {
                 field.request_focus();
             }
@@ -186,7 +186,7 @@ fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palet
                         row
                     });
                     if index == palette.marked {
-                        // The keyboard stays in the field: a reader is told which row the arrows have marked.
+                        // The field keeps the focus: report the highlighted row to screen readers.
                         let row = row.inner.id.accesskit_id();
                         ui.ctx().accesskit_node_builder(field.id, |node| node.set_active_descendant(row));
                     }
@@ -198,10 +198,7 @@ fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palet
                     }
                 }
                 if found.is_empty() {
-                    ui.label(
-                        RichText::new("No command and no parameter has these letters in its name or in what it does.")
-                            .weak(),
-                    );
+                    ui.label(RichText::new("No matching commands or parameters.").weak());
                 }
             });
             if ui.input(|input| input.key_pressed(Key::Enter))

@@ -1,60 +1,60 @@
-//! Panels of the column at the right of the view, and layers over the view: the systems that draw them.
+//! Registries of the sidebar panels and of the layers over the view, with the systems that draw them.
 
 use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::Ui;
 
 use crate::world::{Command, Workspace};
 
-/// A panel of the column: its heading, and where it is seen. A system draws what is under it; see [`AddPanel`].
+/// A panel of the sidebar: its heading and visibility. A system draws its content; see [`AddPanel`].
 #[derive(Clone, Copy, Debug)]
 pub struct Panel {
-    /// Its unique name.
+    /// Unique name.
     pub key: &'static str,
-    /// The heading under which it folds; without one it draws its own, if any.
+    /// Heading of the collapsible section; if empty, the panel is not collapsible and draws its own heading, if any.
     pub title: &'static str,
-    /// Where it is seen.
+    /// Workspaces that show it.
     pub workspaces: &'static [Workspace],
-    /// Where it is unfolded at first.
+    /// Workspaces in which it is initially expanded.
     pub unfolded: &'static [Workspace],
-    /// Whether it is seen during a lesson, which has the sliders that it leaves to the student.
+    /// `true` if it is visible during a lesson, which brings its own sliders for the student.
     pub in_lessons: bool,
 }
 
-/// The workspaces that have panels.
+/// Workspaces with a sidebar.
 pub const EVERYWHERE: &[Workspace] = &[Workspace::Sculpt, Workspace::Learn];
 
-/// A system that draws into a [`Ui`], and returns what is asked for.
+/// A system that draws into a [`Ui`] and returns commands.
 pub type UiSystem = SystemId<InMut<'static, Ui>, Vec<Command>>;
 
-/// All panels, from the top.
+/// All panels of the sidebar, from top to bottom.
 #[derive(Resource, Default)]
 pub struct Sidebar {
     panels: Vec<(Panel, UiSystem)>,
-    /// Keys of those whose content was drawn last.
+    /// Keys of the panels whose content was drawn in the last frame.
     pub(crate) drawn: Vec<&'static str>,
 }
 
 impl Sidebar {
-    /// The panels, from the top.
+    /// Returns the panels, from top to bottom.
     pub fn panels(&self) -> impl Iterator<Item = &Panel> {
         self.panels.iter().map(|(panel, _)| panel)
     }
 
-    /// The panels with the systems that draw them.
+    /// Returns the panels with the systems that draw them.
     pub(crate) fn systems(&self) -> Vec<(Panel, UiSystem)> {
         self.panels.clone()
     }
 
-    /// Whether the content of a panel is seen.
+    /// Returns `true` if the content of a panel is visible.
     pub fn shows(&self, key: &str) -> bool {
         self.drawn.contains(&key)
     }
 }
 
-/// When a layer over the view is drawn.
+/// Condition under which a layer over the view is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerVisibility {
-    /// In every frame.
+    /// Every frame.
     Always,
     /// While the interface is not hidden.
     Interface,
@@ -62,20 +62,20 @@ pub enum LayerVisibility {
     Panels,
 }
 
-/// What is drawn over the view, from the bottom.
+/// Layers drawn over the view, from bottom to top.
 #[derive(Resource, Default)]
 pub struct ViewLayers(pub(crate) Vec<(LayerVisibility, UiSystem)>);
 
-/// Adds panels and layers to the window.
+/// Extension trait that registers panels and layers.
 pub trait AddPanel {
-    /// Adds a panel below those that are there, and the system that draws it.
+    /// Adds a panel below the existing ones, with the system that draws it.
     fn add_panel<M>(
         &mut self,
         panel: Panel,
         draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
     ) -> &mut Self;
 
-    /// Adds a layer over the view, above those that are there. The [`Ui`] that its system draws into is as large as the view.
+    /// Adds a layer over the view, above the existing ones. Its system draws into a [`Ui`] of the size of the view.
     fn add_view_layer<M>(
         &mut self,
         visibility: LayerVisibility,
@@ -105,12 +105,12 @@ impl AddPanel for App {
     }
 }
 
-/// Lets the system of a panel or a layer draw. Returns what is asked for.
+/// Runs the system of a panel or layer. Returns its commands.
 pub(crate) fn draw_with(world: &mut World, system: UiSystem, ui: &mut Ui) -> Vec<Command> {
     or_log(world.run_system_with(system, ui))
 }
 
-/// Lets a system of the shell draw. Returns what is asked for.
+/// Runs a drawing system of the shell. Returns its output.
 pub(crate) fn draw_part<I, T, M, S>(world: &mut World, system: S, input: I::Inner<'_>) -> T
 where
     I: SystemInput + 'static,
@@ -120,7 +120,7 @@ where
     or_log(world.run_system_cached_with(system, input))
 }
 
-/// What a system returned, or nothing and a line in the log if it failed.
+/// Returns the output of a system. If the system failed, logs the error and returns the default.
 fn or_log<T: Default>(drawn: Result<T, impl core::fmt::Display>) -> T {
     drawn.unwrap_or_else(|error| {
         error!("failed to draw a panel or a layer: {error}");

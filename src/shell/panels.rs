@@ -1,4 +1,4 @@
-//! How everything is arranged around the view.
+//! Layout of bars and sidebar around the view.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
@@ -17,7 +17,7 @@ use crate::world::{Command, Course, History, Simulations, Workspace};
 fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
     let mut asked = Vec::new();
     let workspace = *world.resource::<State<Workspace>>().get();
-    // Each workspace and each lesson remembers what is folded in it.
+    // Each workspace and each lesson remembers its collapsed panels.
     let attempt = world.resource::<Course>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
     let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
     let is_seen = |panel: &Panel| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none());
@@ -39,7 +39,7 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
             let shown = egui::CollapsingHeader::new(RichText::new(panel.title).heading())
                 .id_salt((panel.key, unfolded, &lesson))
                 .default_open(unfolded)
-                // A panel of parameters is called like their group.
+                // The key of a parameter panel is that of its group.
                 .open((unfolds || seek::is_sought_in(ui, panel.key)).then_some(true))
                 .show(ui, content_ui);
             if unfolds {
@@ -49,16 +49,16 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
         ui.add_space(12.0);
         access::follow_focus(ui);
     });
-    // Looked at by what measures for a panel; nothing else is told of it.
+    // Read by systems that measure for a visible panel; change detection is not needed.
     world.resource_mut::<Sidebar>().bypass_change_detection().drawn = drawn;
     asked
 }
 
-/// Draws all panels around the view. Returns what is asked for, and the rectangle that is left for the view.
+/// Draws all panels around the view. Returns their commands and the rectangle left for the view.
 pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect) {
     let mut asked = Vec::new();
     egui::Panel::top("menu").show_inside(root, |ui| {
-        access::begin_part(ui, "Menus");
+        access::begin_part(ui, "Menu bar");
         asked.extend(draw_part(world, menu_ui, ui));
     });
     let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
@@ -76,22 +76,22 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect)
     });
     if *world.resource::<State<Workspace>>() == Workspace::Sculpt {
         egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
-            access::begin_part(ui, "Tools");
+            access::begin_part(ui, "Toolbar");
             asked.extend(draw_part(world, tool_bar_ui, ui));
         });
     }
-    // Never wider than leaves room for the view.
+    // Leaves room for the view.
     let most = (root.available_width() * 0.6).max(style::LEAST_PANEL_WIDTH);
     egui::Panel::right("parameters")
         .default_size(style::PANEL_WIDTH.min(most))
         .max_size(most)
         .resizable(true)
         .show_inside(root, |ui| {
-            access::begin_part(ui, "Panels");
+            access::begin_part(ui, "Sidebar");
             asked.extend(column_ui(ui, world));
         });
     if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
-        access::name(&edge, "Width of the panels");
+        access::name(&edge, "Sidebar width");
     }
     (asked, root.available_rect_before_wrap())
 }

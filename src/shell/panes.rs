@@ -1,4 +1,4 @@
-//! Panes: windows over the view that open and close.
+//! Panes: floating windows over the view.
 
 use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::{self, Key};
@@ -6,57 +6,57 @@ use bevy_egui::egui::{self, Key};
 use super::{access, file_request::FileDialog, style};
 use crate::world::{Command, Document};
 
-/// What a pane does with the keyboard, and how it is closed.
+/// Keyboard behaviour of a pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaneKind {
-    /// It finds something by typed words: its field has the keyboard.
+    /// Search field that always has the keyboard.
     Search,
-    /// It is answered: all keys belong to it.
+    /// Modal dialog that takes all keys.
     Dialog,
-    /// Escape closes it; what is pressed with Ctrl is for the table of commands.
+    /// Modeless window: Escape closes it, shortcuts with Ctrl go to the command table.
     Reading,
-    /// It stays open beside the work.
+    /// Persistent window that does not affect the keyboard; Escape doesn't close it.
     Beside,
 }
 
-/// A window over the view. A system draws it; see [`AddPane`].
+/// A floating window over the view, drawn by a system; see [`AddPane`].
 #[derive(Clone, Copy, Debug)]
 pub struct Pane {
-    /// Its unique name.
+    /// Unique name.
     pub key: &'static str,
-    /// What it does with the keyboard.
+    /// Keyboard behaviour.
     pub kind: PaneKind,
 }
 
-/// A pane while it is drawn.
+/// Drawing context of a pane.
 #[derive(Debug)]
 pub struct PaneUi {
-    /// Where it is drawn.
+    /// Context of the window.
     pub context: egui::Context,
-    /// Whether it stays open.
+    /// `true` to keep the pane open.
     pub is_open: bool,
-    /// Whether it is drawn for the first time since it was opened.
+    /// `true` in the first frame after it was opened.
     pub begins: bool,
 }
 
-/// A system that draws a pane, and returns what is asked for.
+/// A system that draws a pane and returns commands.
 type PaneSystem = SystemId<InMut<'static, PaneUi>, Vec<Command>>;
 
-/// All panes, and which are open.
+/// All registered panes, and the open ones.
 #[derive(Resource, Default)]
 pub struct Panes {
     all: Vec<(Pane, PaneSystem)>,
-    /// Keys of those that are open, and whether they have been drawn. The one that was opened last is the last.
+    /// Keys of the open panes in the order in which they were opened, with `true` if they have been drawn.
     open: Vec<(&'static str, bool)>,
 }
 
 impl Panes {
-    /// Whether a pane is open.
+    /// Returns `true` if a pane is open.
     pub fn has(&self, key: &str) -> bool {
         self.open.iter().any(|(open, _)| *open == key)
     }
 
-    /// Whether a pane of this kind is open.
+    /// Returns `true` if a pane of this kind is open.
     pub(crate) fn has_kind(&self, kind: PaneKind) -> bool {
         self.all.iter().any(|(pane, _)| pane.kind == kind && self.has(pane.key))
     }
@@ -73,7 +73,7 @@ impl Panes {
         self.open.retain(|(open, _)| *open != key);
     }
 
-    /// Opens a pane, or closes it.
+    /// Opens a pane, or closes it if it is open.
     pub fn toggle(&mut self, key: &'static str) {
         if self.has(key) {
             self.close(key);
@@ -83,9 +83,9 @@ impl Panes {
     }
 }
 
-/// Adds panes to the window.
+/// Extension trait that registers panes.
 pub trait AddPane {
-    /// Adds a pane, and the system that draws it.
+    /// Adds a pane with the system that draws it.
     fn add_pane<M>(
         &mut self,
         pane: Pane,
@@ -105,7 +105,7 @@ impl AddPane for App {
     }
 }
 
-/// Draws the panes that are open. Returns what is asked for.
+/// Draws the open panes. Returns their commands.
 pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
     let mut asked = Vec::new();
     let panes = world.resource::<Panes>();
@@ -122,10 +122,9 @@ pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
         let mut shown = PaneUi { context: context.clone(), is_open: true, begins: !drawn };
         match world.run_system_with(system, &mut shown) {
             Ok(commands) => asked.extend(commands),
-            Err(error) => error!("a window over the view could not be drawn: {error}"),
+            Err(error) => error!("failed to draw a pane: {error}"),
         }
-        // Escape closes the one that was opened last, and in a dialog what is smaller first; but a field that finds something has the
-        // keyboard always.
+        // Escape closes the last opened pane, after any list or text field in it. A search field always has the keyboard.
         let escapes = match pane.kind {
             PaneKind::Search => context.input(|input| input.key_pressed(Key::Escape)),
             _ => access::escapes(context),
@@ -145,7 +144,7 @@ pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
     asked
 }
 
-/// A dialog in the middle, which leaves some of the window free.
+/// Creates a centred dialog that leaves some of the window free.
 pub(crate) fn centred(context: &egui::Context, title: &str) -> egui::Window<'static> {
     style::dialog(title).max_height(context.content_rect().height() * 0.85)
 }

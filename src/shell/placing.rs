@@ -1,4 +1,4 @@
-//! What the next click on the land places.
+//! Placement of objects with the next click on the terrain.
 
 use bevy::prelude::*;
 use bevy_egui::{
@@ -13,23 +13,23 @@ use super::{
 };
 use crate::world::{BrushCommand, Brushes, Command, CommandEvent, FrameSystems, Pointed};
 
-/// What a click on the land places.
+/// Object placed by a click on the terrain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// A probe is pinned.
+    /// A probe.
     Probe,
-    /// A particle is released.
+    /// A particle, which is released and followed.
     Particle,
-    /// A spring, which brings water.
+    /// A spring, a source of water.
     Spring,
-    /// A drain, which takes water away.
+    /// A drain, a sink of water.
     Drain,
-    /// The line of the section, with a drag or two clicks.
+    /// The line of the section, placed by a drag or two clicks.
     Section,
 }
 
 impl Placed {
-    /// The key of the panel that is about it.
+    /// Returns the key of its panel.
     fn panel(self) -> &'static str {
         match self {
             Self::Probe => "probes",
@@ -40,7 +40,7 @@ impl Placed {
     }
 }
 
-/// The next click on the land places this.
+/// Starts the placement of an object by the next click on the terrain.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(pub Placed);
 
@@ -68,47 +68,47 @@ fn place(
     commands.trigger(BrushCommand::Hold(None));
 }
 
-/// With a brush in the hand, a click places nothing.
+/// Cancels the placement when a brush is selected.
 fn empty_the_hand(brushes: Res<Brushes>, mut placing: ResMut<Placing>) {
     if brushes.held.is_some() && placing.placed.is_some() {
         placing.begin(None);
     }
 }
 
-/// What the next click on the land places, or the next drag over it draws.
+/// Pending placement by the next click or drag on the terrain.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Placing {
-    /// What it is, if the click is waited for.
+    /// Object to place, if a placement is pending.
     pub placed: Option<Placed>,
-    /// Number of times that [`Self::begin`] was called.
+    /// Number of calls of [`Self::begin`].
     pub begun: u64,
-    /// The frame of the window in which the last one was placed: its click does nothing else.
+    /// Frame in which the last object was placed: its click has no other effect.
     ended: u64,
 }
 
 impl Placing {
-    /// The next click places this, or nothing.
+    /// Starts a placement, or cancels it with `None`.
     pub(crate) fn begin(&mut self, placed: Option<Placed>) {
         (self.placed, self.begun) = (placed, self.begun + 1);
     }
 
-    /// The next click places this, or nothing if it was to do so already. Returns the command that empties the hand.
+    /// Starts a placement, or cancels it if it is pending already. Returns the command that deselects the brush.
     pub(crate) fn toggle(&mut self, placed: Placed) -> Command {
         self.begin((self.placed != Some(placed)).then_some(placed));
         BrushCommand::Hold(None).into()
     }
 
-    /// It was placed by a click of this frame.
+    /// Ends the placement with a click of this frame.
     pub(crate) fn end(&mut self, context: &egui::Context) {
         (self.placed, self.ended) = (None, context.cumulative_frame_nr());
     }
 
-    /// Whether a click of this frame places something.
+    /// Returns `true` if a click of this frame belongs to a placement.
     pub(crate) fn takes_clicks(&self, context: &egui::Context) -> bool {
         self.placed.is_some() || self.ended == context.cumulative_frame_nr()
     }
 
-    /// Returns the place that was clicked, if the click was to place this. Then the next one places nothing.
+    /// Returns the clicked position and ends the placement, if this object is being placed and the terrain was clicked.
     pub(crate) fn clicked(&mut self, view: &Ui, placed: Placed, pointed: &Pointed) -> Option<[f32; 2]> {
         if self.placed != Some(placed) {
             return None;
@@ -119,7 +119,7 @@ impl Placing {
     }
 }
 
-/// A button that takes it in the hand, or puts it away.
+/// Draws a button that starts or cancels a placement.
 pub(crate) fn choice_ui(
     ui: &mut Ui,
     placing: &mut Placing,
@@ -130,7 +130,7 @@ pub(crate) fn choice_ui(
     access::choice(ui, on, text).on_hover_text(help).clicked().then(|| placing.toggle(placed))
 }
 
-/// What is to be done over the view, and how it is cancelled.
+/// Draws an instruction over the view, and sets the crosshair cursor.
 pub(crate) fn hint_ui(root: &Ui, view: egui::Rect, text: &str) {
     let place = view.center_top() + egui::vec2(0.0, 40.0);
     let painter = root.painter().with_clip_rect(view);
@@ -139,10 +139,10 @@ pub(crate) fn hint_ui(root: &Ui, view: egui::Rect, text: &str) {
     over.on_hover_cursor(CursorIcon::Crosshair);
 }
 
-/// Says that a click is waited for. Escape ends that. A drag has its own hint.
+/// Draws the hint of a pending placement, and cancels it on Escape. The section draws its own hint.
 pub(crate) fn click_ui(InMut(root): InMut<Ui>, mut placing: ResMut<Placing>) -> Vec<Command> {
     if placing.placed.is_some_and(|placed| placed != Placed::Section) {
-        hint_ui(root, root.max_rect(), "Click on the land. Esc cancels.");
+        hint_ui(root, root.max_rect(), "Click on the terrain. Esc cancels.");
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
             placing.begin(None);
         }

@@ -1,5 +1,5 @@
-//! Which parts of a window's panels are painted again, and whether the window is shown again. Where nothing has changed, the screen keeps
-//! what it shows, and a frame costs next to nothing.
+//! Damage tracking: finds the changed regions of a window's panels, and decides if the window is presented. Without changes the screen
+//! keeps its contents and a frame costs next to nothing.
 
 use std::{
     sync::Arc,
@@ -24,13 +24,13 @@ use bevy_egui::{
 use super::Canvas;
 use crate::world::FreeView;
 
-/// Frames that are put on the screen after a change: in one, the system may not take it.
+/// Frames presented after a change: the system may drop one.
 const LINGERS: u32 = 2;
-/// The window is put on the screen so often in any case: the system may have lost what it showed.
+/// Interval at which the window is presented in any case: the system may have lost its contents.
 const ANYWAY: Duration = Duration::from_secs(6);
-/// More parts than this are painted as one: each part takes its own copy of what it shows.
+/// Maximum number of regions before they are merged: each region clones its primitives.
 const MANY: usize = 8;
-/// What changes is marked in tiles of so many pixels: lines of text are wide and low.
+/// Size of the tiles of changed pixels. Wide, like lines of text.
 const TILE: UVec2 = UVec2::new(64, 16);
 
 pub(crate) fn plugin(app: &mut App) {
@@ -43,18 +43,19 @@ pub(crate) fn plugin(app: &mut App) {
     );
 }
 
-/// What the panels of a window look like, and where they look different than when they were last painted. Belongs to their camera.
+/// Paint jobs of the panels of a window, and their regions that changed since the last repaint. Component of the panel camera.
 #[derive(Component, Default)]
 pub(crate) struct Panels {
-    /// Pixels of the window on which the picture is.
+    /// Rectangle of the view, in pixels of the window.
     pub view: URect,
+    /// Minimum interval between updates of the view.
     every: Duration,
     pub jobs: Arc<Vec<ClippedPrimitive>>,
-    /// What comes to the textures of the panels, or goes from them.
+    /// Pending texture updates.
     pub textures: TexturesDelta,
-    /// Pixels of the screen.
+    /// Changed rectangles, in pixels.
     pub changed: Vec<URect>,
-    /// Pixels of the view over which something lies.
+    /// Rectangles of the view covered by panels, in pixels.
     pub over: Vec<URect>,
     /// Pixels per point.
     pub scale: f32,
@@ -63,24 +64,26 @@ pub(crate) struct Panels {
 }
 
 impl Panels {
-    /// Those of a window on which the picture is put at most once in this time.
+    /// Creates the panels of a window whose view is updated at most once per interval.
     pub(crate) fn every(every: Duration) -> Self {
         Self { every, ..Self::default() }
     }
 }
 
-/// What was on the screen last, and when.
+/// State of the last presented frame.
 #[derive(Default)]
 struct Shown {
-    /// Where the picture was, and which.
+    /// Rectangle of the view.
     view: URect,
+    /// Number of the view's image.
     drawn: u64,
-    /// In how many frames it is still to be shown.
+    /// Number of frames still to be presented.
     due: u32,
+    /// Time of presentation.
     at: Option<Instant>,
 }
 
-/// The camera of the panels, and what they look like.
+/// Query data of the panel cameras and their output.
 type Output<'a> = (&'a mut Camera, &'a RenderTarget, &'a mut EguiRenderOutput, &'a EguiOutput, &'a mut Panels);
 
 fn paint_what_changed(
@@ -90,7 +93,7 @@ fn paint_what_changed(
     mut outputs: Query<Output>,
     pictures: Query<(), With<Screenshot>>,
 ) {
-    // Windows that something has happened to, none for the main one.
+    // Windows with window events; `None` is the main window.
     let targets: Vec<Entity> = outputs.iter().filter_map(|(_, target, ..)| window_of(target)).collect();
     let events = events.read().filter_map(concerned).map(|window| Some(window).filter(|one| targets.contains(one)));
     let concerned: Vec<Option<Entity>> = events.collect();
@@ -104,7 +107,7 @@ fn paint_what_changed(
             tiles.mark_all();
         } else {
             tiles.compare(&panels.jobs, &jobs);
-            // Letters that are added to their texture change nothing that is there.
+            // Glyphs added to the font atlas do not change existing ones.
             let other = |(id, delta): &&(TextureId, ImageDelta)| *id != TextureId::default() || delta.pos.is_none();
             for (texture, _) in textures.set.iter().filter(other) {
                 tiles.mark_texture(&jobs, *texture);
@@ -129,7 +132,7 @@ fn paint_what_changed(
         panels.changed.extend(changed);
         panels.textures.append(textures);
         (panels.jobs, panels.scale, panels.size) = (Arc::new(jobs), *scale, size);
-        // A picture that is drawn off-screen may be taken in any frame.
+        // An off-screen frame may be captured at any time.
         let shown = &mut panels.shown;
         let show = canvas.is_some() || shown.due > 0 || shown.at.is_none_or(|shown| shown.elapsed() > ANYWAY);
         if show {
@@ -142,7 +145,7 @@ fn paint_what_changed(
     }
 }
 
-/// The pixels of the view over which jobs paint, each once.
+/// Returns disjoint rectangles of the view covered by paint jobs, in pixels.
 fn over(jobs: &[ClippedPrimitive], view: URect, tiles: &mut Tiles) -> Vec<URect> {
     let [min, max] = [view.min, view.max].map(|pixel| egui::pos2(pixel.x as f32, pixel.y as f32) / tiles.scale);
     let seen = Rect::from_min_max(min, max);
@@ -156,12 +159,12 @@ fn over(jobs: &[ClippedPrimitive], view: URect, tiles: &mut Tiles) -> Vec<URect>
     tiles.rects().into_iter().map(|rect| rect.intersect(view)).collect()
 }
 
-/// The window that is drawn on, if it is not the main one.
+/// Returns the window of a render target, or `None` for the main window.
 fn window_of(target: &RenderTarget) -> Option<Entity> {
     if let RenderTarget::Window(WindowRef::Entity(window)) = target { Some(*window) } else { None }
 }
 
-/// The window of an event that is about the window itself, and not about what the person does in it.
+/// Returns the window of an event that concerns the window itself, not user input.
 fn concerned(event: &WindowEvent) -> Option<Entity> {
     match event {
         WindowEvent::WindowCreated(event) => Some(event.window),
@@ -175,7 +178,7 @@ fn concerned(event: &WindowEvent) -> Option<Entity> {
     }
 }
 
-/// The tiles of the window, and which of them are marked.
+/// Tiles of a window, each marked or not.
 struct Tiles {
     size: UVec2,
     scale: f32,
@@ -210,7 +213,7 @@ impl Tiles {
         }
     }
 
-    /// Marks what a texture is on.
+    /// Marks the jobs that use a texture.
     fn mark_texture(&mut self, jobs: &[ClippedPrimitive], texture: TextureId) {
         for job in jobs {
             if matches!(&job.primitive, Primitive::Mesh(mesh) if mesh.texture_id == texture) {
@@ -219,7 +222,7 @@ impl Tiles {
         }
     }
 
-    /// Marks where two lists, which are painted from the first to the last, may look different.
+    /// Marks the differences between two lists of jobs in paint order.
     fn compare(&mut self, old: &[ClippedPrimitive], new: &[ClippedPrimitive]) {
         let (old, new) = between(old, new, same);
         if old.len() != new.len() {
@@ -238,7 +241,7 @@ impl Tiles {
         }
     }
 
-    /// Marks the triangles that two meshes do not share.
+    /// Marks the triangles that differ between two meshes.
     fn compare_meshes(&mut self, old: &Mesh, new: &Mesh, clip: Rect) {
         let [old, new] = [old, new].map(|mesh| mesh.indices.chunks_exact(3).map(|corners| triangle(mesh, corners)));
         let (old, new): (Vec<_>, Vec<_>) = (old.collect(), new.collect());
@@ -253,7 +256,7 @@ impl Tiles {
         }
     }
 
-    /// The marked tiles as few rectangles, in pixels.
+    /// Merges the marked tiles into rectangles, in pixels.
     fn rects(&self) -> Vec<URect> {
         let mut done = Vec::new();
         let mut open: Vec<URect> = Vec::new();
@@ -280,7 +283,7 @@ impl Tiles {
     }
 }
 
-/// What is left of two lists without what they share at their begin and at their end.
+/// Returns two lists without their common prefix and suffix.
 fn between<'a, T>(old: &'a [T], new: &'a [T], same: impl Fn(&T, &T) -> bool) -> (&'a [T], &'a [T]) {
     let first = old.iter().zip(new).take_while(|(a, b)| same(a, b)).count();
     let (old, new) = (&old[first..], &new[first..]);
@@ -304,7 +307,7 @@ fn around(triangle: &[Vertex; 3]) -> Rect {
     Rect::from_points(&triangle.map(|vertex| vertex.pos))
 }
 
-/// Where a job paints at most.
+/// Returns the bounds of a job.
 fn bounds(job: &ClippedPrimitive) -> Rect {
     match &job.primitive {
         Primitive::Mesh(mesh) => mesh.calc_bounds().intersect(job.clip_rect),
@@ -312,7 +315,7 @@ fn bounds(job: &ClippedPrimitive) -> Rect {
     }
 }
 
-/// The parts of jobs that are in a rectangle of pixels.
+/// Clips jobs to a rectangle in pixels.
 pub(crate) fn inside(jobs: &[ClippedPrimitive], rect: URect, scale: f32) -> impl Iterator<Item = ClippedPrimitive> {
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
     let rect = Rect::from_min_max(point(rect.min), point(rect.max));
@@ -331,7 +334,7 @@ mod tests {
 
     const SIZE: UVec2 = UVec2::new(640, 320);
 
-    /// A job that fills rectangles, each at a place in points and of 20 × 10 points.
+    /// Creates a job that fills rectangles of 20 × 10 points at the given positions.
     fn job(places: &[(f32, f32, Color32)]) -> ClippedPrimitive {
         let mut mesh = Mesh::default();
         for &(x, y, color) in places {
@@ -359,10 +362,10 @@ mod tests {
             assert!(changed(&[panel(white), other.clone()], &[panel(white), other.clone()], scale).is_empty());
             let middle = (Vec2::new(210.0, 45.0) * scale).as_uvec2();
             for (old, new) in [
-                // Another colour, and one rectangle less.
+                // A changed colour; a removed rectangle.
                 (vec![panel(white), other.clone()], vec![panel(red), other.clone()]),
                 (vec![panel(white)], vec![job(&[(10.0, 10.0, white), (400.0, 300.0, white)])]),
-                // One job more, before the others or behind them.
+                // A job added before or after the others.
                 (vec![other.clone()], vec![job(&[(200.0, 40.0, white)]), other.clone()]),
                 (vec![other.clone()], vec![other.clone(), job(&[(200.0, 40.0, white)])]),
             ] {

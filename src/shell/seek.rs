@@ -1,21 +1,23 @@
-//! A parameter that is looked for: what hides it unfolds, and its row comes into sight, glows and has the keyboard.
+//! Navigation to a parameter: its panel is expanded, and its row is scrolled into view, highlighted and focused.
 
 use bevy_egui::egui::{self, Align, Id, Response, Stroke, StrokeKind, Ui};
 
 use super::style::ACCENT;
 
-/// How long its row glows, in seconds.
+/// Duration of the highlight, in seconds.
 const GLOWS: f64 = 2.0;
-/// How long what unfolds or opens takes until it comes to rest, in seconds.
+/// Duration of the opening animation of panels and windows, in seconds.
 const SETTLES: f64 = 0.4;
-/// After so many seconds a parameter that is not shown anywhere is no longer looked for.
+/// Timeout in seconds if the parameter is not displayed anywhere.
 const PATIENCE: f64 = 3.0;
 
+/// Parameter to navigate to.
 #[derive(Clone, Debug)]
 struct Sought {
     path: String,
+    /// Time of the request.
     since: f64,
-    /// When its row was first drawn.
+    /// Time at which its row was first drawn.
     found: Option<f64>,
 }
 
@@ -31,7 +33,7 @@ fn now(context: &egui::Context) -> f64 {
     context.input(|input| input.time)
 }
 
-/// Unfolds a panel by its key, and brings it into sight.
+/// Expands a panel by its key and scrolls it into view.
 pub fn unfold(context: &egui::Context, panel: &str) {
     context.data_mut(|data| data.insert_temp(unfolded_id(), panel.to_owned()));
     context.request_repaint();
@@ -41,7 +43,7 @@ fn unfolded_id() -> Id {
     Id::new("the panel that unfolds")
 }
 
-/// Whether this panel unfolds now; it is said once.
+/// Returns `true` once if this panel is to be expanded now.
 pub fn unfolds(ui: &Ui, panel: &str) -> bool {
     let own = ui.data(|data| data.get_temp::<String>(unfolded_id()).is_some_and(|wanted| wanted == panel));
     if own {
@@ -50,19 +52,19 @@ pub fn unfolds(ui: &Ui, panel: &str) -> bool {
     own
 }
 
-/// Whether a parameter belongs to the person or to the hand, and not to a run.
+/// Returns `true` if a parameter belongs to the settings, brush or selection, not to a simulation.
 pub fn is_of_the_person(path: &str) -> bool {
     ["settings.", "brush.", "selection."].iter().any(|group| path.starts_with(group))
 }
 
-/// Looks for a parameter by its path.
+/// Navigates to a parameter by its path.
 pub fn seek(context: &egui::Context, path: &str) {
     let sought = Sought { path: path.to_owned(), since: now(context), found: None };
     context.data_mut(|data| data.insert_temp(id(), sought));
     context.request_repaint();
 }
 
-/// Whether a parameter of this group is looked for and not found yet: then what hides it unfolds.
+/// Returns `true` if a parameter of this group is sought and not displayed yet, so that its panel must be expanded.
 pub fn is_sought_in(ui: &Ui, group: &str) -> bool {
     let within = |sought: Sought| {
         let own = sought.path.split_once('.').is_some_and(|(of, _)| of == group);
@@ -71,13 +73,13 @@ pub fn is_sought_in(ui: &Ui, group: &str) -> bool {
     sought(ui.ctx()).is_some_and(within)
 }
 
-/// The same of one parameter.
+/// Returns `true` if this parameter is sought and not displayed yet.
 pub fn is_sought(ui: &Ui, path: &str) -> bool {
     path.split_once('.').is_some_and(|(group, _)| is_sought_in(ui, group))
         && sought(ui.ctx()).is_some_and(|sought| sought.path == path)
 }
 
-/// Shows the row of a parameter if it is the one that is looked for. `field` is what its number is set with.
+/// Scrolls to, highlights and focuses the row of a parameter if it is sought. `field` is its editing widget.
 pub fn meet(ui: &Ui, path: &str, row: &Response, field: &Response) {
     let Some(mut sought) = sought(ui.ctx()).filter(|sought| sought.path == path) else { return };
     let now = now(ui.ctx());
@@ -86,7 +88,7 @@ pub fn meet(ui: &Ui, path: &str, row: &Response, field: &Response) {
         return;
     }
     let found = *sought.found.get_or_insert(now);
-    // A window that opens for it gives the keyboard to its first field a frame later.
+    // A window that opens for it focuses its own first field a frame later.
     if now - found < SETTLES {
         field.request_focus();
     }

@@ -1,4 +1,4 @@
-//! Colours, spacing and type of the panels, in one place.
+//! Colours, spacing and typography of the panels.
 
 use bevy_egui::egui::{self, Align2, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle};
 
@@ -8,28 +8,28 @@ use thalweg_scene::settings::Theme;
 // Sizes are in points.
 pub const PANEL_WIDTH: f32 = 300.0;
 pub const LEAST_PANEL_WIDTH: f32 = 120.0;
-/// The name of a parameter.
+/// Width of parameter names.
 pub const NAME_WIDTH: f32 = 124.0;
 pub const STATUS_HEIGHT: f32 = 24.0;
 pub const TRANSPORT_HEIGHT: f32 = 42.0;
-/// A branch of the timeline.
+/// Height of a branch of the timeline.
 pub const BRANCH_HEIGHT: f32 = 14.0;
 pub const BRANCH_INDENT: f32 = 7.0;
-/// The sketch of a map in its square.
+/// Side of the sketch of a square export.
 pub const SQUARE_SIDE: f32 = 40.0;
-/// The timeline without its branches.
+/// Height of the timeline without its branches.
 pub const TIMELINE_MARGIN: f32 = 15.0;
 pub const TOOL_BAR_WIDTH: f32 = 50.0;
 pub const TOOL_BUTTON: f32 = 34.0;
 pub const MENU_WIDTH: f32 = 230.0;
-/// What a menu leaves free of the window's height.
+/// Height of the window that a menu leaves free.
 pub const MENU_MARGIN: f32 = 60.0;
-/// What the workspaces need in the menu bar.
+/// Width of the workspace tabs in the menu bar.
 pub const WORKSPACES_WIDTH: f32 = 260.0;
-/// The name of a preset in its menu, and the side of a patch of colour behind it.
+/// Width of preset names in their menu, and side of a colour swatch after them.
 pub const PRESET_WIDTH: f32 = 84.0;
 pub const SWATCH: f32 = 14.0;
-/// Lists to choose from: of numbers, of a parameter's values, of titles, of sizes.
+/// Widths of combo boxes: numbers, parameter values, titles, sizes.
 pub const SHORT_CHOICE_WIDTH: f32 = 64.0;
 pub const CHOICE_WIDTH: f32 = 140.0;
 pub const WIDE_CHOICE_WIDTH: f32 = 200.0;
@@ -42,61 +42,61 @@ pub const IMPORT_WIDTH: f32 = 380.0;
 pub const EXPORT_WIDTH: f32 = 552.0;
 pub const TOOLTIP_WIDTH: f32 = 320.0;
 pub const PALETTE_SIZE: [f32; 2] = [440.0, 320.0];
-/// The list of scenes, and in it a picture and the line below it.
+/// List of scenes, its thumbnails, and the title line below them.
 pub const SCENES_SIZE: [f32; 2] = [860.0, 600.0];
 pub const CARD_SIZE: [f32; 2] = [160.0, 100.0];
 pub const CARD_TITLE: f32 = 22.0;
-/// The same beside the list of a playlist, a scene of that list, and the fields for its words.
+/// Thumbnails in the playlist editor, a row of its list, and the text fields of a scene.
 pub const SMALL_CARD_SIZE: [f32; 2] = [112.0, 70.0];
 pub const LIST_ROW: f32 = 44.0;
 pub const SCENE_WORDS_HEIGHT: f32 = 200.0;
-/// From the middle of the upper edge.
+/// Offset of the palette from the centre of the upper edge.
 pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
-/// The list of steps.
+/// Height of the history list.
 pub const LIST_HEIGHT: f32 = 220.0;
 pub const PLOT_HEIGHT: f32 = 130.0;
-/// Room at the right of a plot for half of the last number of its axis.
+/// Margin at the right of a plot for half of the last tick label.
 pub const LAST_NUMBER: f32 = 12.0;
-/// The plot of a section.
+/// Height of the section plot.
 pub const SECTION_HEIGHT: f32 = 210.0;
 pub const LEGEND_BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
-/// The dial of the wind.
+/// Radius of the wind dial.
 pub const DIAL_RADIUS: f32 = 34.0;
-/// Side of each of the two pictures of the wind map.
+/// Side of each of the two images of the wind map.
 pub const WIND_MAP_SIDE: f32 = 150.0;
-/// Letters of an equation, and of the numbers in it.
+/// Font sizes of an equation and of the values in it.
 pub const EQUATION: f32 = 17.0;
 pub const TERM: f32 = 14.0;
-/// The mark of a spring.
+/// Radius of the marker of a spring.
 pub const MARK_RADIUS: f32 = 10.0;
 
-/// What is on or chosen.
+/// Colour of enabled or selected items.
 pub const ACCENT: Color32 = Color32::from_rgb(96, 176, 132);
 pub const SPRING: Color32 = Color32::from_rgb(64, 150, 235);
 pub const DRAIN: Color32 = Color32::from_rgb(214, 120, 60);
 pub const WARNING: Color32 = Color32::from_rgb(222, 170, 70);
 pub const ERROR: Color32 = Color32::from_rgb(224, 96, 84);
-/// Layers of a section.
+/// Colours of the layers in a section.
 pub const ROCK: Color32 = Color32::from_rgb(104, 98, 94);
 pub const SEDIMENT: Color32 = Color32::from_rgb(150, 96, 60);
 pub const SAND: Color32 = Color32::from_rgb(214, 186, 122);
-/// Behind words and numbers on the picture, on which all is white.
+/// Background of white text over the view.
 pub const SHADE: Color32 = Color32::from_black_alpha(120);
-/// The same behind small print.
+/// Background of small white text over the view.
 pub const DEEP_SHADE: Color32 = Color32::from_black_alpha(150);
-/// Around small white letters on the picture.
+/// Outline of small white text over the view.
 pub const RIM: Color32 = Color32::from_black_alpha(170);
-/// Lines on the picture that must not catch the eye: white, half transparent.
+/// Inconspicuous lines over the view: semi-transparent white.
 pub const FAINT: Color32 = Color32::from_rgba_premultiplied(150, 150, 150, 150);
-/// Around what has the keyboard, on the picture.
+/// Focus ring over the view and on dark panels.
 pub const FOCUS: Stroke = Stroke { width: 2.0, color: ACCENT };
-/// The same on light panels.
+/// Focus ring on light panels.
 const DARK_FOCUS: Stroke = Stroke { width: 2.0, color: Color32::from_rgb(22, 104, 66) };
 
 struct ThemeColors {
     panel: Color32,
     field: Color32,
-    /// Behind what is typed.
+    /// Background of text fields.
     deep: Color32,
     line: Color32,
     text: Color32,
@@ -118,12 +118,12 @@ const LIGHT: ThemeColors = ThemeColors {
     text: Color32::from_rgb(34, 38, 42),
 };
 
-/// Writes white words on the picture, on a shade.
+/// Draws white text over the view, on a shaded background.
 pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, text: &str, size: f32, shade: Color32) {
     shaded_lines(painter, place, align, (text, size, f32::INFINITY), shade);
 }
 
-/// The same for a text that goes on in the next line where it is wider than this.
+/// Draws white text over the view, wrapped at `width`, on a shaded background.
 pub fn shaded_lines(
     painter: &egui::Painter,
     place: egui::Pos2,
@@ -133,7 +133,7 @@ pub fn shaded_lines(
 ) {
     let words = painter.layout(text.to_owned(), FontId::proportional(size), Color32::WHITE, width);
     let at = align.anchor_size(place, words.size());
-    // Beside the edge of the picture it is moved in, so that all of it can be read.
+    // Near the edge, the text is moved inside the view.
     let room = painter.clip_rect().shrink2(egui::vec2(9.0, 5.0));
     let inwards = |least: f32, from: f32, to: f32, most: f32| (least - from).max(0.0) + (most - to).min(0.0);
     let at = at.translate(egui::vec2(
@@ -144,26 +144,26 @@ pub fn shaded_lines(
     painter.galley(at.min, words, Color32::WHITE);
 }
 
-/// A colour by its red, green and blue.
+/// Creates a colour from red, green and blue.
 pub fn color([red, green, blue]: [u8; 3]) -> Color32 {
     Color32::from_rgb(red, green, blue)
 }
 
-/// Around what has the keyboard.
+/// Returns the focus ring of the current theme.
 pub fn focus(context: &egui::Context) -> Stroke {
     if context.theme() == egui::Theme::Dark { FOCUS } else { DARK_FOCUS }
 }
 
-/// A window in the middle of the screen, without what moves or folds it, and above all messages.
+/// Creates a fixed window at the centre of the screen, above all messages.
 pub fn dialog(title: &str) -> egui::Window<'static> {
     let window = egui::Window::new(title.to_owned()).collapsible(false).resizable(false);
     window.order(egui::Order::Foreground).anchor(Align2::CENTER_CENTER, [0.0, 0.0])
 }
 
-/// Width at the right edge of the panels over which their scroll bar lies.
+/// Width of the scroll bar that overlaps the right edge of the panels.
 const SCROLL_BAR: f32 = 4.0;
 
-/// A row of a grid: a name with its help, and a value at the right.
+/// Draws a grid row: a name with its tooltip, and a right-aligned value.
 pub fn value_row(ui: &mut egui::Ui, name: &str, value: String, help: &str) {
     ui.label(name).on_hover_text(help);
     let value = egui::RichText::new(value).monospace().size(11.0);
@@ -174,16 +174,16 @@ pub fn value_row(ui: &mut egui::Ui, name: &str, value: String, help: &str) {
     ui.end_row();
 }
 
-/// Styles the panels. `first` also loads the icons.
+/// Applies the style of the panels. `first` also loads the icon font and sets global options.
 pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     if first {
         let mut fonts = egui::FontDefinitions::default();
         egui_phosphor::add_to_fonts(&mut fonts, egui_phosphor::Variant::Regular);
-        // It has the arrows that the others lack.
+        // Contains arrows that the other fonts lack.
         fonts.families.entry(FontFamily::Proportional).or_default().push("Hack".to_owned());
         context.set_fonts(fonts);
         access::mend_names(context);
-        // Where a frame takes long, a click does too.
+        // Long frames make clicks longer.
         context.options_mut(|options| options.input_options.max_click_duration = 1.5);
     }
     let (theme, palette) = match theme {
@@ -221,7 +221,7 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     });
 }
 
-/// A time in seconds in the largest unit of which there is one at least.
+/// Formats a duration in seconds, in the largest unit of which it is at least 1.
 pub fn duration(seconds: f64) -> String {
     const UNITS: [(f64, &str); 5] =
         [(31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
@@ -231,7 +231,7 @@ pub fn duration(seconds: f64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// 200000 as 200 000.
+/// Formats a number with digit groups, e.g. 200 000.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string().into_bytes();
     let groups: Vec<_> = digits.rchunks(3).rev().map(String::from_utf8_lossy).collect();

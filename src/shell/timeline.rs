@@ -1,4 +1,4 @@
-//! The timeline: the history as a bar over ticks, to go back to any place of it and on from there, and the keys of the camera.
+//! Timeline: the history and the camera keyframes along the ticks. Any state can be restored to continue from there.
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Color32, Key, Rect, RichText, Sense, Stroke, Ui};
@@ -8,7 +8,7 @@ use crate::world::{CameraCommand, Command, FollowsKeys, History, HistoryCommand,
 use thalweg_scene::model::film::{self, Ease};
 use thalweg_sim::params::capital;
 
-/// What the bar shows.
+/// Parameters of the timeline system.
 #[derive(SystemParam)]
 pub struct TimelineBar<'w> {
     history: Res<'w, History>,
@@ -16,17 +16,17 @@ pub struct TimelineBar<'w> {
     follows_keys: Res<'w, FollowsKeys>,
 }
 
-/// Branches that are drawn; later ones lie on the last.
+/// Maximum number of rows; later branches share the last one.
 const MOST: usize = 3;
 
-/// Height of the bar.
+/// Returns the height of the timeline.
 pub fn timeline_height(simulations: &Simulations, history: &History) -> f32 {
     let branches = history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
     let keys = if simulations.views.keys.list().is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
     style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32 + keys
 }
 
-/// The bar: every place of every branch, steps of the hand with a ring, and the present.
+/// Draws the timeline: the states of all branches (manual edits with a ring), the current tick, and the keyframes.
 pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
     let state = &state;
     let marks = state.history.marks();
@@ -54,7 +54,7 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
         let spot = egui::pos2(at(mark.tick), row(mark.branch));
         painter.circle_filled(spot, if here { 3.5 } else { 2.0 }, color);
         if state.history.label(mark.id).is_some() {
-            // A step of the hand.
+            // A manual edit.
             painter.circle_stroke(spot, 4.0, Stroke::new(1.0, color));
         }
     }
@@ -109,7 +109,7 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
     asked
 }
 
-/// A key of the camera: a diamond that can be moved, with a menu.
+/// Draws a camera keyframe: a draggable diamond with a menu.
 fn key_ui(
     ui: &mut Ui,
     state: &TimelineBar<'_>,
@@ -121,10 +121,10 @@ fn key_ui(
     let tick = key.tick as u64;
     let place = Rect::from_center_size(spot, egui::Vec2::splat(2.0 * HALF + 2.0));
     let response = ui.interact(place, ui.id().with(("key of the camera", number)), Sense::click_and_drag());
-    // It moves when it is let go, so that the bar stands still under the pointer.
+    // The keyframe moves on release, so the range of the timeline stays fixed during the drag.
     let dragged = response.interact_pointer_pos().filter(|_| response.dragged() || response.drag_stopped()).map(drag);
     let spot = dragged.map_or(spot, |(_, spot)| spot);
-    let name = format!("Key of the camera at tick {tick}");
+    let name = format!("Camera keyframe at tick {tick}");
     response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, &name));
     let corners = [egui::vec2(0.0, -HALF), egui::vec2(HALF, 0.0), egui::vec2(0.0, HALF), egui::vec2(-HALF, 0.0)];
     let on = state.follows_keys.0;
@@ -135,22 +135,22 @@ fn key_ui(
     let mut asked = Vec::new();
     egui::Popup::menu(&response).show(|ui| {
         ui.label(RichText::new(&name).strong());
-        if ui.button("Look from here").clicked() {
+        if ui.button("Go to keyframe").clicked() {
             asked.push(CameraCommand::GoToKey(tick).into());
         }
         ui.separator();
-        ui.label("To the next key");
+        ui.label("Interpolation to the next keyframe");
         for (then, name, help) in [
-            (Ease::Smooth, "Smooth", "It starts and stops gently."),
-            (Ease::Even, "Even", "It has the same speed all the way."),
-            (Ease::Hold, "Hold", "It stays, and is at the next key at once."),
+            (Ease::Smooth, "Smooth", "Ease in and out."),
+            (Ease::Even, "Linear", "Move at constant speed."),
+            (Ease::Hold, "Hold", "Hold this position, then jump to the next keyframe."),
         ] {
             if ui.radio(key.then == then, name).on_hover_text(help).clicked() {
                 asked.push(KeyframeCommand::Then(tick, then).into());
             }
         }
         ui.separator();
-        if ui.button("Remove").clicked() {
+        if ui.button("Delete keyframe").clicked() {
             asked.push(KeyframeCommand::Remove(tick).into());
         }
     });
@@ -168,20 +168,20 @@ fn key_ui(
             style::DEEP_SHADE,
         );
     } else if !egui::Popup::is_any_open(ui.ctx()) {
-        response.on_hover_text(format!("{name}. Click for its menu, drag to move it."));
+        response.on_hover_text(format!("{name}. Click for options, drag to move."));
     }
     asked
 }
 
-/// What a place of the history is, before it is taken: its name, tick, branch and picture.
+/// Draws the tooltip of a state: name, tick, branch and thumbnail.
 fn place_ui(ui: &mut Ui, state: &TimelineBar<'_>, mark: Mark) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
     let name = state.history.label(mark.id).map(|label| capital(&label.to_string()));
-    ui.label(RichText::new(name.unwrap_or_else(|| "State of the run".to_owned())).strong());
+    ui.label(RichText::new(name.unwrap_or_else(|| "Simulation state".to_owned())).strong());
     let branch = if mark.branch == 0 { String::new() } else { format!(", branch {}", mark.branch + 1) };
     ui.label(format!("Tick {}{branch}", mark.tick));
     if let Some(picture) = state.history.picture(mark.id) {
-        // Sent to the graphics card once.
+        // Uploaded once per state.
         let key = egui::Id::new("picture of the history");
         let known = ui.data(|data| data.get_temp::<(u64, egui::TextureHandle)>(key));
         let (_, texture) = known.filter(|(id, _)| *id == mark.id).unwrap_or_else(|| {
@@ -192,13 +192,13 @@ fn place_ui(ui: &mut Ui, state: &TimelineBar<'_>, mark: Mark) {
         });
         ui.image(&texture);
         if let Some(tick) = picture.earlier {
-            ui.small(format!("The last state before it, at tick {tick}."));
+            ui.small(format!("Thumbnail of the last state before it, at tick {tick}."));
         }
     }
-    ui.small("Click to go there. Play continues from there, and what was run before is kept.");
+    ui.small("Click to go to this state. Continuing from an earlier state starts a new branch and keeps the old one.");
 }
 
-/// The place that lies so many places beside the present one on its branch.
+/// Returns the command that moves by `steps` states along the current branch.
 fn beside(marks: &[Mark], here: Option<u64>, steps: i64) -> Option<Command> {
     let now = marks.iter().find(|mark| Some(mark.id) == here).filter(|_| steps != 0)?;
     let mut own: Vec<&Mark> = marks.iter().filter(|mark| mark.branch == now.branch).collect();

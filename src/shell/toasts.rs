@@ -1,4 +1,4 @@
-//! Messages in the corner of the view.
+//! Notifications in the corner of the view.
 
 use bevy::prelude::{InMut, Res, State};
 use bevy_egui::egui::{self, Align2, RichText, Ui};
@@ -8,7 +8,7 @@ use super::{access, style};
 use crate::world::{Command, FileCommand, Level, Notices, Presentation, Workspace};
 use thalweg_scene::io::JobProgress;
 
-/// Shows messages over the view. A room is told of faults alone, and a kiosk of nothing.
+/// Draws messages over the view. A presentation shows only errors and questions, a kiosk nothing.
 pub(crate) fn layer_ui(
     InMut(root): InMut<Ui>,
     notices: Res<Notices>,
@@ -20,7 +20,8 @@ pub(crate) fn layer_ui(
     toasts_ui(root.ctx(), &notices, root.max_rect(), told)
 }
 
-/// Shows messages of the `told` levels in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
+/// Draws messages of the `told` levels in the lower left corner of `view`, newest at the bottom, below dialogs and menus. Returns the
+/// commands of clicked buttons.
 pub fn toasts_ui(
     context: &egui::Context,
     notices: &Notices,
@@ -56,7 +57,7 @@ pub fn toasts_ui(
                             ui.set_max_width(width);
                             let text = ui.label(&notice.text);
                             access::announce(&text, matches!(notice.level, Level::Error | Level::Question));
-                            // Work that does not report its progress has a spinner alone.
+                            // Jobs that don't report progress show only a spinner.
                             if let Some(share) =
                                 notice.progress.as_ref().map(JobProgress::share).filter(|done| *done > 0.0)
                             {

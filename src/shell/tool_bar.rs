@@ -1,4 +1,4 @@
-//! The bar at the left: no brush, every brush, spring and drain.
+//! Toolbar at the left: no brush, all brushes, spring and drain.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Color32, RichText, Ui};
@@ -55,7 +55,7 @@ pub fn tool_bar_ui(
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
         let looks = held.is_none() && placing.placed.is_none();
-        if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)", looks) {
+        if button(ui, icon::CURSOR, "No brush", "Deselect the brush. (Esc)", looks) {
             placing.begin(None);
             asked.push(BrushCommand::Hold(None).into());
         }
@@ -72,7 +72,7 @@ pub fn tool_bar_ui(
         let sources = [(Placed::Spring, icon::DROP, "Spring"), (Placed::Drain, icon::DROP_SLASH, "Drain")];
         for (placed, icon, name) in sources {
             let on = placing.placed == Some(placed);
-            if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
+            if button(ui, icon, name, "Click on the map to place it, then drag and adjust it there.", on) {
                 asked.push(placing.toggle(placed));
             }
         }

@@ -1,4 +1,4 @@
-//! The bar that plays and pauses, and the line of numbers below it.
+//! Transport bar, and the status bar below it.
 
 use super::{
     commands::CommandTable,
@@ -11,24 +11,24 @@ use egui_phosphor::regular as icon;
 
 use crate::world::{
     CameraCommand, Command, CompareCommand, Comparison, FollowsKeys, KeyframeCommand, PictureCommand, Preferences,
-    Record, Recording, RunCommand, SPEEDS, Shown, Simulations, Timing, ToggleRecording, Transport,
+    Record, Recording, RunCommand, SPEEDS, Simulations, Timing, ToggleRecording, Transport,
     amount::{told_in, volume},
 };
 use thalweg_scene::settings::Units;
 use thalweg_sim::{process::Counts, simulation::Slot};
 
-/// What the bar shows.
+/// Parameters of the transport bar system.
 #[derive(SystemParam)]
 pub struct TransportBar<'w> {
     table: Res<'w, CommandTable>,
     transport: Res<'w, Transport>,
-    shown: Res<'w, Shown>,
+    comparison: Res<'w, State<Comparison>>,
     simulations: Res<'w, Simulations>,
     follows_keys: Res<'w, FollowsKeys>,
     recording: Res<'w, Recording>,
 }
 
-/// Play, step, speed, restart, and what is seen.
+/// Draws the transport bar: playback, speed, seed, comparison, camera and recording.
 pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
     let mut asked = Vec::new();
     let button = |ui: &mut Ui, icon: &str, name: &str, command: Command, on: bool| -> Option<Command> {
@@ -57,7 +57,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
                     .slider_ui(ui, &mut speed, |slider| slider.logarithmic(true).suffix("×").max_decimals(2));
                 let slider = slider.labelled_by(label.id);
                 if slider
-                    .on_hover_text("Ticks per second, as a multiple of 20, or as many as the machine can do.")
+                    .on_hover_text("Set the speed, as a multiple of 20 ticks per second. The machine may limit it.")
                     .changed()
                 {
                     asked.push(RunCommand::SetSpeed(speed).into());
@@ -65,12 +65,12 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
                 ui.separator();
                 asked.extend(button(ui, icon::DICE_FIVE, "New seed", RunCommand::NewSeed.into(), false));
                 ui.separator();
-                // Pressed again, it shows the present.
+                // A second click returns to the current state.
                 let toggled = |wanted: Comparison, on: bool| -> Command {
                     CompareCommand::Show(if on { Comparison::Off } else { wanted }).into()
                 };
-                let alone = state.shown.0 == Comparison::Start;
-                let split = matches!(state.shown.0, Comparison::Split(_));
+                let alone = *state.comparison == Comparison::Start;
+                let split = *state.comparison == Comparison::Split;
                 asked.extend(button(
                     ui,
                     icon::CLOCK_COUNTER_CLOCKWISE,
@@ -78,25 +78,24 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
                     toggled(Comparison::Start, alone),
                     alone,
                 ));
-                let half = toggled(Comparison::Split(0.5), split);
+                let half = toggled(Comparison::Split, split);
                 asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
                 if state.simulations.all().len() > 1 {
-                    let pair = state.shown.0.pair(&state.simulations).is_some();
-                    let half = toggled(Comparison::Runs(0.5), pair);
-                    asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
+                    let pair = state.comparison.pair(&state.simulations).is_some();
+                    let half = toggled(Comparison::Simulations, pair);
+                    asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two simulations", half, pair));
                 }
                 ui.separator();
                 if !state.simulations.views.keys.list().is_empty() {
                     let follows = state.follows_keys.0;
-                    asked.extend(button(ui, icon::PATH, "Keys", KeyframeCommand::Follow.into(), follows));
+                    asked.extend(button(ui, icon::PATH, "Keyframes", KeyframeCommand::Follow.into(), follows));
                 }
                 asked.extend(button(ui, icon::CORNERS_OUT, "Frame", CameraCommand::FrameAll.into(), false));
-                asked.extend(button(ui, icon::CAMERA, "Picture", PictureCommand::Take.into(), false));
+                asked.extend(button(ui, icon::CAMERA, "Screenshot", PictureCommand::Take.into(), false));
                 if let Some(seconds) = state.recording.seconds() {
                     let text = format!("{} {}:{:02}", icon::RECORD, seconds / 60, seconds % 60);
                     let stop = egui::Button::new(RichText::new(text).color(ERROR));
-                    let stop =
-                        ui.add(stop).on_hover_text("The window is being filmed. Press to end the film (Ctrl+F12).");
+                    let stop = ui.add(stop).on_hover_text("Recording a video of the window. Click to stop. (Ctrl+F12)");
                     asked.extend(stop.clicked().then_some(ToggleRecording.into()));
                 }
             });
@@ -104,14 +103,14 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
     asked
 }
 
-/// What moved, and what the balance misses as a share of it.
+/// Formats the volume moved, and the residual of the balance as a fraction of it.
 fn moved_text(units: Units, moved: f64, share: f64) -> String {
-    // Nothing has no sign and no power.
+    // Zero without sign and exponent.
     let share = if share == 0.0 { "0".to_owned() } else { format!("{share:+.0e}") };
     format!("{} moved, residual {share}", volume(units, moved))
 }
 
-/// Size, tick, cost, ledger.
+/// Draws the status bar: size, seed, tick, simulated time, performance and volume balance.
 pub fn status_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
@@ -129,7 +128,7 @@ pub fn status_ui(
     let limited: u64 = counts.iter().map(|counts| counts.limited).sum();
     let units = preferences.settings.units;
     let (unit, times) = told_in(units, "m");
-    // Rounded to what a reader wants to know.
+    // Rounded to three decimals.
     let side = (times * f64::from(terrain.cell_size) * 1e3).round() / 1e3;
     let mut parts = vec![
         format!("{} × {} cells of {side} {unit}", terrain.width(), terrain.height()),
@@ -147,12 +146,12 @@ pub fn status_ui(
         parts.push(format!("{} simulated{flow}", duration(simulation.simulated_seconds())));
     }
     if let Some(years) = simulation.years().filter(|&years| years > 0.0) {
-        parts.push(format!("{years:.0} years of rivers"));
+        parts.push(format!("{years:.0} years of river erosion"));
     }
     parts.extend([
         format!("{:.1} ms per tick", timing.tick_ms),
         format!("{:.0} ms per frame", timing.frame_ms),
-        format!("heights ×{}", simulations.selected().look.vertical_exaggeration),
+        format!("vertical exaggeration ×{}", simulations.selected().look.vertical_exaggeration),
         moved_text(units, moved, share),
     ]);
     if limited > 0 {
@@ -167,7 +166,7 @@ pub fn status_ui(
             let label = ui.add(egui::Label::new(RichText::new(part).small()).truncate());
             if part.contains("residual") {
                 label.on_hover_text(format!(
-                    "What the layers hold, plus what left and was lost, minus what there was at the start: {residual:+.3e} m³."
+                    "Solid balance: volume of the layers plus outflow and losses, minus the initial volume: {residual:+.3e} m³."
                 ));
             }
         }

@@ -1,5 +1,5 @@
-//! Running ahead: a scene may be worth seeing from a later tick on. It runs up to that tick as fast as the machine can, and is
-//! shown on the way.
+//! Fast-forwarding: a scene may define the tick from which it is worth seeing. Up to that tick it runs as fast as the machine
+//! allows, and remains visible.
 
 use std::time::{Duration, Instant};
 
@@ -8,25 +8,25 @@ use bevy::prelude::*;
 use super::{Notices, RunCommand, Simulations, Transport};
 use thalweg_scene::io::JobProgress;
 
-/// Nothing is said of what is over sooner.
+/// Duration below which no notification appears.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// How far the present work runs ahead, if it does.
+/// Fast-forward of the current project, if any.
 #[derive(Resource, Default)]
 pub struct Ahead(Option<Way>);
 
 struct Way {
-    /// The tick that is wanted.
+    /// Target tick.
     to: u64,
-    /// The number of the work that is to reach it.
+    /// Identifier of the project.
     work: u64,
     began: Instant,
-    /// The notice that tells of it, and how far it is.
+    /// Identifier of the notification, and its progress.
     told: Option<(u64, JobProgress)>,
 }
 
 impl Ahead {
-    /// Runs a scene that has just been opened ahead to the tick that is worth seeing.
+    /// Fast-forwards a newly opened scene to its first tick worth seeing.
     pub fn begin(&mut self, simulations: &Simulations, notices: &mut Notices) {
         self.end(notices);
         let to = simulations.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
@@ -38,7 +38,7 @@ impl Ahead {
         told.into_iter().for_each(|(notice, _)| notices.dismiss(notice));
     }
 
-    /// Whether the next tick is due at once.
+    /// Returns `true` if the next tick is due immediately.
     pub(super) fn runs(&self, simulations: &Simulations, transport: &Transport) -> bool {
         self.0
             .as_ref()
@@ -46,7 +46,7 @@ impl Ahead {
     }
 }
 
-/// Tells how far it is. It is over when the tick is reached, when the run is paused, and when another work takes the place.
+/// Reports the progress. Fast-forwarding ends at the target tick, on pause, and when another project is opened.
 pub(super) fn follow(
     mut ahead: ResMut<Ahead>,
     simulations: Res<Simulations>,
@@ -59,7 +59,7 @@ pub(super) fn follow(
     let runs = ahead.runs(&simulations, &transport);
     let Some(way) = &mut ahead.0 else { return };
     if !runs {
-        // New land stands still until it is played.
+        // New terrain is paused until the user plays it.
         if simulations.ticks() == 0 && way.work == simulations.work() && way.to > 0 {
             way.began = Instant::now();
         } else {
@@ -69,8 +69,8 @@ pub(super) fn follow(
     }
     if way.told.is_none() && way.began.elapsed() > SHORT {
         let progress = JobProgress::default();
-        let notice = notices.work(format!("Running ahead to tick {}…", way.to), progress.clone());
-        notices.let_act(notice, "Stop here", RunCommand::TogglePlay);
+        let notice = notices.work(format!("Fast-forwarding to tick {}…", way.to), progress.clone());
+        notices.let_act(notice, "Stop", RunCommand::TogglePlay);
         way.told = Some((notice, progress));
     }
     if let Some((_, progress)) = &way.told {

@@ -1,17 +1,17 @@
-//! Amounts as a person reads them: in the units that were chosen, with the one that fits, and few digits.
+//! Formatting of quantities in the selected units, with a suitable unit prefix and few digits.
 
 use thalweg_scene::settings::Units;
 
-/// A foot, in metres.
+/// Foot, in metres.
 pub const FOOT: f64 = 0.3048;
-/// A mile, in metres.
+/// Mile, in metres.
 pub const MILE: f64 = 5280.0 * FOOT;
-/// An inch, in millimetres.
+/// Inch, in millimetres.
 const INCH: f64 = 25.4;
-/// An acre, in square metres.
+/// Acre, in square metres.
 const ACRE: f64 = MILE * MILE / 640.0;
 
-/// Metric units, what others have in their place, and how much of the metric one that is.
+/// Metric units, their imperial counterparts, and the size of the latter in the metric unit.
 const FEET: [(&str, &str, f64); 12] = [
     ("m", "ft", FOOT),
     ("km", "mi", 1e-3 * MILE),
@@ -27,7 +27,7 @@ const FEET: [(&str, &str, f64); 12] = [
     ("mm/h", "in/h", INCH),
 ];
 
-/// The longest length of at most so many metres that is 1, 2 or 5 times a power of ten of a unit: in metres, and as text.
+/// Returns the longest length up to `longest` metres that is 1, 2 or 5 times a power of ten of a unit: in metres, and as text.
 pub fn round_length(units: Units, longest: f64) -> (f64, String) {
     let (small, large) = match units {
         Units::Metric => (("m", 1.0), ("km", 1000.0)),
@@ -40,22 +40,23 @@ pub fn round_length(units: Units, longest: f64) -> (f64, String) {
     (length * unit, format!("{length:.decimals$} {name}"))
 }
 
-/// The unit in which numbers of a unit are told, and how much of it one of the other is. What has no counterpart stays.
+/// Returns the display unit of a metric unit, and the factor from metric values to displayed ones. A unit without a counterpart is
+/// returned as it is.
 pub fn told_in(units: Units, unit: &str) -> (&str, f64) {
     let told = FEET.iter().find(|(metric, ..)| units == Units::Feet && *metric == unit);
     told.map_or((unit, 1.0), |&(_, told, size)| (told, 1.0 / size))
 }
 
-/// A number of metres, with so many decimals.
+/// Formats a length in metres with this number of decimals.
 pub fn length(units: Units, metres: f64, decimals: usize) -> String {
     let (unit, times) = told_in(units, "m");
     let (value, last) = (times * metres, 10_f64.powi(-(decimals as i32)));
-    // What rounds to nothing has no sign.
+    // Avoids "-0".
     let value = if value.abs() < 0.5 * last { 0.0 } else { value };
     format!("{value:.decimals$} {unit}")
 }
 
-/// A volume, from cubic metres.
+/// Formats a volume in cubic metres.
 pub fn volume(units: Units, value: f64) -> String {
     let (unit, times) = told_in(units, "m³");
     let value = times * value;
@@ -65,11 +66,11 @@ pub fn volume(units: Units, value: f64) -> String {
         small if small > 0.0 && small < 0.01 => return format!("{value:.1e} {unit}"),
         _ => (1.0, unit.to_owned()),
     };
-    // Nothing has no sign.
+    // Avoids "-0.00".
     format!("{:.2} {name}", value * scale + 0.0)
 }
 
-/// An area, from square metres.
+/// Formats an area in square metres.
 pub fn area(units: Units, value: f64) -> String {
     match units {
         Units::Metric if value >= 1e5 => format!("{:.2} km²", 1e-6 * value),
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!([9.0, 40_468.6, 2.6e6].map(|value| area(Units::Feet, value)), ["97 ft²", "10.00 acres", "1.00 mi²"]);
         assert_eq!(length(Units::Feet, 100.0, 1), "328.1 ft");
         assert_eq!((told_in(Units::Feet, "px"), told_in(Units::Metric, "m")), (("px", 1.0), ("m", 1.0)));
-        // 25.4 mm an hour is an inch an hour.
+        // 25.4 mm/h are 1 in/h.
         let (unit, times) = told_in(Units::Feet, "mm/h");
         assert!(unit == "in/h" && (25.4 * times - 1.0).abs() < 1e-12);
     }

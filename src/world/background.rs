@@ -1,4 +1,4 @@
-//! Work in the background: computations that take longer than a frame.
+//! Background computations, which take longer than a frame.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -7,17 +7,17 @@ use std::{
 
 use bevy::tasks::{AsyncComputeTaskPool, Task, TaskPool, TaskPoolBuilder, block_on};
 
-/// Number of computations that run at the same time. They share the cores; none waits for another to end.
+/// Number of concurrent computations. They share the cores; none waits for another to finish.
 const THREADS: usize = 8;
 
-/// Returns Bevy's pool for computations that span frames. The first call sets the number of its threads, so it must come before the
-/// engine's plugins: those would give it one thread on a machine with few cores, and a long search would keep all others waiting.
+/// Returns Bevy's task pool for computations that span frames. The first call sets the number of threads, so it must precede the
+/// engine's plugins: with few cores they would create a single thread, and a long computation would block all others.
 pub fn pool() -> &'static TaskPool {
     let build = || TaskPoolBuilder::new().num_threads(THREADS).thread_name("background".to_owned()).build();
     AsyncComputeTaskPool::get_or_init(build)
 }
 
-/// A computation in the background, with the request that it answers.
+/// Background computation, with its request.
 #[derive(Debug)]
 pub struct Background<Request, Output> {
     /// The request.
@@ -29,12 +29,12 @@ pub struct Background<Request, Output> {
 impl<Request, Output: Send + 'static> Background<Request, Output> {
     /// Starts `work`.
     pub fn start(request: Request, work: impl FnOnce() -> Output + Send + 'static) -> Self {
-        // A panic has been reported by the panic hook; it must not end the program a second time, in the system that asks for the output.
+        // The panic hook has reported the panic already; it must not propagate to the system that takes the output.
         let task = pool().spawn(async { catch_unwind(AssertUnwindSafe(work)).ok() });
         Self { request, begun: Instant::now(), task }
     }
 
-    /// Returns `true` if the output is there.
+    /// Returns `true` if the output is available.
     pub fn is_finished(&self) -> bool {
         self.task.is_finished()
     }
@@ -44,9 +44,14 @@ impl<Request, Output: Send + 'static> Background<Request, Output> {
         self.begun.elapsed()
     }
 
-    /// Returns the output, or `None` if the computation panicked. Waits until it has ended.
+    /// Returns the output, or `None` if the computation panicked. Blocks until it has finished.
     pub fn join(self) -> Option<Output> {
-        block_on(self.task)
+        self.finish().1
+    }
+
+    /// Returns the request with its output, which is `None` if the computation panicked. Blocks until it has finished.
+    pub fn finish(self) -> (Request, Option<Output>) {
+        (self.request, block_on(self.task))
     }
 }
 
@@ -58,7 +63,7 @@ mod tests {
 
     #[test]
     fn several_computations_run_at_once_and_a_panic_leaves_no_output() {
-        // Each waits for the next one to have begun.
+        // Each waits until the next one has started.
         let (begins, has_begun) = channel();
         let first = Background::start("first", move || has_begun.recv().is_ok());
         let second = Background::start("second", move || begins.send(()).is_ok());

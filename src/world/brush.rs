@@ -1,4 +1,4 @@
-//! The brush in the hand: which it is and how it works; where it is on the ground; how the pointer touches.
+//! Brushes and their parameters, the brush cursor, and pointer input on the terrain.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -12,37 +12,37 @@ use thalweg_sim::{
     params::{Value, set, walk, write},
 };
 
-/// Factor by which a key changes the radius.
+/// Factor by which a shortcut changes the radius.
 const KEY_STEP: f32 = 1.2;
-/// Cells along a side of the relief that is stamped before one is loaded.
+/// Cells along a side of the default stamp.
 const STAMP_SIDE: usize = 129;
 
-/// Which brush is in the hand, and how each works.
+/// Active brush, and the parameters of all brushes.
 #[derive(Resource, Clone, Debug)]
 pub struct Brushes {
-    /// The one in the hand, if any.
+    /// The active brush, if any.
     pub held: Option<Tool>,
     brushes: BTreeMap<Tool, Brush>,
-    /// What the next selection for the mask is.
+    /// Parameters of the next mask selection.
     pub selection: Selection,
-    /// What the stamp presses on the ground, from 0 to 1, and what it is called.
+    /// Relief of the stamp, from 0 to 1, and its name.
     pub stamp: (Arc<Grid>, String),
-    /// From where a clone copies, as shares of the map.
+    /// Source of the clone brush, in fractions of the map's sides.
     pub source: Option<[f32; 2]>,
 }
 
-/// The brush in the hand.
+/// Command of the brush.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum BrushCommand {
-    /// Takes a brush into the hand, or puts it away.
+    /// Activates a brush, or none.
     Hold(Option<Tool>),
-    /// Makes the brush so many steps larger, or smaller.
+    /// Enlarges the brush by a number of steps; a negative number shrinks it.
     Resize(i32),
-    /// Takes back the stroke that is being made; without one, puts the brush away.
+    /// Undoes the stroke in progress; without one, deactivates the brush.
     Cancel,
 }
 
-/// Loads a heightmap as what the stamp presses on the ground.
+/// Loads a heightmap as the stamp.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct LoadStamp(pub PathBuf);
 
@@ -64,7 +64,7 @@ pub(super) fn plugin(app: &mut App) {
 
 fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     let path = command.0.clone();
-    let job = Job::new(JobKind::Beside, format!("Loading {} for the stamp…", name(&path)));
+    let job = Job::new(JobKind::Beside, format!("Loading {} as the stamp…", name(&path)));
     let load = move |_: &_| {
         let map = heightmap::read(&path, &Options::default())?;
         let (low, high) = map.heights.min_max();
@@ -77,12 +77,12 @@ fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMu
 }
 
 fn take_stamp(In((name, relief)): In<(String, Grid)>, mut brushes: ResMut<Brushes>, mut notices: ResMut<Notices>) {
-    notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));
+    notices.tell(Level::Info, format!("The stamp is now {name}."));
     brushes.stamp = (Arc::new(relief), name);
     brushes.held = Some(Tool::Stamp);
 }
 
-/// The place from which a clone copies belongs to the work that was opened.
+/// Resets the source of the clone brush, which belongs to the previous project.
 fn forget_source(replaced: On<WorkReplaced>, mut brushes: ResMut<Brushes>) {
     if replaced.opened && brushes.source.is_some() {
         brushes.source = None;
@@ -102,32 +102,32 @@ impl Default for Brushes {
 }
 
 impl Brushes {
-    /// How a tool works.
+    /// Returns the parameters of a tool.
     pub fn of(&self, tool: Tool) -> &Brush {
         &self.brushes[&tool]
     }
 
-    /// Changes one number of the brush in the hand.
+    /// Sets a parameter of the active brush.
     pub(super) fn change(&mut self, name: &str, value: &Value) {
         if let Some(brush) = self.held.and_then(|tool| self.brushes.get_mut(&tool)) {
             write(brush, name, value);
         }
     }
 
-    /// Makes the brush in the hand so many steps larger, or smaller.
+    /// Enlarges the active brush by a number of steps; a negative number shrinks it.
     pub fn resize(&mut self, steps: i32) {
         if let Some(tool) = self.held {
             let wanted = self.of(tool).radius * KEY_STEP.powi(steps);
             let knob = walk(("brush", self.of(tool))).into_iter().find(|parameter| parameter.name == "radius");
             let wanted =
                 knob.map_or(f64::from(wanted), |found| f64::from(wanted).clamp(found.knob.min, found.knob.max));
-            // Three digits are enough.
+            // Rounds to three digits.
             let digit = 10.0_f64.powf(wanted.log10().floor() - 2.0);
             self.change("radius", &Value::Number((wanted / digit).round() * digit));
         }
     }
 
-    /// What differs from what a new user has, by path.
+    /// Returns the values that differ from the defaults, by path.
     pub fn changed(&self) -> BTreeMap<String, String> {
         let differing = self.brushes.iter().flat_map(|(tool, brush)| {
             let fresh = Brush::of(*tool);
@@ -138,7 +138,7 @@ impl Brushes {
         differing.collect()
     }
 
-    /// Takes over what was changed; what is unknown or out of range stays as a new user has it.
+    /// Applies changed values; unknown or out-of-range entries keep their defaults.
     pub fn take_over(&mut self, changed: &BTreeMap<String, String>) {
         for (tool, brush) in &mut self.brushes {
             for (path, value) in changed {
@@ -148,7 +148,7 @@ impl Brushes {
     }
 }
 
-/// A mountain with ridges, for the stamp of a new user.
+/// Generates the default stamp, a mountain with ridges.
 fn mountain() -> Grid {
     Grid::from_fn(STAMP_SIDE, STAMP_SIDE, |x, y| {
         let [u, v] = [x, y].map(|cell| 2.0 * cell as f32 / (STAMP_SIDE - 1) as f32 - 1.0);
@@ -158,54 +158,54 @@ fn mountain() -> Grid {
     })
 }
 
-/// Where the brush is, for the ring on the ground.
+/// Position of the brush cursor, if it is visible.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct BrushCursor(pub Option<BrushRing>);
 
-/// The ring that shows the brush on the ground.
+/// Brush cursor on the terrain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BrushRing {
-    /// Its middle, as shares of the map.
+    /// Centre, in fractions of the map's sides.
     pub place: [f32; 2],
-    /// Where the ramp begins that is being drawn.
+    /// Start of the ramp being drawn.
     pub from: Option<[f32; 2]>,
-    /// From where a clone copies now.
+    /// Current source of the clone brush.
     pub source: Option<[f32; 2]>,
-    /// What it would do now.
+    /// Tool of the next stroke.
     pub tool: Tool,
-    /// Whether it would do the opposite.
+    /// `true` if the stroke is inverted.
     pub inverted: bool,
 }
 
-/// Keys that are down while the pointer touches.
+/// Modifier keys held during pointer input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Smooths, whatever brush is in the hand.
+    /// Smooths, whatever the active brush.
     pub shift: bool,
-    /// Does the opposite.
+    /// Inverts the brush.
     pub ctrl: bool,
-    /// Lifts the land, where a press without a brush rains.
+    /// Raises the terrain, where a press without a brush adds rain.
     pub lifts: bool,
-    /// Digs there.
+    /// Lowers the terrain there.
     pub digs: bool,
 }
 
-/// How the pointer touches the ground of the chosen map. Places are shares of its sides.
+/// Pointer input on the selected map. Positions are fractions of the map's sides.
 #[derive(Message, Clone, Copy, Debug, PartialEq)]
 pub enum Touch {
-    /// It is over a place, or nowhere on the ground, and no button is down.
+    /// The pointer is over a position, or not on the terrain, and no button is down.
     Hover(Option<[f32; 2]>, Held),
-    /// The button goes down.
+    /// The button is pressed.
     Press([f32; 2], Held),
-    /// It moves to a place with the button down.
+    /// The pointer moves with the button down.
     Move([f32; 2]),
-    /// A pen presses so hard from now on, from 0 to 1. A mouse always presses with 1.
+    /// The pressure of the pen changes, from 0 to 1. A mouse always has pressure 1.
     Pressure(f32),
-    /// So many seconds pass with the button down.
+    /// The button stays down for this number of seconds.
     Rest(f32),
-    /// The button goes up.
+    /// The button is released.
     Release,
-    /// The press was part of a pinch: what was done since is taken back.
+    /// The press was part of a pinch gesture: the stroke is undone.
     Withdraw,
 }
 

@@ -1,71 +1,71 @@
-//! Commands of the camera, which [`picture`](crate::picture) carries out.
+//! Commands of the camera, which [`picture`](crate::picture) executes.
 
 use bevy::prelude::*;
 
 use super::{CommandEvent, Simulations};
 use thalweg_scene::io::project::Camera;
 
-/// How the camera moves.
+/// Navigation mode of the camera.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CameraMode {
-    /// Round the land.
+    /// Orbits the terrain.
     #[default]
     Orbit,
-    /// On the ground, at the height of a person's eyes.
+    /// Walks on the ground at eye level.
     Walk,
-    /// Through the air.
+    /// Flies through the air.
     Fly,
 }
 
-/// Where keys move the eye that walks or flies: to the right, up and ahead, from -1 to 1, and whether it is in haste.
+/// Keyboard input for walking and flying.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Steps {
-    /// Right, up, ahead.
+    /// Right, up and forward, from -1 to 1.
     pub way: [f32; 3],
-    /// Faster than usual.
+    /// `true` if faster than usual.
     pub hastens: bool,
 }
 
-/// The camera.
+/// Command of the camera.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum CameraCommand {
-    /// The camera shows the whole map.
+    /// Frames the whole map.
     FrameAll,
-    /// The camera shows the whole of a new map, from the same side as before.
+    /// Frames the whole of a new map from the current direction.
     FrameAgain,
-    /// The camera goes round the map, or stops.
+    /// Starts or stops the turntable.
     ToggleTurntable,
-    /// Moves the camera a step.
+    /// Moves the camera by a step.
     Move(CameraStep),
-    /// Puts the eye there.
+    /// Sets the pose.
     Place(Camera),
-    /// Puts the eye where a view was kept under this number, from 1 to 9.
+    /// Goes to a bookmark, from 1 to 9.
     GoToView(usize),
-    /// Puts the eye where the key at this tick has it.
+    /// Goes to the keyframe at this tick.
     GoToKey(u64),
-    /// The camera walks or flies; asked again, it goes round the land as before.
+    /// Walks or flies, or returns to orbiting if already in this mode.
     Go(CameraMode),
 }
 
-/// A step of the camera, as a key asks for it.
+/// Step of the camera for a shortcut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CameraStep {
-    /// Round the place that it looks at, by so many degrees, and up, by so many more.
+    /// Orbits the focus by these angles in degrees, horizontally and vertically.
     Turn(f32, f32),
-    /// To where it looks from so many degrees from the south through the east, and from so many above the table, by the shorter way.
+    /// Orbits to this azimuth, in degrees from south through east, and this elevation, by the shorter way.
     From(f32, f32),
-    /// Along the table, to the right and away, as shares of its distance.
+    /// Pans to the right and away, in fractions of the distance.
     Shift(f32, f32),
-    /// Nearer by this factor.
+    /// Zooms in by this factor.
     Near(f32),
 }
 
-/// Pictures that are written into the person's folder.
+/// Screenshots, written to the user's folder.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureCommand {
-    /// One of the view, without panels.
+    /// Screenshot of the viewport, without panels.
     Take,
-    /// One of the window, with panels.
+    /// Screenshot of the window, with panels.
     TakeWindow,
 }
 

@@ -1,4 +1,4 @@
-//! The rivers that are drawn, found beside the frames while the land changes.
+//! River network for display, extracted in the background while the terrain changes.
 
 use std::{
     sync::Arc,
@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Revision, Shown, Simulations, background::Background};
+use super::{Comparison, Revision, Simulations, background::Background};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::grid::Grid,
@@ -15,16 +15,16 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Finding them may take this part of the time; on a large map they follow the land less often.
+/// Reciprocal of the fraction of time that the extraction may use; on large maps, rivers follow the terrain less often.
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(250);
-/// On land of more cells, the first picture does not wait for them.
+/// Number of cells above which the first frame does not wait for the rivers.
 const AT_ONCE: usize = 1 << 21;
 
-/// What is drawn of each run; none where rivers are not drawn.
+/// Rivers of each simulation; `None` where they are hidden.
 type Maps = Vec<Option<Arc<Drawn>>>;
 
-/// What is asked: of which state, with which parameters, and whether the starts are seen too.
+/// Request for rivers: version of the state, parameters, and `true` if the starts are visible too.
 #[derive(Clone, PartialEq)]
 struct Question {
     of: Revision,
@@ -32,16 +32,16 @@ struct Question {
     starts: bool,
 }
 
-/// The rivers of all runs.
+/// Rivers of all simulations.
 #[derive(Resource, Default)]
 pub struct Channels {
-    /// As they were last found.
+    /// Rivers last extracted.
     pub maps: Maps,
-    /// Those of the starts, while they are seen.
+    /// Rivers at the starts, while these are visible.
     pub starts: Maps,
-    /// The levels of the lakes of each run: see [`Drawn::lakes`]. They follow what is found, so that few tiles of them change.
+    /// Lake levels of each simulation, see [`Drawn::lakes`]. They are updated in place, so that few tiles change.
     lakes: Vec<Option<Grid>>,
-    /// What was asked last, and what the rivers of the starts were last found for.
+    /// Last request, and the one for which the rivers of the starts were last extracted.
     asked: Option<Question>,
     starts_of: Option<Question>,
     work: Option<Background<(), [Maps; 2]>>,
@@ -49,14 +49,14 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Whether the maps are those of this state, so that no others follow while nothing changes.
+    /// Returns `true` if the rivers are those of this state, so that no update is pending.
     pub fn are_of(&self, simulations: &Simulations, revision: Revision) -> bool {
         let params = simulations.all().iter().map(|session| &session.rivers);
         let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
         asked && self.work.is_none()
     }
 
-    /// The levels of the lakes of a run: see [`Drawn::lakes`].
+    /// Returns the lake levels of a simulation, see [`Drawn::lakes`].
     pub fn lakes(&self, run: usize) -> Option<&Grid> {
         self.lakes.get(run)?.as_ref()
     }
@@ -78,7 +78,7 @@ impl Channels {
     }
 }
 
-/// What the rivers of runs are found of, where they are drawn.
+/// Returns the input of the river extraction for each simulation; `None` where rivers are hidden.
 fn lands(simulations: &Simulations, of: fn(&Simulation, &RiverParams) -> Land) -> Vec<Option<Land>> {
     let land = |session: &Session| session.rivers.shown.then(|| of(&session.simulation, &session.rivers));
     simulations.all().iter().map(land).collect()
@@ -88,16 +88,16 @@ fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
     lands.map(|lands| lands.into_iter().map(|land| land.map(|land| Arc::new(land.drawn()))).collect())
 }
 
-/// Follows all runs.
+/// Updates the rivers of all simulations.
 pub(super) fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
-    shown: Res<Shown>,
+    comparison: Res<State<Comparison>>,
     mut channels: ResMut<Channels>,
 ) {
     let params = simulations.all().iter().map(|session| session.rivers.clone()).collect();
-    let question = Question { of: *revision, params, starts: shown.0.shows_start() };
-    // What is on the screen changes rarely.
+    let question = Question { of: *revision, params, starts: comparison.shows_start() };
+    // Avoids triggering change detection in every frame.
     let quiet = channels.bypass_change_detection();
     let (start, same) = match &quiet.asked {
         Some(asked) => {
@@ -107,7 +107,7 @@ pub(super) fn follow(
     };
     if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
         quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
-        // What was found of another start is of no use.
+        // Results for another start are obsolete.
         if let Some(found) = work.join()
             && !start
         {
@@ -123,7 +123,7 @@ pub(super) fn follow(
     let shown = simulations.all().iter().filter(|session| session.rivers.shown);
     let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
     if start && cells > AT_ONCE && quiet.work.is_some() {
-        // One search at a time: each has a copy of the land. What it finds of other land is of no use.
+        // Only one search at a time, as each has a copy of the terrain. Its result for other terrain will be dropped.
         if !quiet.maps.is_empty() {
             (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
         }
@@ -137,7 +137,7 @@ pub(super) fn follow(
         channels.bypass_change_detection().starts_of = None;
         return;
     }
-    // A start stays as it is.
+    // The start does not change.
     let of = |asked: &Question| (asked.of.start, asked.params.clone());
     let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
     let lands = [
@@ -148,9 +148,9 @@ pub(super) fn follow(
         quiet.starts_of = Some(question);
     }
     if start {
-        // Those of other land are of no use.
+        // Results for other terrain are obsolete.
         (channels.work, channels.maps, channels.starts, channels.lakes) = (None, Vec::new(), Vec::new(), Vec::new());
-        // The first picture of a run has its rivers, unless it would come late.
+        // The first frame of a simulation includes its rivers, unless that would delay it too much.
         if cells <= AT_ONCE {
             channels.take(find(lands));
             return;
@@ -162,21 +162,20 @@ pub(super) fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Comparison;
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
-    /// Follows a run.
+    /// Creates an app with a simulation.
     fn app(session: Session) -> App {
         let mut app = App::new();
         app.insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Channels>()
-            .init_resource::<Shown>()
+            .init_state::<Comparison>()
             .add_systems(Update, follow);
         app
     }
 
-    /// Whether the rivers are those of the present state.
+    /// Returns `true` if the rivers are those of the current state.
     fn settled(app: &App) -> bool {
         let world = app.world();
         world.resource::<Channels>().are_of(world.resource::<Simulations>(), *world.resource::<Revision>())
@@ -193,7 +192,7 @@ mod tests {
         for start in 1..3 {
             app.insert_resource(Revision { state: start, start });
             app.update();
-            // Nor are those of the land before shown on the new land.
+            // Nor does the new terrain show the rivers of the previous one.
             assert_eq!(state(&app), (0, false));
             while !state(&app).1 {
                 app.update();
@@ -214,7 +213,7 @@ mod tests {
             maps.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count()
         };
         let wait = |app: &mut App| {
-            assert!(!settled(app), "nothing is to be found");
+            assert!(!settled(app), "no update is pending");
             while !settled(app) {
                 app.update();
                 std::thread::sleep(Duration::from_millis(2));
@@ -224,7 +223,7 @@ mod tests {
         assert!(settled(&app), "the first rivers come late");
         let first = count(&app);
         assert!(first > 50, "{first}");
-        // A slider is followed beside the frames, and so is a tick.
+        // Sliders and ticks are followed in the background.
         app.world_mut().resource_mut::<Simulations>().all_mut()[0].rivers.from_cells = 400.0;
         wait(&mut app);
         let at_start = count(&app);
@@ -234,9 +233,9 @@ mod tests {
         app.world_mut().resource_mut::<Channels>().rest = None;
         wait(&mut app);
         let level = count(&app);
-        // The start keeps its rivers while it is seen.
+        // The start keeps its rivers while it is visible.
         assert!(app.world().resource::<Channels>().starts.is_empty());
-        app.world_mut().resource_mut::<Shown>().0 = Comparison::Split(0.5);
+        app.world_mut().resource_mut::<NextState<Comparison>>().set(Comparison::Split);
         app.update();
         while !settled(&app) {
             app.update();

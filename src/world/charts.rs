@@ -1,4 +1,4 @@
-//! Charts of the chosen run, for panels, files and the report of a lesson.
+//! Charts of the selected simulation, for panels, files and lesson reports.
 
 use super::{DuneSample, LedgerSample, Record, amount::told_in};
 use thalweg_scene::{
@@ -10,7 +10,7 @@ use thalweg_sim::measure::{
     statistics::{BINS, Statistics},
 };
 
-/// What processes have moved so far, over the ticks.
+/// Returns the volumes moved by processes, over ticks.
 pub fn volume(record: &Record, units: Units) -> Chart {
     let (millions, times) = told_in(units, "million m³");
     let series = |name: &str, value: fn(&LedgerSample) -> f64| {
@@ -19,10 +19,10 @@ pub fn volume(record: &Record, units: Units) -> Chart {
     Chart::new("volume", "Volume over time", ["tick", millions])
         .and(series("eroded", |sample| sample.eroded))
         .and(series("deposited", |sample| sample.deposited))
-        .and(series("over the border", |sample| sample.outflow))
+        .and(series("outflow", |sample| sample.outflow))
 }
 
-/// Inflow and outflow of water over the ticks; none where no water has moved.
+/// Returns inflow and outflow of water over ticks; `None` if no water has moved.
 pub fn discharge(record: &Record, units: Units) -> Option<Chart> {
     let samples = &record.samples;
     if samples.last().is_none_or(|last| last.water_in == 0.0 && last.water_out == 0.0) {
@@ -37,29 +37,29 @@ pub fn discharge(record: &Record, units: Units) -> Option<Chart> {
         Curve::line(name, rates)
     };
     let chart = Chart::new("discharge", "Inflow and outflow of water", ["tick", unit])
-        .and(series("over the border and into drains", |sample| sample.water_out))
-        .and(series("from springs, rain and the sea", |sample| sample.water_in));
+        .and(series("outflow (boundary, drains)", |sample| sample.water_out))
+        .and(series("inflow (springs, rain, sea)", |sample| sample.water_in));
     Some(chart)
 }
 
-/// The hypsometric curve.
+/// Returns the hypsometric curve.
 pub fn hypsometry(found: &Statistics, units: Units) -> Chart {
     let (unit, times) = told_in(units, "m");
     let (low, high) = (f64::from(found.range.0), f64::from(found.range.1));
     let height = |bin: usize| times * (low + (high - low) * bin as f64 / BINS as f64);
     let points = found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]);
-    let title = "Hypsometric curve: share of the map above a height";
+    let title = "Hypsometric curve: fraction of the map above a height";
     Chart::new("hypsometry", title, ["%", unit]).and(Curve::line("ground", points))
 }
 
-/// The share of the map in each class of slope.
+/// Returns the histogram of slopes.
 pub fn slopes(found: &Statistics) -> Chart {
     let width = 90.0 / BINS as f64;
     let points = found.slopes.iter().enumerate().map(|(bin, share)| [(bin as f64 + 0.5) * width, 100.0 * share]);
-    Chart::new("slopes", "Slopes", ["°", "%"]).and(Curve::line("share of the map", points))
+    Chart::new("slopes", "Slopes", ["°", "%"]).and(Curve::line("fraction of the map", points))
 }
 
-/// Heights and lengths of dunes over the ticks.
+/// Returns height and wavelength of dunes over ticks.
 pub fn dune_sizes(record: &Record, units: Units) -> Chart {
     let (unit, times) = told_in(units, "m");
     let series = |name: &str, value: fn(&DuneSample) -> Option<f64>| {
@@ -71,7 +71,7 @@ pub fn dune_sizes(record: &Record, units: Units) -> Chart {
         .and(series("wavelength", |dune| dune.wavelength))
 }
 
-/// How fast dunes wander, over the ticks.
+/// Returns the celerity of dunes over ticks.
 pub fn celerity(record: &Record, units: Units) -> Chart {
     let (unit, times) = told_in(units, "m");
     let points = record.dunes.iter().filter_map(|dune| Some([dune.tick as f64, times * dune.celerity?]));
@@ -79,7 +79,7 @@ pub fn celerity(record: &Record, units: Units) -> Chart {
     Chart::new("celerity", "Celerity of dunes", axes).and(Curve::line("celerity", points))
 }
 
-/// The chosen river from its source to its mouth.
+/// Returns the longitudinal profile of the selected river, from source to mouth.
 pub fn profile(study: &Study, title: &str, units: Units) -> Chart {
     let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
     let length = study.river.first().map_or(0.0, |source| source.distance);
@@ -90,7 +90,7 @@ pub fn profile(study: &Study, title: &str, units: Units) -> Chart {
         .and(Curve::line("knickpoints", study.knickpoints.iter().map(|step| at(step.place))).with(Mark::Dots))
 }
 
-/// Slope against drained area, with the line that fits, and the one of land in balance with its uplift: steepness and exponent.
+/// Returns slope against drainage area with the fitted power law, and the steady-state one given by steepness and concavity index.
 pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: Units) -> Chart {
     let (unit, times) = told_in(units, "km²");
     let of_area = 1e-6 * times;
@@ -109,18 +109,18 @@ pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: Units) -> C
     }
     if let Some((steepness, exponent)) = balance {
         let line = ends.map(|end| [end, steepness * (end / of_area).powf(-exponent)]);
-        chart.curves.push(Curve::line("in balance with the uplift", line));
+        chart.curves.push(Curve::line("steady state", line));
     }
     chart
 }
 
-/// Heights over χ.
+/// Returns height against χ.
 pub fn chi(study: &Study, units: Units) -> Chart {
     let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
     let at = |chi: f64, height: f64| [1e-3 * of_far * chi, of_high * height];
     let mouth = study.river.last().map_or(0.0, |mouth| mouth.height);
     let theta = study.concavity.map_or(String::new(), |fit| format!(", concavity {:.2}, R² {:.2}", fit.value, fit.r2));
     Chart::new("chi", format!("Height over χ (chi){theta}"), [&format!("χ, {far}"), high])
-        .and(Curve::line("the river", study.river.iter().map(|point| at(point.chi, point.height - mouth))))
+        .and(Curve::line("selected river", study.river.iter().map(|point| at(point.chi, point.height - mouth))))
         .and(Curve::line("all rivers", study.chi.iter().map(|&(chi, height)| at(chi, height))).with(Mark::Cloud))
 }

@@ -1,4 +1,4 @@
-//! Commands: what panels, keys, menus and messages ask for. A feature declares its commands as events, and observes them.
+//! Commands from panels, shortcuts, menus and notifications. A feature declares its commands as events, and observes them.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -7,47 +7,55 @@ use bevy::{
     prelude::*,
 };
 
-use super::{Jobs, Level, Notices, Presentation, Simulations};
+use super::{Jobs, Level, Notices, Presentation, Restarts, Simulations, restart};
 
-/// A command of a feature. What sends it as a [`Command`] has it refused where it cannot be carried out; a system that triggers it
-/// itself skips that and must not need it.
+/// Command of a feature. Sent as a [`Command`], it is rejected where it is not applicable; a system that triggers the event
+/// directly skips these checks.
 pub trait CommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt::Debug + PartialEq {
-    /// Returns `true` if it changes, replaces or writes the work. It is refused while a job holds the work.
+    /// Returns `true` if it changes, replaces or saves the project. It is rejected while a job holds the project.
     fn needs_the_work(&self) -> bool {
         false
     }
 
-    /// Returns `true` if the strokes that were made before it must be finished first, also for what it asks for in turn.
+    /// Returns `true` if it restarts the simulations with generated terrain. Other commands that require the project wait for that
+    /// terrain.
+    fn restarts(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if strokes made before it must be completed first. This extends to commands it sends.
     fn follows_strokes(&self) -> bool {
         self.needs_the_work()
     }
 
-    /// Returns `true` if it is carried out in a kiosk, in which people play with a scene, but open no files, panels or other land.
+    /// Returns `true` if it is allowed in a kiosk, where visitors interact with a scene but cannot open files, panels or other
+    /// terrain.
     fn suits_kiosk(&self, _: &Simulations) -> bool {
         false
     }
 
-    /// Returns `true` if a key in the presenter's window can ask for it.
+    /// Returns `true` if it may be sent by a shortcut in the presenter's window.
     fn suits_presenter(&self) -> bool {
         false
     }
 
-    /// Returns `true` if it is asked for again and again while its key is held.
+    /// Returns `true` if it repeats while its key is held.
     fn repeats(&self) -> bool {
         false
     }
 }
 
-/// A command of any feature. Commands are carried out in [`FrameSystems::Obey`](super::FrameSystems::Obey), in the order in which they
-/// were asked for.
+/// Command of any feature. Commands are executed in [`FrameSystems::Obey`](super::FrameSystems::Obey), in the order in which they
+/// were sent.
 #[derive(Message, Clone)]
 pub struct Command(Arc<dyn AnyCommand>);
 
-/// A [`CommandEvent`] of an unknown type.
+/// Type-erased [`CommandEvent`].
 trait AnyCommand: Any + Send + Sync + fmt::Debug {
     fn trigger(&self, world: &mut World);
     fn equals(&self, other: &dyn Any) -> bool;
     fn needs_the_work(&self) -> bool;
+    fn restarts(&self) -> bool;
     fn follows_strokes(&self) -> bool;
     fn suits_kiosk(&self, simulations: &Simulations) -> bool;
     fn suits_presenter(&self) -> bool;
@@ -65,6 +73,10 @@ impl<C: CommandEvent> AnyCommand for C {
 
     fn needs_the_work(&self) -> bool {
         CommandEvent::needs_the_work(self)
+    }
+
+    fn restarts(&self) -> bool {
+        CommandEvent::restarts(self)
     }
 
     fn follows_strokes(&self) -> bool {
@@ -85,7 +97,7 @@ impl<C: CommandEvent> AnyCommand for C {
 }
 
 impl Command {
-    /// Returns the command if it is one of this type.
+    /// Returns the command if it has this type.
     pub fn get<C: CommandEvent>(&self) -> Option<&C> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
@@ -136,7 +148,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Carries out what was asked for, and what that asks for in turn.
+/// Executes the commands that were sent, and those that they send.
 pub(super) fn obey(world: &mut World, mut asked: Local<MessageCursor<Command>>) {
     loop {
         let commands: Vec<Command> = asked.read(world.resource::<Messages<Command>>()).cloned().collect();
@@ -158,6 +170,12 @@ fn carry_out(command: &Command, world: &mut World) {
         let text = format!("{}. Wait for it to finish, or cancel it.", held.doing);
         world.resource_mut::<Notices>().tell(Level::Info, text);
         return;
+    }
+    if command.0.needs_the_work()
+        && !command.0.restarts()
+        && world.get_resource::<Restarts>().is_some_and(Restarts::is_active)
+    {
+        world.run_system_cached(restart::complete).expect("its parameters are there");
     }
     command.0.trigger(world);
     world.flush();

@@ -1,70 +1,86 @@
-//! Comparing runs, and a run with its start, on the same place.
+//! Comparison of simulations, and of a simulation with its start, in one viewport.
 
 use bevy::prelude::*;
 
 use super::{CommandEvent, Level, Notices, Simulations};
 
-/// What of the runs is seen: as they are, as they began, both, or two of them on the same place.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Mode of comparison. A change takes effect in the next frame.
+#[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Comparison {
-    /// The present alone.
+    /// None: the current state.
     #[default]
     Off,
-    /// The start alone.
+    /// Start only.
     Start,
-    /// The start on the left, the present on the right of this share of the view's width.
-    Split(f32),
-    /// One of several runs on the left and another on the right of this share: see [`Comparison::pair`]. At 0 and at 1 one is seen alone.
-    Runs(f32),
+    /// Start to the left of the [`Divider`], current state to the right.
+    Split,
+    /// Two simulations in the same place, left and right of the [`Divider`], see [`Comparison::pair`].
+    Simulations,
 }
 
 impl Comparison {
-    /// The runs that are seen on the same place, by their numbers, if two are: the first and the chosen one, or the first two.
+    /// Returns the indices of the two simulations in the same place: the first and the selected one, or the first two.
     pub fn pair(self, simulations: &Simulations) -> Option<[usize; 2]> {
-        let wanted = matches!(self, Self::Runs(_)) && simulations.all().len() > 1;
+        let wanted = self == Self::Simulations && simulations.all().len() > 1;
         wanted.then(|| [0, simulations.selected_index().max(1)])
     }
 
-    /// Whether the start is seen.
+    /// `true` if the start is visible.
     pub fn shows_start(self) -> bool {
-        matches!(self, Self::Start | Self::Split(_))
+        matches!(self, Self::Start | Self::Split)
     }
 }
 
-/// What of the runs is shown.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shown(pub Comparison);
+/// Position of the divider, as a fraction of the viewport's width. At 0 and at 1, only one side is visible.
+#[derive(Resource, Clone, Copy, Debug, PartialEq)]
+pub struct Divider(pub f32);
 
-/// Compares runs.
+impl Default for Divider {
+    fn default() -> Self {
+        Self(0.5)
+    }
+}
+
+/// Command of the comparison.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum CompareCommand {
-    /// The start, the present, or both; or two runs on the same place.
+    /// Starts or ends a comparison, with the divider in the middle.
     Show(Comparison),
-    /// The one or the other of two runs on the same place.
+    /// Moves the divider to a fraction of the viewport's width.
+    MoveDivider(f32),
+    /// Toggles between two simulations.
     Flicker,
 }
 
 impl CommandEvent for CompareCommand {}
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Shown>().add_observer(obey);
+    app.init_state::<Comparison>().init_resource::<Divider>().add_observer(obey);
 }
 
 fn obey(
     command: On<CompareCommand>,
     simulations: Res<Simulations>,
-    mut shown: ResMut<Shown>,
+    comparison: Res<State<Comparison>>,
+    mut next: ResMut<NextState<Comparison>>,
+    mut divider: ResMut<Divider>,
     mut notices: ResMut<Notices>,
 ) {
     match command.event() {
-        CompareCommand::Show(Comparison::Runs(_)) | CompareCommand::Flicker if simulations.all().len() < 2 => {
-            let text = "There is one run. To compare it with others, choose Runs side by side in the menu Run.";
+        CompareCommand::Show(Comparison::Simulations) | CompareCommand::Flicker if simulations.all().len() < 2 => {
+            let text =
+                "There is only one simulation. To compare it with others, use Simulation ▸ Simulations side by side.";
             notices.tell(Level::Info, text);
         }
-        CompareCommand::Show(comparison) => shown.0 = *comparison,
+        CompareCommand::Show(wanted) => {
+            *divider = Divider::default();
+            NextState::set_if_neq(&mut next, *wanted);
+        }
+        CompareCommand::MoveDivider(to) => divider.0 = *to,
         CompareCommand::Flicker => {
-            let left = matches!(shown.0, Comparison::Runs(share) if share < 0.5);
-            shown.0 = Comparison::Runs(if left { 1.0 } else { 0.0 });
+            let right = *comparison == Comparison::Simulations && divider.0 < 0.5;
+            divider.0 = if right { 1.0 } else { 0.0 };
+            NextState::set_if_neq(&mut next, Comparison::Simulations);
         }
     }
 }

@@ -1,49 +1,49 @@
-//! The lesson that a student goes through, and what was answered in all lessons so far.
+//! The open lesson, and the answers to all lessons so far.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{CameraCommand, CameraStep, FrameSystems, Level, Notices, Revision, Simulations};
+use super::{CameraCommand, CameraStep, FrameSystems, Jobs, Level, Notices, Revision, Simulations};
 use thalweg_scene::{
     io::lesson::Progress,
     model::lesson::{Answer, Attempt},
     settings::lessons_file,
 };
 
-/// The run of a step, while it is under way.
+/// Simulation of a lesson step, while it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
-    /// The step.
+    /// Index of the step.
     step: usize,
-    /// The tick with which it ends.
+    /// Last tick.
     until: u64,
-    /// The work and the start on which it was begun.
+    /// Identifier of the project, and its start.
     of: (u64, u64),
-    /// Ticks when it was last looked at.
+    /// Number of ticks at the last check.
     ticks: u64,
 }
 
-/// The lesson that is open, if one is.
+/// The open lesson, if any.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Course {
-    /// How far the student has come.
+    /// The student's attempt at it.
     pub attempt: Option<Attempt>,
     /// Answers to all lessons.
     pub progress: Progress,
-    /// Where they are kept, if they are.
+    /// File of the answers; `None` if they are not saved.
     file: Option<PathBuf>,
-    /// The work on which the lesson plays.
+    /// Identifier of the lesson's project.
     work: u64,
     run: Option<Run>,
-    /// From where the lesson wants the land to be seen now.
+    /// Camera direction requested by the lesson.
     pub(crate) seen_from: Option<[f32; 2]>,
-    /// Answers that were forgotten last, and the file of their lesson.
+    /// Answers discarded last, and the file of their lesson.
     pub(crate) forgotten: Option<(PathBuf, BTreeMap<String, Answer>)>,
 }
 
 impl Course {
-    /// Reads what was answered another time. A file that is damaged stays as it is, and nothing is kept.
+    /// Loads saved answers. A damaged file is left as it is, and new answers are not saved.
     pub fn load(notices: &mut Notices) -> Self {
         let file = lessons_file();
         let loaded = file.as_deref().map_or_else(|| Ok(Progress::default()), Progress::load);
@@ -56,19 +56,18 @@ impl Course {
         }
     }
 
-    /// Writes down what was answered.
-    pub(crate) fn keep(&mut self, notices: &mut Notices) {
+    /// Saves the answers.
+    pub(crate) fn keep(&mut self, jobs: &mut Jobs) {
         if let Some(attempt) = &self.attempt {
             self.progress.keep(attempt);
         }
-        if let Some(file) = &self.file
-            && let Err(error) = self.progress.save(file)
-        {
-            notices.tell(Level::Error, format!("The answers are not kept: {error}."));
+        if let Some(file) = &self.file {
+            let progress = self.progress.clone();
+            jobs.autosave(file, move |path| progress.save(path));
         }
     }
 
-    /// Opens a lesson on a work.
+    /// Opens a lesson with its project.
     pub fn open(&mut self, attempt: Attempt, work: u64) {
         (self.attempt, self.work, self.run) = (Some(attempt), work, None);
     }
@@ -78,23 +77,23 @@ impl Course {
         (self.attempt, self.run) = (None, None);
     }
 
-    /// Whether what stands there is the land of the lesson.
+    /// Returns `true` if the current project is that of the lesson.
     pub fn is_of(&self, simulations: &Simulations) -> bool {
         self.work == simulations.work()
     }
 
-    /// The run of the step that is shown has begun, and ends after this tick.
+    /// Starts the simulation of the current step, which ends after this tick.
     pub(crate) fn runs_until(&mut self, until: u64, simulations: &Simulations, revision: Revision) {
         let step = self.attempt.as_ref().map_or(0, |attempt| attempt.step);
         self.run = Some(Run { step, until, of: (simulations.work(), revision.start), ticks: simulations.ticks() });
     }
 
-    /// The tick with which the run that is under way ends.
+    /// Returns the last tick of the running simulation of a step.
     pub fn runs_to(&self) -> Option<u64> {
         self.run.map(|run| run.until)
     }
 
-    /// Whether a run of a step ends with what stands there now.
+    /// Returns `true` if the simulation of a step ends with the current state.
     pub(crate) fn ends_at(&self, simulations: &Simulations) -> bool {
         self.run.is_some_and(|run| run.of.0 == simulations.work() && simulations.ticks() >= run.until)
     }
@@ -104,18 +103,19 @@ pub(crate) fn plugin(app: &mut App) {
     app.init_resource::<Course>().add_systems(Update, (follow, turn_camera).chain().in_set(FrameSystems::Follow));
 }
 
-/// Turns the camera to where the lesson wants it.
+/// Points the camera in the direction requested by the lesson.
 fn turn_camera(mut course: ResMut<Course>, mut commands: Commands) {
     if let Some([round, up]) = course.bypass_change_detection().seen_from.take() {
         commands.trigger(CameraCommand::Move(CameraStep::From(round, up)));
     }
 }
 
-/// Notes that the run of a step is done, or was given up: the work went back, began again or is another one.
+/// Marks the simulation of a step as completed, or as cancelled if the project was undone, restarted or replaced.
 fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     mut course: ResMut<Course>,
+    mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
 ) {
     let quiet = course.bypass_change_detection();
@@ -136,10 +136,10 @@ fn follow(
     match &mut course.attempt {
         Some(attempt) if done => {
             attempt.has_run(step, revision.start, simulations.ticks());
-            course.keep(&mut notices);
+            course.keep(&mut jobs);
         }
         Some(_) => {
-            let text = "The run of this step ended, because the land was changed. Start the runs of the lesson again.";
+            let text = "The simulation of this step was cancelled because the terrain was changed. Restart the simulations of the lesson.";
             notices.tell(Level::Info, text);
         }
         None => {}

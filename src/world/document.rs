@@ -1,4 +1,4 @@
-//! The work as a document: saving it, keeping it in case the program breaks down, and leaving.
+//! The project as a document: saving, autosave for crash recovery, and quitting.
 
 use std::{
     fs,
@@ -18,32 +18,32 @@ use thalweg_scene::{
     model::{film::Pose, origin::Options, session::Session},
 };
 
-/// So many offers of work that was left behind are shown at once.
+/// Maximum number of recovery questions on screen.
 const OFFERS: usize = 3;
-/// Share of the time that may be lost after which the work is kept: the rest is for writing it.
+/// Fraction of the autosave interval after which an autosave starts; the rest is for writing.
 const EARLY: f32 = 0.8;
 
-/// What is known of the work as a document.
+/// State of the project as a document.
 #[derive(Resource, Debug)]
 pub struct Document {
-    /// Whether the person is asked what to do with unsaved work.
+    /// `true` while the user is asked about unsaved changes.
     pub asks: bool,
-    /// The count of changes at which it was last saved or opened; none, if a breakdown left it behind.
+    /// Change count at the last save or opening; `None` if the project was recovered after a crash.
     saved: Option<u64>,
-    /// The count of changes and the tick at which it was last kept, saved or opened, and when that was last looked at.
+    /// Change count and tick at the last autosave, save or opening.
     kept: (u64, u64),
     kept_at: Instant,
-    /// Whether it is to be kept before that is due.
+    /// `true` if an autosave is due before the interval ends.
     keeps_now: bool,
-    /// Where the work is kept: in the last place. The others hold what it has taken the place of.
+    /// Autosaves; the last one is that of the project, the others belong to projects it has replaced.
     keepers: Vec<Keeper>,
-    /// Work that breakdowns left behind and that is still to be offered, the newest last.
+    /// Autosaves left by crashes and not offered yet, the newest last.
     left_behind: Vec<PathBuf>,
-    /// The program ends when it is saved.
+    /// `true` if the program exits once the project is saved.
     leaves: bool,
-    /// Whether another program is about to go on with the work as it is, saved or not.
+    /// `true` if another process is about to continue with the project, saved or not.
     pub handed_over: bool,
-    /// Where it was kept for that program.
+    /// Autosave for that process.
     pub left: Option<PathBuf>,
 }
 
@@ -65,11 +65,11 @@ impl Default for Document {
 }
 
 impl Document {
-    /// From now on the work is kept in a folder in case the program breaks down, and what earlier breakdowns left there is
-    /// offered. The program starts at a tick, and perhaps with a project that was `opened`.
+    /// Starts autosaving to a folder, and offers what crashes have left there. The session starts at a tick, with the project
+    /// `opened` if there is one.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder is not writable.
     pub fn keep_in(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
         self.kept = (0, tick);
         self.keepers.push(Keeper::new(folder)?);
@@ -81,7 +81,7 @@ impl Document {
         Ok(())
     }
 
-    /// Whether a project that was opened is work that a breakdown left behind. It goes on being kept where it is then.
+    /// Returns `true` if an opened project is an autosave left by a crash. Its autosave file is then reused.
     pub(super) fn takes_over(&mut self, path: &Path) -> bool {
         let own = self.keepers.last().map(|keeper| keeper.path().parent());
         let left_behind = own.is_some_and(|folder| folder == path.parent());
@@ -92,64 +92,64 @@ impl Document {
         left_behind
     }
 
-    /// Whether the work is what a breakdown left behind, and was not saved since.
+    /// Returns `true` if the project was recovered after a crash and has not been saved since.
     pub fn is_recovered(&self) -> bool {
         self.saved.is_none()
     }
 
-    /// Whether something was done by hand since it was saved.
+    /// Returns `true` if the user changed something since the last save.
     pub fn unsaved(&self, history: &History) -> bool {
         self.saved != Some(history.changes())
     }
 
-    /// Takes what was there after so many changes and ticks as saved.
+    /// Marks the state after these numbers of changes and ticks as saved.
     pub(super) fn is_saved(&mut self, now: (u64, u64)) {
         self.saved = Some(now.0);
         self.is_kept(now);
     }
 
-    /// Takes what stands there as saved: it is as it lies in its file.
+    /// Marks the current state as saved, since it equals its file.
     pub(super) fn is_opened(&mut self, work: &Work) {
         self.is_saved((work.history.changes(), work.simulations.ticks()));
     }
 
-    /// Takes what was there after so many changes and ticks as kept.
+    /// Marks the state after these numbers of changes and ticks as autosaved.
     pub(super) fn is_kept(&mut self, now: (u64, u64)) {
         self.kept = now;
     }
 
-    /// Has the work kept at the end of this frame.
+    /// Requests an autosave at the end of this frame.
     pub(super) fn keep_now(&mut self) {
         self.keeps_now = true;
     }
 
-    /// Takes the answer to what is to become of unsaved work: whether the program ends as soon as it is saved.
+    /// Closes the question about unsaved changes; `leaves` makes the program exit once the project is saved.
     pub(super) fn answered(&mut self, leaves: bool) {
         (self.asks, self.leaves) = (false, leaves);
     }
 
-    /// Whether the program is to end now that it is saved.
+    /// Returns `true` if the program should exit now that the project is saved, and resets that request.
     pub(super) fn leaves(&mut self) -> bool {
         std::mem::take(&mut self.leaves)
     }
 }
 
-/// Where the eye is; the view says it.
+/// Pose of the camera, set by the view.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Eye {
-    /// In the units of the view.
+    /// In world units.
     pub camera: Option<Camera>,
-    /// The same in the units of a key, once the land is there.
+    /// In the units of a keyframe, once there is terrain.
     pub pose: Option<Pose>,
 }
 
-/// A copy of the work as it is, or as it will be when the present tick is finished.
+/// Returns a copy of the project for saving.
 pub(super) fn project(simulations: &Simulations, eye: Eye) -> Box<Project> {
     let views = Views { eye: eye.camera, kept: simulations.views.clone() };
     Box::new(Project { chosen: simulations.selected_index(), views, ..Project::of(simulations.all().to_vec()) })
 }
 
-/// Offers what breakdowns left behind until each is answered, here or at a later start.
+/// Offers to recover autosaves left by crashes, until each is answered, now or after a later start.
 pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>) {
     let left_behind = &mut document.bypass_change_detection().left_behind;
     while notices.questions() < OFFERS
@@ -158,13 +158,13 @@ pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>
         let modified = fs::metadata(&path).and_then(|file| file.modified()).ok();
         let age =
             modified.and_then(|then| then.elapsed().ok()).map_or_else(String::new, |age| format!(" {}", ago(age)));
-        let text = format!("Thalweg ended unexpectedly{age}. The work was kept in {}.", path.display());
+        let text = format!("Thalweg closed unexpectedly{age}. The project was autosaved to {}.", path.display());
         let open = FileCommand::Open(path.clone(), Options::default());
-        notices.ask(text, [("Open it", open.into()), ("Throw it away", FileCommand::ThrowAway(path).into())]);
+        notices.ask(text, [("Open", open.into()), ("Discard", FileCommand::ThrowAway(path).into())]);
     }
 }
 
-/// A time that has passed, in words.
+/// Formats the age of a file.
 fn ago(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     let (count, unit) = match minutes {
@@ -175,22 +175,25 @@ fn ago(age: Duration) -> String {
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
 }
 
-/// Makes a session what is saved: the state between two ticks, and not that of a run that breaks there.
+/// Finishes the current tick of a session before saving.
+///
+/// # Errors
+/// The simulation fails in that tick.
 pub(super) fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Error> {
     if !session.simulation.between_ticks() {
         session.simulation.tick();
     }
     let fault = session.simulation.fault();
-    fault.map_or(Ok(()), |fault| Err(Error::output(path, fault.to_string(), "go back and save what was before")))
+    fault.map_or(Ok(()), |fault| Err(Error::output(path, fault.to_string(), "undo and save an earlier state")))
 }
 
-/// Writes a project as it is after the present tick.
+/// Saves a project as of the end of its current tick.
 pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
     project::save(project, path, progress)
 }
 
-/// Keeps the work every few minutes, and what is about to be replaced, whether a hand changed it or time alone.
+/// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn keep(
     mut leaving: MessageReader<AppExit>,
@@ -210,7 +213,7 @@ pub(super) fn keep(
         if exit.is_success() && !jobs.failed {
             keepers.into_iter().for_each(Keeper::end);
         } else if let Some(keeper) = keepers.last() {
-            // It did not end as planned: what lies there is offered at the next start.
+            // After an irregular exit, the autosave is offered at the next start.
             let held = jobs.held.take();
             if fresh || document.handed_over {
                 let mut project = project(held.as_ref().map_or(&simulations, |held| &held.before), *eye);

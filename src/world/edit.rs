@@ -1,4 +1,4 @@
-//! Parameters, layers and undo.
+//! Commands that edit parameters and layers, undo and redo.
 
 use bevy::prelude::*;
 
@@ -12,47 +12,51 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// Groups of parameters that belong to the person and the hand, not to the work.
+/// Groups of parameters that belong to the user or the active brush instead of the project.
 const BESIDE_THE_WORK: [&str; 3] = ["settings", "brush", "selection"];
-/// The process that moves water.
+/// Process that moves water.
 const WATER: &str = water::INFO.key;
 
-/// Parameters, layers and undo.
+/// Edit of parameters or layers.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum EditCommand {
-    /// A parameter by group and name. One of the terrain starts again.
+    /// Sets a parameter by group and name. A terrain parameter restarts the simulation.
     Set(String, &'static str, Value),
-    /// A process on or off.
+    /// Enables or disables a process.
     Enable(&'static str, bool),
-    /// A process leaves masked ground alone, or not.
+    /// Limits a process to unmasked terrain, or not.
     Limit(&'static str, bool),
     /// Combines the selection with the mask.
     Select(Combine),
-    /// Exchanges what is masked for what is not.
+    /// Inverts the mask.
     InvertMask,
-    /// Frees everything from the mask.
+    /// Clears the mask.
     ClearMask,
-    /// Other springs and drains in all sessions.
+    /// Replaces the springs and drains of all simulations.
     SetSources(Vec<Source>),
-    /// Lays a sheet of sand of so many metres on everything.
+    /// Adds a uniform layer of sand of this thickness in metres.
     SpreadSand(f32),
-    /// Takes all sand away.
+    /// Removes all sand.
     RemoveSand,
-    /// Takes all water away.
+    /// Removes all water.
     Dry,
-    /// The water is seen, or the bed without it.
+    /// Shows or hides the water.
     ToggleWater,
-    /// Water flows from now on, but it rains nowhere by itself.
+    /// Enables water without rain.
     LetWaterFlow,
-    /// Takes the last step back.
+    /// Undoes the last step.
     Undo,
-    /// Does again what was taken back.
+    /// Redoes the step undone last.
     Redo,
 }
 
 impl CommandEvent for EditCommand {
     fn needs_the_work(&self) -> bool {
         !matches!(self, Self::Set(group, ..) if BESIDE_THE_WORK.contains(&&**group))
+    }
+
+    fn restarts(&self) -> bool {
+        matches!(self, Self::Set(group, ..) if group == "terrain")
     }
 
     fn follows_strokes(&self) -> bool {
@@ -124,13 +128,13 @@ fn obey(command: On<EditCommand>, mut work: Work, mut brushes: ResMut<Brushes>) 
             work.set(WATER, "rain_rate", &Value::Number(0.0));
             work.enable(WATER, true);
         }
-        EditCommand::Undo => work.step("Undone", History::undo),
-        EditCommand::Redo => work.step("Redone", History::redo),
+        EditCommand::Undo => work.step("Undo", History::undo),
+        EditCommand::Redo => work.step("Redo", History::redo),
     }
 }
 
 impl Work<'_> {
-    /// Sets a parameter; one in which runs side by side differ by design, in the chosen one alone.
+    /// Sets a parameter in all simulations, or only in the selected one if simulations side by side differ in it by design.
     pub fn set(&mut self, group: &str, name: &'static str, value: &Value) {
         self.notices.retract(EditCommand::Undo);
         let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
@@ -140,43 +144,20 @@ impl Work<'_> {
         });
     }
 
-    /// Sets a parameter of the terrain in the same way; all runs begin again together.
-    fn set_terrain(&mut self, name: &'static str, value: &Value) {
-        let (group, ticks) = ("terrain", self.simulations.ticks());
-        let wanted = self.bytes(|session| session.write(group, name, value));
-        if !self.has_room(wanted) {
-            return;
-        }
-        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
-        let label = Label::parameter(&self.simulations, group, name, value);
-        let begins = self.history.replace_by_parameter(&mut self.simulations, label, |simulations| {
-            simulations.all_mut().iter_mut().for_each(Session::note_shape);
-            write_parameter(simulations, chosen, group, name, value);
-            simulations.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
-        });
-        if begins {
-            self.notices.retract(EditCommand::Undo);
-            if ticks > 0 {
-                self.offer_undo(format!("Another terrain. The {ticks} ticks before are kept."));
-            }
-        }
-        self.begins();
-    }
-
-    /// Whether runs side by side differ in a parameter by design.
-    fn differs(&self, group: &str, name: &str) -> bool {
+    /// Returns `true` if simulations side by side differ in a parameter by design.
+    pub(super) fn differs(&self, group: &str, name: &str) -> bool {
         let path = format!("{group}.{name}");
         let mut tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.any(|tile| tile.set.contains_key(&path))
     }
 
-    /// What a process is called.
+    /// Returns the title of a process.
     fn title(&self, key: &'static str) -> &'static str {
         let slots = &self.simulations.selected().simulation.slots;
         slots.iter().find(|slot| slot.key() == key).map_or(key, |slot| slot.process.info().title)
     }
 
-    /// Switches a process, and switches off those whose place it takes.
+    /// Enables or disables a process, and disables those it replaces.
     fn enable(&mut self, key: &'static str, on: bool) {
         self.notices.retract(EditCommand::Undo);
         let (without, with) = (self.bytes(|_| {}), self.bytes(|session| switch(session, key, on)));
@@ -201,26 +182,26 @@ impl Work<'_> {
             }
         });
         if tuned {
-            let text = "Erodibility, diffusivity and years per tick have been set to suit the extent of the land.";
+            let text = "Erodibility, diffusivity and years per tick were adjusted to the extent of the terrain.";
             self.notices.tell(Level::Info, text);
         }
         for other in replaced {
             let title = info.map_or("", |info| info.title);
-            self.notices.tell(Level::Info, format!("{title} takes the place of {}, which is off now.", other.title));
+            self.notices.tell(Level::Info, format!("{title} replaces {}, which is now disabled.", other.title));
         }
     }
 
-    /// Takes a step back, or does it again.
+    /// Undoes or redoes a step.
     fn step(&mut self, word: &str, step: fn(&mut History, &mut Simulations) -> Option<(Label, bool)>) {
         let ticks = self.simulations.ticks();
-        // Strokes are between ticks, and so is taking them back.
+        // Strokes lie between ticks, and so does undoing them.
         self.simulations.finish_tick();
         let Some((label, replaced)) = step(&mut self.history, &mut self.simulations) else {
-            self.notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()));
+            self.notices.tell(Level::Info, format!("Nothing to {}.", word.to_lowercase()));
             return;
         };
         let tick = self.simulations.ticks();
-        let then = if tick == ticks { String::new() } else { format!(" The terrain is as it was at tick {tick}.") };
+        let then = if tick == ticks { String::new() } else { format!(" The simulation is back at tick {tick}.") };
         self.notices.tell(Level::Info, format!("{word}: {label}.{then}"));
         self.revision.goes_on();
         if replaced {
@@ -229,7 +210,7 @@ impl Work<'_> {
     }
 }
 
-/// Changes the mask of every session as one stroke.
+/// Changes the mask of every simulation as one stroke.
 fn change_mask(work: &mut Work, change: impl Fn(&mut Simulation, &mut Patch)) {
     work.simulations.finish_tick();
     work.history.begin_stroke(&work.simulations, Label::Mask);
@@ -243,7 +224,7 @@ fn change_mask(work: &mut Work, change: impl Fn(&mut Simulation, &mut Patch)) {
     work.revision.goes_on();
 }
 
-/// Writes a parameter of the chosen session, or of all.
+/// Writes a parameter of the selected session, or of all.
 fn write_parameter(simulations: &mut Simulations, chosen: Option<usize>, group: &str, name: &str, value: &Value) {
     for (index, session) in simulations.all_mut().iter_mut().enumerate() {
         if chosen.is_none_or(|chosen| index == chosen) {
@@ -252,7 +233,7 @@ fn write_parameter(simulations: &mut Simulations, chosen: Option<usize>, group: 
     }
 }
 
-/// Switches a process.
+/// Enables or disables a process.
 fn switch(session: &mut Session, key: &str, on: bool) {
     if let Some(slot) = session.simulation.slot_mut(key) {
         slot.enabled = on;

@@ -1,10 +1,10 @@
-//! A run that broke is shown and paused, goes back to the last state that was kept, and is saved there.
+//! Handling of a failed simulation: it is paused, restored to the last stored state, autosaved, and reported.
 
 use bevy::prelude::*;
 
 use super::{Document, History, Level, Notices, Revision, Simulations, Transport};
 
-/// Looks whether a tick broke a run.
+/// Checks for a fault after a tick.
 pub(super) fn stop_broken(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
@@ -20,6 +20,9 @@ pub(super) fn stop_broken(
     document.keep_now();
     notices.tell(
         Level::Error,
-        format!("{fault}. The run is paused and back at the last kept state, tick {}.", simulations.ticks()),
+        format!(
+            "{fault}. The simulation is paused and restored to the last stored state, tick {}.",
+            simulations.ticks()
+        ),
     );
 }

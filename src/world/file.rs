@@ -1,4 +1,4 @@
-//! Files, messages and the end of the program.
+//! Commands for files, notifications and quitting.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use bevy::prelude::*;
 use super::{
     CommandEvent, Document, EditCommand, Eye, Job, JobKind, Label, Level, Notices, Work,
     document::{self, project},
-    jobs::{name, tell_written},
+    jobs::name,
     opening,
 };
 use thalweg_scene::{
@@ -24,46 +24,46 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::terrain::Layer;
 
-/// Files, messages and the end of the program.
+/// Command for files, notifications or quitting.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum FileCommand {
     /// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
     Open(PathBuf, Options),
-    /// Begins on new land.
+    /// Creates new terrain.
     New(Box<NewLand>),
-    /// Loads heights or a map into the present sessions.
+    /// Loads heights or another map into the current simulations.
     Load(Layer, PathBuf, Options),
-    /// Writes a map of the chosen session; the name's ending tells the format.
+    /// Exports a map of the selected simulation; the file extension selects the format.
     SaveMap(&'static str, PathBuf),
-    /// Writes the chosen session as a scene file.
+    /// Saves the selected simulation as a scene file.
     SaveScene(PathBuf),
-    /// Writes the work as a project.
+    /// Saves the project.
     SaveProject(PathBuf),
-    /// Writes the parameters of a group, or of all, as a preset.
+    /// Saves the parameters of a group, or of all groups, as a preset.
     SavePreset(Option<&'static str>, PathBuf),
-    /// Sets the parameters that a preset holds.
+    /// Applies a preset file.
     LoadPreset(PathBuf),
-    /// Sets the parameters of the preset of this name that comes with the program.
+    /// Applies the built-in preset of this name.
     UsePreset(&'static str),
-    /// Writes results of the chosen session into a folder, with a word before each name.
+    /// Exports results of the selected simulation to a folder, with a prefix for file names.
     Export(PathBuf, String, Vec<Export>, Dimensions),
-    /// Shows the reference in the system's browser, at the parameter or the process of this name, or its beginning.
+    /// Opens the reference in the browser, at a parameter or process, or at the start.
     OpenReference(Option<String>),
-    /// Shows a folder in the system's file manager.
+    /// Opens a folder in the file manager.
     OpenFolder(PathBuf),
-    /// Gives up the work that a message tells of.
+    /// Cancels the job of a notification.
     CancelJob(u64),
-    /// A message was read.
+    /// Dismisses a notification.
     Dismiss(u64),
-    /// Deletes work that was left behind by a breakdown.
+    /// Deletes an autosave left by a crash.
     ThrowAway(PathBuf),
-    /// Ends the program; asks, if there is unsaved work.
+    /// Exits the program, after asking about unsaved changes.
     Quit,
-    /// Ends the program, saved or not.
+    /// Exits the program without saving.
     QuitUnsaved,
-    /// Ends the program as soon as the work is saved.
+    /// Exits the program once the project is saved.
     QuitWhenSaved,
-    /// Does not end the program after all.
+    /// Cancels quitting.
     Stay,
 }
 
@@ -105,23 +105,22 @@ fn obey(
         FileCommand::Load(layer, path, options) => {
             opening::load(&mut work, &mut document, *layer, path.clone(), options.clone());
         }
-        FileCommand::SaveMap(map, path) => save_map(&mut work, map, path.clone()),
-        FileCommand::SaveScene(path) => save_scene(&mut work, path.clone()),
+        FileCommand::SaveMap(map, path) => save_map(&mut work, map, path),
+        FileCommand::SaveScene(path) => save_scene(&mut work, path),
         FileCommand::SaveProject(path) => save_project(&mut work, path.clone(), *eye),
-        // A few lines of text: no need for the background.
         FileCommand::SavePreset(group, path) => {
-            let saved = Preset::of(work.simulations.selected(), *group).save(path);
-            work.tell(saved, format!("Saved {}.", path.display()));
+            let preset = Preset::of(work.simulations.selected(), *group);
+            work.jobs.save(&mut work.notices, path, move |path, _| preset.save(path));
         }
         FileCommand::LoadPreset(path) => {
             work.preferences.remember_folder(path);
             let loaded = Preset::load(path).and_then(|preset| set_preset(&mut work, preset, path));
-            work.tell(loaded, format!("Set the parameters from {}.", path.display()));
+            work.tell(loaded, format!("Loaded parameters from {}.", path.display()));
         }
         FileCommand::UsePreset(name) => {
             if let Some(preset) = Preset::built_in(name) {
                 let set = set_preset(&mut work, preset.clone(), Path::new(name));
-                work.tell(set, format!("Set the values of {}.", preset.title));
+                work.tell(set, format!("Applied the preset {}.", preset.title));
             }
         }
         FileCommand::Export(folder, before, exports, dimensions) => {
@@ -129,30 +128,35 @@ fn obey(
         }
         FileCommand::OpenReference(at) => {
             let folder = reference_folder();
-            let opened = reference::write(&folder, ("settings", &Settings::default())).and_then(|()| {
-                let page = match at {
+            let at = at.clone();
+            let open = move |_: &JobProgress| {
+                reference::write(&folder, ("settings", &Settings::default()))?;
+                let page = match &at {
                     Some(at) => reference::write_way(&folder, at)?,
                     None => folder.join(reference::PAGE),
                 };
-                open::that_detached(&page)
-                    .map_err(|error| Error::output(&page, format!("no browser opens it ({error})"), "open it yourself"))
-            });
-            if let Err(error) = opened {
-                work.notices.tell(Level::Error, format!("{error}."));
-            }
+                open::that_detached(&page).map_err(|error| {
+                    Error::output(
+                        &page,
+                        format!("the browser could not be started ({error})"),
+                        "open the file manually",
+                    )
+                })
+            };
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Beside, ""), open, |In(()): In<()>| ());
         }
         FileCommand::OpenFolder(path) => {
-            // One that nothing was written to yet is empty.
+            // Create it if nothing was written there yet.
             let _ = std::fs::create_dir_all(path);
             if let Err(error) = open::that_detached(path) {
-                let text = format!("{}: no file manager opens it ({error}).", path.display());
+                let text = format!("{}: the file manager could not be started ({error}).", path.display());
                 work.notices.tell(Level::Error, text);
             }
         }
         FileCommand::CancelJob(id) => work.notices.cancel(*id),
         FileCommand::Dismiss(id) => work.notices.dismiss(*id),
         FileCommand::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
-        // Then there is something to be saved again.
+        // Cancelling restores a state that may need saving.
         FileCommand::Quit if work.jobs.hold() => {
             work.jobs.cancel_changes();
             work.notices.tell(Level::Info, "Cancelled. Quit again to exit.");
@@ -164,35 +168,29 @@ fn obey(
     }
 }
 
-fn save_map(work: &mut Work, map: &'static str, path: PathBuf) {
+fn save_map(work: &mut Work, map: &'static str, path: &Path) {
     let mut session = work.simulations.selected().clone();
-    let job = Job::new(JobKind::Beside, format!("Saving {map} as {}…", name(&path)));
-    let save = move |progress: &JobProgress| {
-        document::finish_tick(&mut session, &path)?;
+    work.jobs.save(&mut work.notices, path, move |path, progress| {
+        document::finish_tick(&mut session, path)?;
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
         let subject = Subject::new(&session, Dimensions::default(), &exports)?;
-        Export::save(map, &subject, &path, progress)?;
-        Ok(path)
-    };
-    work.jobs.start(&mut work.notices, job, save, tell_written);
+        Export::save(map, &subject, path, progress)
+    });
 }
 
-fn save_scene(work: &mut Work, path: PathBuf) {
+fn save_scene(work: &mut Work, path: &Path) {
     let mut session = work.simulations.selected().clone();
-    let job = Job::new(JobKind::Beside, format!("Saving {}…", name(&path)));
-    let save = move |progress: &JobProgress| {
-        document::finish_tick(&mut session, &path)?;
-        scene::save(&session, &path, progress)?;
-        Ok(path)
-    };
-    work.jobs.start(&mut work.notices, job, save, tell_written);
+    work.jobs.save(&mut work.notices, path, move |path, progress| {
+        document::finish_tick(&mut session, path)?;
+        scene::save(&session, path, progress)
+    });
 }
 
-/// Writes several results into a folder, with a word before each name.
+/// Exports several results to a folder, with a prefix for file names.
 fn export(work: &mut Work, folder: PathBuf, before: String, exports: Vec<Export>, dimensions: Dimensions) {
     let mut session = work.simulations.selected().clone();
-    let mut job = Job::new(JobKind::Beside, format!("Writing into {}…", folder.display()));
+    let mut job = Job::new(JobKind::Beside, format!("Exporting to {}…", folder.display()));
     job.cancels = true;
     let save = move |progress: &JobProgress| {
         document::finish_tick(&mut session, &folder)?;
@@ -201,18 +199,18 @@ fn export(work: &mut Work, folder: PathBuf, before: String, exports: Vec<Export>
         Ok((folder, written.len()))
     };
     let tell = |In((folder, count)): In<(PathBuf, usize)>, mut notices: ResMut<Notices>| {
-        notices.offer_folder(format!("Wrote {count} files into {}.", folder.display()), &folder);
+        notices.offer_folder(format!("Exported {count} files to {}.", folder.display()), &folder);
     };
     work.jobs.start(&mut work.notices, job, save, tell);
 }
 
-/// A project that was saved.
+/// Result of saving a project.
 struct Saved {
     path: PathBuf,
-    /// The count of changes and ticks of what was saved, and the number of that work.
+    /// Change count and tick of the saved state, and the identifier of its project.
     now: (u64, u64),
     work: u64,
-    /// How large it is, as the end of a sentence.
+    /// File size, as the end of a sentence.
     size: String,
 }
 
@@ -225,8 +223,8 @@ fn save_project(work: &mut Work, path: PathBuf, eye: Eye) {
         project.timeline = timeline;
         if left_out > 0 {
             let text = match left_out {
-                1 => "The oldest stroke that was taken back is not in the project.".to_owned(),
-                _ => format!("The oldest {left_out} strokes that were taken back are not in the project."),
+                1 => "The oldest undone stroke is not included in the project.".to_owned(),
+                _ => format!("The oldest {left_out} undone strokes are not included in the project."),
             };
             work.notices.tell(Level::Warning, text);
         }
@@ -260,7 +258,7 @@ fn take_saved(In(saved): In<Saved>, mut work: Work, mut document: ResMut<Documen
     let Saved { path, now, work: of, size } = saved;
     work.preferences.remember_file(&path);
     work.notices.tell(Level::Info, format!("Saved {}{size}", path.display()));
-    // Another work may have taken its place meanwhile.
+    // Another project may have been opened meanwhile.
     if work.simulations.work() == of {
         work.simulations.file = Some(path);
         document.is_saved(now);
@@ -270,7 +268,7 @@ fn take_saved(In(saved): In<Saved>, mut work: Work, mut document: ResMut<Documen
     }
 }
 
-/// Sets the parameters that a preset holds, but for those in which runs side by side differ by design.
+/// Applies a preset, except for parameters in which simulations side by side differ by design.
 fn set_preset(work: &mut Work, mut preset: Preset, path: &Path) -> Result<(), Error> {
     let tiles = work.simulations.all().iter().filter_map(|session| session.tile.as_ref());
     tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));

@@ -1,6 +1,7 @@
-//! Jobs: files are read and written, ranges grown, and quizzes prepared beside the frames, and what they bring arrives as a whole.
+//! Background jobs: reading and writing files, growing mountain ranges, preparing quizzes. Their output is applied as a whole.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -14,106 +15,116 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::{grid::Grid, terrain::Layer};
 
-/// Bedrock and sand of each session as they are while a range grows, until they are taken to be shown.
+/// Bedrock and sand of each session while a mountain range grows, until they are taken for display.
 pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
 
-/// What a job does to the work.
+/// Effect of a job on the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// It leaves the work alone.
+    /// Does not affect the project.
     Beside,
-    /// It saves the work where the person wants it.
+    /// Saves the project to a file of the user.
     Saves,
-    /// It makes something of the work, which is put away meanwhile.
+    /// Derives a new state from the project, which is locked meanwhile.
     Holds,
-    /// It begins another work. Of several, the last one counts.
+    /// Opens another project. Only the last one of several takes effect.
     Opens,
 }
 
-/// A job before it is started.
+/// Job before its start.
 pub struct Job {
-    /// What the person is told meanwhile; nothing, if it is empty.
+    /// Text of the notification; none if empty.
     pub text: String,
-    /// What it does to the work.
+    /// Effect on the project.
     pub kind: JobKind,
-    /// Whether the person can cancel it.
+    /// `true` if the user can cancel it.
     pub cancels: bool,
-    /// What is to be done if it fails.
+    /// Called if it fails.
     pub fails: fn(&mut World),
 }
 
 impl Job {
-    /// A job of this kind. The person can cancel it if it changes or replaces the work.
+    /// Creates a job of this kind. The user can cancel it if it changes or replaces the project.
     pub fn new(kind: JobKind, text: impl Into<String>) -> Self {
         let cancels = matches!(kind, JobKind::Holds | JobKind::Opens);
         Self { text: text.into(), kind, cancels, fails: |_| {} }
     }
 }
 
-/// Gives the output of a job to the system that waits for it.
+/// Callback that passes the output of a job to the system that waits for it.
 type Delivery = Box<dyn FnOnce(&mut World) + Send>;
 
-/// A job in the background.
+/// Running job.
 struct RunningJob {
-    /// The notice that tells of it.
+    /// Identifier of its notification.
     notice: Option<u64>,
-    /// How far it is, and whether it is still wanted.
+    /// Progress and cancellation.
     progress: JobProgress,
     kind: JobKind,
     fails: fn(&mut World),
     work: Background<(), Result<Delivery, Error>>,
+    /// File of an autosave.
+    autosaves: Option<PathBuf>,
 }
+
+/// Autosave that waits for the previous one of its file.
+type Autosave = Box<dyn FnOnce(&Path) -> Result<(), Error> + Send + Sync>;
+
+/// Message after a panic of a background computation.
+pub(super) const PANICKED: &str = "The job failed because of a bug in Thalweg. A crash report is in the log folder.";
 
 /// All jobs.
 #[derive(Resource, Default)]
 pub struct Jobs {
     running: Vec<RunningJob>,
-    /// The work, while something is made of it.
+    /// Pending autosaves, by file.
+    autosaves: BTreeMap<PathBuf, Autosave>,
+    /// The locked project, while a job derives a new state from it.
     pub(super) held: Option<Held>,
-    /// Whether the work could not be saved while the program ended.
+    /// `true` if the project could not be saved while the program exited.
     pub(super) failed: bool,
-    /// Where pictures are written, if not into the person's folder.
+    /// Folder of screenshots, if not the user's.
     pub pictures: Option<PathBuf>,
 }
 
-/// The work while something is made of it: nothing else can be done to it until that has ended.
+/// Locked project, which cannot be changed until the job has finished.
 pub(super) struct Held {
-    /// As it was.
+    /// State when it was locked.
     pub before: Arc<Simulations>,
-    /// What is shown in its place.
+    /// Layers to display meanwhile.
     pub sheets: Sheets,
-    /// What is being done, as the beginning of a sentence.
+    /// Description of the job, as the beginning of a sentence.
     pub doing: &'static str,
 }
 
 impl Jobs {
-    /// Number of jobs that are not finished.
+    /// Returns the number of unfinished jobs.
     pub fn count(&self) -> usize {
         self.running.len()
     }
 
-    /// A name in the folder of pictures that nothing has yet.
+    /// Returns an unused file name in the folder of screenshots.
     pub fn free_picture(&self, stem: &str, ending: &str) -> PathBuf {
         free_name(&self.pictures.clone().unwrap_or_else(picture_folder), stem, ending)
     }
 
-    /// Whether something is made of the work, which is put away meanwhile.
+    /// Returns `true` while a job derives a new state from the project, which is locked meanwhile.
     pub fn hold(&self) -> bool {
         self.held.is_some()
     }
 
-    /// Returns `true` while something changes, replaces or saves the work.
+    /// Returns `true` while a job changes, replaces or saves the project.
     pub(super) fn concern_the_work(&self) -> bool {
         self.running.iter().any(|job| job.kind != JobKind::Beside)
     }
 
-    /// Cancels what changes or replaces the work.
+    /// Cancels jobs that change or replace the project.
     pub(super) fn cancel_changes(&self) {
         let changing = self.running.iter().filter(|job| matches!(job.kind, JobKind::Holds | JobKind::Opens));
         changing.for_each(|job| job.progress.cancel());
     }
 
-    /// Starts a job. Its output is the input of `then`, a system that runs in [`FrameSystems::Obey`](super::FrameSystems::Obey).
+    /// Starts a job. Its output is passed to `then`, a system that runs in [`FrameSystems::Obey`](super::FrameSystems::Obey).
     pub fn start<T: Send + 'static, M: 'static>(
         &mut self,
         notices: &mut Notices,
@@ -123,7 +134,7 @@ impl Jobs {
     ) {
         let Job { text, kind, cancels, fails } = job;
         if kind == JobKind::Opens {
-            // The last choice wins.
+            // The last one wins.
             for job in self.running.iter_mut().filter(|job| job.kind == JobKind::Opens) {
                 job.progress.cancel();
                 job.notice.take().into_iter().for_each(|notice| notices.dismiss(notice));
@@ -146,10 +157,54 @@ impl Jobs {
                 Ok(delivery)
             }
         });
-        self.running.push(RunningJob { notice, progress, kind, fails, work });
+        self.running.push(RunningJob { notice, progress, kind, fails, work, autosaves: None });
     }
 
-    /// Writes a picture beside the frames.
+    /// Saves a file of the user in the background, and reports the result.
+    pub fn save(
+        &mut self,
+        notices: &mut Notices,
+        path: &Path,
+        save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + 'static,
+    ) {
+        let job = Job::new(JobKind::Beside, format!("Saving {}…", name(path)));
+        let path = path.to_owned();
+        self.start(notices, job, move |progress: &JobProgress| save(&path, progress).map(|()| path), tell_written);
+    }
+
+    /// Saves a file of the program itself in the background, and reports only errors. While a file is being saved, only the last of
+    /// several requests is kept.
+    pub(super) fn autosave(
+        &mut self,
+        path: &Path,
+        save: impl FnOnce(&Path) -> Result<(), Error> + Send + Sync + 'static,
+    ) {
+        self.autosaves.insert(path.to_owned(), Box::new(save));
+    }
+
+    /// Starts pending autosaves whose files are not being saved.
+    fn start_autosaves(&mut self) {
+        let is_free = |path: &PathBuf| !self.running.iter().any(|job| job.autosaves.as_ref() == Some(path));
+        let due: Vec<_> = self.autosaves.extract_if(.., |path, _| is_free(path)).collect();
+        for (path, save) in due {
+            let target = path.clone();
+            let work = Background::start((), move || {
+                save(&target)?;
+                let delivery: Delivery = Box::new(|_| {});
+                Ok(delivery)
+            });
+            self.running.push(RunningJob {
+                notice: None,
+                progress: JobProgress::default(),
+                kind: JobKind::Beside,
+                fails: |_| {},
+                work,
+                autosaves: Some(path),
+            });
+        }
+    }
+
+    /// Saves a screenshot in the background.
     pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Pixels) {
         let folder = self.pictures.clone().unwrap_or_else(picture_folder);
         let write = move |progress: &JobProgress| {
@@ -157,23 +212,25 @@ impl Jobs {
             output::replace(&path, |file| pixels.write(file, size, progress))?;
             Ok(path)
         };
-        self.start(notices, Job::new(JobKind::Beside, "Saving picture…"), write, tell_written);
+        self.start(notices, Job::new(JobKind::Beside, "Saving screenshot…"), write, tell_written);
     }
 }
 
-/// Tells that a file was written, and offers to open its folder.
+/// Reports that a file was written, and offers to open its folder.
 pub(crate) fn tell_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
     let folder = path.parent().unwrap_or(Path::new(""));
     notices.offer_folder(format!("Saved {}.", path.display()), folder);
 }
 
-/// Takes over what finished jobs bring. What was changed meanwhile stays.
+/// Applies the output of finished jobs. Changes made meanwhile are kept.
 pub(super) fn take_over(world: &mut World) {
-    // Looked at every frame, changed rarely. What these begin is taken in another frame.
+    // Avoids triggering change detection in every frame. Jobs started here are taken in another frame.
     let mut jobs = world.resource_mut::<Jobs>();
-    let running = &mut jobs.bypass_change_detection().running;
+    let jobs = jobs.bypass_change_detection();
+    jobs.start_autosaves();
+    let running = &mut jobs.running;
     let finished: Vec<RunningJob> = running.extract_if(.., |job| job.work.is_finished()).collect();
-    for RunningJob { notice, work, progress, kind, fails } in finished {
+    for RunningJob { notice, work, progress, kind, fails, .. } in finished {
         notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
         if kind == JobKind::Holds {
             put_back(world);
@@ -181,7 +238,7 @@ pub(super) fn take_over(world: &mut World) {
         let replaces = matches!(kind, JobKind::Holds | JobKind::Opens);
         const CANCELLED: &str = "Cancelled. Nothing changed.";
         let failed = match work.join() {
-            // Another work was chosen meanwhile, or none, or the work is to stay as it was.
+            // Superseded by another project, or cancelled.
             Some(_) if replaces && progress.is_cancelled() => {
                 if notice.is_some() {
                     world.resource_mut::<Notices>().tell(Level::Info, CANCELLED);
@@ -197,14 +254,14 @@ pub(super) fn take_over(world: &mut World) {
                 continue;
             }
             Some(Err(error)) => format!("{error}."),
-            None => "The job failed because of a bug in Thalweg. A report is in the log folder.".to_owned(),
+            None => PANICKED.to_owned(),
         };
         world.resource_mut::<Notices>().tell(Level::Error, failed);
         fails(world);
     }
 }
 
-/// Puts the work back in its place.
+/// Restores the locked project.
 fn put_back(world: &mut World) {
     if let Some(Held { before, .. }) = world.resource_mut::<Jobs>().held.take() {
         *world.resource_mut::<Simulations>() = Arc::unwrap_or_clone(before);
@@ -212,7 +269,7 @@ fn put_back(world: &mut World) {
     }
 }
 
-/// Shows the last of a range that grows. What stands there is put away until it has grown.
+/// Displays the latest state of a growing mountain range in place of the locked project.
 pub(super) fn show_growth(jobs: Res<Jobs>, mut simulations: ResMut<Simulations>, mut revision: ResMut<Revision>) {
     let Some(Held { sheets, .. }) = &jobs.held else { return };
     let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
@@ -225,34 +282,36 @@ pub(super) fn show_growth(jobs: Res<Jobs>, mut simulations: ResMut<Simulations>,
     }
 }
 
-/// A name for a picture that nothing has yet.
+/// Returns an unused file name.
 fn free_name(folder: &Path, stem: &str, ending: &str) -> PathBuf {
     let numbered = (2_u64..).map(|number| folder.join(format!("{stem}-{number}.{ending}")));
-    // A film may become a folder of pictures.
+    // A video may become a folder of images.
     let free = |path: &PathBuf| !path.exists() && !path.with_extension("").exists();
     let plain = folder.join(format!("{stem}.{ending}"));
     std::iter::once(plain).chain(numbered).find(free).expect("a folder holds fewer files than there are numbers")
 }
 
-/// The last part of a path, as a person calls the file.
+/// Returns the file name of a path for display.
 pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// A file that is being written is finished before the program ends. What fails then is said on standard error and in the
-/// log: there is no window any more.
+/// Completes files being written before the program exits. Errors go to standard error and the log, as the window is gone.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
         jobs.cancel_changes();
         let mut failed = false;
-        for job in jobs.running.drain(..) {
-            match job.work.join() {
-                Some(Ok(_)) => continue,
-                Some(Err(_)) if job.progress.is_cancelled() => continue,
-                Some(Err(error)) => error!("{error}"),
-                None => error!("work broke off by a fault of the program"),
+        while !(jobs.running.is_empty() && jobs.autosaves.is_empty()) {
+            for job in jobs.running.drain(..) {
+                match job.work.join() {
+                    Some(Ok(_)) => continue,
+                    Some(Err(_)) if job.progress.is_cancelled() => continue,
+                    Some(Err(error)) => error!("{error}"),
+                    None => error!("a job panicked"),
+                }
+                failed |= job.kind == JobKind::Saves;
             }
-            failed |= job.kind == JobKind::Saves;
+            jobs.start_autosaves();
         }
         jobs.failed = failed;
     }

@@ -1,4 +1,4 @@
-//! What a step of undo is called.
+//! Names of undo steps.
 
 use std::fmt;
 
@@ -9,74 +9,73 @@ use thalweg_sim::{
     params::{Value, get, title},
 };
 
-/// What a step did.
+/// Name of an undo step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
-    /// A parameter was set: the title of its group, its name, whether it is the factor under the mask, and its values before and
-    /// after.
+    /// Change of a parameter: title of its group, its name, `true` for the factor under the mask, and the values before and after.
     Parameter(String, &'static str, bool, [String; 2]),
-    /// A process was switched on or off.
+    /// Enabled or disabled process.
     Switch(&'static str, bool),
-    /// A process was told to leave masked ground alone, or not.
+    /// Process limited to unmasked terrain, or not.
     Limit(&'static str, bool),
-    /// A spring or drain was placed, the last of so many.
+    /// Addition of a spring or drain, with the resulting number.
     SpringPlaced(usize),
-    /// One of so many was removed.
+    /// Removal of a spring or drain, with the previous number.
     SpringRemoved(usize),
-    /// The one of this number was moved or tuned.
+    /// Change of a spring or drain, with its number.
     SpringChanged(usize),
-    /// A key of the camera was set at a tick.
+    /// Insertion of a camera keyframe at a tick.
     KeySet(u64),
-    /// The one at a tick was removed.
+    /// Deletion of the camera keyframe at a tick.
     KeyRemoved(u64),
-    /// One was moved to a tick.
+    /// Movement of a camera keyframe to a tick.
     KeyMoved(u64),
-    /// How the camera leaves the one at a tick was changed.
+    /// Change of a camera keyframe's interpolation.
     KeyEased(u64),
-    /// A stroke with a brush.
+    /// Brush stroke.
     Stroke(Tool),
-    /// The mask was selected, inverted or cleared.
+    /// Selected, inverted or cleared mask.
     Mask,
-    /// Sand was spread.
+    /// Addition of a layer of sand.
     SandSpread,
-    /// All sand was removed.
+    /// Removal of all sand.
     SandRemoved,
-    /// All water was removed.
+    /// Removal of all water.
     Dried,
-    /// Outlets were cut for hollows.
+    /// Carved outlets of depressions.
     Carved,
-    /// Hollows were filled with water.
+    /// Depressions filled with water.
     LakesFilled,
-    /// Rivers and lakes were filled.
+    /// Filled rivers and lakes.
     RiversFilled,
-    /// A range grew.
+    /// Grown mountain range.
     Grown,
-    /// From the start.
+    /// Restart.
     Restart,
-    /// From the start as it was before it was shaped by hand.
+    /// Restart without sculpting.
     RestartUnshaped,
-    /// Several runs side by side, so many, or one alone.
+    /// Simulations side by side, with their number; 1 for a single simulation.
     SideBySide(usize),
-    /// From the start with the next seed.
+    /// Restart with the next seed.
     NewSeed,
-    /// From the start with a chosen seed.
+    /// Restart with a given seed.
     Seed,
-    /// From the start with another number of cells.
+    /// Restart with another number of cells.
     Size,
-    /// Parameters came from a preset.
+    /// Applied preset.
     Preset,
-    /// Parameters were set by a step of a lesson.
+    /// Parameters set by a lesson step.
     Lesson,
-    /// New land was made.
+    /// New terrain.
     NewLand,
-    /// A scene or project of this name was opened.
+    /// Opened scene or project, with its name.
     Opened(String),
-    /// A map was loaded from a file of this name.
+    /// Map loaded from a file of this name.
     Loaded(Layer, String),
 }
 
 impl Label {
-    /// That of a parameter by its group's key and its own name.
+    /// Creates the label of a parameter change, from the key of the parameter's group and its name.
     pub(super) fn parameter(simulations: &Simulations, group: &str, name: &'static str, value: &Value) -> Self {
         let key = group.strip_suffix("-masked").unwrap_or(group);
         let mut infos = simulations.selected().simulation.slots.iter().map(|slot| slot.process.info());
@@ -86,7 +85,7 @@ impl Label {
         Self::Parameter(group_title, name, key != group, [before.unwrap_or_default(), value.to_string()])
     }
 
-    /// What both steps are called if they are one, because the second goes on with what the first has changed.
+    /// Returns the label of both steps merged into one, or `None` if this step does not continue the first.
     pub(super) fn after(&self, first: &Self) -> Option<Self> {
         match (self, first) {
             (Self::Parameter(group, name, masked, [_, after]), Self::Parameter(other, same, both, [before, _])) => {
@@ -97,7 +96,7 @@ impl Label {
         }
     }
 
-    /// That of other springs.
+    /// Creates the label of a change of the springs and drains.
     pub(super) fn springs(simulations: &Simulations, wanted: &[Source]) -> Self {
         let now = &simulations.selected().simulation.terrain.sources;
         match wanted.len() {
@@ -118,31 +117,31 @@ impl fmt::Display for Label {
                 let masked = if *masked { " under the mask" } else { "" };
                 write!(f, "{group}: {}{masked} {before} → {after}", name.replace('_', " "))
             }
-            Self::Switch(title, on) => write!(f, "{title} {}", if *on { "on" } else { "off" }),
-            Self::Limit(title, true) => write!(f, "{title} leaves masked ground alone"),
-            Self::Limit(title, false) => write!(f, "{title} works under the mask too"),
-            Self::SpringPlaced(number) => write!(f, "spring {number} placed"),
+            Self::Switch(title, on) => write!(f, "{title} {}", if *on { "enabled" } else { "disabled" }),
+            Self::Limit(title, true) => write!(f, "{title} limited to unmasked terrain"),
+            Self::Limit(title, false) => write!(f, "{title} not limited by the mask"),
+            Self::SpringPlaced(number) => write!(f, "spring {number} added"),
             Self::SpringRemoved(count) => write!(f, "one of {count} springs removed"),
             Self::SpringChanged(number) => write!(f, "spring {number} changed"),
-            Self::KeySet(tick) => write!(f, "camera key set at tick {tick}"),
-            Self::KeyRemoved(tick) => write!(f, "camera key at tick {tick} removed"),
-            Self::KeyMoved(tick) => write!(f, "camera key moved to tick {tick}"),
-            Self::KeyEased(tick) => write!(f, "way on from the camera key at tick {tick}"),
+            Self::KeySet(tick) => write!(f, "camera keyframe inserted at tick {tick}"),
+            Self::KeyRemoved(tick) => write!(f, "camera keyframe deleted at tick {tick}"),
+            Self::KeyMoved(tick) => write!(f, "camera keyframe moved to tick {tick}"),
+            Self::KeyEased(tick) => write!(f, "interpolation of the camera keyframe at tick {tick}"),
             Self::Stroke(tool) => f.write_str(tool.title()),
             Self::Mask => f.write_str("mask"),
-            Self::SandSpread => f.write_str("sheet of sand"),
+            Self::SandSpread => f.write_str("sand added"),
             Self::SandRemoved => f.write_str("sand removed"),
-            Self::Dried => f.write_str("dried"),
+            Self::Dried => f.write_str("water removed"),
             Self::Carved => f.write_str("outlets carved"),
-            Self::Lesson => f.write_str("step of a lesson"),
-            Self::NewLand => f.write_str("new land"),
+            Self::Lesson => f.write_str("lesson step"),
+            Self::NewLand => f.write_str("new terrain"),
             Self::LakesFilled => f.write_str("lakes filled"),
             Self::RiversFilled => f.write_str("rivers filled"),
-            Self::Grown => f.write_str("range grown"),
+            Self::Grown => f.write_str("mountain range grown"),
             Self::Restart => f.write_str("restart"),
-            Self::RestartUnshaped => f.write_str("restart unshaped"),
-            Self::SideBySide(1) => f.write_str("one run alone"),
-            Self::SideBySide(count) => write!(f, "{count} runs side by side"),
+            Self::RestartUnshaped => f.write_str("restart without sculpting"),
+            Self::SideBySide(1) => f.write_str("single simulation"),
+            Self::SideBySide(count) => write!(f, "{count} simulations side by side"),
             Self::NewSeed => f.write_str("new seed"),
             Self::Seed => f.write_str("seed"),
             Self::Size => f.write_str("size"),

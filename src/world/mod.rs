@@ -1,5 +1,5 @@
-//! The simulation in the app: the shared sessions, one system per process, a frame budget, and the commands that change
-//! them.
+//! Model of the application: simulations, time, history and files, and the commands that change them. Each process has its own
+//! system; ticks run within a frame budget.
 
 mod ahead;
 pub mod amount;
@@ -28,6 +28,7 @@ mod presentation;
 mod quiz;
 mod record;
 mod recording;
+mod restart;
 mod run;
 mod simulations;
 mod ticks;
@@ -47,7 +48,7 @@ pub use self::{
     camera::{CameraCommand, CameraMode, CameraStep, PictureCommand, Steps},
     channels::Channels,
     command::{Command, CommandEvent},
-    compare::{CompareCommand, Comparison, Shown},
+    compare::{CompareCommand, Comparison, Divider},
     course::Course,
     document::{Document, Eye},
     edit::EditCommand,
@@ -65,6 +66,7 @@ pub use self::{
     quiz::{Quiz, QuizCommand, QuizQuestion},
     record::{DuneSample, LedgerSample, Record},
     recording::{Recording, ToggleRecording},
+    restart::Restarts,
     run::RunCommand,
     simulations::{FrameSystems, KeepSystems, Simulations},
     views::{FollowsKeys, KeepView, KeyframeCommand},
@@ -77,40 +79,39 @@ pub use thalweg_scene::model::SPEEDS;
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;
 
-/// Whether and how fast it runs.
+/// State of playback.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct Transport {
-    /// Ticks follow each other.
+    /// `true` while ticks run continuously.
     pub playing: bool,
     /// Multiple of [`TICKS_PER_SECOND`].
     pub speed: f32,
-    /// Ticks that are due, with the fraction that time has brought.
+    /// Ticks that are due, with the fraction accumulated so far.
     due: f64,
-    /// Whether a stage is due.
+    /// `true` if a stage is due.
     stage: bool,
-    /// Stages that follow each other in a second while it plays; without, ticks do.
+    /// Stages per second in slow motion; `None` if ticks run as a whole.
     pub slow: Option<f32>,
-    /// Whether the chosen total of particles had run when it was last looked at.
+    /// `true` if the total number of particles had run at the last check; `None` before the first check.
     complete: Option<bool>,
-    /// Whether the brush waits for the end of the present tick: then no other begins.
+    /// `true` if the brush waits for the end of the current tick, so that no other may begin.
     pub brush_waits: bool,
 }
 
-/// How long the simulation may work in a frame.
+/// Time for the simulation in each frame.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct FrameBudget(pub Duration);
 
-/// When this frame's budget is spent, by brush and ticks together.
+/// End of this frame's budget, which brush and ticks share.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct Deadline {
     until: Instant,
-    /// The same for ticks.
+    /// End for ticks.
     ticks_until: Instant,
-    /// What ticks took of the last frame, and what they took too much of the frames so far: a part of a tick that is begun is not
-    /// interrupted.
+    /// Time that ticks used in the last frame, and the excess of all frames so far: a part of a tick is not interrupted once begun.
     spent: Duration,
     owed: Duration,
-    /// Whether ticks rest in this frame, for what is owed.
+    /// `true` if ticks pause in this frame to compensate for the excess.
     rests: bool,
 }
 
@@ -122,129 +123,128 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// Whether what is not done yet is left to the next frame.
+    /// Returns `true` if the remaining work must wait for the next frame.
     pub fn is_over(self) -> bool {
         Instant::now() >= self.until
     }
 
-    /// The time that is left to ticks in this frame.
+    /// Returns the time left for ticks in this frame.
     fn left(self) -> Duration {
         self.ticks_until.saturating_duration_since(Instant::now())
     }
 
-    /// Begins a frame in which ticks should take so long.
+    /// Begins a frame with a target duration for ticks.
     fn begin(&mut self, fair: Duration) {
         let owed = self.owed.min(MOST_OWED * fair);
         let paid = owed.min(fair);
         (self.owed, self.spent) = (owed - paid, Duration::ZERO);
-        // A stroke does not pay for ticks: it may use all of the time.
+        // A stroke may use all the time, regardless of the excess of ticks.
         self.until = Instant::now() + fair;
         self.ticks_until = self.until - paid;
         self.rests = !owed.is_zero() && paid == fair;
     }
 
-    /// Ticks have worked since then, and now rest till the next frame.
+    /// Ends the ticks of a frame, which started at `begun`.
     fn end(&mut self, begun: Instant) {
         self.spent = begun.elapsed();
         self.owed += self.ticks_until.elapsed();
     }
 }
 
-/// Ticks rest in so many frames at most, however much they owe.
+/// Maximum number of consecutive frames without ticks, regardless of the excess.
 const MOST_OWED: u32 = 4;
 
-/// The line along which the block is cut open, as shares of the map's sides, if it is.
+/// Line of the cutaway, in fractions of the map's sides, or `None`.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct CutLine(pub Option<[[f32; 2]; 2]>);
 
-/// What the view shows: goes up whenever there is another finished state to show.
+/// Version of the displayed state, incremented whenever another finished state is available.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// Finished states so far.
+    /// Number of finished states so far.
     pub state: u64,
-    /// How often the sessions were begun again or replaced by others.
+    /// Number of restarts and replacements of the sessions.
     pub start: u64,
 }
 
 impl Revision {
-    /// Another state of the same run.
+    /// Marks another state of the same simulation.
     pub fn goes_on(&mut self) {
         self.state += 1;
     }
 
-    /// A run from another start.
+    /// Marks the start of another simulation.
     pub fn begins(&mut self) {
         self.state += 1;
         self.start += 1;
     }
 }
 
-/// What a tick costs, and what a frame.
+/// Performance measurements.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Timing {
     /// Milliseconds per tick, smoothed.
     pub tick_ms: f64,
-    /// Milliseconds per frame in which the picture is drawn, smoothed.
+    /// Milliseconds per rendered frame, smoothed.
     pub frame_ms: f64,
-    /// Milliseconds in which heights are made ready for the graphics card, smoothed.
+    /// Milliseconds to prepare heights for upload, smoothed.
     pub remesh_ms: f64,
-    /// Milliseconds in which threads find light and shadow beside the frames, smoothed.
+    /// Milliseconds of background threads to compute light and shadow, smoothed.
     pub shine_ms: f64,
-    /// Bytes of heights and of light that went to the graphics card since the start.
+    /// Bytes of heights and light uploaded since startup.
     pub uploaded: u64,
     spent: Duration,
-    /// How often the picture had been drawn.
+    /// Number of rendered frames at the last check.
     drawn: u64,
-    /// When there was something else to show.
+    /// Time at which a new state last became visible.
     shown: Option<Instant>,
 }
 
-/// A smoothed value after another measurement.
+/// Returns the exponential moving average after another measurement.
 pub fn smoothed(before: f64, now: f64) -> f64 {
     if before == 0.0 { now } else { 0.9 * before + 0.1 * now }
 }
 
-/// Where the pointer is, as the panels last saw it.
+/// Location of the pointer, as determined by the panels in the last frame.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct PointerOverView {
-    /// Over the view and not over a panel or a window.
+    /// `true` over the viewport, and not over a panel or a window.
     pub view: bool,
-    /// And not over a mark on it: what it does is done on the land.
+    /// `true` if, in addition, it is not over a marker, so that input affects the terrain.
     pub land: bool,
-    /// Whether a press on the land rains there, as there is no brush in the hand and nothing else waits for the press.
+    /// `true` if a press on the terrain adds rain: no brush is active, and nothing else handles the press.
     pub rains: bool,
 }
 
-/// Where the keys point on the view, in pixels of the screen, and whether they press there; nothing while they belong to something
-/// else.
+/// Position of the keyboard pointer in the viewport, in physical pixels, and `true` while it is pressed; `None` while the keys are
+/// used otherwise.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct KeyPointer(pub Option<(Vec2, bool)>);
 
-/// The part of the window that panels leave free, in pixels of the screen, and the picture that is drawn for it.
+/// Part of the window not covered by panels, in physical pixels, and the image rendered for it.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct FreeView {
-    /// Left upper corner and size.
+    /// Upper left corner and size.
     pub rect: URect,
-    /// What is drawn there.
+    /// Rendered image.
     pub picture: Handle<Image>,
-    /// The part of the picture that is drawn, as shares of its sides: its left upper corner. The rest is empty.
+    /// Rendered part of the image, as a fraction of its sides from the upper left corner. The rest is empty.
     pub share: Vec2,
-    /// How often it was drawn.
+    /// Number of rendered frames.
     pub drawn: u64,
-    /// Runs side by side: which it is, where its name belongs as shares of the free part, and its name.
+    /// Simulations side by side: index, position of the label in fractions of the viewport, and label.
     pub labels: Vec<(usize, Vec2, String)>,
-    /// Heights that are written on contour lines: where, as shares of the free part, along which direction, in radians, and the height
-    /// in metres.
+    /// Contour labels: position in fractions of the viewport, direction in radians, and height in metres.
     pub heights: Vec<(Vec2, f32, f32)>,
-    /// How far the camera is turned round the upright, in radians: a direction along columns and rows appears so far turned.
+    /// Azimuth of the camera in radians: the angle by which directions along columns and rows appear rotated.
     pub turned: f32,
-    /// Metres from the upper to the lower edge of the picture, where the camera looks.
+    /// Distance in metres between the upper and the lower edge, at the point the camera looks at.
     pub metres: f32,
-    /// Whether a picture of it is being taken: the land stands still meanwhile.
+    /// `true` while a screenshot is taken; the simulation is paused meanwhile.
     pub taking: bool,
 }
 
-/// The place on the chosen map under the pointer, as shares of its sides.
+/// Point on the selected map under the pointer, in fractions of its sides.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pointed(pub Option<[f32; 2]>);
 
@@ -255,18 +255,18 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// Stands still.
+    /// Returns a paused state.
     pub fn paused() -> Self {
         Self { playing: false, ..Self::default() }
     }
 
-    /// Stops, and forgets what was due.
+    /// Pauses, and discards ticks that are due.
     pub fn pause(&mut self) {
         (self.playing, self.due) = (false, 0.0);
     }
 }
 
-/// Adds everything but the sessions themselves.
+/// Adds everything except the sessions.
 pub fn plugin(app: &mut App) {
     app.init_resource::<Transport>()
         .init_resource::<Ahead>()
@@ -284,6 +284,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Preferences>()
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
+        .init_resource::<Restarts>()
         .init_resource::<Record>()
         .init_resource::<Channels>()
         .init_resource::<Document>()
@@ -296,8 +297,8 @@ pub fn plugin(app: &mut App) {
         .add_plugins((presentation::plugin, recording::plugin))
         .add_systems(
             Update,
-            // What a job brings is taken a frame after it was asked for at the earliest: then what it replaces has been kept.
-            (jobs::take_over, jobs::show_growth, obey, views::rest_without_keyframes)
+            // Output of a job is taken one frame after its start at the earliest, when the state it replaces has been stored.
+            (jobs::take_over, jobs::show_growth, obey, restart::advance, views::rest_without_keyframes)
                 .chain()
                 .in_set(FrameSystems::Obey),
         )
@@ -312,13 +313,13 @@ pub fn plugin(app: &mut App) {
         .add_systems(First, preferences::say_budget.after(MessageUpdateSystems).run_if(resource_changed::<Preferences>))
         .add_systems(
             Last,
-            (document::offer, jobs::wait_before_exit, document::keep, preferences::remember)
+            (document::offer, preferences::remember, jobs::wait_before_exit, document::keep)
                 .chain()
                 .in_set(KeepSystems),
         );
 }
 
-/// Whether the work stands in its place: it is put away while something is made of it.
+/// Returns `true` unless a job holds the project.
 pub fn works_in_place(jobs: Res<Jobs>) -> bool {
     !jobs.hold()
 }

@@ -1,4 +1,4 @@
-//! What the user should know: work in progress, what was done, what went wrong.
+//! Notifications: progress, results, warnings and errors.
 
 use std::{
     path::Path,
@@ -10,26 +10,26 @@ use bevy::prelude::*;
 use super::{Command, FileCommand, RunCommand};
 use thalweg_scene::io::{Error, JobProgress};
 
-/// How much it matters.
+/// Severity of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Work is being done.
+    /// Job in progress.
     Working,
-    /// It is done.
+    /// Result.
     Info,
-    /// Something was assumed.
+    /// Assumption or fallback.
     Warning,
-    /// It was not done.
+    /// Failure.
     Error,
-    /// The person is to choose.
+    /// Question to the user.
     Question,
 }
 
 impl Level {
-    /// What it is called where its sign can't be seen.
+    /// Returns the accessible name of the icon.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Working => "At work",
+            Self::Working => "In progress",
             Self::Info => "Note",
             Self::Warning => "Warning",
             Self::Error => "Error",
@@ -38,24 +38,24 @@ impl Level {
     }
 }
 
-/// A message to the user.
+/// Notification.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// Tells it from all others.
+    /// Unique identifier.
     pub id: u64,
-    /// How much it matters.
+    /// Severity.
     pub level: Level,
-    /// A sentence.
+    /// Text, as full sentences.
     pub text: String,
-    /// What can be done about it: words and the command of each.
+    /// Buttons, each with its command.
     pub answers: Vec<(&'static str, Command)>,
-    /// Of work: how much of it is done.
+    /// Progress, of a job.
     pub progress: Option<JobProgress>,
     since: Instant,
 }
 
 impl Notice {
-    /// How long it stays; work stays until it is done, errors until they are read and questions until they are answered.
+    /// Returns the time until it disappears. Jobs stay until they finish, errors until dismissed, questions until answered.
     fn lasts(&self) -> Duration {
         match self.level {
             Level::Info => Duration::from_secs(6),
@@ -65,23 +65,23 @@ impl Notice {
     }
 }
 
-/// Messages, the oldest first.
+/// Notifications, the oldest first.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Notices {
     list: Vec<Notice>,
     last: u64,
 }
 
-/// More messages than this are not shown at once; the oldest goes that is neither work nor a question.
+/// Maximum number of notifications on screen. Beyond it the oldest is removed that is neither a job nor a question.
 const MOST: usize = 6;
 
 impl Notices {
-    /// Tells the user something. Returns its number.
+    /// Adds a notification. Returns its identifier.
     pub fn tell(&mut self, level: Level, text: impl Into<String>) -> u64 {
         self.offer(level, text, None)
     }
 
-    /// Tells the user that something was done, or why not.
+    /// Reports the result of an operation.
     pub fn tell_result(&mut self, done: Result<(), Error>, text: String) {
         match done {
             Ok(()) => self.tell(Level::Info, text),
@@ -89,7 +89,7 @@ impl Notices {
         };
     }
 
-    /// Tells the user that work has begun, and how far it is. Returns its number.
+    /// Adds a notification with the progress of a job. Returns its identifier.
     pub fn work(&mut self, text: impl Into<String>, progress: JobProgress) -> u64 {
         let id = self.tell(Level::Working, text);
         if let Some(notice) = self.list.last_mut() {
@@ -98,32 +98,32 @@ impl Notices {
         id
     }
 
-    /// Asks the user something that stays until it is answered.
+    /// Adds a question, which stays until it is answered.
     pub fn ask(&mut self, text: impl Into<String>, answers: impl IntoIterator<Item = (&'static str, Command)>) {
         self.add(Level::Question, text.into(), answers.into_iter().collect());
     }
 
-    /// Tells the user something and what can be done about it. Returns its number.
+    /// Adds a notification with an optional button. Returns its identifier.
     pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, Command)>) -> u64 {
         self.add(level, text.into(), action.into_iter().collect())
     }
 
-    /// Tells that what was opened stands still, and offers to let it run.
+    /// Reports that the simulation is paused after opening, and offers to play it.
     pub fn offer_play(&mut self) {
         let play = Some(("Play", RunCommand::TogglePlay.into()));
-        self.offer(Level::Info, "The land stands still until you press Play (Space).", play);
+        self.offer(Level::Info, "The simulation is paused. Press Play (Space) to start it.", play);
     }
 
-    /// Tells that something was written, and offers to show its folder.
+    /// Reports that files were written, and offers to open their folder.
     pub fn offer_folder(&mut self, text: String, folder: &Path) {
         self.offer(Level::Info, text, Some(("Open folder", FileCommand::OpenFolder(folder.to_owned()).into())));
     }
 
     fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, Command)>) -> u64 {
-        // Said again, it is said once.
+        // A repeated message replaces the previous one.
         self.list.retain(|notice| notice.text != text || notice.level != level);
         self.list.retain(|notice| notice.since.elapsed() < notice.lasts());
-        // The least important goes, the oldest first.
+        // Remove the least severe, the oldest first.
         let expendable = [Level::Info, Level::Warning, Level::Error];
         let mut oldest = expendable.iter().filter_map(|&level| self.list.iter().position(|n| n.level == level));
         if self.list.len() >= MOST
@@ -141,19 +141,19 @@ impl Notices {
         self.last
     }
 
-    /// How many questions wait for an answer.
+    /// Returns the number of unanswered questions.
     pub fn questions(&self) -> usize {
         self.list.iter().filter(|notice| notice.level == Level::Question).count()
     }
 
-    /// Adds what can be done about a message.
+    /// Adds a button to a notification.
     pub fn let_act(&mut self, id: u64, word: &'static str, command: impl Into<Command>) {
         if let Some(notice) = self.list.iter_mut().find(|notice| notice.id == id) {
             notice.answers.push((word, command.into()));
         }
     }
 
-    /// Takes back an offer that no longer means what it says.
+    /// Removes buttons whose command is no longer valid.
     pub fn retract(&mut self, command: impl Into<Command>) {
         let command = command.into();
         for notice in &mut self.list {
@@ -161,7 +161,7 @@ impl Notices {
         }
     }
 
-    /// Gives up the work that a message tells of.
+    /// Cancels the job of a notification.
     pub fn cancel(&mut self, id: u64) {
         self.list
             .iter()
@@ -170,12 +170,12 @@ impl Notices {
             .for_each(JobProgress::cancel);
     }
 
-    /// Takes a message away.
+    /// Removes a notification.
     pub fn dismiss(&mut self, id: u64) {
         self.list.retain(|notice| notice.id != id);
     }
 
-    /// Those that are still to be shown, the oldest first.
+    /// Returns the visible notifications, the oldest first.
     pub fn shown(&self) -> impl Iterator<Item = &Notice> {
         self.list.iter().filter(|notice| notice.since.elapsed() < notice.lasts())
     }

@@ -1,4 +1,4 @@
-//! Opening: scenes, projects, lessons, playlists and heightmaps take the place of the work.
+//! Opening of scenes, projects, lessons, playlists and heightmaps, which replace the current project.
 
 use std::path::{Path, PathBuf};
 
@@ -27,28 +27,28 @@ use thalweg_sim::{
     params::capital,
 };
 
-/// Another work has taken the place of the one before.
+/// Event after the project was replaced.
 #[derive(Event, Clone, Copy, Debug)]
 pub struct WorkReplaced {
-    /// Whether it is as it lies in a file.
+    /// `true` if it is unchanged since it was opened.
     pub opened: bool,
-    /// Whether it is a scene of the playlist that is shown.
+    /// `true` if it is a scene of the playlist being presented.
     pub performed: bool,
 }
 
-/// A lesson was opened; the session on which it plays stands in the place of the work.
+/// Event after a lesson was opened; its session has replaced the project.
 #[derive(Event, Clone, Debug)]
 pub struct LessonOpened(pub Box<Lesson>);
 
-/// What was opened.
+/// Result of opening.
 enum Opened {
-    /// Sessions that replace the present ones, and what the step is called.
+    /// Sessions that replace the current ones, and the label of the undo step.
     Sessions(Label, Vec<Session>),
-    /// A playlist that is to be shown.
+    /// Playlist to present.
     Playlist(Playlist),
-    /// A lesson, and the session on which it plays.
+    /// Lesson, and its session.
     Lesson(Box<Lesson>, Box<Session>),
-    /// A project, and its file.
+    /// Project, and its file.
     Project(PathBuf, Box<Project>),
 }
 
@@ -61,11 +61,11 @@ pub(crate) fn open(work: &mut Work, document: &mut Document, input: &Path, optio
     work.jobs.start(&mut work.notices, job, move |_| read(input, &options), take_opened);
 }
 
-/// Begins on new land.
+/// Creates new terrain.
 pub(super) fn make(work: &mut Work, document: &mut Document, land: Box<NewLand>) {
     document.keep_now();
     let make = move |_: &_| Ok(Opened::Sessions(Label::NewLand, vec![land.open()?]));
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Opens, "Making new land…"), make, take_opened);
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Opens, "Creating new terrain…"), make, take_opened);
 }
 
 fn read(path: PathBuf, options: &Options) -> Result<Opened, Error> {
@@ -108,7 +108,7 @@ fn take_opened(
             work.replace_and_tell(label, Simulations::new(vec![*session]), &Keyframes::default());
             document.is_opened(&work);
             commands.trigger(WorkReplaced { opened: true, performed: false });
-            // It stands still: the student looks at one place after the other.
+            // Starts paused, as the student goes through the steps at their own pace.
             commands.trigger(CameraCommand::FrameAll);
             commands.trigger(LessonOpened(lesson));
         }
@@ -136,7 +136,7 @@ fn take_opened(
     }
 }
 
-/// Loads heights or another map into the present sessions.
+/// Loads heights or another map into the current sessions.
 pub(super) fn load(work: &mut Work, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
     document.keep_now();
     work.preferences.remember_folder(&path);
@@ -170,7 +170,7 @@ fn take_heights(In((map, path, options)): In<(Heightmap, PathBuf, Options)>, mut
     stand_still_on_own_land(&mut work, false);
 }
 
-/// A map that was read, and what is to be said of it.
+/// Loaded map with its warnings.
 struct LoadedMap {
     layer: Layer,
     path: PathBuf,
@@ -191,7 +191,7 @@ fn take_map(In(loaded): In<LoadedMap>, mut work: Work, mut commands: Commands) {
     }
 }
 
-/// Land of the person's own is seen as it is before anything happens to it.
+/// Pauses imported or new terrain, so that the user sees it before it changes.
 fn stand_still_on_own_land(work: &mut Work, new: bool) {
     if work.simulations.selected().is_a_map() || new {
         work.transport.pause();
@@ -199,7 +199,7 @@ fn stand_still_on_own_land(work: &mut Work, new: bool) {
     }
 }
 
-/// The present runs with another map of sand, softness, rain, water or sediment, at their start.
+/// Returns the current simulations at their start, with another map of sand, softness, rain, water or sediment.
 fn with_map(
     simulations: &Simulations,
     layer: Layer,
@@ -207,7 +207,7 @@ fn with_map(
     map: &Grid,
     warnings: &[String],
 ) -> Result<Simulations, Error> {
-    // The runs as they are stay beside the new ones until undo has packed them.
+    // The current simulations stay in memory beside the new ones until the history has packed them.
     Budget::present().ask(path, simulations.all().iter().map(Session::bytes).sum())?;
     let mut changed = simulations.of_other_work();
     for session in changed.all_mut() {
@@ -220,14 +220,15 @@ fn with_map(
 }
 
 impl Work<'_> {
-    /// Puts another work in the place of the present one.
+    /// Replaces the current project.
     pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+        self.restarts.clear();
         self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
         self.history.begin_with(keyframes, &self.simulations);
         self.begins();
     }
 
-    /// The same, and tells of it.
+    /// Replaces the current project, and notifies the user.
     fn replace_and_tell(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
         let ticks = self.simulations.ticks();
         let text = format!("{}.", capital(&label.to_string()));
@@ -240,19 +241,19 @@ impl Work<'_> {
         }
         self.notices.retract(EditCommand::Undo);
         if ticks > 0 {
-            self.offer_undo(format!("{text} The {ticks} ticks before are kept."));
+            self.offer_undo(format!("{text} Undo restores the previous {ticks} ticks."));
         } else {
             self.notices.tell(Level::Info, text);
         }
     }
 }
 
-/// What a person calls what is opened.
+/// Returns the title of an input.
 pub(super) fn title(input: &Path) -> String {
     scene::title_of(&input.to_string_lossy()).unwrap_or_else(|| name(input))
 }
 
-/// A session on a heightmap, with the light, colours and processes of another.
+/// Creates a session from a heightmap, with the lighting, colours and processes of another.
 fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
     let origin = Origin { input: path.to_owned(), options, ..Origin::default() };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();

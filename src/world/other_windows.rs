@@ -1,4 +1,4 @@
-//! Windows beside the main one, as the presenter's: what happens in them is no touch of the land.
+//! Secondary windows, such as the presenter's, whose input does not affect the terrain.
 
 use bevy::{
     ecs::system::SystemParam,
@@ -6,17 +6,17 @@ use bevy::{
     window::{PrimaryWindow, WindowEvent},
 };
 
-/// The windows beside the main one.
+/// Secondary windows.
 #[derive(SystemParam)]
 pub struct OtherWindows<'w, 's>(Query<'w, 's, &'static Window, Without<PrimaryWindow>>);
 
 impl OtherWindows<'_, '_> {
-    /// Whether a window is one of them.
+    /// Returns `true` if a window is secondary.
     pub fn has(&self, window: Entity) -> bool {
         self.0.contains(window)
     }
 
-    /// Whether an event of the pointer or the keyboard happens in one of them.
+    /// Returns `true` if a pointer or keyboard event belongs to a secondary window.
     pub fn has_event(&self, event: &WindowEvent) -> bool {
         match event {
             WindowEvent::CursorMoved(event) => self.has(event.window),
@@ -30,12 +30,12 @@ impl OtherWindows<'_, '_> {
         }
     }
 
-    /// Whether the pointer is in one of them.
+    /// Returns `true` if the pointer is in a secondary window.
     pub fn have_pointer(&self) -> bool {
         self.0.iter().any(|window| window.physical_cursor_position().is_some())
     }
 
-    /// Whether one of them has the keyboard.
+    /// Returns `true` if a secondary window has the keyboard focus.
     pub fn have_keyboard(&self) -> bool {
         self.0.iter().any(|window| window.focused)
     }

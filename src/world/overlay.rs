@@ -1,4 +1,4 @@
-//! The quantity that is shown over the ground, its values and its range; and how the water moves.
+//! Overlay: the displayed quantity with its values and range, and the flow arrows.
 
 use bevy::prelude::*;
 use colorgrad::Gradient;
@@ -16,20 +16,20 @@ use thalweg_sim::{
     simulation::quantities::Difference,
 };
 
-/// Weight of the last tick in the averaged discharge.
+/// Weight of the last tick in the moving average of the discharge.
 const NEWEST: f32 = 0.02;
-/// So many cells of a map, at least, stand for all when a range is sought.
+/// Minimum number of cells in the sample that determines the range.
 const SAMPLE: usize = 20_000;
-/// With fewer values among those, all cells are looked at.
+/// Number of non-zero values below which all cells are examined.
 const FEW: usize = 64;
-/// Share of the cells that may lie above the range, and of the wet cells that may be faster than the longest arrow says.
+/// Fraction of cells that may exceed the range, and fraction of wet cells that may exceed the speed of the longest arrow.
 const ABOVE: f64 = 0.005;
 const FASTER: f64 = 0.1;
 
-/// So many cells along the shorter side have a river one cell wider to each side.
+/// Number of cells along the shorter side per cell of widening of rivers on either side.
 const CELLS_PER_RIVER: usize = 384;
 
-/// Colours of classes: the light scheme of Paul Tol's technical note on colour schemes (2021), safe for the colour-blind.
+/// Colours of classes: the light scheme of Paul Tol's technical note on colour schemes (2021), suitable for colour-blind users.
 const CLASSES: [[u8; 3]; 9] = [
     [119, 170, 221],
     [238, 136, 102],
@@ -42,42 +42,42 @@ const CLASSES: [[u8; 3]; 9] = [
     [221, 221, 221],
 ];
 
-/// What is shown over the ground of every session.
+/// Overlay of all simulations.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Overlay {
-    /// The quantity, if any.
+    /// Displayed quantity, if any.
     pub shown: Option<Quantity>,
-    /// Whether arrows show where the water flows, or the droplets where their discharge is shown.
+    /// `true` if arrows show the flow of the water, or of the droplets if their discharge is displayed.
     pub arrows: bool,
-    /// Least and largest value of the colours; their decimal logarithms on a logarithmic scale.
+    /// Minimum and maximum of the colour scale; decimal logarithms on a logarithmic scale.
     pub range: (f32, f32),
-    /// Speed in metres per second that makes the longest arrow; discharge in square metres where arrows are of streams.
+    /// Speed of the longest arrow in m/s, or discharge in m² for arrows of droplets.
     pub fastest: f32,
-    /// Values of the quantity in every session, or their decimal logarithms; nothing while none is shown.
+    /// Values of the quantity in every simulation, or their decimal logarithms; empty without a quantity.
     pub values: Vec<Grid>,
-    /// How much each run differs from the first, where that is shown; none where their maps differ in size.
+    /// Difference of each simulation from the first, if displayed; `None` for maps of different sizes.
     pub differences: Vec<Option<Difference>>,
-    /// Velocities of the water in every session where it moves.
+    /// Velocities of the water in every simulation that has moving water.
     pub flows: Vec<Option<[Grid; 2]>>,
-    /// The one that was shown before, which the key brings back.
+    /// Previous quantity, for toggling.
     before: Option<Quantity>,
-    /// What a brush that paints a map brought up, and what was shown instead of it.
+    /// Quantity displayed because of the active brush, and the one it replaced.
     brought: Option<(Quantity, Option<Quantity>)>,
-    /// Whether what a stage has changed is shown because a student goes stage by stage.
+    /// `true` if the changes of a stage are displayed because stages run one by one in the Learn workspace.
     pub(super) by_stages: bool,
     seen: Option<(Revision, Option<Quantity>, bool, f32)>,
-    /// Ticks that the averages have seen.
+    /// Number of ticks in the averages.
     ticks: u64,
 }
 
-/// Chooses what lies over the ground.
+/// Command of the overlay.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum OverlayCommand {
-    /// A quantity, or none.
+    /// Displays a quantity, or none.
     Show(Option<Quantity>),
-    /// The last quantity, or none.
+    /// Toggles between the last quantity and none.
     Toggle,
-    /// Arrows along the flow of the water, or none.
+    /// Shows or hides flow arrows.
     ToggleArrows,
 }
 
@@ -102,7 +102,7 @@ fn obey(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
     }
 }
 
-/// What was looked at belongs to the other work.
+/// Resets the overlay, which belongs to the previous project.
 fn clear(replaced: On<WorkReplaced>, mut overlay: ResMut<Overlay>) {
     if replaced.opened {
         overlay.show(None);
@@ -111,22 +111,22 @@ fn clear(replaced: On<WorkReplaced>, mut overlay: ResMut<Overlay>) {
 }
 
 impl Overlay {
-    /// Whether the ground must be seen through the water.
+    /// Returns `true` if the water must be transparent.
     pub fn on(&self) -> bool {
         self.shown.is_some() || self.arrows
     }
 
-    /// Whether arrows show where the droplets' streams run, and not the water.
+    /// Returns `true` if arrows show the flow of droplets instead of water.
     pub fn arrows_are_of_streams(&self) -> bool {
         self.arrows && self.shown == Some(Quantity::StreamDischarge)
     }
 
-    /// Least depth of water, in metres, that has an arrow, where this is the least that is drawn.
+    /// Returns the minimum depth of water with an arrow, in metres, given the minimum depth that is drawn.
     pub fn film(&self, film: f32) -> f32 {
         if self.arrows_are_of_streams() { 0.0 } else { film }
     }
 
-    /// The colour of a share of the range, as linear red, green and blue.
+    /// Returns the colour at a fraction of the range, as linear RGB.
     pub fn color(scale: Scale, share: f32) -> [f32; 3] {
         if scale == Scale::Classes {
             let color = CLASSES[(share * (CLASSES.len() - 1) as f32).round() as usize % CLASSES.len()];
@@ -134,19 +134,19 @@ impl Overlay {
         }
         let [red, green, blue, _] = match scale {
             Scale::AroundZero => colorgrad::preset::pu_or().at(1.0 - share).to_linear_rgba(),
-            // Its dark end would be lost between the shadows of a valley.
+            // Skips the dark end, which is hard to see in the shadow of a valley.
             Scale::Logarithmic => colorgrad::preset::viridis().at(0.35 + 0.65 * share).to_linear_rgba(),
             _ => colorgrad::preset::viridis().at(share).to_linear_rgba(),
         };
         [red, green, blue]
     }
 
-    /// Shows the last quantity, or none.
+    /// Toggles between the last quantity and none.
     pub(super) fn toggle(&mut self) {
         self.show(if self.shown.is_some() { None } else { self.before.or(Some(Quantity::Layer(Layer::Water))) });
     }
 
-    /// Shows another quantity, or none.
+    /// Displays another quantity, or none.
     pub(crate) fn show(&mut self, quantity: Option<Quantity>) {
         let brought = self.brought.is_some_and(|(brought, _)| self.shown == Some(brought));
         if !brought {
@@ -155,14 +155,14 @@ impl Overlay {
         self.put(quantity);
     }
 
-    /// The same of one that nobody chose, and that the key need not bring back.
+    /// Displays a quantity that the user did not select, which toggling does not restore.
     fn put(&mut self, quantity: Option<Quantity>) {
         self.shown = quantity;
         self.range = (0.0, 0.0);
         self.values.clear();
     }
 
-    /// Finds the values of every session. Those of the discharge are averaged with what they were.
+    /// Updates the values of every simulation. Discharge is averaged over time.
     fn measure(&mut self, simulations: &Simulations, from_cells: f32, goes_on: bool) {
         let Some(quantity) = self.shown else { return };
         let first = &simulations.all()[0].simulation;
@@ -194,7 +194,7 @@ impl Overlay {
             Scale::UpTo(most) => (0.0, most),
             Scale::Classes => (0.0, (CLASSES.len() - 1) as f32),
             Scale::Logarithmic => {
-                // What is nothing has no logarithm.
+                // Zero has no logarithm.
                 let least = simulations
                     .all()
                     .iter()
@@ -203,14 +203,14 @@ impl Overlay {
                 let least = (least * f64::from(from_cells)).log10() as f32;
                 for grid in &mut self.values {
                     grid.par_iter_mut().for_each(|value| *value = value.log10().max(least));
-                    // A river of a single cell could not be seen.
+                    // A river of a single cell would be invisible.
                     (0..grid.width().min(grid.height()).div_ceil(CELLS_PER_RIVER)).for_each(|_| widen(grid));
                 }
                 let most = self.values.iter().map(|grid| grid.min_max().1).fold(least + 1.0, f32::max);
                 (least, most)
             }
             scale => {
-                // What is nothing has no part in it.
+                // Zeros do not affect the range.
                 let sizes = |step: fn(&Grid) -> usize| -> Vec<f32> {
                     let sample = self.values.iter().flat_map(|grid| grid.iter().step_by(step(grid)));
                     sample.map(|value| value.abs()).filter(|size| *size != 0.0).collect()
@@ -227,7 +227,7 @@ impl Overlay {
     }
 }
 
-/// Shows the map that the brush in the hand paints, until it is put away.
+/// Displays the map that the active brush paints, until the brush is deactivated.
 fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
     if std::mem::replace(&mut *seen, brushes.held) == brushes.held {
         return;
@@ -250,7 +250,7 @@ fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: L
     }
 }
 
-/// Follows the last finished tick.
+/// Updates the overlay after a tick.
 pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
     let from_cells = simulations.selected().rivers.from_cells;
     if overlay.by_stages && simulations.between_ticks() && simulations.selected().simulation.staged().is_none() {
@@ -260,7 +260,7 @@ pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision
         }
     }
     let now = (*revision, overlay.shown, overlay.arrows, from_cells);
-    // A slider or a switch changes values between ticks as well.
+    // Sliders and switches also change values between ticks.
     if (overlay.seen == Some(now) && !simulations.is_changed()) || !simulations.rests() {
         return;
     }
@@ -286,7 +286,7 @@ pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision
     }
 }
 
-/// Lets every cell have the largest of its own value and those of its four neighbours.
+/// Dilates the grid: every cell gets the maximum of its own value and its four neighbours.
 fn widen(grid: &mut Grid) {
     let before = grid.clone();
     let (width, height) = (grid.width(), grid.height());
@@ -300,7 +300,7 @@ fn widen(grid: &mut Grid) {
     });
 }
 
-/// The size above which this share lies.
+/// Returns the size that this fraction of the values exceeds.
 fn largest(mut sizes: Vec<f32>, above: f64) -> f32 {
     if sizes.is_empty() {
         return 0.0;
@@ -309,8 +309,8 @@ fn largest(mut sizes: Vec<f32>, above: f64) -> f32 {
     *sizes.select_nth_unstable_by(place, f32::total_cmp).1
 }
 
-/// The end of a scale that has to reach `largest`: 1, 2 or 5 times a power of ten. It does not shrink until far less is
-/// needed, so that colours stay what they are.
+/// Returns the end of a scale that includes `largest`: 1, 2 or 5 times a power of ten. It only shrinks if far less is needed, so
+/// that colours remain stable.
 fn follow(before: f32, largest: f32) -> f32 {
     if largest <= before && largest > 0.2 * before {
         return before;

@@ -1,16 +1,16 @@
-//! Places on the selected map that features mark over the view. The picture finds where they are seen.
+//! Points on the selected map that features mark in the viewport, and their projection.
 
 use bevy::prelude::*;
 
-/// Places on the selected map, as shares of its sides.
+/// Points on the selected map, in fractions of its sides.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
 #[require(ViewPlaces)]
 pub struct MapPlaces(pub Vec<[f32; 2]>);
 
-/// Systems that mark places. Each has marks of its own, so they may run in any order.
+/// Systems that mark points. Each has its own markers, so they may run in any order.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MarkSystems;
 
-/// Where they are in the picture, as shares of the view; nowhere behind the eye.
+/// Projected points, in fractions of the viewport; `None` behind the camera.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
 pub struct ViewPlaces(pub Vec<Option<Vec2>>);

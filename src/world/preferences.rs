@@ -1,4 +1,4 @@
-//! The person's settings, kept from one start to the next.
+//! User preferences and remembered state.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,30 +7,30 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Brushes, Draft, Level, Notices};
+use super::{Brushes, Draft, Jobs, Level, Notices};
 use thalweg_scene::{
     io::{Budget, SaidBy},
     settings::{Remembered, Settings, settings_file},
 };
 
-/// How many files are remembered.
+/// Maximum number of recent projects.
 const RECENT: usize = 10;
 
-/// The person's settings, and what else is remembered of the last time.
+/// User preferences and the state remembered from the last session.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct Preferences {
-    /// Panels, mouse, quality.
+    /// Settings.
     pub settings: Settings,
-    /// What stands in the file.
+    /// Content of the settings file.
     pub remembered: Remembered,
-    /// Whether the processor draws, or a card that is as slow.
+    /// `true` with a software renderer, or a GPU that is as slow.
     pub software: bool,
-    /// Where they are kept, if they are.
+    /// Settings file; `None` if there is no place for it.
     pub file: Option<PathBuf>,
 }
 
 impl Preferences {
-    /// Reads what was kept. `software`: whether the processor draws.
+    /// Loads the settings file. `software` is `true` with a software renderer.
     pub fn load(software: bool, notices: &mut Notices) -> Self {
         let file = settings_file();
         let loaded = file.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
@@ -43,14 +43,14 @@ impl Preferences {
 }
 
 impl Preferences {
-    /// Remembers the folder of a file that was chosen: the next dialog begins there.
+    /// Remembers the folder of a selected file as the start of the next file dialog.
     pub fn remember_folder(&mut self, file: &Path) {
         if let Some(folder) = file.parent().filter(|folder| folder.is_dir()) {
             self.remembered.last_folder = Some(folder.to_owned());
         }
     }
 
-    /// Puts a file first among those that are remembered.
+    /// Moves a file to the top of the recent projects.
     pub fn remember_file(&mut self, path: &Path) {
         let recent = &mut self.remembered.recent;
         recent.retain(|other| other != path);
@@ -59,15 +59,16 @@ impl Preferences {
     }
 }
 
-/// How much memory may be used is for all of the program.
+/// Sets the memory limit, which applies to the whole program.
 pub(super) fn say_budget(preferences: Res<Preferences>) {
     Budget::say(SaidBy::Settings, preferences.settings.budget());
 }
 
-/// Writes the settings down when they have not changed for a while, and before the program ends.
+/// Saves the settings after a pause in changes, and before the program exits.
 pub(super) fn remember(
     mut preferences: ResMut<Preferences>,
     (brushes, draft): (Res<Brushes>, Res<Draft>),
+    mut jobs: ResMut<Jobs>,
     mut changed: Local<Option<Instant>>,
     mut leaving: MessageReader<AppExit>,
 ) {
@@ -90,9 +91,10 @@ pub(super) fn remember(
     preferences.remembered.keep(&settings);
     preferences.remembered.brushes = brushes.changed();
     preferences.remembered.playlist = draft.text();
-    if let Some(path) = &preferences.file
-        && let Err(error) = preferences.remembered.save(path)
-    {
-        warn!("the settings were not saved: {error}");
+    if let Some(path) = &preferences.file {
+        let remembered = preferences.remembered.clone();
+        jobs.autosave(path, move |path| {
+            remembered.save(path).inspect_err(|error| warn!("the settings were not saved: {error}")).or(Ok(()))
+        });
     }
 }

@@ -1,4 +1,4 @@
-//! Scenes before a room: which of a playlist is shown, and when the next one follows.
+//! Presentation of a playlist: the current scene, and the time of the next one.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use bevy::prelude::*;
 
 use super::{
     Ahead, CameraCommand, CommandEvent, Document, FrameSystems, History, Job, JobKind, Jobs, Label, Level, Notices,
-    OpenWorkspace, Simulations, Transport, Work, WorkReplaced, Workspace, opening, works_in_place,
+    OpenWorkspace, Simulations, Transport, Work, WorkReplaced, Workspace, jobs::tell_written, opening, works_in_place,
 };
 use thalweg_scene::{
     io::{Error, JobProgress, playlist, project::Keyframes},
@@ -17,27 +17,27 @@ use thalweg_scene::{
     },
 };
 
-/// When nobody has touched anything for so long, a kiosk begins again.
+/// Time without input after which a kiosk starts again.
 const ALONE: Duration = Duration::from_secs(60);
-/// While a person plays with a scene, the next one does not follow: so long after the last touch.
+/// Time since the last input during which the next scene does not follow, since a visitor interacts with this one.
 const PLAYS: Duration = Duration::from_secs(20);
-/// How long a kiosk shows a scene that does not say how long, in seconds.
+/// Default duration of a scene in a kiosk, in seconds.
 const USUAL: f64 = 60.0;
-/// How soon a kiosk leaves a scene that cannot be opened, and for how long it then asks for no other.
+/// Delay after which a kiosk skips a scene that cannot be opened, and minimum time between requests.
 const SOON: Duration = Duration::from_secs(2);
 
-/// The scenes of a playlist.
+/// Command of the presentation.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum PresentCommand {
-    /// Shows a playlist from its first scene on.
+    /// Presents a playlist from its first scene.
     Begin(Arc<Playlist>),
-    /// Goes so many scenes on, or back.
+    /// Advances by a number of scenes; a negative number goes back.
     Go(isize),
-    /// Begins with the first scene again.
+    /// Starts again with the first scene.
     Again,
-    /// Writes a playlist into a file.
+    /// Saves a playlist to a file.
     Save(Arc<Playlist>, PathBuf),
-    /// Remembers the playlist that is being made.
+    /// Updates the playlist in the editor.
     Draft(Arc<Playlist>),
 }
 
@@ -55,32 +55,32 @@ impl CommandEvent for PresentCommand {
     }
 }
 
-/// The playlist that is shown, if one is.
+/// Presented playlist, if any.
 #[derive(Resource, Default)]
 pub struct Presentation {
     list: Option<Arc<Playlist>>,
-    /// Whether files and panels cannot be opened, and the list begins again when nobody is there.
+    /// `true` if files and panels are locked, and the list starts again without input.
     kiosk: bool,
-    /// The scene that is shown or being opened.
+    /// Index of the scene that is open or being opened.
     at: usize,
-    /// The work on which it plays; nothing while it is being opened.
+    /// Identifier of the scene's project; `None` while it is being opened.
     work: Option<u64>,
-    /// How long ago it was asked for, and then how long ago it came.
+    /// Time since the scene was requested, and then since it was opened.
     age: Duration,
-    /// How long ago the list was begun.
+    /// Time since the presentation started.
     whole: Duration,
-    /// How long ago something was touched last, if anything was since the list was begun.
+    /// Time since the last input; `None` without input since the start.
     idle: Option<Duration>,
-    /// How long nothing else is asked for, after the next scene was.
+    /// Minimum time until the next request.
     rest: Duration,
-    /// Whether the last scene could not be opened.
+    /// `true` if the last scene could not be opened.
     failed: bool,
-    /// Whether it has stopped at its last tick.
+    /// `true` if the scene has been paused at its last tick.
     stopped: bool,
 }
 
 impl Presentation {
-    /// A list whose first scene is there.
+    /// Creates a presentation whose first scene is open.
     pub fn of(list: Arc<Playlist>, kiosk: bool, simulations: &Simulations) -> Self {
         let mut presentation = Self::default();
         presentation.begin(list, kiosk);
@@ -88,12 +88,13 @@ impl Presentation {
         presentation
     }
 
-    /// Begins a list. Its first scene is to be opened next.
+    /// Starts a presentation. The caller opens its first scene.
     pub(super) fn begin(&mut self, list: Arc<Playlist>, kiosk: bool) {
         *self = Self { list: Some(list), kiosk, ..Self::default() };
     }
 
-    /// The list, and the number of the scene that is so many after the present one, from 0. In a kiosk the first follows the last.
+    /// Advances by a number of scenes. Returns the playlist and the index of the new scene, or `None` beyond either end. In a
+    /// kiosk, the first scene follows the last.
     pub(super) fn go(&mut self, steps: isize) -> Option<(Arc<Playlist>, usize)> {
         let list = self.list.clone()?;
         let count = list.scenes.len();
@@ -106,49 +107,49 @@ impl Presentation {
         Some((list, at))
     }
 
-    /// The list, and its first scene.
+    /// Returns to the first scene. Returns the playlist and its index.
     pub(super) fn again(&mut self) -> Option<(Arc<Playlist>, usize)> {
         self.at = 0;
         self.go(0)
     }
 
-    /// Its scene stands on the screen.
+    /// Marks the requested scene as open.
     pub(super) fn is_shown(&mut self, simulations: &Simulations) {
         (self.work, self.age) = (Some(simulations.work()), Duration::ZERO);
     }
 
-    /// The scene that was asked for cannot be opened.
+    /// Marks the requested scene as failed.
     pub(super) fn fails(&mut self) {
         (self.failed, self.age) = (self.is_on() && self.work.is_none(), Duration::ZERO);
     }
 
-    /// It is over.
+    /// Ends the presentation.
     pub(super) fn end(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether a playlist was begun.
+    /// Returns `true` if a presentation is running.
     pub fn is_on(&self) -> bool {
         self.list.is_some()
     }
 
-    /// Whether files and panels cannot be opened.
+    /// Returns `true` if files and panels are locked.
     pub fn is_kiosk(&self) -> bool {
         self.kiosk && self.list.is_some()
     }
 
-    /// The scene that is shown, while nothing else has taken its place.
+    /// Returns the current scene, unless another project has replaced it.
     pub fn item(&self, simulations: &Simulations) -> Option<&Item> {
         let list = self.list.as_ref()?;
         self.work.filter(|work| *work == simulations.work()).and_then(|_| list.scenes.get(self.at))
     }
 
-    /// The playlist that is shown.
+    /// Returns the presented playlist.
     pub fn list(&self) -> Option<&Arc<Playlist>> {
         self.list.as_ref()
     }
 
-    /// How soon the next scene follows by itself, if it does: later, while a person plays with this one.
+    /// Returns the time until the next scene follows automatically, or `None` if it does not. Input by a visitor extends it.
     pub fn left(&self) -> Option<Duration> {
         let (number, count) = self.number();
         let seconds = self.list.as_ref()?.scenes.get(self.at)?.seconds;
@@ -158,22 +159,22 @@ impl Presentation {
         (seconds > 0.0 && (self.kiosk || number < count)).then_some(left)
     }
 
-    /// How long the scene has been shown, and the list.
+    /// Returns the time since the scene was opened, and since the presentation started.
     pub fn ages(&self) -> [Duration; 2] {
         [self.age, self.whole]
     }
 
-    /// The number of the scene, from 1, and how many scenes there are.
+    /// Returns the number of the scene, from 1, and the number of scenes.
     pub fn number(&self) -> (usize, usize) {
         (self.at + 1, self.list.as_ref().map_or(0, |list| list.scenes.len()))
     }
 
-    /// A person is there.
+    /// Registers input by a visitor.
     pub fn touch(&mut self) {
         self.idle = Some(Duration::ZERO);
     }
 
-    /// What follows by itself, after so much more time.
+    /// Returns the next automatic command, after this much more time.
     fn next(&mut self, simulations: &Simulations, passed: Duration) -> Option<PresentCommand> {
         self.age += passed;
         self.whole += passed;
@@ -193,22 +194,22 @@ impl Presentation {
     }
 }
 
-/// The playlist that a person makes. It is there again after the next start.
+/// Playlist in the editor. It is restored at the next start.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct Draft {
-    /// As it is.
+    /// Current content.
     pub list: Playlist,
-    /// As it was saved last.
+    /// Content last saved to a file.
     saved: Option<Playlist>,
 }
 
 impl Draft {
-    /// One that was remembered as RON; an empty one, where this version does not understand it.
+    /// Restores a draft from RON; empty if this version cannot parse it.
     pub fn remembered(text: &str) -> Self {
         Self { list: ron::from_str(text).unwrap_or_default(), saved: None }
     }
 
-    /// What is to be remembered of it: nothing, if it is empty or a file has it.
+    /// Returns the RON to remember; empty if the draft is empty or saved.
     pub(super) fn text(&self) -> String {
         if self.list.scenes.is_empty() || self.has_saved(&self.list) {
             return String::new();
@@ -216,12 +217,12 @@ impl Draft {
         ron::to_string(&self.list).unwrap_or_default()
     }
 
-    /// Notes what was written into a file.
+    /// Marks a playlist as saved.
     pub(super) fn is_saved_as(&mut self, list: &Playlist) {
         self.saved = Some(list.clone());
     }
 
-    /// Whether a file has all of a list.
+    /// Returns `true` if a file contains this playlist.
     pub fn has_saved(&self, list: &Playlist) -> bool {
         self.saved.as_ref() == Some(list)
     }
@@ -256,11 +257,15 @@ fn obey(
         PresentCommand::Again => presentation.again(),
         PresentCommand::Go(steps) => presentation.go(*steps),
         PresentCommand::Save(list, path) => {
-            let saved = playlist::save(list, path);
-            if saved.is_ok() {
-                draft.is_saved_as(list);
-            }
-            notices.tell_result(saved, format!("Saved {}.", path.display()));
+            let saved = Arc::clone(list);
+            let job = Job::new(JobKind::Beside, "Saving playlist…");
+            let (list, path) = (Arc::clone(list), path.clone());
+            let save = move |_: &JobProgress| playlist::save(&list, &path).map(|()| path);
+            let then = move |In(path): In<PathBuf>, mut draft: ResMut<Draft>, notices: ResMut<Notices>| {
+                draft.is_saved_as(&saved);
+                tell_written(In(path), notices);
+            };
+            jobs.start(&mut notices, job, save, then);
             return;
         }
         PresentCommand::Draft(list) => {
@@ -271,24 +276,24 @@ fn obey(
     match next {
         Some((list, at)) => {
             document.keep_now();
-            // A room does not need to read that.
+            // The audience does not need a notification.
             let mut job = Job::new(JobKind::Opens, "");
             job.fails = |world| world.resource_mut::<Presentation>().fails();
             jobs.start(&mut notices, job, move |_: &JobProgress| perform(&list, at), show_scene);
         }
         None if presentation.number().1 > 0 => {}
         None => {
-            let text = "No show is open. Open or drop a playlist, or start with \"thalweg present\".";
+            let text = "No presentation is running. Open or drop a playlist, or start with \"thalweg present\".";
             notices.tell(Level::Info, text);
         }
     }
 }
 
-/// A scene of the playlist that is to be shown.
+/// Opened scene of a playlist.
 struct Performed {
     title: String,
     sessions: Vec<Session>,
-    /// The keyframes of the camera that it brings.
+    /// Its camera keyframes.
     keys: Keys,
 }
 
@@ -308,15 +313,15 @@ fn show_scene(
     mut commands: Commands,
 ) {
     if !presentation.is_on() {
-        // The show was left meanwhile.
+        // The presentation was ended meanwhile.
         return;
     }
     if presentation.is_kiosk() {
-        // Nobody takes anything back.
+        // There is no undo in a kiosk.
         *work.history = History::default();
     }
     let mut simulations = Simulations::new(sessions);
-    // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
+    // Without a camera setting, the whole map is framed; a kiosk also starts the turntable.
     let usual = keys.list().is_empty();
     simulations.views.keys = keys;
     work.replace(Label::Opened(title), simulations, &Keyframes::default());
@@ -333,14 +338,14 @@ fn show_scene(
     ahead.begin(&work.simulations, &mut work.notices);
 }
 
-/// It ends when something else is opened.
+/// Ends the presentation when something else is opened.
 fn end(replaced: On<WorkReplaced>, mut presentation: ResMut<Presentation>) {
     if !replaced.performed {
         presentation.end();
     }
 }
 
-/// Stops at a scene's last tick, and goes on to the next scene when its time is over.
+/// Pauses at a scene's last tick, and advances to the next scene when its time has elapsed.
 fn follow(
     mut presentation: ResMut<Presentation>,
     simulations: Res<Simulations>,
@@ -351,10 +356,10 @@ fn follow(
     if !presentation.is_on() {
         return;
     }
-    // Time passes in every frame, and nothing else looks at it.
+    // Time passes in every frame, and nothing depends on its change detection.
     let presentation = presentation.bypass_change_detection();
     let last = presentation.item(&simulations).map_or(0, |item| item.ticks.1);
-    // It pauses once: a person may let it go on.
+    // Pause only once, so that the user can continue.
     let is_over = last > 0 && simulations.ticks() >= last;
     if is_over && transport.playing && !presentation.stopped {
         transport.pause();

@@ -1,4 +1,4 @@
-//! "Which parameter changed?": two runs side by side from one seed, of which the second has one parameter with another value.
+//! "Which parameter changed?": a quiz with two simulations of the same seed, which differ in one parameter.
 
 use bevy::prelude::*;
 
@@ -14,49 +14,49 @@ use thalweg_sim::{
     params::{self, Parameter, Value, walk},
 };
 
-/// Cells along the shorter side of the small runs in which it is found out whether a parameter shows, and their ticks.
+/// Cells along the shorter side, and ticks, of the small simulations that test the effect of a parameter.
 const SMALL: u32 = 64;
 const TICKS: u64 = 30;
-/// A parameter shows if the ground differs by this share of what the run has changed.
+/// Minimum effect of a parameter: difference of the ground relative to the change by the simulation itself.
 const SHOWS: f64 = 0.08;
-/// Answers to choose from.
+/// Number of options.
 const OPTIONS: usize = 4;
-/// So many parameters are tried until one shows.
+/// Maximum number of parameters to test.
 const TRIES: usize = 12;
 
-/// A question.
+/// Question of the quiz.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuizQuestion {
     /// Paths and titles of the parameters to choose from.
     pub options: Vec<(String, String)>,
-    /// Which one has changed.
+    /// Index of the correct option.
     right: usize,
-    /// Its values in both runs.
+    /// Values of the parameter in both simulations.
     values: [String; 2],
-    /// What was chosen.
+    /// Index of the user's answer.
     guess: Option<usize>,
-    /// The work that it is about.
+    /// Identifier of its project.
     of: u64,
 }
 
-/// The question that is open, if one is, and the score.
+/// Current question, and the score.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Quiz {
-    /// The last one.
+    /// The last question.
     pub now: Option<QuizQuestion>,
-    /// How many were answered, and how many of them right at the first guess.
+    /// Number of answered questions, and of correct answers.
     pub score: [u32; 2],
 }
 
-/// A question with its two runs.
+/// Question with its two simulations.
 type Found = (QuizQuestion, [Tile; 2]);
 
-/// Asks which parameter differs between two runs.
+/// Command of the quiz.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum QuizCommand {
-    /// Begins two runs that differ in one parameter, and asks which.
+    /// Starts two simulations that differ in one parameter, and asks which.
     Ask,
-    /// Answers the question with the number of an option, from 0.
+    /// Answers the question with the index of an option.
     Guess(usize),
 }
 
@@ -77,7 +77,7 @@ fn obey(command: On<QuizCommand>, mut work: Work, mut quiz: ResMut<Quiz>) {
     }
 }
 
-/// Looks for a parameter that shows, in the background.
+/// Searches for a parameter with a visible effect, in the background.
 fn look_for_question(work: &mut Work) {
     if !work.has_room(work.simulations.selected().bytes()) {
         return;
@@ -85,19 +85,19 @@ fn look_for_question(work: &mut Work) {
     let session = work.simulations.selected().clone();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let of = work.simulations.work();
-    let job = Job::new(JobKind::Opens, "Looking for a parameter that shows…");
+    let job = Job::new(JobKind::Opens, "Looking for a parameter with a visible effect…");
     let generate = move |progress: &JobProgress| Ok((QuizQuestion::generate(session, seed, progress), of));
     work.jobs.start(&mut work.notices, job, generate, ask_question);
 }
 
-/// Begins two runs that differ in one parameter.
+/// Starts two simulations that differ in one parameter.
 fn ask_question(In((found, of)): In<(Option<Found>, u64)>, mut work: Work, mut quiz: ResMut<Quiz>) {
     // Another project was opened meanwhile.
     if of != work.simulations.work() {
         return;
     }
     let Some((question, tiles)) = found else {
-        let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
+        let text = "No parameter of the enabled processes changes the terrain enough in a few ticks. Open another scene, or enable another process.";
         work.notices.tell(Level::Info, text);
         return;
     };
@@ -107,29 +107,29 @@ fn ask_question(In((found, of)): In<(Option<Found>, u64)>, mut work: Work, mut q
 }
 
 impl QuizQuestion {
-    /// What was chosen, and what would have been right, if something was chosen.
+    /// Returns the index of the user's answer and that of the correct option, once answered.
     pub fn answer(&self) -> Option<(usize, usize)> {
         self.guess.map(|guess| (guess, self.right))
     }
 
-    /// The values of the parameter in both runs, as soon as something was chosen.
+    /// Returns the values of the parameter in both simulations, once answered.
     pub fn values(&self) -> Option<&[String; 2]> {
         self.guess.map(|_| &self.values)
     }
 
-    /// Whether it is about what stands there now.
+    /// Returns `true` if the question is about this project.
     pub fn is_of(&self, work: u64) -> bool {
         self.of == work
     }
 }
 
 impl QuizQuestion {
-    /// Chooses a parameter of a session by a seed, and returns the question with its two runs; `None` if no parameter shows within a few
-    /// ticks, or if it is cancelled. Takes seconds.
+    /// Selects a parameter of a session by a seed, and returns the question with its two simulations; `None` if no parameter has a
+    /// visible effect within a few ticks, or if it is cancelled. Takes seconds.
     fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<Found> {
         let mut chance = Stream::new(seed, "quiz", 1);
         let mut all = candidates(&session);
-        // In an order that nobody knows.
+        // Shuffle.
         for last in (1..all.len()).rev() {
             all.swap(last, chance.below(last + 1));
         }
@@ -163,8 +163,8 @@ impl QuizQuestion {
         let (path, values) = (chosen.path.clone(), [chosen.value.to_string(), value.to_string()]);
         all.insert(right, chosen);
         let options = all.into_iter().map(|parameter| (parameter.path.clone(), parameter.title())).collect();
-        // The first run has its value too, so that the answer holds if the parameter was changed meanwhile.
-        let tiles = [("First run", &values[0]), ("Second run", &values[1])].map(|(title, value)| Tile {
+        // The first simulation sets its value too, so that the answer holds if the parameter was changed meanwhile.
+        let tiles = [("Simulation A", &values[0]), ("Simulation B", &values[1])].map(|(title, value)| Tile {
             title: title.to_owned(),
             set: [(path.clone(), value.clone())].into(),
             ..Tile::default()
@@ -174,12 +174,12 @@ impl QuizQuestion {
 }
 
 impl Quiz {
-    /// Asks it about what stands there now.
+    /// Asks the question about this project.
     fn ask(&mut self, question: QuizQuestion, work: u64) {
         self.now = Some(QuizQuestion { of: work, ..question });
     }
 
-    /// Takes the first guess.
+    /// Takes the first answer; later ones are ignored.
     fn guess(&mut self, guess: usize) {
         if let Some(question) = self.now.as_mut().filter(|question| question.guess.is_none()) {
             question.guess = Some(guess);
@@ -188,13 +188,13 @@ impl Quiz {
         }
     }
 
-    /// Whether the numbers of the second run are a secret now.
+    /// Returns `true` while the parameters of the second simulation must stay hidden.
     pub(super) fn keeps_secret(&self, simulations: &Simulations) -> bool {
         self.now.as_ref().is_some_and(|question| question.is_of(simulations.work()) && question.guess.is_none())
     }
 }
 
-/// Main parameters of what runs, which have an effect now.
+/// Returns the main parameters of enabled processes that have an effect.
 fn candidates(session: &Session) -> Vec<Parameter> {
     let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
     let all = slots.flat_map(|slot| {
@@ -207,7 +207,7 @@ fn candidates(session: &Session) -> Vec<Parameter> {
     all.filter(|parameter| other_value(parameter).is_some()).collect()
 }
 
-/// Four times a number, or a quarter of it where that is too much.
+/// Returns four times a number, or a quarter of it if that is out of range.
 fn other_value(parameter: &Parameter) -> Option<Value> {
     let Value::Number(now) = parameter.value else { return None };
     let params::Knob { min, max, .. } = parameter.knob;
@@ -218,7 +218,7 @@ fn other_value(parameter: &Parameter) -> Option<Value> {
     (wanted != now).then_some(Value::Number(wanted))
 }
 
-/// A short run; nothing if it breaks.
+/// Runs a short simulation; `None` if it fails.
 fn run(mut session: Session) -> Option<Session> {
     for _ in 0..TICKS {
         session.simulation.tick();
@@ -249,7 +249,7 @@ mod tests {
             for clock in 0..3 {
                 let (question, [first, second]) =
                     QuizQuestion::generate(session.clone(), clock, &JobProgress::default())
-                        .unwrap_or_else(|| panic!("{scene}: nothing shows"));
+                        .unwrap_or_else(|| panic!("{scene}: no parameter has a visible effect"));
                 assert!((2..=OPTIONS).contains(&question.options.len()));
                 assert!(first.set.keys().eq(second.set.keys()) && first.set != second.set);
                 assert_eq!(second.set.keys().next(), Some(&question.options[question.right].0));
@@ -262,7 +262,7 @@ mod tests {
             }
             assert_eq!(quiz.score, [3, 3]);
         }
-        // A land that was read from a file is tried out on a small map too.
+        // An imported map is tested at a small size too.
         let mut session = open_first("round-hill", &options).expect("built in");
         session.set_heights(Arc::new(Heightmap {
             heights: Grid::from_fn(700, 500, |x, y| 30.0 * libm::sinf(0.02 * x as f32) * libm::cosf(0.03 * y as f32)),
@@ -276,6 +276,6 @@ mod tests {
         session.restart(1);
         let terrain = &session.simulation.terrain;
         assert_eq!((terrain.height(), session.size()), (64, (terrain.width(), 64)));
-        assert!((terrain.cell_size * 64.0 - 1000.0).abs() < 20.0, "the land is as large as before");
+        assert!((terrain.cell_size * 64.0 - 1000.0).abs() < 20.0, "the extent of the terrain is unchanged");
     }
 }

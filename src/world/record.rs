@@ -1,4 +1,4 @@
-//! How the chosen run has gone so far: numbers of the terrain, and a series of samples for plots.
+//! Time series of the selected simulation: statistics, ledger and dunes.
 
 use std::{
     collections::BTreeMap,
@@ -18,80 +18,80 @@ use thalweg_sim::{
     simulation::Simulation,
 };
 
-/// More samples than this are thinned out to half.
+/// Number of samples above which every second one is dropped.
 const MOST_SAMPLES: usize = 1024;
-/// Distance in cells from which the celerity of dunes is measured, and ticks after which that of slow ones is.
+/// Distance in cells for measuring the celerity of dunes, and ticks after which slower dunes are measured.
 const WELL_TOLD: f64 = 1.5;
 const LONG: u64 = 400;
 
-/// The ledger at a tick.
+/// Ledger at a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LedgerSample {
-    /// Finished ticks.
+    /// Number of finished ticks.
     pub tick: u64,
-    /// Taken off the ground so far, in cubic metres.
+    /// Eroded volume so far, in cubic metres.
     pub eroded: f64,
-    /// Laid down so far, in cubic metres.
+    /// Deposited volume so far, in cubic metres.
     pub deposited: f64,
-    /// Gone over the border so far, in cubic metres.
+    /// Volume that left across the boundary so far, in cubic metres.
     pub outflow: f64,
-    /// Simulated seconds so far.
+    /// Simulated time so far, in seconds.
     pub seconds: f64,
-    /// Water that came from springs, rain and the sea so far, in cubic metres.
+    /// Inflow of water from springs, rain and the sea so far, in cubic metres.
     pub water_in: f64,
-    /// Water that went over the border and into drains so far, in cubic metres.
+    /// Outflow of water across the boundary and into drains so far, in cubic metres.
     pub water_out: f64,
 }
 
-/// The dunes at a tick. Lengths are in metres.
+/// Dunes at a tick. Lengths are in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DuneSample {
-    /// Finished ticks.
+    /// Number of finished ticks.
     pub tick: u64,
-    /// Mean height of crests over the troughs beside them.
+    /// Mean height of crests above the adjacent troughs.
     pub height: f64,
-    /// The same of the highest crest.
+    /// Height of the highest crest above the adjacent troughs.
     pub highest: f64,
-    /// Mean way from crest to crest along the wind, if there are two.
+    /// Mean distance between crests along the wind, if there are at least two.
     pub wavelength: Option<f64>,
-    /// Metres in a tick that they have come along the wind, if they have come far enough to tell.
+    /// Celerity along the wind in metres per tick, if they have moved far enough to measure it.
     pub celerity: Option<f64>,
 }
 
-/// What is known of the chosen run so far.
+/// Time series of the selected simulation.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Record {
-    /// Of the terrain as it was when last measured.
+    /// Statistics of the terrain at the last measurement.
     pub statistics: Statistics,
-    /// The ledger over time, the oldest first.
+    /// Ledger over time, the oldest first.
     pub samples: Vec<LedgerSample>,
-    /// The dunes over time, the oldest first; none where no wind blows.
+    /// Dunes over time, the oldest first; empty without wind.
     pub dunes: Vec<DuneSample>,
-    /// The dunes from which a celerity is measured, and their tick.
+    /// Reference for measuring the celerity, with its tick.
     dunes_before: Option<(u64, Dunes)>,
-    /// Whether the statistics are seen: only then they are measured.
+    /// `true` while the statistics are visible; otherwise they are not measured.
     pub wanted: bool,
-    /// Solid and water on the map after the last finished tick, in cubic metres.
+    /// Volumes of solids and water on the map after the last finished tick, in cubic metres.
     pub volumes: [f64; 2],
-    /// What of the solid the water carries, in cubic metres.
+    /// Suspended part of the solids, in cubic metres.
     pub suspended: f64,
     totals: BTreeMap<Layer, Totals>,
-    /// The ledger of the same moment.
+    /// Ledger at the same tick.
     pub ledger: Ledger,
     seen: Option<(Revision, usize)>,
     measured: Option<(Revision, usize)>,
-    /// Not measured again before this.
+    /// Earliest time of the next measurement.
     rest: Option<Instant>,
 }
 
 impl Record {
-    /// What the layers of a matter hold, in cubic metres.
+    /// Returns the volume of the layers of a matter, in cubic metres.
     fn volume(&mut self, terrain: &Terrain, matter: Matter) -> f64 {
         let layers = terrain.layers().filter(|(layer, _)| layer.row().matter == matter);
         layers.map(|(layer, _)| self.volume_of(terrain, layer)).sum()
     }
 
-    /// What a layer holds, in cubic metres.
+    /// Returns the volume of a layer, in cubic metres.
     fn volume_of(&mut self, terrain: &Terrain, layer: Layer) -> f64 {
         let totals = self.totals.entry(layer).or_default();
         terrain.layer(layer).map_or(0.0, |grid| totals.of(grid)) * terrain.cell_area()
@@ -107,11 +107,11 @@ impl Record {
         thin_out(&mut self.samples);
     }
 
-    /// Measures the dunes, and how far they have come since they were last measured for that.
+    /// Measures the dunes, and their displacement since the reference.
     fn add_dunes(&mut self, simulation: &Simulation) {
         let tick = simulation.ticks();
         self.dunes.retain(|sample| sample.tick < tick);
-        // Meanwhile one dune may have taken the place of another.
+        // After a long gap, another dune may be in the same place.
         if self.dunes.last().is_none_or(|last| tick - last.tick > LONG) {
             self.dunes_before = None;
         }
@@ -122,12 +122,12 @@ impl Record {
         let now = Dunes::of(&simulation.terrain, wind);
         let cell = f64::from(simulation.terrain.cell_size);
         let way = self.dunes_before.as_ref().filter(|(before, _)| *before < tick).map(|(before, dunes)| {
-            // Beyond half a wavelength it may be the next dune that matches.
+            // Beyond half a wavelength, the next dune may match instead.
             let way =
                 now.way_since(dunes).filter(|way| now.wavelength.is_none_or(|wavelength| *way < 0.5 * wavelength));
             (way, way.map(|way| way / (tick - before) as f64), tick - before)
         });
-        // Less than a cell and a half cannot be told well; what has come too far is measured from now on.
+        // A displacement below 1.5 cells is too inaccurate; one that is too large resets the reference.
         let celerity = match way {
             Some((Some(way), celerity, ticks)) if way >= WELL_TOLD * cell || ticks >= LONG => {
                 self.dunes_before = Some((tick, now.clone()));
@@ -145,7 +145,7 @@ impl Record {
     }
 }
 
-/// Leaves every second one out, if there are too many.
+/// Drops every second sample if there are too many.
 fn thin_out<T>(samples: &mut Vec<T>) {
     if samples.len() > MOST_SAMPLES {
         let mut index = 0;
@@ -156,7 +156,7 @@ fn thin_out<T>(samples: &mut Vec<T>) {
     }
 }
 
-/// Follows the chosen run.
+/// Samples the selected simulation.
 pub(super) fn sample(simulations: Res<Simulations>, revision: Res<Revision>, mut record: ResMut<Record>) {
     let simulation = &simulations.selected().simulation;
     let run = (revision.start, simulations.selected_index());
@@ -165,7 +165,7 @@ pub(super) fn sample(simulations: Res<Simulations>, revision: Res<Revision>, mut
     if !simulation.between_ticks() || !(fresh || due) {
         return;
     }
-    // Curves of another run don't go on.
+    // Another simulation starts new series.
     if record.seen.is_none_or(|(seen, index)| (seen.start, index) != run) {
         record.samples.clear();
         record.dunes.clear();
@@ -188,7 +188,7 @@ pub(super) fn sample(simulations: Res<Simulations>, revision: Res<Revision>, mut
             water_out: simulation.ledger.water.sum(|row| row.outflow),
         });
     }
-    // A large map takes long to measure, and is measured less often.
+    // Large maps take long to measure, and are measured less often.
     if due && record.rest.is_none_or(|until| Instant::now() > until) {
         let begun = Instant::now();
         record.statistics = Statistics::of(&simulation.terrain);

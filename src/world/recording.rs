@@ -1,4 +1,4 @@
-//! The film of the window that is being recorded.
+//! Video recording of the window.
 
 use bevy::prelude::*;
 
@@ -8,7 +8,7 @@ use thalweg_scene::io::{
     film::{Filmed, Picture, Reel, Shot},
 };
 
-/// Whether the window is filmed.
+/// State of the video recording.
 #[derive(Resource, Default)]
 pub struct Recording {
     state: State,
@@ -18,15 +18,15 @@ pub struct Recording {
 enum State {
     #[default]
     Off,
-    /// The first picture tells how large the film is.
+    /// Requested; the first frame determines the size.
     Asked,
     On(Reel),
-    /// The encoder ends the film.
+    /// The encoder is finishing the video.
     Ending(Background<(), Result<Filmed, Error>>),
 }
 
 impl Recording {
-    /// Whole seconds that the film has so far, if pictures of the window are wanted for one.
+    /// Returns the duration in whole seconds, if frames of the window are needed for a recording.
     pub fn seconds(&self) -> Option<u64> {
         match &self.state {
             State::Off | State::Ending(_) => None,
@@ -35,12 +35,12 @@ impl Recording {
         }
     }
 
-    /// Whether something is to be looked at in the next frame.
+    /// Returns `true` if the recording needs attention in the next frame.
     pub fn is_at_work(&self) -> bool {
         !matches!(self.state, State::Off)
     }
 
-    /// Shows the film what the window shows now: its size, and what makes the pixels of it.
+    /// Records a frame of the window, given its size and a callback that reads its pixels.
     pub fn show(
         &mut self,
         size: (usize, usize),
@@ -49,7 +49,7 @@ impl Recording {
         notices: &mut Notices,
     ) {
         if matches!(self.state, State::Asked) {
-            // What stands behind a dot would be taken for an ending.
+            // Anything after a dot would be taken for a file extension.
             let stem = format!("{}-film", simulations.selected().name.replace('.', "-"));
             let path = jobs.free_picture(&stem, "mp4");
             self.state = match Reel::begin(&path, size) {
@@ -68,7 +68,7 @@ impl Recording {
         }
     }
 
-    /// Has the encoder end the film.
+    /// Lets the encoder finish the video.
     fn end(&mut self) {
         self.state = match std::mem::take(&mut self.state) {
             State::On(reel) => State::Ending(Background::start((), || reel.end())),
@@ -77,7 +77,7 @@ impl Recording {
         };
     }
 
-    /// Says where the film is once it has ended; or waits for that.
+    /// Reports the path of a finished video, optionally waiting for it.
     fn tell(&mut self, waits: bool, notices: &mut Notices) {
         let has_ended = |state: &State| matches!(state, State::Ending(ends) if waits || ends.is_finished());
         if !has_ended(&self.state) {
@@ -85,7 +85,7 @@ impl Recording {
         }
         let State::Ending(ends) = std::mem::take(&mut self.state) else { return };
         let Some(filmed) = ends.join() else {
-            notices.tell(Level::Error, "The film was not finished because of a fault in the program.");
+            notices.tell(Level::Error, "The video was not finished because of a bug in Thalweg.");
             return;
         };
         match filmed {
@@ -93,15 +93,14 @@ impl Recording {
                 let place = path.display();
                 let mut text = if is_folder {
                     format!(
-                        "ffmpeg, which makes films, is not installed: the film of {seconds:.0} s is a folder of pictures, {place}."
+                        "ffmpeg is not installed, so the video ({seconds:.0} s) was saved as an image sequence in {place}."
                     )
                 } else {
-                    format!("The film of {seconds:.0} s is {place}.")
+                    format!("Saved the video ({seconds:.0} s) as {place}.")
                 };
                 if missing >= 0.5 {
-                    text += &format!(
-                        " It misses {missing:.0} s, because the encoder was too slow. A smaller window helps."
-                    );
+                    text +=
+                        &format!(" {missing:.0} s are missing because the encoder was too slow. Use a smaller window.");
                 }
                 let folder = path.parent().unwrap_or(&path).to_owned();
                 notices.offer_folder(text, &folder);
@@ -113,7 +112,7 @@ impl Recording {
     }
 }
 
-/// Films the window from now on; asked again, ends the film.
+/// Starts or stops the recording.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToggleRecording;
 
@@ -129,13 +128,13 @@ fn toggle(_: On<ToggleRecording>, mut recording: ResMut<Recording>, mut notices:
     match recording.state {
         State::Off => recording.state = State::Asked,
         State::Ending(_) => {
-            notices.tell(Level::Info, "The last film is still being written. Try again in a moment.");
+            notices.tell(Level::Info, "The previous video is still being written. Try again in a moment.");
         }
         State::Asked | State::On(_) => recording.end(),
     }
 }
 
-/// Tells what has become of the film. It ends with the program.
+/// Reports a finished video. The recording stops when the program exits.
 pub(super) fn follow(
     mut leaving: MessageReader<AppExit>,
     mut recording: ResMut<Recording>,

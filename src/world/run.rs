@@ -1,4 +1,4 @@
-//! Time, starts and the runs side by side.
+//! Playback, restarts, and simulations side by side.
 
 use std::path::PathBuf;
 
@@ -15,41 +15,46 @@ use thalweg_scene::{
 };
 use thalweg_sim::simulation::grow::GrowthEnd;
 
-/// Time, starts and the chosen run.
+/// Command for playback, restarts and simulations side by side.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum RunCommand {
-    /// Play or pause.
+    /// Starts or pauses the simulation.
     TogglePlay,
-    /// Pause, and run so many ticks.
+    /// Pauses, and runs a number of ticks.
     Step(u32),
-    /// Pause, and run the next stage of a tick.
+    /// Pauses, and runs the next stage of a tick.
     Stage,
-    /// Play stage by stage, so many in a second, or tick by tick.
+    /// Plays this number of stages per second; `None` plays whole ticks.
     SlowMotion(Option<f32>),
-    /// A multiple of the usual speed.
+    /// Sets the speed, as a multiple of the normal one.
     SetSpeed(f32),
-    /// From the start with the same seed, as it was shaped by hand.
+    /// Restarts with the same seed, including the sculpting before the first tick.
     Restart,
-    /// From the start with the same seed, as it was before it was shaped by hand.
+    /// Restarts with the same seed, without sculpting.
     RestartUnshaped,
-    /// From the start with the next seed.
+    /// Restarts with the next seed.
     NewSeed,
-    /// From the start with this seed.
+    /// Restarts with this seed.
     SetSeed(u64),
-    /// Another number of cells along the shorter side of a generated terrain, on the same ground.
+    /// Sets the number of cells along the shorter side of a generated terrain, with the same extent.
     SetSize(u32),
-    /// Grows a range in the place of the ground, beside the frames, and starts again from it.
+    /// Grows a mountain range in place of the ground, in the background, and restarts from it.
     Grow,
-    /// Begins so many runs side by side, each with the chosen one's parameters but for those of its tile; without tiles, the chosen one
-    /// goes on alone.
+    /// Starts one simulation per tile side by side, each with the selected one's parameters except for those of its tile; without
+    /// tiles, the selected one continues alone.
     SideBySide(Vec<Tile>),
-    /// Shows the numbers of another of the runs side by side.
+    /// Selects one of the simulations side by side.
     Choose(usize),
 }
 
 impl CommandEvent for RunCommand {
     fn needs_the_work(&self) -> bool {
         !matches!(self, Self::TogglePlay | Self::SetSpeed(_))
+    }
+
+    fn restarts(&self) -> bool {
+        use RunCommand::{NewSeed, Restart, RestartUnshaped, SetSeed, SetSize};
+        matches!(self, Restart | RestartUnshaped | NewSeed | SetSeed(_) | SetSize(_))
     }
 
     fn follows_strokes(&self) -> bool {
@@ -81,7 +86,7 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
             }
         }
         RunCommand::Step(ticks) => {
-            // What playing still owed is not asked for now.
+            // Drop the ticks that playback still owed.
             if std::mem::take(&mut work.transport.playing) {
                 work.transport.due = 0.0;
             }
@@ -89,7 +94,7 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
         }
         RunCommand::Stage => {
             work.transport.pause();
-            // Where a stage takes longer than a key repeats, no queue builds up.
+            // If a stage takes longer than the key repeat interval, no queue builds up.
             work.transport.stage = true;
         }
         RunCommand::SlowMotion(stages) => {
@@ -97,31 +102,35 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
             work.transport.due = 0.0;
         }
         RunCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
-        RunCommand::Restart => work.start_again(Label::Restart, |_, seed| seed),
-        RunCommand::RestartUnshaped => work.start_again(Label::RestartUnshaped, |session, seed| {
+        RunCommand::Restart => work.restart(Label::Restart, |_, seed| seed),
+        RunCommand::RestartUnshaped => work.restart(Label::RestartUnshaped, |session, seed| {
             session.forget_shape();
             seed
         }),
         RunCommand::NewSeed => {
             let count = work.simulations.all().len() as u64;
-            work.start_again(Label::NewSeed, |_, seed| seed.wrapping_add(count));
+            work.restart(Label::NewSeed, move |_, seed| seed.wrapping_add(count));
         }
         RunCommand::SetSeed(seed) => {
-            // Runs side by side keep the distance of their seeds.
+            let seed = *seed;
+            // The seeds of simulations side by side keep their differences.
             let chosen = work.simulations.selected().simulation.seed();
-            work.start_again(Label::Seed, |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
+            work.restart(Label::Seed, move |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
         }
-        RunCommand::SetSize(side) => work.start_again(Label::Size, |session, seed| {
-            session.resize(*side);
-            seed
-        }),
+        RunCommand::SetSize(side) => {
+            let side = *side;
+            work.restart(Label::Size, move |session, seed| {
+                session.resize(side);
+                seed
+            });
+        }
         RunCommand::Grow => grow(&mut work),
         RunCommand::SideBySide(tiles) => {
             work.side_by_side(tiles);
         }
         RunCommand::Choose(index) => {
             if *index > 0 && quiz.keeps_secret(&work.simulations) {
-                work.notices.tell(Level::Info, "The numbers of run B are hidden until you have answered.");
+                work.notices.tell(Level::Info, "The values of simulation B are hidden until you have answered.");
             } else {
                 work.simulations.select(*index);
             }
@@ -130,31 +139,8 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
 }
 
 impl Work<'_> {
-    /// Starts all sessions again, each with the seed that `change` makes of its old one.
-    fn start_again(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64) {
-        let ticks = self.simulations.ticks();
-        self.notices.retract(EditCommand::Undo);
-        let wanted = self.bytes(|session| {
-            change(session, session.simulation.seed());
-        });
-        if !self.has_room(wanted) {
-            return;
-        }
-        self.history.replace(&mut self.simulations, label, |simulations| {
-            for session in simulations.all_mut() {
-                session.note_shape();
-                let seed = change(session, session.simulation.seed());
-                session.restart(seed);
-            }
-        });
-        if ticks > 0 {
-            self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
-        }
-        self.begins();
-    }
-
-    /// Begins runs side by side that differ in what their tiles set; without tiles, the chosen run goes on alone. Returns whether
-    /// they began.
+    /// Starts simulations side by side that differ in the parameters of their tiles; without tiles, the selected simulation
+    /// continues alone. Returns `false` if they were not started.
     pub fn side_by_side(&mut self, tiles: &[Tile]) -> bool {
         self.notices.retract(EditCommand::Undo);
         let (chosen, ticks) = (self.simulations.selected(), self.simulations.ticks());
@@ -176,12 +162,12 @@ impl Work<'_> {
             let mut chosen = simulations.sessions.swap_remove(simulations.selected);
             chosen.tile = None;
             chosen.note_shape();
-            // With other runs it is another work.
+            // Other simulations make it another project.
             (simulations.selected, simulations.work) = (0, Simulations::next_work());
             let begin = |tile: &Tile| {
                 let mut session = chosen.clone();
                 session.tile = Some(tile.clone());
-                // They have been checked.
+                // They have been validated.
                 let _ = session.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text)));
                 session.restart(session.simulation.seed());
                 session
@@ -189,7 +175,9 @@ impl Work<'_> {
             simulations.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
         });
         if ticks > 0 && !tiles.is_empty() {
-            self.offer_undo(format!("Started again, side by side. Undo brings back the run with its {ticks} ticks."));
+            self.offer_undo(format!(
+                "Restarted side by side. Undo restores the previous simulation with its {ticks} ticks."
+            ));
         }
         self.begins();
         if !tiles.is_empty() {
@@ -199,20 +187,22 @@ impl Work<'_> {
     }
 }
 
-/// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.
+/// Grows a mountain range in the background. It is displayed meanwhile, and the project is locked.
 fn grow(work: &mut Work) {
     let wanted: u64 = work.simulations.all().iter().map(Session::bytes_to_grow).sum();
-    let Some((before, sheets)) = work.hold("A range is growing", work.bytes_of_copy() + wanted) else { return };
+    let Some((before, sheets)) = work.hold("A mountain range is growing", work.bytes_of_copy() + wanted) else {
+        return;
+    };
     let grow = move |progress: &JobProgress| grown(before, &sheets, progress);
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "A range grows…"), grow, take_grown);
-    // What grows is shown without the tracks and numbers of what was.
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Growing a mountain range…"), grow, take_grown);
+    // Hides tracks and measurements of the previous terrain during growth.
     for session in work.simulations.all_mut() {
         let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
         session.simulation.restart(terrain, seed);
     }
 }
 
-/// Returns the sessions on a grown range, and `true` if every range is mature.
+/// Returns the sessions with a grown mountain range, and `true` if all ranges are mature.
 fn grown(before: Arc<Simulations>, sheets: &Sheets, progress: &JobProgress) -> Result<(Vec<Session>, bool), Error> {
     let mut sessions = before.all().to_vec();
     drop(before);
@@ -223,7 +213,7 @@ fn grown(before: Arc<Simulations>, sheets: &Sheets, progress: &JobProgress) -> R
         let end = session.grow(|growth| {
             progress.done((1000.0 * (index as f32 + growth.share) / all) as usize, 1000);
             let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
-            // Made anew when the last one was taken.
+            // Created again once the last one was taken.
             if sheet.is_none() {
                 *sheet = Some(growth.layers().map(|layer| layer.resampled(size.0, size.1)));
             }
@@ -246,10 +236,10 @@ fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: Work) 
     let (low, high) = work.simulations.selected().simulation.terrain.ground().min_max();
     let height = length(work.preferences.settings.units, f64::from(high - low), 0);
     let text = if mature {
-        format!("A range has grown to {height}.")
+        format!("The mountain range has grown to {height}.")
     } else {
-        format!("A range has grown to {height} and is not mature: uplift still exceeds erosion.")
+        format!("The mountain range has grown to {height} but is not mature: uplift still exceeds erosion.")
     };
-    work.offer_undo(format!("{text} What was before is kept."));
+    work.offer_undo(format!("{text} Undo restores the previous terrain."));
     work.begins();
 }

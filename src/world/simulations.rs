@@ -1,9 +1,9 @@
-//! The simulations, the order of a frame, and the order of a tick.
+//! The simulations, and the schedules of a frame and of a tick.
 //!
-//! A tick is the schedule [`SimTick`]: one system begins it, each process of the catalogue has one of its own, named after it, and one ends
-//! it. A process that is added to the catalogue gets its system here without another line. Like Bevy's fixed main loop,
-//! [`run_due`](super::ticks::run_due) runs the schedule as often as ticks are due. If a frame's time is up in the middle of a tick, the
-//! systems before that place have nothing to do in the next pass.
+//! A tick is the schedule [`SimTick`]: one system begins it, each process of the catalogue has its own system, named after it, and
+//! one ends it. A process added to the catalogue needs no further code here. Like Bevy's fixed main loop,
+//! [`run_due`](super::ticks::run_due) runs the schedule as often as ticks are due. If the frame's time is up in the middle of a
+//! tick, the next pass skips the systems that have already run.
 
 use std::{
     path::PathBuf,
@@ -20,33 +20,33 @@ use thalweg_sim::{
     simulation::{Simulation, fault::Fault},
 };
 
-/// The sessions that all systems share: terrain, processes, parameters. Usually one; several stand side by side.
+/// Simulations shared by all systems: terrain, processes, parameters. Usually one; there can be several side by side.
 #[derive(Resource, Clone)]
 pub struct Simulations {
     pub(super) sessions: Vec<Session>,
     pub(super) selected: usize,
-    /// Whether it was stopped between two stages of a tick, to be looked at.
+    /// `true` if they are paused between two stages of a tick.
     pub(super) halted: bool,
-    /// The project that they were opened from or saved to last.
+    /// Project file they were opened from or last saved to.
     pub file: Option<PathBuf>,
-    /// The views that are kept with it, and the camera keyframes.
+    /// Bookmarks and camera keyframes of the project.
     pub views: KeptViews,
-    /// Tells this work from all others since the program started; undo and redo do not change it.
+    /// Identifier of the project, unique since program start and unaffected by undo and redo.
     pub(super) work: u64,
 }
 
 impl Simulations {
-    /// Shares sessions, of which there is at least one. The first is selected.
+    /// Creates the resource from sessions. The first one is selected.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are none.
     pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
         Self { sessions, selected: 0, halted: false, file: None, views: KeptViews::default(), work: Self::next_work() }
     }
 
-    /// A copy that is another work.
+    /// Returns a copy with a new project identifier.
     pub(super) fn of_other_work(&self) -> Self {
         Self { work: Self::next_work(), ..self.clone() }
     }
@@ -56,7 +56,7 @@ impl Simulations {
         WORKS.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The same with sessions that have no layers.
+    /// Returns a copy whose sessions have no layers.
     pub(super) fn without_layers(&mut self) -> Self {
         let simulations: Vec<Simulation> = self.sessions.iter_mut().map(Session::take_simulation).collect();
         let same = self.clone();
@@ -66,59 +66,59 @@ impl Simulations {
         same
     }
 
-    /// The number of this work.
+    /// Returns the identifier of the project.
     pub fn work(&self) -> u64 {
         self.work
     }
 
-    /// The session whose numbers are shown.
+    /// Returns the selected session.
     pub fn selected(&self) -> &Session {
         &self.sessions[self.selected]
     }
 
-    /// The position of the session whose numbers are shown.
+    /// Returns the index of the selected session.
     pub fn selected_index(&self) -> usize {
         self.selected
     }
 
-    /// Shows the numbers of another session.
+    /// Selects a session.
     pub fn select(&mut self, index: usize) {
         self.selected = index.min(self.sessions.len() - 1);
     }
 
-    /// All sessions.
+    /// Returns all sessions.
     pub fn all(&self) -> &[Session] {
         &self.sessions
     }
 
-    /// All sessions, to be changed.
+    /// Returns all sessions, mutably.
     pub fn all_mut(&mut self) -> &mut [Session] {
         &mut self.sessions
     }
 
-    /// Finished ticks of all sessions, which keep step.
+    /// Returns the number of finished ticks, the same for all sessions.
     pub fn ticks(&self) -> u64 {
         self.selected().simulation.ticks()
     }
 
-    /// Lets the tick that has begun be finished in the frames that come, though it was stopped between two stages.
+    /// Resumes a tick that was paused between two stages.
     pub fn go_on(&mut self) {
         self.halted = false;
     }
 
-    /// Finishes the tick that has begun at once, if one has: layers are changed by hand between ticks alone.
+    /// Completes the current tick immediately, as the user can change layers only between ticks.
     pub fn finish_tick(&mut self) {
         self.halted = false;
         let unfinished = self.sessions.par_iter_mut().filter(|session| !session.simulation.between_ticks());
         unfinished.for_each(|session| session.simulation.tick());
     }
 
-    /// Where a session broke, if one did.
+    /// Returns the fault that stopped a session, if any.
     pub fn fault(&self) -> Option<&Fault> {
         self.sessions.iter().find_map(|session| session.simulation.fault())
     }
 
-    /// Ticks that every session has finished.
+    /// Returns the number of ticks that every session has finished.
     pub(super) fn common_ticks(&self) -> u64 {
         self.sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default()
     }
@@ -128,50 +128,50 @@ impl Simulations {
         self.sessions.iter().all(|session| session.simulation.between_ticks())
     }
 
-    /// The process and stage before which the selected session was stopped, if it was.
+    /// Returns the next process and stage if the selected session is paused between stages.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         self.selected().simulation.next_stage().filter(|_| self.halted)
     }
 
-    /// `true` if what the layers hold is to be seen: between ticks, and between stages where it was stopped.
+    /// `true` if the layers are in a state to be displayed: between ticks, or paused between stages.
     pub fn rests(&self) -> bool {
         self.halted || self.between_ticks()
     }
 
-    /// `true` if all sessions can be shown as they are.
+    /// `true` if all sessions can be displayed as they are.
     pub fn can_be_shown(&self) -> bool {
         self.halted || self.sessions.iter().all(|session| session.simulation.can_be_shown())
     }
 }
 
-/// The order of a frame. All systems of [`Update`] are in one of these sets, so that none of them depends on chance.
+/// Order of a frame. Every system of [`Update`] is in one of these sets, so that the order is deterministic.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameSystems {
-    /// Keys, dropped files and answers of file dialogs become commands.
+    /// Shortcuts, dropped files and results of file dialogs become commands.
     Input,
-    /// The place under the pointer is found, and touches on the land.
+    /// The pointer is projected onto the terrain and becomes brush input.
     Point,
     /// The brush edits the terrain.
     Edit,
-    /// Commands are carried out: those of the keys in the same frame, those of the panels in the next one.
+    /// Commands are executed: those of shortcuts in the same frame, those of panels in the next one.
     Obey,
-    /// Ticks run: as many as are due and the frame's budget allows.
+    /// Ticks run, as many as are due and the frame's budget allows.
     Tick,
-    /// Measurements and lessons follow the state after the ticks.
+    /// Measurements and lessons are updated after the ticks.
     Follow,
     /// The camera moves.
     Aim,
-    /// Heights, light and colours of the last finished tick go to the graphics card.
+    /// Heights, light and colours of the last finished tick are uploaded.
     Show,
-    /// Water, rivers, tracks, marks and labels follow the ground.
+    /// Water, rivers, tracks, markers and labels follow the ground.
     Decorate,
 }
 
-/// The end of a frame: the project and the settings are saved, also if the program is about to end.
+/// End of a frame, where project and settings are saved, also when the program is about to exit.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeepSystems;
 
-/// A pass over a tick, or over the rest of one.
+/// Pass over a tick, or over the rest of one.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SimTick;
 
@@ -195,16 +195,16 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(SimTick, end_tick.in_set(Turn(processes.len())));
 }
 
-/// The turn of a process in [`SimTick`].
+/// Position of a process in [`SimTick`].
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Turn(usize);
 
-/// Begins a tick, or goes on with one.
+/// Begins a tick, or continues one.
 fn begin_tick(mut simulations: ResMut<Simulations>, mut history: ResMut<History>) {
     ready(&mut simulations, &mut history).for_each(|session| session.simulation.begin_tick());
 }
 
-/// Ends the tick of every simulation in which all processes are done.
+/// Ends the tick of every simulation in which all processes have finished.
 fn end_tick(mut simulations: ResMut<Simulations>) {
     for session in simulations.all_mut() {
         session.simulation.end_tick();

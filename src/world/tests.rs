@@ -74,13 +74,13 @@ fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stop
     assert_eq!([begin(&mut deadline), begin(&mut deadline)], [(true, Duration::ZERO); 2]);
     let (rests, left) = begin(&mut deadline);
     assert!(!rests && left > fair / 4 && left <= fair / 2, "{left:?}");
-    // Whatever is owed, ticks go on.
+    // However large the excess is, ticks continue.
     deadline.owed = 1000 * fair;
     let rested = (0..20).take_while(|_| begin(&mut deadline).0).count();
     assert_eq!(rested, MOST_OWED as usize);
-    // What a pass takes beyond the end of its time is owed.
+    // The time that a pass uses beyond its limit adds to the excess.
     deadline.begin(Duration::ZERO);
-    assert!(!deadline.rests, "without any time it would rest for good");
+    assert!(!deadline.rests, "without any time it would never run");
     std::thread::sleep(Duration::from_millis(3));
     deadline.end(Instant::now());
     assert!(deadline.owed >= Duration::from_millis(3), "{:?}", deadline.owed);
@@ -104,7 +104,7 @@ fn a_tick_of_many_frames_is_shown_while_it_runs() {
         let simulations = app.world().resource::<Simulations>();
         midway |= !simulations.between_ticks() && simulations.can_be_shown() && state(&app) > before;
     }
-    assert!(midway, "nothing was shown before the tick's end");
+    assert!(midway, "nothing was displayed before the end of the tick");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     for _ in 0..4 {
         let before = revision(&staged);
         send(&mut staged, RunCommand::Stage);
-        // However many frames pass, nothing goes on by itself.
+        // Nothing advances on its own, however many frames pass.
         (0..4).for_each(|_| staged.update());
         assert_eq!(revision(&staged), before + 1);
         assert!(simulations(&staged).rests());
@@ -136,7 +136,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     }
     assert_eq!(next, [Some("flow"), Some("erosion"), Some("slide"), None]);
     assert_eq!(simulations(&staged).ticks(), 1);
-    // The rest of a tick that was begun so counts as one.
+    // The rest of a tick begun in this way counts as one.
     for command in [RunCommand::Stage, RunCommand::Step(1)] {
         send(&mut staged, command);
         update_until_quiet(&mut staged);
@@ -203,7 +203,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
         assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
         session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
     }
-    assert!(kept(folder.path()).is_empty(), "it was not due");
+    assert!(kept(folder.path()).is_empty(), "no autosave was due");
     send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
@@ -214,7 +214,7 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
         notices.shown().filter(|notice| notice.level == Level::Error).map(|notice| &*notice.text).collect();
     let [text] = told[..] else { panic!("{told:?}") };
     assert!(text.starts_with("Droplets failed in tick 4: internal error (range start index"), "{text}");
-    let [path] = &kept(folder.path())[..] else { panic!("it is saved") };
+    let [path] = &kept(folder.path())[..] else { panic!("no autosave") };
     let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == simulation.terrain);
 }
@@ -292,7 +292,7 @@ fn until_done(app: &mut App) {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    panic!("a job does not end");
+    panic!("a job does not finish");
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     app.update();
     until_done(&mut app);
     assert_eq!(app.world().resource::<Simulations>().all().len(), 20);
-    // What was opened plays.
+    // The opened scene plays.
     app.insert_resource(Transport::paused());
     for _ in 0..2 {
         send(&mut app, EditCommand::Undo);
@@ -378,7 +378,7 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
     app.insert_resource(Transport::default());
     assert_eq!(run(&mut app), 10);
     send(&mut app, RunCommand::TogglePlay);
-    assert!(run(&mut app) > 100, "it does not stop twice");
+    assert!(run(&mut app) > 100, "it was paused twice");
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
     ask(&mut app, EditCommand::Enable("water", true));
     ask(&mut app, EditCommand::Enable("runoff", true));
     assert_eq!(on(&app), ["runoff"]);
-    assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("takes the place of Water")));
+    assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("replaces Water")));
     ask(&mut app, EditCommand::Undo);
     assert_eq!(on(&app), ["water"]);
 }
@@ -427,7 +427,7 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
     let mut app = app();
     send(&mut app, RunCommand::Step(2));
     update_until_quiet(&mut app);
-    assert!(!is_unsaved(&app), "who only looks has nothing to save");
+    assert!(!is_unsaved(&app), "looking around leaves nothing to save");
     send(&mut app, EditCommand::SpreadSand(2.0));
     app.update();
     assert!(is_unsaved(&app));
@@ -453,7 +453,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let path = folder.path().join("work.thalweg");
     let mut app = app();
     let kept = |app: &App| app.world().resource::<Simulations>().views.clone();
-    // Where the eye is, is not known yet.
+    // The camera pose is not known yet.
     send(&mut app, KeepView(3));
     app.update();
     send(&mut app, KeyframeCommand::Set);
@@ -468,7 +468,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     app.update();
     let mut wanted = KeptViews::default();
     wanted.numbered[2] = Some(camera);
-    assert!(kept(&app) == wanted && is_unsaved(&app), "a view that is kept is work");
+    assert!(kept(&app) == wanted && is_unsaved(&app), "a bookmark is an unsaved change");
     send(&mut app, KeyframeCommand::Set);
     app.update();
     let tick = app.world().resource::<Simulations>().ticks();
@@ -489,7 +489,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     app.update();
     wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
     assert_eq!(kept(&app), wanted);
-    // All of it can be taken back, also after time has run on.
+    // All of it can be undone, also after ticks have run.
     send(&mut app, RunCommand::Step(3));
     app.update();
     app.update();
@@ -506,7 +506,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
         vec![],
     ];
     for (number, wanted) in steps.iter().enumerate() {
-        assert_eq!(ticks(&app), *wanted, "{number} steps were taken back");
+        assert_eq!(ticks(&app), *wanted, "{number} steps were undone");
         send(&mut app, EditCommand::Undo);
         app.update();
     }
@@ -554,7 +554,7 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
     let mut other = self::app();
     send(&mut other, FileCommand::Quit);
     other.update();
-    assert!(leaves(&other), "who has done nothing is not asked");
+    assert!(leaves(&other), "without changes there is no question");
 }
 
 #[test]
@@ -566,7 +566,7 @@ fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
     let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, FileCommand::Open("cone".into(), Options::default()));
     wait_for_jobs(&mut app);
-    let [kept] = &kept(folder.path())[..] else { panic!("one is kept") };
+    let [kept] = &kept(folder.path())[..] else { panic!("no autosave") };
     let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
     app.world_mut().write_message(AppExit::Success);
@@ -596,7 +596,7 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     app.world_mut().write_message(AppExit::error());
     app.update();
-    let [kept] = &kept(&folder.path().join("kept"))[..] else { panic!("one is kept") };
+    let [kept] = &kept(&folder.path().join("kept"))[..] else { panic!("no autosave") };
     let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
 }

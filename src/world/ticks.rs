@@ -1,4 +1,4 @@
-//! Ticks: as many as are due and a frame's budget allows, or stage by stage to see what each does.
+//! Execution of ticks within a frame budget, or stage by stage.
 
 use std::time::{Duration, Instant};
 
@@ -11,31 +11,31 @@ use super::{
 use thalweg_scene::model::session::Session;
 use thalweg_sim::core::quantity::Quantity;
 
-/// Beyond this speed ticks matter more than the picture.
+/// Speed above which ticks take priority over the frame rate.
 const FAST: f32 = 16.0;
-/// A tick that takes longer is shown while it runs.
+/// Duration above which a tick is displayed while it runs.
 const LONG: Duration = Duration::from_millis(100);
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Update, set_deadline.in_set(FrameSystems::Input));
 }
 
-/// Says how long brush and ticks may work in this frame.
+/// Sets the time for brush and ticks in this frame.
 fn set_deadline(
     budget: Res<FrameBudget>,
     time: Res<Time>,
     (ahead, simulations, transport): (Res<Ahead>, Res<Simulations>, Res<Transport>),
     mut deadline: ResMut<Deadline>,
 ) {
-    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the time: half as long as all else takes,
-    // or longer on the way to the tick that is to be seen or at a high speed, but not so long that the picture stands.
+    // If rendering itself is slow, as with a software renderer, the simulation gets a proportional share: half the remaining frame
+    // time, or more while fast-forwarding or at a high speed, but with a limit that keeps the view responsive.
     let hurries = ahead.runs(&simulations, &transport) || transport.speed > FAST;
     let (parts, longest) = if hurries { (1.5, 0.04) } else { (0.5, 0.3) };
     let rest = time.delta().saturating_sub(deadline.spent).as_secs_f64();
     deadline.begin(budget.0.max(Duration::from_secs_f64(rest.min(longest) * parts)));
 }
 
-/// Keeps what the next tick would make impossible to take back, and returns the sessions that take part: where several stand
+/// Stores the state that the next tick would make impossible to restore, and returns the sessions that take part: among simulations
 /// side by side, one that has finished the tick waits for the others.
 pub(super) fn ready<'a>(
     simulations: &'a mut Simulations,
@@ -52,17 +52,17 @@ pub(super) fn ready<'a>(
     simulations.all_mut().iter_mut().filter(takes_part)
 }
 
-/// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
+/// Runs ticks until none is due or the frame's budget is spent. A tick may span several frames.
 pub(super) fn run_due(world: &mut World) {
     let elapsed = world.resource::<Time>().delta_secs_f64();
     let real = world.resource::<Time<Real>>().delta_secs_f64();
     let mut transport = *world.resource::<Transport>();
     if transport.playing && transport.slow.is_none() {
         let rate = TICKS_PER_SECOND * f64::from(transport.speed);
-        // What the machine cannot keep up with is let go, not made up for later.
+        // Ticks that the machine cannot keep up with are dropped.
         transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
     }
-    // A begun tick is finished in any case; another one begins if it is due and neither the brush nor a picture waits.
+    // An unfinished tick is always completed. Another one begins if it is due and neither the brush nor a screenshot waits.
     let due = |world: &World, transport: &Transport| {
         let ahead = || world.resource::<Ahead>().runs(world.resource::<Simulations>(), transport);
         let holds = transport.brush_waits || world.resource::<FreeView>().taking;
@@ -93,18 +93,18 @@ pub(super) fn run_due(world: &mut World) {
         if finished && world.resource::<Course>().ends_at(world.resource::<Simulations>()) {
             transport = Transport { playing: false, due: 0.0, ..transport };
         }
-        // Once, when the total is reached: a run that goes on is not stopped again, nor is one that a lesson wants.
+        // Only once, when the total is reached: neither a resumed simulation nor one of a lesson is paused again.
         let taught = world.resource::<Course>().runs_to().is_some();
         let reached = finished && complete && transport.complete == Some(false) && !taught;
         transport.complete = Some(complete);
         if reached && transport.playing {
             transport = Transport { playing: false, due: 0.0, ..transport };
-            let text = "The map is finished: the chosen total of droplets has run. Press Play to go on.";
+            let text = "The map is finished: the total number of droplets has run. Press Play to continue.";
             let play = Some(("Play", RunCommand::TogglePlay.into()));
             world.resource_mut::<Notices>().offer(Level::Info, text, play);
         }
         let deadline = world.resource::<Deadline>();
-        // Ticks that follow each other without a pause would all be cut by the ends of frames, and none could be seen whole.
+        // Ticks without a pause between them would all be split across frames, and none could be displayed as a whole.
         let would_be_cut = || deadline.left().as_secs_f64() * 1e3 < world.resource::<Timing>().tick_ms;
         if deadline.left().is_zero() || (finished && transport.due < 1.0 && would_be_cut()) {
             break;
@@ -113,7 +113,7 @@ pub(super) fn run_due(world: &mut World) {
     if worked {
         world.resource_mut::<Deadline>().end(begun);
     }
-    // A long tick is shown as it goes on.
+    // A long tick is displayed while it runs.
     let simulations = world.resource::<Simulations>();
     let midway = !simulations.rests() && simulations.can_be_shown();
     let mut timing = world.resource_mut::<Timing>();
@@ -121,7 +121,7 @@ pub(super) fn run_due(world: &mut World) {
         timing.shown = Some(Instant::now());
         world.resource_mut::<Revision>().goes_on();
     }
-    // A frame that only waited for something to happen says nothing.
+    // Skip frames that only waited for input.
     let drawn = world.resource::<FreeView>().drawn;
     let mut timing = world.resource_mut::<Timing>();
     if timing.drawn != drawn {
@@ -131,7 +131,7 @@ pub(super) fn run_due(world: &mut World) {
     *world.resource_mut::<Transport>() = transport;
 }
 
-/// Runs a stage, whole, if one is due.
+/// Runs a complete stage, if one is due.
 pub(super) fn run_due_stage(
     time: Res<Time>,
     mut transport: ResMut<Transport>,
@@ -142,7 +142,7 @@ pub(super) fn run_due_stage(
 ) {
     let quiet = transport.bypass_change_detection();
     if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
-        // Never more than one in a frame: each is to be seen.
+        // At most one stage per frame, so that each is visible.
         quiet.due = (quiet.due + time.delta_secs_f64() * f64::from(rate)).min(1.0);
         quiet.stage |= quiet.due >= 1.0;
     }
@@ -160,7 +160,7 @@ pub(super) fn run_due_stage(
     if !simulations.halted && course.ends_at(&simulations) {
         quiet.playing = false;
     }
-    // A student sees which cells a stage has changed.
+    // In the Learn workspace, the overlay shows the cells that the stage changed.
     if *workspace == Workspace::Learn && overlay.shown.is_none() {
         overlay.show(Some(Quantity::StageChange));
         overlay.by_stages = true;

@@ -1,32 +1,32 @@
-//! Views of the work that are kept with it: by number, and as keyframes of the camera along the run.
+//! Bookmarks and camera keyframes of the project.
 
 use bevy::prelude::*;
 
 use super::{CameraMode, CommandEvent, Eye, Label, Level, Presentation, Simulations, Work, WorkReplaced};
 use thalweg_scene::model::film::{Ease, Key, Keys};
 
-/// Keeps where the eye is under this number, from 1 to 9.
+/// Saves the current view as the bookmark of this number, from 1 to 9.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct KeepView(pub usize);
 
-/// The keys of the camera along the run, by their ticks.
+/// Command of the camera keyframes, by tick.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum KeyframeCommand {
-    /// Sets one at the present tick, where the camera is.
+    /// Inserts one at the current tick with the current view.
     Set,
-    /// Takes one away.
+    /// Deletes one.
     Remove(u64),
-    /// How the camera goes on from one.
+    /// Sets the interpolation after one.
     Then(u64, Ease),
     /// Moves one from a tick to another.
     Move(u64, u64),
-    /// Lets the camera go along them; asked again, stops that.
+    /// Makes the camera follow the keyframes, or stops that.
     Follow,
-    /// The camera goes along them no more.
+    /// Stops following the keyframes.
     Rest,
 }
 
-/// Whether the camera goes along the keyframes of the work.
+/// `true` while the camera follows the keyframes of the project.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FollowsKeys(pub bool);
 
@@ -57,7 +57,7 @@ pub(super) fn plugin(app: &mut App) {
 fn keep_view(kept: On<KeepView>, mut work: Work, (eye, mode): (Res<Eye>, Res<State<CameraMode>>)) {
     let number = kept.0;
     if *mode != CameraMode::Orbit {
-        let text = "A view is kept while the camera goes round the land: end walking or flying with Esc first.";
+        let text = "Bookmarks can only be saved while the camera orbits. Press Esc to stop walking or flying.";
         work.notices.tell(Level::Info, text);
         return;
     }
@@ -69,7 +69,7 @@ fn keep_view(kept: On<KeepView>, mut work: Work, (eye, mode): (Res<Eye>, Res<Sta
     *place = Some(camera);
     work.history.note_change();
     let text = format!(
-        "View {number} is kept, and saved with the project. {number} goes there in the workspace Present, View ▸ Kept views everywhere."
+        "Bookmark {number} saved in the project. To go to it, press {number} in the Present workspace, or use View ▸ Bookmarks."
     );
     work.notices.tell(Level::Info, text);
 }
@@ -80,7 +80,7 @@ fn change_keyframes(
     (eye, mode, presentation): (Res<Eye>, Res<State<CameraMode>>, Res<Presentation>),
     mut follows_keys: ResMut<FollowsKeys>,
 ) {
-    const ROUND: &str = "Keys are used while the camera goes round the land. Press Esc to stop walking or flying.";
+    const ROUND: &str = "Keyframes are only available while the camera orbits. Press Esc to stop walking or flying.";
     let (tick, orbits) = (work.simulations.ticks(), *mode == CameraMode::Orbit);
     let mut keys = work.simulations.views.keys.clone();
     let label = match *command.event() {
@@ -90,12 +90,13 @@ fn change_keyframes(
                 return;
             };
             if !keys.set(Key::new(tick as f64, pose, Ease::default())) {
-                let text = format!("A run can have {} keys. Remove one before you set another.", Keys::MOST);
+                let text =
+                    format!("A simulation can have {} keyframes. Delete one before you insert another.", Keys::MOST);
                 work.notices.tell(Level::Info, text);
                 return;
             }
             if keys.list().len() == 1 {
-                let text = "A key of the camera is set at this tick. Set more at other ticks; with Shift+I the camera \
+                let text = "Camera keyframe inserted at this tick. Insert more at other ticks; with Shift+I the camera \
                             follows them.";
                 work.notices.tell(Level::Info, text);
             }
@@ -121,7 +122,7 @@ fn change_keyframes(
             if follows && !orbits {
                 work.notices.tell(Level::Info, ROUND);
             } else if follows && !follows_keys.0 {
-                let text = "The camera has no keys yet: I sets one at the present tick, where the camera is.";
+                let text = "There are no camera keyframes. Press I to insert one at the current tick.";
                 work.notices.tell(Level::Info, text);
             }
             return;
@@ -136,12 +137,12 @@ fn change_keyframes(
     }
 }
 
-/// The camera follows the keyframes of the work that it began with.
+/// Stops following the keyframes, which belong to the previous project.
 fn rest(_: On<WorkReplaced>, mut follows_keys: ResMut<FollowsKeys>) {
     follows_keys.0 = false;
 }
 
-/// The camera follows keyframes as long as there are some.
+/// Stops following when the last keyframe is deleted.
 pub(super) fn rest_without_keyframes(simulations: Res<Simulations>, mut follows_keys: ResMut<FollowsKeys>) {
     if follows_keys.0 && simulations.views.keys.list().is_empty() {
         follows_keys.0 = false;

@@ -1,32 +1,32 @@
-//! What panels, dialogs and the window are asked for.
+//! Commands for panels, dialogs and the window.
 
 use bevy::prelude::*;
 
 use super::CommandEvent;
-/// Panels, dialogs and the window.
+/// Command for panels, dialogs or the window.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum WindowCommand {
-    /// The window covers the screen, or not.
+    /// Toggles fullscreen.
     ToggleFullScreen,
-    /// Panels shown or hidden.
+    /// Shows or hides the panels.
     ToggleUi,
-    /// Opens or closes the pane of this key.
+    /// Opens or closes the pane with this key.
     Toggle(&'static str),
-    /// Shows where a parameter is set, by its path.
+    /// Reveals a parameter in its panel, by path.
     Seek(String),
-    /// Writes the work where it was last saved; asks where, if it never was.
+    /// Saves the project to its file, or asks for a file if there is none.
     Save,
-    /// Tells the person what a panel found wrong.
+    /// Shows an error of a panel.
     Say(String),
-    /// Leaves what was begun last: a stroke, the brush, hidden panels, the workspace Present, or the full screen.
+    /// Cancels or leaves the innermost of: stroke, brush, hidden panels, Present workspace, fullscreen.
     Leave,
-    /// Puts the command that makes this run on the clipboard.
+    /// Copies the command line that reproduces this simulation.
     CopyCommandLine,
 }
 
 impl CommandEvent for WindowCommand {
     fn follows_strokes(&self) -> bool {
-        // It asks to save the work.
+        // Saving the project needs complete strokes.
         matches!(self, Self::Save)
     }
 }

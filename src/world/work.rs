@@ -1,4 +1,4 @@
-//! The work, and what each change of it touches.
+//! The project and everything that depends on it, as a system parameter.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    EditCommand, History, Jobs, Label, Level, Notices, Preferences, Revision, Simulations, Transport,
+    EditCommand, History, Jobs, Label, Level, Notices, Preferences, Restarts, Revision, Simulations, Transport,
     jobs::{Held, Sheets},
 };
 use thalweg_scene::{
@@ -17,43 +17,45 @@ use thalweg_scene::{
 };
 use thalweg_sim::simulation::Simulation;
 
-/// What commands that change the work read and write.
+/// System parameter of commands that change the project.
 #[derive(SystemParam)]
 pub struct Work<'w> {
-    /// The work itself.
+    /// The simulations of the project.
     pub simulations: ResMut<'w, Simulations>,
-    /// Its steps.
+    /// Its history.
     pub history: ResMut<'w, History>,
-    /// Whether time runs.
+    /// Playback state.
     pub transport: ResMut<'w, Transport>,
-    /// What the view shows of it.
+    /// Version of the displayed state.
     pub revision: ResMut<'w, Revision>,
-    /// What is being made of it.
+    /// Background jobs.
     pub jobs: ResMut<'w, Jobs>,
-    /// What the person is told.
+    /// Notifications.
     pub notices: ResMut<'w, Notices>,
-    /// What the person has set.
+    /// Restarts whose terrain is being generated.
+    pub restarts: ResMut<'w, Restarts>,
+    /// User preferences.
     pub preferences: ResMut<'w, Preferences>,
 }
 
 impl Work<'_> {
-    /// Tells that something was done, or why not.
+    /// Reports the result of an operation.
     pub fn tell(&mut self, done: Result<(), Error>, text: String) {
         self.notices.tell_result(done, text);
     }
 
-    /// Tells that something was done, and offers to undo it.
+    /// Reports an operation, and offers to undo it.
     pub fn offer_undo(&mut self, text: String) {
         self.notices.offer(Level::Info, text, Some(("Undo", EditCommand::Undo.into())));
     }
 
-    /// Notes that what stands now is a run from another start.
+    /// Marks the start of another simulation.
     pub fn begins(&mut self) {
         self.transport.due = 0.0;
         self.revision.begins();
     }
 
-    /// Finishes the tick that has begun, and shows what stands then.
+    /// Completes the current tick, and displays the result.
     pub fn finish_tick(&mut self) {
         if !self.simulations.between_ticks() {
             self.simulations.finish_tick();
@@ -61,7 +63,7 @@ impl Work<'_> {
         }
     }
 
-    /// Changes the layers of every session.
+    /// Changes the layers of every simulation.
     pub fn change_layers(&mut self, label: Label, mut change: impl FnMut(&mut Simulation)) {
         self.history.replace(&mut self.simulations, label, |simulations| {
             for session in simulations.all_mut() {
@@ -72,7 +74,7 @@ impl Work<'_> {
         self.revision.goes_on();
     }
 
-    /// Returns the memory that all sessions would take if each was changed in this way, in bytes.
+    /// Returns the memory that all sessions would use after a change, in bytes.
     pub fn bytes(&self, change: impl Fn(&mut Session)) -> u64 {
         let changed = self.simulations.all().iter().map(|session| {
             let mut outline = session.outline();
@@ -82,23 +84,25 @@ impl Work<'_> {
         changed.sum()
     }
 
-    /// Returns the memory that a copy of all layers takes, in bytes.
+    /// Returns the memory of a copy of all layers, in bytes.
     pub fn bytes_of_copy(&self) -> u64 {
         self.simulations.all().iter().map(Session::bytes_of_layers).sum()
     }
 
-    /// Returns `true` if there is memory for so many bytes and for the present layers, which undo keeps; if not, the person is told.
+    /// Returns `true` if there is memory for this number of bytes in addition to a copy of the current layers for undo. Otherwise
+    /// notifies the user.
     pub fn has_room(&mut self, bytes: u64) -> bool {
         let kept = self.bytes_of_copy();
         let asked = Budget::present().ask(Path::new(&self.simulations.selected().title), kept + bytes);
         asked.map_err(|error| self.notices.tell(Level::Error, format!("{error}."))).is_ok()
     }
 
-    /// Puts the work away, so that something can be made of it beside the frames, if nothing else is being done and there is memory for so
-    /// many bytes. Returns the work as it is, and where to put what is shown in its place; if it is not put away, the person is told why.
+    /// Locks the project for a background job that derives a new state from it, if no other job uses it and there is memory for
+    /// this number of bytes. Returns the current state, and the slots for the layers to display meanwhile. Otherwise notifies the
+    /// user.
     pub fn hold(&mut self, doing: &'static str, bytes: u64) -> Option<(Arc<Simulations>, Sheets)> {
         if self.jobs.concern_the_work() {
-            self.notices.tell(Level::Info, "Other work goes on: try again when it is done.");
+            self.notices.tell(Level::Info, "Another job is running. Try again when it has finished.");
             return None;
         }
         if !self.has_room(bytes) {

@@ -1,22 +1,22 @@
-//! The workspaces: the state of the window that decides which panels there are.
+//! Workspaces, the state that determines which panels are visible.
 
 use bevy::prelude::*;
 
 use super::{Brushes, CommandEvent, Presentation, SPEEDS, Transport};
 
-/// The workspace that is open. A change takes effect before the next frame.
+/// Active workspace. A change takes effect before the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Workspace {
     /// All panels.
     #[default]
     Sculpt,
-    /// A lesson, few sliders, plots, at a slow speed.
+    /// Lesson, few sliders, charts, slow speed.
     Learn,
     /// No panels.
     Present,
 }
 
-/// Opens a workspace.
+/// Activates a workspace.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenWorkspace(pub Workspace);
 
@@ -43,7 +43,7 @@ fn reset_speed(mut transport: ResMut<Transport>) {
     (transport.speed, transport.slow) = (1.0, None);
 }
 
-/// Nothing is sculpted by mistake during a presentation.
+/// Prevents accidental sculpting during a presentation.
 fn release_brush(mut brushes: ResMut<Brushes>) {
     brushes.held = None;
 }

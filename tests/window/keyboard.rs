@@ -227,9 +227,9 @@ fn f6_goes_from_part_to_part_and_back_to_where_it_was() {
         focused(harness)
     };
     let parts: Vec<String> = (0..6).map(|_| press(&mut harness, Modifiers::NONE, Key::F6).0).collect();
-    assert_eq!(parts, ["Menus", "Transport", "Timeline", "Tools", "Panels", "Menus"]);
+    assert_eq!(parts, ["Menu bar", "Transport", "Timeline", "Toolbar", "Sidebar", "Menu bar"]);
     let second = press(&mut harness, Modifiers::NONE, Key::Tab);
-    assert_eq!(second.0, "Menus");
-    assert_eq!(press(&mut harness, Modifiers::SHIFT, Key::F6).0, "Panels");
+    assert_eq!(second.0, "Menu bar");
+    assert_eq!(press(&mut harness, Modifiers::SHIFT, Key::F6).0, "Sidebar");
     assert_eq!(press(&mut harness, Modifiers::NONE, Key::F6), second);
 }

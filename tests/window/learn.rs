@@ -70,7 +70,7 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
-    harness.get_by_label("What you read").focus();
+    harness.get_by_label("Your reading").focus();
     harness.run_steps(2);
     harness.event(egui::Event::Text("33,5".to_owned()));
     harness.run_steps(2);
@@ -83,8 +83,8 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     let (shelf, asked) = (at(name, step, answers), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
-    assert!(harness.query_by_label("The program measures").is_some());
-    assert!(harness.query_by_label_contains("Read once more").is_some());
+    assert!(harness.query_by_label("Measured value").is_some());
+    assert!(harness.query_by_label_contains("Read it again").is_some());
     harness.get_by_label_contains("Next").click();
     harness.run_steps(2);
     assert_eq!(asked.take(), [LessonCommand::Next]);
@@ -105,7 +105,7 @@ fn asked_to_draw() -> (Shelf, String) {
 
 /// Returns the button below a drawing, which the lesson's text mentions too.
 fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
-    let mut named = harness.get_all_by_label_contains("Keep my drawing");
+    let mut named = harness.get_all_by_label_contains("Save drawing");
     named.find(|node| node.accesskit_node().role() == Role::Button).expect("it is there")
 }
 
@@ -162,7 +162,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
         harness.get_by_label(name).click();
         harness.run_steps(2);
     };
-    press(&mut harness, "Begin here");
+    press(&mut harness, "Start here");
     // From the start to a point beyond the far end, clamped to the end, at ground height there.
     harness.get_by_role_and_label(Role::SpinButton, "at").focus();
     harness.run_steps(2);
@@ -170,7 +170,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
     harness.run_steps(2);
     harness.key_press(Key::Enter);
     harness.run_steps(2);
-    press(&mut harness, "Line to there");
+    press(&mut harness, "Line to here");
     keep_button(&harness).click();
     harness.run_steps(2);
     let heights = kept(&asked.take(), &key);

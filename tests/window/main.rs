@@ -52,10 +52,10 @@ use thalweg::{
     },
     world::{
         BrushCommand, Brushes, CameraCommand, CameraMode, CameraStep, Command, CompareCommand, Comparison, Course,
-        Document, Draft, EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Held, History, Jobs, KeyframeCommand,
-        Notices, OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences, PresentCommand,
-        Presentation, Quiz, Record, Recording, Revision, RunCommand, Shown, Simulations, Timing, Touch, Transport,
-        ViewPlaces, WindowCommand, Workspace,
+        Divider, Document, Draft, EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Held, History, Jobs,
+        KeyframeCommand, Notices, OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences,
+        PresentCommand, Presentation, Quiz, Record, Recording, Revision, RunCommand, Simulations, Timing, Touch,
+        Transport, ViewPlaces, WindowCommand, Workspace,
     },
 };
 use thalweg_scene::{
@@ -112,7 +112,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed );
-        init!(State<Workspace> Shown Notices Course Presentation Quiz Jobs State<CameraMode> FollowsKeys Draft FreeView);
+        init!(State<Workspace> State<Comparison> Divider Notices Course Presentation Quiz Jobs State<CameraMode> FollowsKeys Draft FreeView);
         Self(RefCell::new(app))
     }
 
@@ -207,11 +207,11 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     harness.run_steps(3);
     unfold(&mut harness, "Rivers", 8);
     // Plain noise is not realistic terrain.
-    assert!(harness.query_by_label("Pits: not as real land").is_some());
+    assert!(harness.query_by_label("Pits: not realistic").is_some());
     for (button, command) in [
         ("Network", Command::from(OverlayCommand::Show(Some(Quantity::DrainageArea)))),
         ("Basins", OverlayCommand::Show(Some(Quantity::Basin)).into()),
-        ("The largest", ChooseRiver(None).into()),
+        ("Largest river", ChooseRiver(None).into()),
     ] {
         harness.get_by_label(button).click();
         harness.run_steps(2);
@@ -224,7 +224,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     assert!(asked.borrow_mut().drain(..).any(|asked| carves(&asked)));
     unfold(&mut harness, "Mountain range", 8);
     for (button, command) in [
-        ("Grow a range", Command::from(RunCommand::Grow)),
+        ("Grow mountain range", Command::from(RunCommand::Grow)),
         ("Fill lakes", DrainageCommand::FillLakes.into()),
         ("Fill rivers", DrainageCommand::FillRivers.into()),
     ] {
@@ -237,7 +237,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
 #[test]
 fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
-    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Split(0.5))).with(FreeView { labels, ..default() });
+    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(FreeView { labels, ..default() });
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
@@ -247,7 +247,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     harness.run_steps(2);
     let moved = asked.take();
     let one = moved.first().and_then(Command::get).filter(|_| moved.len() == 1);
-    assert!(matches!(one, Some(CompareCommand::Show(Comparison::Split(share))) if *share > 0.5), "{moved:?}");
+    assert!(matches!(one, Some(CompareCommand::MoveDivider(share)) if *share > 0.5), "{moved:?}");
     harness.get_by_label("Seed 2").focus();
     harness.run_steps(2);
     harness.key_press(Key::Enter);
@@ -257,7 +257,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
 
 #[test]
 fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button() {
-    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Runs(0.5)));
+    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Simulations));
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
@@ -267,8 +267,8 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
     harness.run_steps(2);
     let moved = asked.take();
     let one = moved.first().and_then(Command::get).filter(|_| moved.len() == 1);
-    assert!(matches!(one, Some(CompareCommand::Show(Comparison::Runs(share))) if *share < 0.5), "{moved:?}");
-    harness.get_by_label("Next run").click();
+    assert!(matches!(one, Some(CompareCommand::MoveDivider(share)) if *share < 0.5), "{moved:?}");
+    harness.get_by_label("Next simulation").click();
     harness.run_steps(2);
     assert_eq!(asked.take(), [RunCommand::Choose(2)]);
 }
@@ -434,7 +434,7 @@ fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
 fn every_menu_lies_within_the_window() {
     let shelf = Shelf::of("one-barchan");
     for size in SIZES {
-        for menu in ["File", "Edit", "Brush", "Scene", "Run", "View", "Help"] {
+        for menu in ["File", "Edit", "Brush", "Scene", "Simulation", "View", "Help"] {
             let asked = RefCell::default();
             let mut harness = Harness::builder().with_size(size).build_ui(shelf.window(&asked));
             harness.run_steps(3);
@@ -474,11 +474,11 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
     asked.take();
-    let name = "Key of the camera at tick 40";
+    let name = "Camera keyframe at tick 40";
     for (entry, wanted) in [
-        ("Look from here", Command::from(CameraCommand::GoToKey(40))),
-        ("Even", KeyframeCommand::Then(40, Ease::Even).into()),
-        ("Remove", KeyframeCommand::Remove(40).into()),
+        ("Go to keyframe", Command::from(CameraCommand::GoToKey(40))),
+        ("Linear", KeyframeCommand::Then(40, Ease::Even).into()),
+        ("Delete keyframe", KeyframeCommand::Remove(40).into()),
     ] {
         harness.get_by_label(name).click();
         harness.run_steps(3);
@@ -501,7 +501,7 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     let moved = asked.take();
     let is_earlier = |command: &Command| matches!(command.get(), Some(KeyframeCommand::Move(40, to)) if *to < 40);
     assert!(moved.iter().any(is_earlier), "{moved:?}");
-    assert!(harness.query_by_label_contains("Keys").is_some(), "the bar lets the camera follow them");
+    assert!(harness.query_by_label_contains("Keyframes").is_some(), "the transport bar lets the camera follow them");
 }
 
 #[test]
@@ -562,7 +562,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
         harness.run_steps(2);
     };
     let order = |harness: &mut Harness<'_>| {
-        harness.get_by_label("Show").click();
+        harness.get_by_label("Start presentation").click();
         harness.run_steps(2);
         let begun = asked.take().into_iter().find_map(|asked| match asked.get() {
             Some(PresentCommand::Begin(list)) => Some(Arc::clone(list)),
@@ -588,9 +588,9 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     let (from, upper) = (place(&harness, "Island", true).center(), place(&harness, "Alpine valley", true));
     drag(&mut harness, from, upper.center_top() + egui::vec2(0.0, 4.0));
     assert_eq!(order(&mut harness), ["island", "alpine-valley", "fans"]);
-    harness.get_by_label("Later: Island").click();
+    harness.get_by_label("Move down: Island").click();
     harness.run_steps(2);
-    harness.get_by_label("Take out of the list: Fans").click();
+    harness.get_by_label("Remove from playlist: Fans").click();
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     // It is saved and restored at the next start.
@@ -612,7 +612,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     for (button, wanted) in
-        [("Edit what is shown", vec!["fans"]), ("Back to the list before", vec!["alpine-valley", "island"])]
+        [("Edit current presentation", vec!["fans"]), ("Restore previous playlist", vec!["alpine-valley", "island"])]
     {
         harness.get_by_label(button).click();
         harness.run_steps(2);
@@ -681,7 +681,7 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
         ("palette", "Command palette"),
         ("scenes", "Scenes"),
         ("playlist", "Playlist"),
-        ("help", "Keys and mouse"),
+        ("help", "Keyboard and mouse"),
         ("about", "About Thalweg"),
         ("settings", "Settings"),
         ("wind-map", "Wind map"),

@@ -79,7 +79,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         // Water and rivers at the start are not stored, and under a small, deeply incised block the foot has sunk.
         let different = changed(&before, &start);
         assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
-        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
+        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split)));
         frames(&mut app, 3);
         let split = picture(&mut app);
         let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
@@ -305,7 +305,7 @@ fn parts_of_the_window_make_the_whole() {
         WindowCommand::Toggle("settings").into(),
         OpenWorkspace(Workspace::Learn).into(),
         RunCommand::Step(1).into(),
-        CompareCommand::Show(Comparison::Split(0.5)).into(),
+        CompareCommand::Show(Comparison::Split).into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::Toggle("about").into(),
@@ -436,13 +436,14 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
 /// Of two sessions in the same place, each is shown on its side as if alone.
 fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
-    let mut show = |before: Comparison| {
-        app.world_mut().write_message(Command::from(CompareCommand::Show(before)));
+    let mut show = |command: CompareCommand| {
+        app.world_mut().write_message(Command::from(command));
         frames(&mut app, 8);
         picture(&mut app)
     };
-    let apart = show(Comparison::Off);
-    let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(Comparison::Runs(share)));
+    let apart = show(CompareCommand::Show(Comparison::Off));
+    show(CompareCommand::Show(Comparison::Simulations));
+    let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(CompareCommand::MoveDivider(share)));
     assert!(changed(&left, &right) > 0.1, "two runs look alike");
     let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
         // Without labels and divider.
@@ -453,7 +454,7 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
         let differ = changed(&half(&both, side), &half(alone, side));
         assert!(differ < 0.005, "{differ} of a side is not as if it were alone");
     }
-    assert!(changed(&show(Comparison::Off), &apart) < 1e-3, "the runs do not stand apart again");
+    assert!(changed(&show(CompareCommand::Show(Comparison::Off)), &apart) < 1e-3, "the runs do not stand apart again");
     // Flickering from one to the other and back.
     app.world_mut().write_message(Command::from(CompareCommand::Flicker));
     frames(&mut app, 8);
@@ -566,7 +567,7 @@ const RESIZED: usize = 50;
 
 /// Returns the memory growth in megabytes of a repeatedly resized window with a turning camera and all overlays in split view.
 fn resized(app: &mut App) -> f64 {
-    app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split(0.5))));
+    app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split)));
     let overlays: Vec<Quantity> = Quantity::all().collect();
     let mut round = || {
         for turn in 0..RESIZED {

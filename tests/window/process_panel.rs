@@ -46,15 +46,15 @@ fn an_idle_process_says_why_and_offers_a_remedy() {
     };
     // Enough for dunes at this cell size.
     let metres = (2.0 * thinnest_sheet(sessions("round-hill", 32)[0].simulation.terrain.cell_size)).ceil();
-    let spread = format!("Spread {metres} m of sand");
+    let spread = format!("Add {metres} m of sand");
     let (offered, asked) = click("wind", &[], &spread);
     assert!(offered && asked == [EditCommand::SpreadSand(metres)], "{asked:?}");
-    let (offered, asked) = click("water", &[("water.rain_rate", "0")], "Let it rain");
+    let (offered, asked) = click("water", &[("water.rain_rate", "0")], "Enable rain");
     assert!(
         offered && matches!(&asked[..], [set] if matches!(set.get(), Some(EditCommand::Set(_, "rain_rate", _)))),
         "{asked:?}"
     );
-    for (key, button) in [("water", "Let it rain"), ("thermal", &*spread)] {
+    for (key, button) in [("water", "Enable rain"), ("thermal", &*spread)] {
         assert_eq!(click(key, &[], button), (false, Vec::new()), "{key} has what it needs");
     }
 }
@@ -141,19 +141,19 @@ fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
     for (shelf, shows) in [(Shelf::of("round-hill"), false), (Shelf::of("one-barchan"), true)] {
         let mut harness = Harness::builder().with_size([400.0, 300.0]).build_ui(shelf.part(dial_ui, &asked));
         harness.run_steps(3);
-        assert_eq!(harness.query_by_label("Direction of the wind").is_some(), shows);
+        assert_eq!(harness.query_by_label("Wind direction").is_some(), shows);
         if !shows {
             continue;
         }
         assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
-        let dial = harness.get_by_label("Direction of the wind");
+        let dial = harness.get_by_label("Wind direction");
         dial.focus();
         harness.run_steps(2);
         harness.key_press(Key::ArrowUp);
         harness.run_steps(2);
         let wanted = EditCommand::Set("wind".to_owned(), "strength", Value::Number(2.1));
         assert_eq!(format!("{:?}", asked.take()), format!("{:?}", [Command::from(wanted)]));
-        let rect = harness.get_by_label("Direction of the wind").rect();
+        let rect = harness.get_by_label("Wind direction").rect();
         let below = egui::pos2(rect.center().x, rect.top() + 0.9 * rect.width());
         harness.drag_at(below);
         harness.run_steps(2);

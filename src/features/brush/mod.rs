@@ -1,4 +1,4 @@
-//! Brushes: strokes on the land, and the panel of the brush in the hand.
+//! Brushes: strokes on the terrain, and the panel of the active brush.
 
 mod panel;
 mod strokes;
@@ -9,7 +9,7 @@ use crate::world::{FrameSystems, works_in_place};
 
 pub use panel::drag_plugin;
 
-/// Adds strokes, the panel and the commands.
+/// Adds strokes, the brush panel and its commands.
 pub fn plugin(app: &mut App) {
     app.init_resource::<strokes::Strokes>()
         .add_observer(strokes::obey)

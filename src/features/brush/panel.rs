@@ -1,4 +1,4 @@
-//! The panel of the chosen brush, and setting one of its numbers by moving the pointer.
+//! Panel of the active brush, and adjustment of its numbers with the pointer.
 
 use bevy::prelude::{App, Event, InMut, On, Res, ResMut, Resource, State};
 use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, RichText, Sense, Stroke, Ui};
@@ -23,7 +23,7 @@ use thalweg_sim::{
     params::{Value, title, walk},
 };
 
-/// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
+/// Pointer travel that enlarges a brush by a factor of e, or raises its strength from 0 to 1, in points.
 const REACH: f32 = 160.0;
 
 const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
@@ -33,17 +33,17 @@ fn commands(table: &mut MenuPart) {
         let keys: Vec<_> = NUMBERS.get(index).map(|key| (NONE, *key)).into_iter().collect();
         table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
     }
-    let stamp = "Loads a heightmap as what the stamp presses on the ground.";
+    let stamp = "Load a heightmap as the relief of the stamp.";
     table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], stamp_request());
-    let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
+    let by_hand = "Adjust with the pointer: click to confirm, press Esc to cancel.";
     let circle = icon::CIRCLE_HALF;
     table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], DragBrush("radius"));
     table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], DragBrush("strength"));
-    let larger = "Makes the brush a fifth larger.";
+    let larger = "Enlarge the brush by a fifth.";
     table
         .add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1))
         .known_as("bigger size");
-    let smaller = "Makes the brush a sixth smaller.";
+    let smaller = "Shrink the brush by a sixth.";
     table
         .add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1))
         .known_as("size");
@@ -66,7 +66,7 @@ fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Too
         ui.horizontal(|ui| {
             ui.label("Relief");
             let text = format!("{} {}", icon::FOLDER_OPEN, brushes.stamp.1);
-            if ui.button(text).on_hover_text("Loads a heightmap to stamp with").clicked() {
+            if ui.button(text).on_hover_text("Load a heightmap for the stamp.").clicked() {
                 asked.push(stamp_request().into());
             }
         });
@@ -77,16 +77,16 @@ fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Too
     let text = format!("Radius {radius}, {cells:.1} cells");
     ui.label(RichText::new(text).small().weak());
     let ctrl = match tool {
-        Tool::Clone => " Ctrl+click chooses what to copy,",
-        _ if tool.inverts() => " Ctrl does the opposite,",
+        Tool::Clone => " Ctrl+click: set source ·",
+        _ if tool.inverts() => " Ctrl: invert ·",
         _ => "",
     };
-    let keys = format!("Shift smooths,{ctrl} F sets the radius, Shift+F the strength, Esc takes a stroke back.");
+    let keys = format!("Shift: smooth ·{ctrl} F: radius · Shift+F: strength · Esc: cancel stroke");
     ui.label(RichText::new(keys).small().weak());
     asked
 }
 
-/// Sets a number of the brush by moving the pointer.
+/// Starts adjusting a number of the brush with the pointer.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DragBrush(pub &'static str);
 
@@ -97,7 +97,7 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<BrushDrag>().add_observer(drag_brush);
 }
 
-/// What is asked for while the panels are hidden is forgotten.
+/// Requests an adjustment; ignored while the panels are hidden.
 fn drag_brush(
     command: On<DragBrush>,
     visible: Res<UiVisible>,
@@ -109,20 +109,20 @@ fn drag_brush(
     }
 }
 
-/// Adds the layer that takes the clicks of a drag; it lies above all others.
+/// Adds the topmost view layer, which receives the clicks of an adjustment.
 pub fn drag_plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Panels, drag_ui);
 }
 
-/// The number of the brush that follows the pointer, if one does.
+/// Adjustment of a brush number with the pointer, if any.
 #[derive(Resource, Default)]
 pub struct BrushDrag {
-    /// The one that is to follow it from now on.
+    /// Number whose adjustment is requested.
     wanted: Option<&'static str>,
     drag: Option<Drag>,
 }
 
-/// A number of the brush that follows the pointer until a click.
+/// Brush number that follows the pointer until a click.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Drag {
     name: &'static str,
@@ -141,7 +141,7 @@ impl Drag {
     }
 }
 
-/// Sets a number of the brush as the pointer moves. A click or Enter keeps the number, Esc or the right button restores it.
+/// Adjusts a number of the brush as the pointer moves. A click or Enter confirms it, Esc or the right button restores it.
 pub(super) fn drag_ui(
     InMut(root): InMut<Ui>,
     brushes: Res<Brushes>,
@@ -168,7 +168,7 @@ pub(super) fn drag_ui(
     let moved = f64::from((pointer.x - now.from.x) / REACH);
     let knob = &parameter.knob;
     let wanted = if knob.log { now.before * moved.exp() } else { now.before + moved };
-    // No pointer moves more precisely than three digits.
+    // Three significant digits, the precision of a pointer.
     let digit = 10.0_f64.powf(wanted.abs().max(1e-9).log10().floor() - 2.0);
     let wanted = ((wanted / digit).round() * digit).clamp(knob.min, knob.max);
     let (leaves, keeps) = root.input(|input| {

@@ -1,7 +1,7 @@
-//! Strokes: what the pointer does with a brush in the hand becomes dabs on the terrain.
+//! Strokes: pointer input with an active brush becomes dabs on the terrain.
 //!
-//! Layers are changed between ticks alone. Where a tick takes longer than a frame, touches wait for its end, and the frames go
-//! on; the ring on the ground follows the pointer at once.
+//! Layers change only between ticks. If a tick takes longer than a frame, touches are queued until it ends while frames
+//! continue; the brush ring follows the pointer immediately.
 
 use std::collections::VecDeque;
 
@@ -17,75 +17,76 @@ use thalweg_sim::{
     edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
 };
 
-/// What a stroke still has to do.
+/// Queued step of a stroke.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StrokeStep {
-    /// Begin.
+    /// Starts the stroke.
     Begin(Beginning),
-    /// Go on to a place.
+    /// Continues to a place.
     Go([f32; 2]),
-    /// Press so hard from now on, from 0 to 1.
+    /// Sets the pen pressure, from 0 to 1.
     Press(f32),
-    /// Stay where it is for so many seconds.
+    /// Holds still for a number of seconds.
     Rest(f32),
-    /// End.
+    /// Ends the stroke.
     End,
 }
 
-/// How a stroke begins.
+/// Start of a stroke.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Beginning {
     place: [f32; 2],
     tool: Tool,
     inverted: bool,
-    /// From where a clone copies.
+    /// Source of a clone.
     source: Option<[f32; 2]>,
-    /// How hard the pen presses, from 0 to 1.
+    /// Pen pressure, from 0 to 1.
     pressure: f32,
 }
 
-/// The stroke that is being made, and steps that wait for the end of the present tick.
+/// Stroke in progress, and steps queued until the end of the current tick.
 #[derive(Resource, Default)]
 pub(super) struct Strokes {
     stroke: Option<OpenStroke>,
     waiting: VecDeque<StrokeStep>,
-    /// How hard the pen presses, from 0 to 1; nothing as long as there is only a mouse.
+    /// Pen pressure, from 0 to 1; `None` without a pen.
     pressure: Option<f32>,
-    /// Where it is to rain as soon as water flows, and whether the press is over by then.
+    /// Place of rain that waits for water to be enabled; `true` if the button has been released.
     rain: Option<([f32; 2], bool)>,
 }
 
-/// A stroke that is being made.
+/// Stroke in progress.
 struct OpenStroke {
-    /// Its number in the history.
+    /// Number in the history.
     number: u64,
     tool: Tool,
     brush: Brush,
-    /// How hard the pen presses, from 0 to 1.
+    /// Pen pressure, from 0 to 1.
     pressure: f32,
     inverted: bool,
-    /// Where it began and where it is, as shares of the map.
+    /// Start, as fractions of the map's sides.
     from: [f32; 2],
+    /// Current place, as fractions of the map's sides.
     place: [f32; 2],
-    /// What it does in every session.
+    /// State in each session.
     ways: Vec<Way>,
 }
 
-/// A stroke in a session.
+/// State of a stroke in a session.
 struct Way {
-    /// Where the next dabs fall.
+    /// Path that places the dabs.
     stroke: Stroke,
-    /// The height under the first.
+    /// Ground height under the first dab, in metres.
     level: f32,
-    /// What they have lifted.
+    /// Growth of each cell so far.
     growth: Growth,
-    /// How many they were.
+    /// Number of dabs so far.
     dabs: u64,
-    /// Of a clone, the ground as it was, how far away that is which is copied, and how much lower.
+    /// For a clone: original ground, offset of the source in cells, and its depth below the destination in metres.
     copied: Option<(Grid, [f32; 2], f32)>,
 }
 
-/// Column and row, between cell centres, of a place given in shares of the map.
+/// Converts a place in fractions of the map's sides into fractional column and row.
 fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
     [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5]
 }
@@ -108,7 +109,7 @@ impl OpenStroke {
         Self { number, tool, brush, pressure, inverted, from: place, place, ways }
     }
 
-    /// Goes on to a place within so many seconds, and dabs on the way; at the start it dabs there at once.
+    /// Continues to a place within a number of seconds, with dabs along the way. The first dab of a stroke is immediate.
     fn go(
         &mut self,
         simulations: &mut Simulations,
@@ -128,11 +129,11 @@ impl OpenStroke {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
             let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &brush, &simulation.terrain) };
-            // A stroke that the simulation has run on from is taken back as a whole state.
+            // After further ticks, a stroke is undone by restoring a whole state, without a patch.
             let mut unkept = Patch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
             let size = (simulation.terrain.width(), simulation.terrain.height());
-            // Where all land rises alike, the fastest uplift could not be seen.
+            // With uniform uplift, painting the maximum would have no effect.
             let is_lost = self.tool == Tool::Uplift && !self.inverted && brush.uplift >= 1.0;
             if first && is_lost && simulation.terrain.uplift.is_none() {
                 simulation.clear_uplift(patch);
@@ -143,18 +144,18 @@ impl OpenStroke {
                 let dab = Dab { place, inverted: self.inverted, level: way.level, copies, number: way.dabs };
                 way.dabs += 1;
                 simulation.dab_in_stroke((self.tool, &brush), dab, Some(relief), (patch, &mut way.growth));
-                // Rain and mask are kept apart from the layers.
+                // Rain and mask are stored apart from the layers.
                 session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
             }
         }
     }
 
-    /// Where else the stroke is made.
+    /// Returns the symmetry of the stroke.
     fn symmetry(&self) -> Symmetry {
         if self.tool.has("symmetry") { self.brush.symmetry } else { Symmetry::Off }
     }
 
-    /// Makes the ramp, if that is what the stroke was for.
+    /// Ends the stroke, which builds the ramp of [`Tool::Slope`].
     fn end(&self, simulations: &mut Simulations, history: &mut History) {
         if self.tool != Tool::Slope || self.from == self.place {
             return;
@@ -172,7 +173,7 @@ impl OpenStroke {
     }
 }
 
-/// What strokes read and change.
+/// State that strokes read and change.
 #[derive(SystemParam)]
 pub(super) struct Sculpted<'w> {
     brushes: ResMut<'w, Brushes>,
@@ -186,7 +187,7 @@ pub(super) struct Sculpted<'w> {
     over_view: Res<'w, PointerOverView>,
 }
 
-/// Does what the brush is asked for.
+/// Handles a brush command.
 pub(super) fn obey(command: On<BrushCommand>, mut sculpted: Sculpted, mut hand: ResMut<Strokes>) {
     match *command.event() {
         BrushCommand::Hold(tool) => {
@@ -201,7 +202,7 @@ pub(super) fn obey(command: On<BrushCommand>, mut sculpted: Sculpted, mut hand: 
     }
 }
 
-/// Makes strokes of touches, as far as tick and frame allow.
+/// Converts touches into strokes, between ticks and within the frame's time.
 pub(super) fn work(
     mut commands: MessageReader<Command>,
     mut touches: MessageReader<Touch>,
@@ -228,7 +229,7 @@ pub(super) fn work(
 }
 
 impl Strokes {
-    /// An empty hand that brings no rain has no ring, and its stroke ends.
+    /// Ends the stroke and removes the ring if no brush is active and the pointer does not rain.
     fn rest_if_empty(&mut self, sculpted: &mut Sculpted) {
         if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
             sculpted.cursor.0 = None;
@@ -236,33 +237,33 @@ impl Strokes {
         }
     }
 
-    /// Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
+    /// Drops the stroke, and the rest of its steps, if another edit has ended it.
     fn forget_ended(&mut self, history: &History) {
         if self.stroke.take_if(|stroke| history.strokes() != Some(stroke.number)).is_some() {
             while self.waiting.pop_front_if(|step| !matches!(step, StrokeStep::Begin(..))).is_some() {}
         }
     }
 
-    /// Whether a stroke is being made whose end has not come.
+    /// Returns `true` if a stroke is in progress and its end is not queued.
     fn is_down(&self) -> bool {
         self.waiting.back().map_or(self.stroke.is_some(), |step| *step != StrokeStep::End)
     }
 
-    /// Begins a stroke at a place.
+    /// Queues the start of a stroke at a place.
     fn begin(&mut self, place: [f32; 2], (tool, inverted): (Tool, bool), brushes: &Brushes) {
         let source = brushes.source.filter(|_| tool == Tool::Clone);
         let pressure = self.pressure.unwrap_or(1.0);
         self.waiting.push_back(StrokeStep::Begin(Beginning { place, tool, inverted, source, pressure }));
     }
 
-    /// Adds a step to the stroke that is being made, if one is.
+    /// Queues a step of the stroke in progress, if any.
     fn go_on(&mut self, step: StrokeStep) {
         if self.is_down() {
             self.waiting.push_back(step);
         }
     }
 
-    /// Notes what a touch asks for, and lets the ring follow it.
+    /// Queues the steps of a touch, and moves the ring.
     fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted, asked: &mut Commands) {
         if let Touch::Pressure(pressure) = touch {
             self.pressure = Some(pressure);
@@ -274,7 +275,7 @@ impl Strokes {
             return;
         }
         let ring = match touch {
-            // An empty hand has a ring only while it rains.
+            // Without a brush, there is a ring only while it rains.
             Touch::Hover(..) if held.is_none() => None,
             Touch::Hover(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
@@ -286,16 +287,16 @@ impl Strokes {
                 if tool == Tool::Clone && (keys.ctrl || sculpted.brushes.source.is_none()) {
                     let text = if keys.ctrl {
                         sculpted.brushes.source = Some(place);
-                        "The clone copies from here."
+                        "Clone source set."
                     } else {
-                        "Say first where the clone copies from: hold Ctrl and click."
+                        "No clone source is set. Hold Ctrl and click to set it."
                     };
                     sculpted.notices.tell(Level::Info, text);
                     return;
                 }
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
                 if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.simulations) {
-                    // Water flows, but it rains nowhere else.
+                    // Enables Water without rain elsewhere.
                     asked.write_message(Command::from(EditCommand::LetWaterFlow));
                     self.rain = Some((place, false));
                 } else {
@@ -334,8 +335,8 @@ impl Strokes {
         }
     }
 
-    /// Takes the steps that wait: between ticks, until the frame's time is over; or all of them at once, because something
-    /// comes that must see them done.
+    /// Executes queued steps: between ticks until the frame's time is used up, or all of them if `at_once`, for a command that
+    /// depends on them.
     fn work(&mut self, sculpted: &mut Sculpted, at_once: bool) {
         if self.waiting.is_empty() {
             return;
@@ -377,7 +378,7 @@ impl Strokes {
         }
     }
 
-    /// Takes back the stroke that is being made; without one, puts the brush away.
+    /// Cancels the stroke in progress; without one, deselects the brush.
     fn cancel(&mut self, sculpted: &mut Sculpted) {
         if !self.is_down() {
             sculpted.brushes.held = None;
@@ -385,7 +386,7 @@ impl Strokes {
         }
         sculpted.cursor.0 = sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring });
         if let Some(begin) = self.waiting.iter().rposition(|step| matches!(step, StrokeStep::Begin(..))) {
-            // Nothing of it has been done yet.
+            // Nothing has been executed yet.
             self.waiting.truncate(begin);
             return;
         }
@@ -398,13 +399,13 @@ impl Strokes {
         } else {
             sculpted.revision.begins();
             let tick = sculpted.simulations.ticks();
-            let text = format!("The stroke was taken back: the terrain is as it was at tick {tick}.");
+            let text = format!("Stroke cancelled. The terrain is back at tick {tick}.");
             sculpted.notices.tell(Level::Info, text);
         }
     }
 }
 
-/// What the hand does while these keys are down, and whether it does the opposite. The empty hand rains.
+/// Returns the tool in effect with these keys held, and `true` if it is inverted. Without a brush, the tool is rain.
 fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
     match held {
         Some(_) if keys.shift => (Tool::Smooth, keys.ctrl),
@@ -415,7 +416,7 @@ fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
     }
 }
 
-/// Whether a process moves water. Of runs side by side, those without are meant to be so.
+/// Returns `true` if a process moves water in any simulation. Those side by side without water are intended.
 fn water_flows(simulations: &Simulations) -> bool {
     let slots = simulations.all().iter().flat_map(|session| &session.simulation.slots);
     slots.filter(|slot| slot.enabled).any(|slot| slot.process.info().moves_water)

@@ -1,4 +1,4 @@
-//! The checks of this machine, made beside the frames.
+//! Checks of this machine, run in the background.
 
 mod panel;
 
@@ -6,49 +6,48 @@ use bevy::prelude::*;
 
 use std::path::PathBuf;
 
-use crate::world::{CommandEvent, FrameSystems, Notices, background::Background};
+use crate::world::{CommandEvent, FrameSystems, Jobs, Notices, background::Background};
 use thalweg_scene::io::{checks, output};
 use thalweg_sim::simulation::check::{CHECKS, Checked};
 
-/// What the checks have found so far.
+/// Results of the checks so far.
 #[derive(Resource, Default)]
 pub struct Checkup {
-    /// In the order in which they are made.
+    /// Results in the order of the checks.
     pub found: Vec<Checked>,
-    /// The check that is being made, by its place.
+    /// Running check, with its index.
     work: Option<Background<usize, Checked>>,
 }
 
-/// Checks this machine.
+/// Command for the checks of this machine.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum CheckCommand {
-    /// Checks it against what is known exactly.
+    /// Runs all checks against exact solutions.
     Run,
-    /// Writes down what was found.
+    /// Saves the results.
     Save(PathBuf),
 }
 
 impl CommandEvent for CheckCommand {}
 
-/// Adds the checks and their pane.
+/// Adds the checks and their window.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
     app.init_resource::<Checkup>().add_observer(obey).add_systems(Update, follow.in_set(FrameSystems::Follow));
 }
 
-fn obey(command: On<CheckCommand>, mut checkup: ResMut<Checkup>, mut notices: ResMut<Notices>) {
+fn obey(command: On<CheckCommand>, mut checkup: ResMut<Checkup>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     match command.event() {
         CheckCommand::Run => checkup.begin(),
         CheckCommand::Save(path) => {
             let table = checks::table(&checkup.found);
-            let saved = output::replace(path, |file| output::write(file, table));
-            notices.tell_result(saved, format!("Saved {}.", path.display()));
+            jobs.save(&mut notices, path, |path, _| output::replace(path, |file| output::write(file, table)));
         }
     }
 }
 
 impl Checkup {
-    /// Makes all checks anew, unless they are being made.
+    /// Runs all checks again, unless they are running.
     fn begin(&mut self) {
         if !self.runs() {
             self.found.clear();
@@ -56,18 +55,18 @@ impl Checkup {
         }
     }
 
-    /// Starts a check, if there is one at this place.
+    /// Starts the check at an index, if there is one.
     fn make(&mut self, place: usize) {
         self.work = CHECKS.get(place).map(|check| Background::start(place, || check.run()));
     }
 
-    /// Whether they are being made.
+    /// Returns `true` while checks are running.
     pub fn runs(&self) -> bool {
         self.work.is_some()
     }
 }
 
-/// Takes what has been found.
+/// Stores the result of a finished check, and starts the next.
 fn follow(mut checkup: ResMut<Checkup>) {
     if let Some(work) = checkup.bypass_change_detection().work.take_if(|work| work.is_finished()) {
         checkup.make(work.request + 1);

@@ -1,4 +1,4 @@
-//! The checks of this machine: what was measured beside what is known exactly.
+//! Window with the checks of this machine: measured and expected values.
 
 use bevy::prelude::{App, InMut, Res};
 use bevy_egui::egui::{self, RichText, Ui};
@@ -24,8 +24,7 @@ pub(super) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuPart) {
     let pane = WindowCommand::Toggle;
-    let check =
-        "Checks the simulation on this machine against what is known exactly, and shows what was measured beside it.";
+    let check = "Check the simulation on this machine against exact solutions.";
     table
         .add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(PANE.key))
         .known_as("self test verify validation benchmark");
@@ -40,22 +39,22 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
     commands
 }
 
-/// The table, and the buttons that make the checks and save what they found.
+/// Draws the results, and the buttons that run the checks and save them.
 fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
     ui.set_width(style::CHECKS_WIDTH);
-    ui.label("Each check is a case whose outcome is known exactly. It is computed here and now, on this machine.");
+    ui.label("Each check computes a case with an exact solution on this machine.");
     ui.add_space(4.0);
     egui::Grid::new("checks").num_columns(5).min_col_width(0.0).spacing([14.0, 4.0]).striped(true).show(ui, |ui| {
-        for title in ["", "Check", "Measured", "Expected", "Within"] {
+        for title in ["", "Check", "Measured", "Expected", "Tolerance"] {
             ui.label(RichText::new(title).weak());
         }
         ui.end_row();
         for (place, check) in CHECKS.iter().enumerate() {
             let found = checkup.found.get(place);
             let (sign, said) = match found {
-                Some(found) if found.holds() => (RichText::new(icon::CHECK).color(style::ACCENT), "holds"),
-                Some(_) => (RichText::new(icon::X).color(style::ERROR), "does not hold"),
-                None => (RichText::new(""), "not made yet"),
+                Some(found) if found.holds() => (RichText::new(icon::CHECK).color(style::ACCENT), "passed"),
+                Some(_) => (RichText::new(icon::X).color(style::ERROR), "failed"),
+                None => (RichText::new(""), "not run yet"),
             };
             if checkup.runs() && place == checkup.found.len() {
                 ui.spinner();
@@ -73,10 +72,13 @@ fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
     let failed = checkup.found.iter().filter(|found| !found.holds()).count();
     if checkup.found.len() == CHECKS.len() {
         let (text, color) = match failed {
-            0 => ("All checks hold on this machine.".to_owned(), style::ACCENT),
+            0 => ("All checks passed on this machine.".to_owned(), style::ACCENT),
             failed => {
                 let all = checkup.found.len();
-                (format!("{failed} of {all} checks do not hold. Save them, and tell us."), style::ERROR)
+                (
+                    format!("{failed} of {all} checks failed. Save the results and report them to the developers."),
+                    style::ERROR,
+                )
             }
         };
         ui.label(RichText::new(text).color(color));
@@ -90,7 +92,8 @@ fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
         let save = egui::Button::new("Save…");
         if ui.add_enabled(!checkup.found.is_empty() && !checkup.runs(), save).clicked() {
             commands.push(
-                FileRequest::save("Save the checks", "checks", [("Text".to_owned(), "txt")], CheckCommand::Save).into(),
+                FileRequest::save("Save check results", "checks", [("Text".to_owned(), "txt")], CheckCommand::Save)
+                    .into(),
             );
         }
     });

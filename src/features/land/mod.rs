@@ -1,4 +1,4 @@
-//! The dialog for new land: how large it is, what the ground is like, and what runs on it.
+//! "New terrain" dialog: size, generator and processes.
 
 mod preview;
 
@@ -34,41 +34,42 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let new = "Begins on land of your own: size, kind of ground, what runs on it.";
+    let new = "Create a new terrain: size, generator and processes.";
     let toggle = WindowCommand::Toggle(PANE.key);
     table
         .add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle)
-        .known_as("create own blank empty map generate terrain size");
+        .known_as("create own blank empty map generate terrain land size");
 }
 
-/// The least and the most that a parameter of the terrain can be.
+/// Returns minimum and maximum of a terrain parameter.
 fn range(name: &str) -> [f64; 2] {
     let declared = walk(("terrain", &TerrainParams::default()));
     let found = declared.into_iter().find(|parameter| parameter.name == name);
     found.map_or([0.0; 2], |found| [found.knob.min, found.knob.max])
 }
 
-/// Names of all generators.
+/// Returns the names of all generators.
 fn generators() -> Vec<String> {
     let declared = walk(("terrain", &TerrainParams::default()));
     let generator = declared.into_iter().find(|parameter| parameter.name == "generator");
     generator.map(|generator| generator.choices).unwrap_or_default()
 }
 
-/// Width of the preview, in points, and cells along its longer side; and the same of a generator's thumbnail.
+/// Width of the preview in points and its cells along the longer side, and the same for the thumbnail of a generator.
 const PREVIEW: f32 = 240.0;
 const PREVIEW_CELLS: u32 = 160;
 const THUMBNAIL: f32 = 53.0;
 const THUMBNAIL_CELLS: u32 = 64;
 
-/// What was set in the dialog. It is there again the next time.
+/// Contents of the dialog, kept until it opens again.
 pub struct LandDialog {
     land: NewLand,
-    /// Width and height that are wanted, in metres, and cells along the shorter side.
+    /// Requested width and height, in metres.
     metres: [f32; 2],
+    /// Requested cells along the shorter side.
     cells: u32,
     preview: LandPreview,
-    /// One for each generator.
+    /// Name and thumbnail of each generator.
     thumbnails: Vec<(String, LandPreview)>,
 }
 
@@ -88,21 +89,21 @@ impl Default for LandDialog {
 
 const PANE: Pane = Pane { key: "new-land", kind: PaneKind::Dialog };
 
-/// What was set is there again the next time.
+/// Draws the dialog with its previous contents.
 fn pane_ui(InMut(pane): InMut<PaneUi>, mut dialog: Local<LandDialog>) -> Vec<Command> {
     let chosen = land_ui(&pane.context, &mut dialog, &mut pane.is_open);
     pane.is_open &= chosen.is_none();
     chosen.into_iter().collect()
 }
 
-/// Draws it. Returns what was chosen.
+/// Draws the dialog. Returns the command that creates the terrain.
 fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) -> Option<Command> {
     let mut chosen = None;
-    // In a field, Enter ends the typing.
+    // In a text field, Enter only ends the input.
     let idle = context.memory(|memory| memory.focused().is_none());
     let entered = idle && context.input(|input| input.key_pressed(Key::Enter));
     let highest = context.content_rect().height() * 0.85;
-    style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
+    style::dialog("New terrain").open(open).max_height(highest).show(context, |ui| {
         let opened = access::hold(ui);
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
@@ -128,7 +129,7 @@ fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) ->
             if create.clicked() || entered {
                 chosen = Some(FileCommand::New(Box::new(dialog.land.clone())).into());
             }
-            if ui.button("Reset").on_hover_text("Sets everything back to the defaults").clicked() {
+            if ui.button("Reset").on_hover_text("Reset everything to the defaults.").clicked() {
                 *dialog = LandDialog::default();
             }
             let (land, terrain) = (&dialog.land, &dialog.land.terrain);
@@ -151,7 +152,7 @@ fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui:
 }
 
 impl LandDialog {
-    /// Draws a preview of the land, and a thumbnail of each generator that selects it.
+    /// Draws a preview of the terrain, and a thumbnail of each generator that selects it.
     fn preview_ui(&mut self, ui: &mut Ui) {
         let size = |longer: f32, [columns, rows]: [u32; 2]| {
             egui::vec2(columns as f32, rows as f32) * (longer / columns.max(rows).max(1) as f32)
@@ -160,7 +161,7 @@ impl LandDialog {
         let place = size(PREVIEW, [terrain.width, terrain.height]);
         let (place, response) = ui.allocate_exact_size(place, egui::Sense::hover());
         let mut waits = self.preview.show(ui, place, &self.land, PREVIEW_CELLS, true);
-        response.on_hover_text("Preview with fewer cells.");
+        response.on_hover_text("Preview at reduced resolution.");
         ui.add_space(6.0);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = egui::Vec2::splat(6.0);
@@ -186,15 +187,15 @@ impl LandDialog {
     fn parts_ui(&mut self, ui: &mut Ui) {
         let [[fewest, most_cells], [_, largest]] = ["width", "cell_size"].map(range);
         let [width, height] = &mut self.metres;
-        for (side, name, help) in [
-            (width, "Width", "From the left border to the right one."),
-            (height, "Height", "From the upper border to the lower one."),
-        ] {
+        for (side, name, help) in
+            [(width, "Width", "Extent from west to east."), (height, "Height", "Extent from north to south.")]
+        {
             row(ui, name, help, |ui| {
                 Number::new(name, "m", 1.0..=(most_cells * largest) as f32).drag_ui(ui, side, |field| field.speed(10.0))
             });
         }
-        let help = "Cells along the shorter side. More show finer detail; time and memory grow with their square.";
+        let help =
+            "Cells along the shorter side. More cells resolve finer detail; time and memory grow with their square.";
         row(ui, "Cells", help, |ui| {
             Number::new("Cells", "", fewest as u32..=most_cells as u32)
                 .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
@@ -205,7 +206,7 @@ impl LandDialog {
         if let Some(text) = said {
             ui.label(RichText::new(text).small().color(style::WARNING));
         }
-        row(ui, "What happens", "Enables processes, with values that work at this extent.", |ui| {
+        row(ui, "Processes", "Enable processes, with values suited to this extent.", |ui| {
             let choice = egui::ComboBox::from_id_salt("activity").width(style::CHOICE_WIDTH);
             let shown = choice.selected_text(land.activity.title()).show_ui(ui, |ui| {
                 access::begin_list(ui);
@@ -219,10 +220,10 @@ impl LandDialog {
             });
             shown.response
         });
-        row(ui, "Seed", "The same seed always gives exactly the same land.", |ui| {
+        row(ui, "Seed", "The same seed always gives exactly the same terrain.", |ui| {
             Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
         });
-        row(ui, "Colours", "Of flat ground, steep ground and sand; each can be changed later.", |ui| {
+        row(ui, "Colours", "Colours of flat ground, steep ground and sand. Each can be changed later.", |ui| {
             let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);
             let title = Preset::built_in(land.palette).map_or("", |palette| &palette.title);
             let shown = choice.selected_text(title).show_ui(ui, |ui| {
@@ -235,7 +236,7 @@ impl LandDialog {
         });
         ui.separator();
         let (shown, fresh) = (land.terrain.clone(), TerrainParams::default());
-        // The size stands above.
+        // The size has its own fields above.
         let wanted = |name: &str| !["width", "height", "cell_size"].contains(&name);
         for (name, value) in some_of_group_ui(ui, ("terrain", &shown), ("terrain", &fresh), false, wanted) {
             write(&mut land.terrain, name, &value);
@@ -243,7 +244,7 @@ impl LandDialog {
     }
 }
 
-/// Gives a terrain so many metres along its sides and so many cells along the shorter one. If that cannot be, says what it gets.
+/// Sets extent in metres and cells along the shorter side. Returns a message with the actual size if these are out of range.
 fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units: Units) -> Option<String> {
     let [[fewest, most], [smallest, largest]] = ["width", "cell_size"].map(range);
     terrain.cell_size = (width.min(height) / cells as f32).clamp(smallest as f32, largest as f32);
@@ -256,7 +257,8 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units
         let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
         let [smallest, largest] = [smallest, largest].map(told);
         format!(
-            "A side has {fewest} to {most} cells of {smallest} to {largest}. This land becomes {width} × {height}, with {columns} × {rows} cells."
+            "A side has {fewest} to {most} cells of {smallest} to {largest}. The terrain will be {width} × {height} with \
+             {columns} × {rows} cells."
         )
     })
 }

@@ -1,27 +1,27 @@
-//! Previews of new land, rendered in the background.
+//! Previews of a new terrain, rendered in the background.
 
 use bevy_egui::egui::{self, TextureHandle, Ui};
 
 use crate::world::background::Background;
 use thalweg_scene::io::NewLand;
 
-/// Seconds between looks at whether a preview is ready.
+/// Polling interval for a finished preview, in seconds.
 const LOOKS_AGAIN: f32 = 0.05;
 
-/// Columns and rows, and red, green and blue of each pixel.
+/// Columns and rows, and the RGB values of all pixels.
 type Pixels = ([usize; 2], Vec<u8>);
 
-/// The last preview of a land, and the one that is being rendered.
+/// Last preview of a terrain, and the one being rendered.
 #[derive(Default)]
 pub(super) struct LandPreview {
-    /// Has no texture if rendering failed.
+    /// Last preview; without a texture if rendering failed.
     drawn: Option<(NewLand, Option<TextureHandle>)>,
     work: Option<Background<NewLand, Option<Pixels>>>,
 }
 
 impl LandPreview {
-    /// Paints a land with `cells` along its longer side; until that is rendered, the last one. Begins to render a changed land if it
-    /// `may_begin`. Returns `true` while it renders.
+    /// Paints a terrain with `cells` along its longer side, or the last preview until it is rendered. Starts rendering a changed
+    /// terrain if it `may_begin`. Returns `true` while rendering.
     pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewLand, cells: u32, may_begin: bool) -> bool {
         if let Some(work) = self.work.take_if(|work| work.is_finished()) {
             let of = work.request.clone();

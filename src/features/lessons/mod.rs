@@ -1,11 +1,11 @@
-//! What a student does in a lesson.
+//! Lessons: commands of the student, and their effect on simulation and panels.
 
 mod panel;
 mod step;
 
 use crate::world::{
-    CommandEvent, Course, Document, EditCommand, Job, JobKind, Label, LessonOpened, Level, Overlay, Record, SPEEDS,
-    Work, WorkReplaced, Workspace, charts, jobs::tell_written, opening,
+    CommandEvent, Course, Document, EditCommand, Label, LessonOpened, Level, Overlay, Record, SPEEDS, Work,
+    WorkReplaced, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
@@ -26,38 +26,38 @@ use thalweg_scene::{
 };
 use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
 
-const NO_LESSON: &str = "No lesson is open: the workspace Learn lists them.";
+const NO_LESSON: &str = "No lesson is open. Open one from the workspace Learn.";
 
-/// What a student does in a lesson.
+/// Command of a student in a lesson.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum LessonCommand {
-    /// Answers the question or the prediction with this key.
+    /// Answers the question or prediction with this identifier.
     Answer(String, Answer),
-    /// Takes the number that the student has read, and measures it too.
+    /// Records the student's reading, and measures the value.
     Read(f64),
-    /// Makes the run of the step that is shown.
+    /// Runs the simulation of the current step.
     Run,
-    /// Shows which answer was right.
+    /// Reveals the correct answer.
     Reveal,
-    /// Goes to the next step, if this one is done.
+    /// Goes to the next step, if this one is complete.
     Next,
-    /// Goes to the step before.
+    /// Goes to the previous step.
     Back,
-    /// Opens a lesson on the session that stands there.
+    /// Opens a lesson on the current session.
     Teach(Box<Lesson>),
-    /// Opens the lesson from its start; answers stay.
+    /// Reopens the lesson from its start and keeps the answers.
     Reopen,
-    /// Forgets all answers, and begins the lesson again.
+    /// Deletes all answers and restarts the lesson.
     Again,
-    /// Brings back the answers that were forgotten last.
+    /// Restores the answers deleted last.
     BringBack,
     /// Closes the lesson.
     Close,
-    /// The student's name, for the report.
+    /// Sets the student's name, for the report.
     Name(String),
-    /// Writes the report.
+    /// Saves the report.
     SaveReport(PathBuf),
-    /// Writes a copy of the lesson's file.
+    /// Saves a copy of the lesson file.
     SaveCopy(PathBuf),
 }
 
@@ -71,7 +71,7 @@ impl CommandEvent for LessonCommand {
     }
 }
 
-/// Adds lessons and their card.
+/// Adds lessons and their panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
     app.add_observer(obey).add_observer(teach).add_observer(keep_drawing).add_observer(close);
@@ -84,7 +84,7 @@ fn obey(command: On<LessonCommand>, mut class: Class) {
         LessonCommand::SaveCopy(path) => class.save_copy(path),
         LessonCommand::Name(name) => {
             class.course.progress.name.clone_from(name);
-            class.course.keep(&mut class.work.notices);
+            class.course.keep(&mut class.work.jobs);
         }
         LessonCommand::BringBack => class.bring_back(),
         command => class.obey(command),
@@ -100,12 +100,12 @@ fn teach(opened: On<LessonOpened>, mut class: Class) {
     class.teach((*opened.0).clone());
 }
 
-/// Another work is not the lesson's.
+/// Closes the lesson when another project replaces its own.
 fn close(_: On<WorkReplaced>, mut course: ResMut<Course>) {
     course.close();
 }
 
-/// What a lesson reads and changes.
+/// State that a lesson reads and changes.
 #[derive(SystemParam)]
 struct Class<'w> {
     work: Work<'w>,
@@ -119,7 +119,7 @@ struct Class<'w> {
 }
 
 impl Class<'_> {
-    /// What is done in the lesson that is open.
+    /// Handles a command for the open lesson.
     fn obey(&mut self, command: &LessonCommand) {
         let Some(attempt) = &mut self.course.attempt else {
             self.work.notices.tell(Level::Info, NO_LESSON);
@@ -139,24 +139,24 @@ impl Class<'_> {
             LessonCommand::Reopen => self.reopen(),
             LessonCommand::Again => {
                 let path = attempt.lesson.path.clone();
-                self.course.keep(&mut self.work.notices);
+                self.course.keep(&mut self.work.jobs);
                 self.reopen();
                 self.course.attempt = None;
                 let answers = self.course.progress.forget(&path);
                 self.course.forgotten = Some((path, answers));
-                let text = "Your answers to this lesson are forgotten.";
-                self.work.notices.offer(Level::Info, text, Some(("Bring them back", LessonCommand::BringBack.into())));
+                let text = "Your answers to this lesson were deleted.";
+                self.work.notices.offer(Level::Info, text, Some(("Restore them", LessonCommand::BringBack.into())));
             }
             _ => {
                 self.course.close();
                 self.work.transport.speed = *SPEEDS.start();
             }
         }
-        self.course.keep(&mut self.work.notices);
+        self.course.keep(&mut self.work.jobs);
         self.show_section();
     }
 
-    /// Opens a lesson on the session that stands there.
+    /// Opens a lesson on the current session.
     fn teach(&mut self, lesson: Lesson) {
         self.work.transport.pause();
         NextState::set_if_neq(&mut self.workspace, Workspace::Learn);
@@ -164,13 +164,13 @@ impl Class<'_> {
         self.section.ends = lesson.head.section;
         self.section.opens = false;
         self.course.seen_from = lesson.head.seen_from;
-        // Those of the lesson before mean nothing here.
+        // Probes of the previous lesson have no meaning here.
         self.probes.clear();
         let attempt = self.course.progress.attempt(lesson);
         self.course.open(attempt, self.work.simulations.work());
     }
 
-    /// Opens the lesson from its start; answers stay.
+    /// Reopens the lesson from its start and keeps the answers.
     fn reopen(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
         let path = attempt.lesson.path.clone();
@@ -189,10 +189,10 @@ impl Class<'_> {
             }
             _ => self.course.progress.bring_back(&path, answers),
         }
-        self.course.keep(&mut self.work.notices);
+        self.course.keep(&mut self.work.jobs);
     }
 
-    /// A step that draws or shows a profile needs the line of the lesson.
+    /// Sets the section line of the lesson if the step draws or reveals a profile.
     fn show_section(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
         let draws = match &attempt.now().task {
@@ -205,7 +205,7 @@ impl Class<'_> {
         }
     }
 
-    /// Shows what is right; beside a drawn profile, what has come of it.
+    /// Reveals the correct answer, or the actual profile next to a drawn one.
     fn reveal(&mut self) {
         let found = self.section.spread();
         let Some(attempt) = &mut self.course.attempt else { return };
@@ -216,7 +216,7 @@ impl Class<'_> {
         }
     }
 
-    /// Takes a number that was read, and measures it too.
+    /// Records the student's reading, and measures the value.
     fn read(&mut self, read: f64) {
         let Some(attempt) = &mut self.course.attempt else { return };
         let task = attempt.now().task.clone();
@@ -227,13 +227,13 @@ impl Class<'_> {
                 attempt.answers.insert(key.clone(), Answer::Measured { read, found });
             }
             None => {
-                let text = "There is nothing to measure now. Start the runs of this lesson again.";
-                self.work.notices.offer(Level::Info, text, Some(("Start again", LessonCommand::Reopen.into())));
+                let text = "There is nothing to measure now. Restart the simulations of this lesson.";
+                self.work.notices.offer(Level::Info, text, Some(("Restart", LessonCommand::Reopen.into())));
             }
         }
     }
 
-    /// Makes the run of the step that is shown.
+    /// Runs the simulation of the current step.
     fn run_step(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
         let task = attempt.now().task.clone();
@@ -273,8 +273,8 @@ impl Class<'_> {
             self.work.notices.tell(Level::Info, NO_LESSON);
             return;
         };
-        let saved = lesson::copy(&attempt.lesson.path, to);
-        self.work.tell(saved, format!("Saved {}.", to.display()));
+        let from = attempt.lesson.path.clone();
+        self.work.jobs.save(&mut self.work.notices, to, move |path, _| lesson::copy(&from, path));
     }
 
     fn save_report(&mut self, path: &Path) {
@@ -283,13 +283,11 @@ impl Class<'_> {
             return;
         };
         let (attempt, name, charts) = (attempt.clone(), self.course.progress.name.clone(), self.charts());
-        let path = path.to_owned();
-        let save = move |_: &JobProgress| report::save(&attempt, &name, &charts, &path).map(|()| path);
-        let job = Job::new(JobKind::Beside, "Saving report…");
-        self.work.jobs.start(&mut self.work.notices, job, save, tell_written);
+        let save = move |path: &Path, _: &JobProgress| report::save(&attempt, &name, &charts, path);
+        self.work.jobs.save(&mut self.work.notices, path, save);
     }
 
-    /// The run as it is now.
+    /// Returns charts of the current state.
     fn charts(&self) -> Vec<Chart> {
         let (units, found) = (
             self.work.preferences.settings.units,

@@ -1,4 +1,4 @@
-//! The card of the workspace Learn: the lesson that is open, or what happens in a tick and which lessons there are.
+//! Panel of the workspace Learn: the open lesson, or the quiz, the list of lessons and the stages of a tick.
 
 use super::{
     LessonCommand,
@@ -23,7 +23,7 @@ use crate::world::{
 use thalweg_scene::{io::lesson, model::origin::Options};
 use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
 
-/// What the card shows.
+/// State read by the panel.
 #[derive(SystemParam)]
 pub struct LearnCard<'w> {
     pub simulations: Res<'w, Simulations>,
@@ -33,7 +33,7 @@ pub struct LearnCard<'w> {
     pub overlay: Res<'w, Overlay>,
 }
 
-/// Stages in a second in slow motion.
+/// Range of the slow-motion rate, in stages per second.
 const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 
 const PANEL: Panel =
@@ -48,17 +48,18 @@ fn commands(table: &mut MenuPart) {
         let open = FileCommand::Open(lesson::path_of(name), Options::default());
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
     }
-    let question = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    let question =
+        "Start two simulations side by side with the same seed. They differ in one parameter: find out which one.";
     table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
-    let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
-    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LessonCommand::Again);
-    let report = "Writes a page with your answers and plots, to hand in.";
+    let again = "Delete your answers to the open lesson and start it over.";
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Restart lesson", again, &[], LessonCommand::Again);
+    let report = "Save a page with your answers and plots to hand in.";
     table
         .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
         .known_as("hand in homework answers html pdf");
-    let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
+    let copy = "Save a copy of the lesson file for editing. The teacher's page is at its end.";
     table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], copy_request());
-    table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LessonCommand::Close);
+    table.add(icon::X, "Close lesson", "Close the lesson. Your answers are saved.", &[], LessonCommand::Close);
 }
 
 fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
@@ -72,7 +73,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
             asked
         }
     };
-    // In a lesson, when the student goes stage by stage.
+    // In a lesson, only when stepping through stages.
     let by_stages = simulations.next_stage().is_some()
         || state.transport.slow.is_some()
         || simulations.selected().simulation.staged().is_some();
@@ -83,13 +84,13 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
     asked
 }
 
-/// What happens in a tick, and what the last stage of it has changed.
+/// Draws the stages of a tick, and the changes of the last stage.
 fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
     let mut asked = None;
     let next = state.simulations.next_stage();
     let slots = &state.simulations.selected().simulation.slots;
     egui::Frame::group(ui.style()).show(ui, |ui| {
-        ui.label(RichText::new("What happens in a tick").strong());
+        ui.label(RichText::new("Stages of a tick").strong());
         for slot in slots.iter().filter(|slot| slot.enabled) {
             let info = slot.process.info();
             ui.label(info.about);
@@ -110,12 +111,12 @@ fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
     asked
 }
 
-/// Play stage by stage.
+/// Draws the slow-motion controls.
 fn slow_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
     let (slow, mut asked) = (state.transport.slow, None);
     ui.horizontal_wrapped(|ui| {
         let mut on = slow.is_some();
-        let help = "Plays each tick stage by stage, and shows after each stage what that stage changed.";
+        let help = "Play each tick stage by stage, and show the changes of each stage.";
         if ui.checkbox(&mut on, "Slow motion").on_hover_text(help).changed() {
             asked = Some(RunCommand::SlowMotion(on.then_some(*STAGES.start())).into());
         }
@@ -130,13 +131,13 @@ fn slow_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
     asked
 }
 
-/// What the last stage has changed.
+/// Draws the changes of the last stage.
 fn staged_ui(ui: &mut Ui, staged: &Staged) {
     let (process, stage) = staged.stage;
-    ui.label(RichText::new(format!("{process}, {}: what it changed", params::title(stage))).strong());
+    ui.label(RichText::new(format!("Changes by {process}, {}", params::title(stage))).strong());
     let text = match staged.layer {
         Some(layer) => format!("The {layer}, in {} cells.", grouped(staged.cells as u64)),
-        None => "No layer: it only prepares what comes next.".to_owned(),
+        None => "No layer: this stage only prepares the next one.".to_owned(),
     };
     ui.label(text);
     let units = units(ui);
@@ -149,11 +150,12 @@ fn staged_ui(ui: &mut Ui, staged: &Staged) {
     });
 }
 
-/// The game "Which parameter changed?".
+/// Draws the quiz "Which parameter changed?".
 fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let quiz = &state.quiz;
-    let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    let help =
+        "Start two simulations side by side with the same seed. They differ in one parameter: find out which one.";
     let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.work())) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
             asked.push(QuizCommand::Ask.into());
@@ -163,8 +165,8 @@ fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.label(RichText::new("Which parameter changed?").strong());
         ui.label(
-            "Both runs start from the same land. In the second, one parameter is much larger or much smaller. Watch both runs, or look at \
-            the difference between them.",
+            "Both simulations start from the same terrain. In simulation B, one parameter is much larger or much smaller. Watch both, \
+            or look at the difference between them.",
         );
         let answer = question.answer();
         for (number, (path, title)) in question.options.iter().enumerate() {
@@ -190,18 +192,18 @@ fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
             }
         }
         if let Some([first, second]) = question.values() {
-            ui.label(format!("Its value is {first} in the first run and {second} in the second."));
+            ui.label(format!("Its value is {first} in simulation A and {second} in simulation B."));
             let [all, right] = quiz.score;
-            ui.label(RichText::new(format!("{right} of {all} answers were right.")).weak());
+            ui.label(RichText::new(format!("{right} of {all} answers were correct.")).weak());
         }
         ui.horizontal(|ui| {
             if answer.is_some() && ui.button("Next question").clicked() {
                 asked.push(QuizCommand::Ask.into());
             }
-            if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show the difference").clicked() {
+            if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show difference").clicked() {
                 asked.push(OverlayCommand::Show(Some(Quantity::Difference)).into());
             }
-            if ui.button("End the game").on_hover_text("Closes run B. Run A goes on.").clicked() {
+            if ui.button("End quiz").on_hover_text("Close simulation B and continue with simulation A.").clicked() {
                 asked.extend([RunCommand::Choose(0).into(), RunCommand::SideBySide(Vec::new()).into()]);
             }
         });
@@ -209,7 +211,7 @@ fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
     asked
 }
 
-/// The lessons that come with the program.
+/// Draws the list of built-in lessons.
 fn lessons_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     egui::CollapsingHeader::new(RichText::new("Lessons").heading()).default_open(true).show(ui, |ui| {

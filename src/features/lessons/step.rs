@@ -1,4 +1,4 @@
-//! The lesson that is open, step by step: its text, what the student is asked, and how the answer compares.
+//! Steps of the open lesson: text, task, and comparison of the answer.
 
 use super::{LessonCommand, panel::LearnCard};
 use std::{
@@ -28,7 +28,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::params::{capital, walk};
 
-/// Draws the step that is shown. Returns what is asked for.
+/// Draws the current step. Returns the requested commands.
 pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
     let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.now());
     let mut asked = Vec::new();
@@ -37,14 +37,14 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("Step {} of {}", number + 1, lesson.steps.len())).weak().small());
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let close = ui.small_button(icon::X).on_hover_text("Close the lesson; your answers are kept");
-                access::name(&close, "Close the lesson");
+                let close = ui.small_button(icon::X).on_hover_text("Close the lesson. Your answers are saved.");
+                access::name(&close, "Close lesson");
                 if close.clicked() {
                     asked.push(LessonCommand::Close.into());
                 }
             });
         });
-        // The title of the lesson stands above the card.
+        // The title of the lesson is above the panel.
         if number > 0 {
             ui.add(egui::Label::new(RichText::new(&step.title).heading()).wrap());
         }
@@ -73,7 +73,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
             }
             if attempt.goes_on() {
                 let next = egui::Button::new(format!("Next {}", icon::ARROW_RIGHT));
-                let waits = "Answer, run or measure first: the next step shows what came of it.";
+                let waits = "Answer, run or measure first: the next step shows the result.";
                 if ui.add_enabled(done, next).on_disabled_hover_text(waits).clicked() {
                     asked.push(LessonCommand::Next.into());
                 }
@@ -88,26 +88,26 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
     asked
 }
 
-/// Asks where to save the report of the lesson.
+/// Returns the request for the file of the report.
 pub(super) fn report_request() -> FileRequest {
     let kinds = report::KINDS.map(|(kind, ending)| (kind.to_owned(), ending));
     FileRequest::save("Save the report", "{title}", kinds, LessonCommand::SaveReport)
 }
 
-/// Asks where to save a copy of the lesson.
+/// Returns the request for the file of a lesson copy.
 pub(super) fn copy_request() -> FileRequest {
     let kinds = [("Lesson".to_owned(), lesson::ENDING)];
     FileRequest::save("Save a copy of the lesson", "{title}", kinds, LessonCommand::SaveCopy)
 }
 
-/// Undo has brought back another land.
+/// Draws a warning that the terrain is not that of the lesson, e.g. after undo.
 fn other_land_ui(ui: &mut Ui) -> Option<Command> {
-    let text = "The land that you see is not that of the lesson.";
+    let text = "This terrain is not that of the lesson.";
     ui.add(egui::Label::new(RichText::new(text).color(style::WARNING)).wrap());
-    ui.button("Open the lesson again").clicked().then(|| LessonCommand::Reopen.into())
+    ui.button("Reopen lesson").clicked().then(|| LessonCommand::Reopen.into())
 }
 
-/// What the drawing of Markdown keeps from frame to frame.
+/// Markdown cache, kept between frames.
 type Cache = Arc<Mutex<CommonMarkCache>>;
 
 fn markdown_ui(ui: &mut Ui, text: &str) {
@@ -116,7 +116,7 @@ fn markdown_ui(ui: &mut Ui, text: &str) {
     }
     let cache: Cache = ui.data_mut(|data| data.get_temp_mut_or_default::<Cache>(egui::Id::new("markdown")).clone());
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-    // A line of code that stands alone is an equation.
+    // A paragraph of code alone is an equation.
     let alone = |line: &str| {
         let code = line.trim().strip_prefix('`')?.strip_suffix('`')?;
         (!code.is_empty() && !code.contains('`')).then(|| format!("$${code}$$"))
@@ -129,7 +129,7 @@ fn markdown_ui(ui: &mut Ui, text: &str) {
     CommonMarkViewer::new().render_math_fn(Some(&equation)).show(ui, &mut cache, &text);
 }
 
-/// The sliders that the lesson leaves to the student.
+/// Draws the sliders that the student may use.
 fn sliders_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
     let free = &attempt.lesson.head.free;
     if free.is_empty() {
@@ -144,7 +144,7 @@ fn sliders_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Comm
     groups.flat_map(|(now, fresh)| set(now.0, chosen_of_group_ui(ui, now, fresh, wanted))).collect()
 }
 
-/// What the student does in a step.
+/// Draws the task of a step.
 fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -> Vec<Command> {
     let answer = task.key().and_then(|key| attempt.answers.get(key));
     let mut asked = Vec::new();
@@ -166,31 +166,31 @@ fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -
                 _ => None,
             };
             if attempt.is_open(key)
-                && let Some(number) = number_ui(ui, (&attempt.lesson.path, key, of), unit, "Keep it")
+                && let Some(number) = number_ui(ui, (&attempt.lesson.path, key, of), unit, "Save")
             {
                 asked.push(LessonCommand::Answer(key.clone(), Answer::Number(number)).into());
             }
             if let Some(number) = known {
-                ui.label(format!("You predict {}.", told_with(number, unit)));
+                ui.label(format!("Your prediction: {}.", told_with(number, unit)));
             }
         }
         Task::Draw { .. } => {
-            ui.label(RichText::new("Draw the profile that you expect into the panel \"Section\".").strong());
+            ui.label(RichText::new("Draw the expected profile in the panel \"Section\".").strong());
         }
         Task::Run { ticks, restart, set, enable, .. } => {
             asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
         }
         Task::Measure { key, unit, guess, .. } => {
-            // A key that is pressed beside the field runs a tick.
+            // A key pressed outside the field may run a tick.
             if let Some(until) = attempt.ran_to().filter(|until| *until < state.simulations.ticks()) {
                 let text = format!(
-                    "The run has gone on to tick {}; the last step ended at tick {until}. The program measures the land as it is \
-                     now. Go back with Edit ▸ Undo or with the timeline.",
+                    "The simulation is at tick {}, but the last step ended at tick {until}. The program measures the current \
+                     terrain. Go back with Edit ▸ Undo or with the timeline.",
                     state.simulations.ticks()
                 );
                 ui.label(RichText::new(text).color(style::WARNING));
             }
-            if let Some(read) = number_ui(ui, (&attempt.lesson.path, key, "What you read"), unit, "Check") {
+            if let Some(read) = number_ui(ui, (&attempt.lesson.path, key, "Your reading"), unit, "Check") {
                 asked.push(LessonCommand::Read(read).into());
             }
             if let Some(Answer::Measured { read, found }) = answer {
@@ -200,7 +200,7 @@ fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -
         Task::Reveal { guess } => {
             if attempt.done(attempt.step) {
                 chosen_ui(ui, attempt, guess);
-            } else if ui.button("Show it").clicked() {
+            } else if ui.button("Reveal").clicked() {
                 asked.push(LessonCommand::Reveal.into());
             }
         }
@@ -208,14 +208,14 @@ fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -
     asked
 }
 
-/// A field for a number. Returns it when it is given.
+/// Draws a number field with a button. Returns the number when it is confirmed.
 fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, button: &str) -> Option<f64> {
     let id = ui.make_persistent_id((lesson, key));
     let mut text: String = ui.data_mut(|data| data.get_temp(id).unwrap_or_default());
     let given = ui.horizontal(|ui| {
         let field = ui.add(egui::TextEdit::singleline(&mut text).id(id.with("field")).desired_width(style::NAME_WIDTH));
         access::name(&field, name);
-        // What is typed goes there from the first moment on.
+        // The field has the focus when it first appears.
         if ui.data_mut(|data| data.get_temp::<bool>(id).is_none()) {
             ui.data_mut(|data| data.insert_temp(id, true));
             field.request_focus();
@@ -225,7 +225,7 @@ fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, 
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
         let number = number(&text);
-        let help = "Type a number, such as 12500 or 12.5";
+        let help = "Enter a number, such as 12500 or 12.5.";
         let button = ui.add_enabled(number.is_some(), egui::Button::new(button)).on_disabled_hover_text(help);
         let clicked = button.clicked();
         number.filter(|_| clicked || entered)
@@ -234,8 +234,8 @@ fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, 
     given.inner
 }
 
-/// A number as a person types it: with a point or a comma, and blanks between groups of digits. What may be a comma between groups, as in
-/// 12,500, is none.
+/// Parses a number as typed by a user: with a decimal point or comma, and spaces between groups of digits. Returns `None` for an
+/// ambiguous comma, as in 12,500.
 fn number(text: &str) -> Option<f64> {
     let plain = text.trim().replace(['\u{202f}', '\u{a0}', ' '], "");
     if let Some((whole, rest)) = plain.split_once(',') {
@@ -247,7 +247,7 @@ fn number(text: &str) -> Option<f64> {
     plain.replace(',', ".").parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
-/// The run of a step: what it sets, how far it is.
+/// Draws the simulation of a step: its parameters and its progress.
 fn run_ui(
     ui: &mut Ui,
     state: &LearnCard<'_>,
@@ -267,10 +267,7 @@ fn run_ui(
             .filter(|slot| names.iter().any(|name| name == slot.key()))
             .map(|slot| slot.process.info().title)
             .collect();
-        ui.label(format!(
-            "Lets these run: {}",
-            if titles.is_empty() { "nothing".to_owned() } else { titles.join(", ") }
-        ));
+        ui.label(format!("Enables only: {}", if titles.is_empty() { "none".to_owned() } else { titles.join(", ") }));
     }
     if let Some(until) = state.course.runs_to() {
         return under_way_ui(ui, state, until);
@@ -279,22 +276,22 @@ fn run_ui(
     if done {
         ui.label(RichText::new(format!("{} Done.", icon::CHECK)).color(style::ACCENT));
         if !restart {
-            let again = "Start all runs again";
-            let help = "Opens the lesson from its start; your answers stay";
+            let again = "Restart all simulations";
+            let help = "Reopen the lesson from its start. Your answers are kept.";
             return ui.small_button(again).on_hover_text(help).clicked().then(|| LessonCommand::Reopen.into());
         }
     }
-    let begins = if restart { "Start again and run" } else { "Run" };
+    let begins = if restart { "Restart and run" } else { "Run" };
     let text = match (ticks, done) {
-        (0, _) => "Prepare it".to_owned(),
-        (_, true) => "Run it again".to_owned(),
+        (0, _) => "Prepare".to_owned(),
+        (_, true) => "Run again".to_owned(),
         (1, false) => format!("{begins} 1 tick"),
         (ticks, false) => format!("{begins} {ticks} ticks"),
     };
     ui.button(format!("{} {text}", icon::PLAY)).clicked().then(|| LessonCommand::Run.into())
 }
 
-/// A run that has begun: how far it is, and how it goes on where it was paused.
+/// Draws the progress of a simulation, with a button to continue if it is paused.
 fn under_way_ui(ui: &mut Ui, state: &LearnCard<'_>, until: u64) -> Option<Command> {
     let text = format!("tick {} of {until}", state.simulations.ticks());
     if state.transport.playing {
@@ -305,27 +302,27 @@ fn under_way_ui(ui: &mut Ui, state: &LearnCard<'_>, until: u64) -> Option<Comman
         return None;
     }
     ui.label(format!("Paused: {text}"));
-    ui.button(format!("{} Go on", icon::PLAY)).clicked().then(|| RunCommand::TogglePlay.into())
+    ui.button(format!("{} Continue", icon::PLAY)).clicked().then(|| RunCommand::TogglePlay.into())
 }
 
-/// A reading beside what the program measured and what was predicted.
+/// Draws a reading next to the measured and the predicted value.
 fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
     let wrong = if task.agrees(-read, found) {
-        "The number is right, but its sign is wrong. Change the sign."
+        "The number is correct, but its sign is wrong."
     } else {
-        "That is not what the program measures. Read once more."
+        "This differs from the measured value. Read it again."
     };
-    mark_ui(ui, task.agrees(read, found), "Your reading is right.", wrong);
+    mark_ui(ui, task.agrees(read, found), "Your reading is correct.", wrong);
     egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64| {
             ui.label(name);
             ui.label(RichText::new(told_with(value, unit)).monospace());
             ui.end_row();
         };
-        row("You read", read);
-        row("The program measures", found);
+        row("Your reading", read);
+        row("Measured value", found);
         if let Some(Answer::Number(number)) = guess.and_then(|key| attempt.answers.get(key)) {
-            row("You predicted", *number);
+            row("Your prediction", *number);
         }
     });
     if let Some(key) = guess.filter(|key| matches!(attempt.answers.get(*key), Some(Answer::Chosen(_)))) {
@@ -333,39 +330,39 @@ fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64;
     }
 }
 
-/// What was chosen, beside what is right.
+/// Draws the selected answer next to the correct one.
 fn chosen_ui(ui: &mut Ui, attempt: &Attempt, key: &str) {
     if let Some(Task::Draw { .. }) = attempt.task(key) {
-        ui.label("Your drawing lies over the profile in the panel \"Section\".");
+        ui.label("Your drawing is overlaid on the profile in the panel \"Section\".");
     }
     if let (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) =
         (attempt.task(key), attempt.answers.get(key))
     {
-        let (yes, no) = ("Your prediction was right.", "Your prediction was not right.");
+        let (yes, no) = ("Your prediction was correct.", "Your prediction was wrong.");
         mark_ui(ui, chosen == right, yes, no);
         if chosen != right {
-            ui.label(format!("You chose: {}", options[*chosen]));
+            ui.label(format!("Your answer: {}", options[*chosen]));
         }
-        ui.label(RichText::new(format!("Right: {}", options[*right])).strong());
+        ui.label(RichText::new(format!("Correct answer: {}", options[*right])).strong());
     }
 }
 
-/// Says whether something is right, by a sign and words.
+/// Draws a verdict as an icon with text.
 fn mark_ui(ui: &mut Ui, right: bool, yes: &str, no: &str) {
     let (sign, text, color) =
         if right { (icon::CHECK_CIRCLE, yes, style::ACCENT) } else { (icon::X_CIRCLE, no, style::WARNING) };
     ui.add(egui::Label::new(RichText::new(format!("{sign} {text}")).color(color)).wrap());
 }
 
-/// The end of a lesson: the report.
+/// Draws the end of a lesson, with the report.
 fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.separator();
     let open = (0..attempt.lesson.steps.len()).filter(|step| !attempt.done(*step)).count();
     let text = match open {
         0 => "This is the end of the lesson.".to_owned(),
-        1 => "This is the end of the lesson. One step is not done yet.".to_owned(),
-        open => format!("This is the end of the lesson. {open} steps are not done yet."),
+        1 => "This is the end of the lesson. One step is not complete yet.".to_owned(),
+        open => format!("This is the end of the lesson. {open} steps are not complete yet."),
     };
     ui.label(RichText::new(text).strong());
     let id = ui.make_persistent_id("student");
@@ -383,7 +380,7 @@ fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command>
         if ui.button(format!("{} Save report…", icon::FILE_TEXT)).clicked() {
             asked.push(report_request().into());
         }
-        if ui.button("Begin again").on_hover_text("Forgets your answers to this lesson").clicked() {
+        if ui.button("Restart").on_hover_text("Delete your answers and start the lesson over.").clicked() {
             asked.push(LessonCommand::Again.into());
         }
     });

@@ -1,4 +1,4 @@
-//! A particle over its steps as charts.
+//! Charts of a followed particle over its steps.
 
 use super::Way;
 use crate::world::amount::told_in;
@@ -7,7 +7,8 @@ use thalweg_scene::{
     settings::Units,
 };
 
-/// A followed particle over its steps: load and capacity, what it dug and laid down, speed and water; and the ground below its way.
+/// Returns charts of load and capacity, cumulative erosion and deposition, speed and water over the steps, and of the ground along
+/// the track.
 pub fn charts(way: &Way, units: Units) -> Vec<Chart> {
     let [(metres, of_length), (volume, of_volume)] = ["m", "m³"].map(|unit| told_in(units, unit));
     let cubic = of_volume * way.cell_area();
@@ -27,13 +28,13 @@ pub fn charts(way: &Way, units: Units) -> Vec<Chart> {
         dug.push([step as f64, sums[0]]);
         laid.push([step as f64, sums[1]]);
     }
-    let exchanged = Chart::new("followed-exchange", "Dug and laid down so far", ["step", volume])
-        .and(Curve::line("dug", dug))
-        .and(Curve::line("laid down", laid));
+    let exchanged = Chart::new("followed-exchange", "Cumulative erosion and deposition", ["step", volume])
+        .and(Curve::line("eroded", dug))
+        .and(Curve::line("deposited", laid));
     let ground = way.distances().into_iter().zip(&way.ground);
     let ground = ground.map(|(distance, height)| [of_length * distance, of_length * f64::from(*height)]);
     let ground =
-        Chart::new("followed-ground", "Ground along the path", [metres, metres]).and(Curve::line("ground", ground));
+        Chart::new("followed-ground", "Ground along the track", [metres, metres]).and(Curve::line("ground", ground));
     let speed = steps().map(|(step, moment)| [step as f64, f64::from(moment.speed)]);
     let speed = Chart::new("followed-speed", "Speed", ["step", "unit of the law"]).and(Curve::line("speed", speed));
     let water: Vec<[f64; 2]> =
@@ -41,7 +42,7 @@ pub fn charts(way: &Way, units: Units) -> Vec<Chart> {
     let mut all = vec![loads, exchanged, ground, speed];
     if !water.is_empty() {
         let water = Curve::line("water", water);
-        all.push(Chart::new("followed-water", "Water of the droplet", ["step", "% of a fresh droplet"]).and(water));
+        all.push(Chart::new("followed-water", "Water of the droplet", ["step", "% of the initial water"]).and(water));
     }
     all
 }

@@ -1,4 +1,4 @@
-//! A particle that was released on the land, to be followed step by step. It ran on a copy: the land stays as it is.
+//! Particle released on the terrain and followed step by step. It runs on a copy, so the terrain does not change.
 
 pub mod chart;
 mod panel;
@@ -8,44 +8,44 @@ use bevy::prelude::*;
 use crate::world::{CommandEvent, FrameSystems, Level, MapPlaces, MarkSystems, Revision, Simulations, Work};
 use thalweg_sim::{process::Moment, simulation::Simulation};
 
-/// The way of a particle, from where it was released to where it ended.
+/// Track of a particle, from its release to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
     /// Title of its process.
     pub process: &'static str,
-    /// The tick after which it was released.
+    /// Tick after which it was released.
     pub tick: u64,
-    /// How it was after each step; the first is its start.
+    /// State after each step; the first is the start.
     pub moments: Vec<Moment>,
-    /// Height of the ground below each, before it ran, in metres.
+    /// Ground height below each, before the particle ran, in metres.
     pub ground: Vec<f32>,
-    /// Side of a cell, in metres.
+    /// Cell size, in metres.
     pub cell_size: f32,
     /// Columns and rows of the map.
     size: [f32; 2],
     of: (u64, usize),
 }
 
-/// The particle that is followed.
+/// Followed particle.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct Followed {
-    /// Its way, if there is one.
+    /// Track, if there is a particle.
     pub way: Option<Way>,
-    /// How many were released: the number of the last one.
+    /// Number of releases so far, which identifies the last one.
     pub releases: u64,
 }
 
-/// The places of the particle after each step.
+/// Trace of the particle, with its place after each step.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
 pub struct FollowedTrace;
 
-/// Releases particles.
+/// Command for the followed particle.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum ParticleCommand {
-    /// Releases one at a place, as shares of the map's sides, and follows it.
+    /// Releases a particle at a place, as fractions of the map's sides, and follows it.
     Release([f32; 2]),
-    /// Stops following it.
+    /// Stops following the particle.
     Unfollow,
 }
 
@@ -74,11 +74,11 @@ fn obey(command: On<ParticleCommand>, mut work: Work, mut followed: ResMut<Follo
     }
 }
 
-/// Lets a particle run from a place on a copy of the land.
+/// Runs a particle from a place on a copy of the terrain.
 fn release(work: &mut Work, followed: &mut Followed, place: [f32; 2]) {
     work.transport.pause();
     work.finish_tick();
-    // It runs on a copy.
+    // Memory for the copy.
     if !work.has_room(work.simulations.selected().bytes()) {
         return;
     }
@@ -89,17 +89,17 @@ fn release(work: &mut Work, followed: &mut Followed, place: [f32; 2]) {
     followed.releases += 1;
     if followed.way.is_none() {
         let text = if has_particles {
-            "No particle can run from this place: it would stop at once, or the wind is in its default mode, which has no grains."
+            "No particle moves from this place: it would stop immediately, or Wind is in its default mode, which has no grains."
         } else {
-            "No process that is on has particles: switch on Droplets, or Wind in its published mode."
+            "No enabled process has particles. Enable Droplets, or Wind in its published mode."
         };
         work.notices.tell(Level::Info, text);
     }
 }
 
 impl Way {
-    /// Releases a particle of the first process that is on and has some, at shares of the map's sides. None if there is no such process,
-    /// or if the particle does not move at all.
+    /// Releases a particle of the first enabled process with particles, at fractions of the map's sides. Returns `None` if there is no
+    /// such process, or if the particle does not move.
     pub(super) fn of(simulation: &Simulation, place: [f32; 2], of: (u64, usize)) -> Option<Self> {
         let terrain = &simulation.terrain;
         let size = [terrain.width() as f32, terrain.height() as f32];
@@ -117,46 +117,46 @@ impl Way {
         Some(Self { process, tick: simulation.ticks(), moments, ground, cell_size: terrain.cell_size, size, of })
     }
 
-    /// The number of its last step.
+    /// Returns the index of the last step.
     pub fn last(&self) -> usize {
         self.moments.len() - 1
     }
 
-    /// Its places as shares of the map's sides.
+    /// Returns the places, as fractions of the map's sides.
     pub fn places(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
         self.moments.iter().map(|moment| [0, 1].map(|axis| moment.place[axis] / self.size[axis]))
     }
 
-    /// What it took up in a step, in cubic metres; what is negative was laid down.
+    /// Returns the volume entrained in a step, in cubic metres; negative for deposition.
     pub fn taken(&self, step: usize) -> f64 {
         let load = |step: usize| f64::from(self.moments[step].load);
         if step == 0 { 0.0 } else { (load(step) - load(step - 1)) * self.cell_area() }
     }
 
-    /// What it dug and what it laid down up to a step, in cubic metres.
+    /// Returns the volumes eroded and deposited up to a step, in cubic metres.
     pub fn dug_and_laid(&self, step: usize) -> [f64; 2] {
         (1..=step)
             .map(|step| self.taken(step))
             .fold([0.0; 2], |[dug, laid], taken| [dug + taken.max(0.0), laid + (-taken).max(0.0)])
     }
 
-    /// Area of a cell, in square metres.
+    /// Returns the cell area, in square metres.
     pub fn cell_area(&self) -> f64 {
         f64::from(self.cell_size) * f64::from(self.cell_size)
     }
 
-    /// Whether it left over a border in a step, and came in on the other side.
+    /// Returns `true` if the particle crossed a periodic boundary in a step.
     pub fn wraps_in(&self, step: usize) -> bool {
         let [from, to] = [step - 1, step].map(|step| self.moments[step].place);
         (0..2).any(|axis| (to[axis] - from[axis]).abs() > 0.5 * self.size[axis])
     }
 
-    /// How far it came up to each step, in metres.
+    /// Returns the distance travelled up to each step, in metres.
     pub fn distances(&self) -> Vec<f64> {
         let steps = self.moments.windows(2).map(|pair| {
             let [x, y] = [0, 1].map(|axis| {
                 let (way, side) = (pair[1].place[axis] - pair[0].place[axis], self.size[axis]);
-                // Over a periodic border it is the short way.
+                // The shorter distance, across a periodic boundary.
                 f64::from(way - side * (way / side).round())
             });
             x.hypot(y) * f64::from(self.cell_size)
@@ -170,7 +170,7 @@ impl Way {
     }
 }
 
-/// Forgets a particle of another run.
+/// Removes a particle of another simulation.
 fn forget(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
     if followed.way.as_ref().is_some_and(|way| way.of != (revision.start, simulations.selected_index())) {
         followed.way = None;

@@ -1,4 +1,4 @@
-//! A particle that is released on the land and followed step by step: its numbers, its plots, and its path over the picture.
+//! Panel of the followed particle: playback, values and charts, and its track over the view.
 
 use super::{Followed, FollowedTrace, ParticleCommand, Way, chart};
 use bevy::prelude::*;
@@ -21,20 +21,21 @@ use crate::world::{
 use thalweg_scene::{model::chart::told, settings::Units};
 
 const PANEL: Panel =
-    Panel { key: "follow", title: "Follow a particle", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+    Panel { key: "follow", title: "Particle tracker", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
-/// Slowest and fastest pace, in steps per second.
+/// Range of the playback rate, in steps per second.
 const PACES: std::ops::RangeInclusive<f32> = 1.0..=60.0;
 
-/// How the person looks at the particle.
+/// Playback of the followed particle.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct Following {
-    /// The step that is shown, with the part of the next one that has passed.
+    /// Current step, with the elapsed fraction of the next.
     step: f32,
-    /// Whether steps follow each other, and how many in a second.
+    /// `true` while playing.
     plays: bool,
+    /// Playback rate, in steps per second.
     pace: f32,
-    /// The number of the release that this is of: another one begins at its start.
+    /// Number of the release that is played; another one starts from the beginning.
     of: u64,
 }
 
@@ -45,7 +46,7 @@ impl Default for Following {
 }
 
 impl Following {
-    /// Goes on along a way as time passes. It asks for the next frame as long as it does.
+    /// Advances the playback with time, and requests the next frame while playing.
     fn go_on(&mut self, context: &egui::Context, last: usize) {
         if self.plays {
             let seconds = context.input(|input| input.stable_dt).min(0.1);
@@ -55,7 +56,7 @@ impl Following {
         }
     }
 
-    /// The step of a way that is shown now.
+    /// Returns the current step of a track.
     fn step_of(&mut self, followed: &Followed, way: &Way) -> usize {
         if self.of != followed.releases {
             (self.of, self.step, self.plays) = (followed.releases, 0.0, true);
@@ -72,10 +73,9 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let release =
-        "The next click on the land releases a droplet or a grain of the wind. You can follow it step by step.";
+    let release = "Click on the terrain to release a droplet or a wind-blown grain, and follow it step by step.";
     table
-        .add(icon::DROP, "Release a particle", release, &[], Place(Placed::Particle))
+        .add(icon::DROP, "Release particle", release, &[], Place(Placed::Particle))
         .known_as("follow droplet grain track step single drop");
 }
 
@@ -87,15 +87,15 @@ fn panel_ui(
 ) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
-        let help = "Press this, then click on the land. The particle runs on a copy: the land stays as it is.";
-        let text = format!("{} Release a particle", icon::DROP);
+        let help = "Click on the terrain to release a particle. It runs on a copy, so the terrain does not change.";
+        let text = format!("{} Release particle", icon::DROP);
         asked.extend(choice_ui(ui, &mut placing, Placed::Particle, (&text, help)));
-        if followed.way.is_some() && ui.button("Remove").on_hover_text("Removes its path").clicked() {
+        if followed.way.is_some() && ui.button("Remove").on_hover_text("Remove the track.").clicked() {
             asked.push(ParticleCommand::Unfollow.into());
         }
     });
     let Some(way) = &followed.way else {
-        let text = "Follows one droplet, or one grain of the wind as published, step by step: speed, load, erosion and deposition.";
+        let text = "Follow one droplet, or one grain of Wind in its published mode, step by step: speed, load, erosion and deposition.";
         ui.label(RichText::new(text).weak());
         return asked;
     };
@@ -109,11 +109,11 @@ fn panel_ui(
     asked
 }
 
-/// Which step is shown, and how they follow each other.
+/// Draws the playback controls.
 fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
     ui.horizontal(|ui| {
         let (sign, name) =
-            if following.plays { (icon::PAUSE, "Pause its steps") } else { (icon::PLAY, "Play its steps") };
+            if following.plays { (icon::PAUSE, "Pause playback") } else { (icon::PLAY, "Start playback") };
         let button = ui.button(sign).on_hover_text(name);
         access::name(&button, name);
         if button.clicked() {
@@ -122,9 +122,7 @@ fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
                 following.step = 0.0;
             }
         }
-        for (sign, name, way) in
-            [(icon::CARET_LEFT, "One step back", -1.0), (icon::CARET_RIGHT, "One step forward", 1.0)]
-        {
+        for (sign, name, way) in [(icon::CARET_LEFT, "Previous step", -1.0), (icon::CARET_RIGHT, "Next step", 1.0)] {
             let button = ui.button(sign).on_hover_text(name);
             access::name(&button, name);
             if button.clicked() {
@@ -147,7 +145,7 @@ fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
     });
 }
 
-/// The particle after a step.
+/// Draws the values of the particle after a step.
 fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
     let moment = &way.moments[step];
     let (volume, times) = told_in(units, "m³");
@@ -157,34 +155,35 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
     egui::Grid::new("followed").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         row(
-            "Height of the ground",
+            "Ground height",
             length(units, way.ground[step].into(), 2),
-            "Height of the ground below the particle, before the particle ran.",
+            "Ground height below the particle, before the particle ran.",
         );
-        let help = "In the unit of the chosen law. Under the law Streams it is the length of the step in cells.";
+        let help = "In the unit of the selected law. With the law Streams, the length of the step in cells.";
         row("Speed", told(moment.speed.into()), help);
         if let Some(water) = moment.water {
-            row("Water", format!("{:.1} %", 100.0 * water), "Water that is left, in per cent of a new droplet.");
+            row("Water", format!("{:.1} %", 100.0 * water), "Remaining water, in percent of the initial water.");
         }
-        row("Load", cubic(f64::from(moment.load) * way.cell_area()), "Ground that it carries.");
+        row("Load", cubic(f64::from(moment.load) * way.cell_area()), "Sediment carried.");
         if let Some(capacity) = moment.capacity {
-            let help = "The load that it could carry in this step. Below this it erodes, above this it deposits.";
+            let help = "Transport capacity in this step. The particle erodes below it and deposits above it.";
             row("Capacity", cubic(f64::from(capacity) * way.cell_area()), help);
         }
         let name = if taken < 0.0 { "Deposited in this step" } else { "Eroded in this step" };
-        row(name, cubic(taken.abs()), "Change of its load in this step.");
-        row("Eroded so far", cubic(dug), "Since it was released.");
-        row("Deposited so far", cubic(laid), "Since it was released.");
+        row(name, cubic(taken.abs()), "Change of load in this step.");
+        row("Eroded so far", cubic(dug), "Since the release.");
+        row("Deposited so far", cubic(laid), "Since the release.");
     });
     let text = if step == way.last() {
-        "The path ends here: the particle has left the map, lies in a hollow, or has no water left. Its load is deposited here or leaves the map."
+        "End of the track: the particle has left the map, rests in a depression, or has no water left. Its load is deposited here or \
+            leaves the map."
     } else {
-        "On the land, the path is thin where the particle erodes and wide where it deposits."
+        "In the view, the track is thin where the particle erodes and wide where it deposits."
     };
     ui.label(RichText::new(text).weak().small());
 }
 
-/// The way over the picture up to the step that is shown.
+/// Draws the track over the view, up to the current step.
 fn way_ui(
     InMut(ui): InMut<Ui>,
     followed: Res<Followed>,
@@ -207,7 +206,7 @@ fn way_ui(
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
             painter.line_segment([from, to], egui::Stroke::new(3.0, style::SHADE));
         }
-        // What digs and what lays down differ by width too.
+        // Erosion and deposition differ in width too.
         for now in steps(step) {
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
             let (color, width) = if way.taken(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };

@@ -1,4 +1,4 @@
-//! Scenes before a room: the list of scenes, what stands over the picture, and the presenter's window.
+//! Presentations: playlist dialog, overlay of the workspace Present, and presenter window.
 
 pub mod playlist;
 pub mod presenter;
@@ -8,7 +8,7 @@ use bevy::{prelude::*, window::WindowCloseRequested};
 
 use crate::{shell::keys, world::FrameSystems};
 
-/// Adds the list, the stage and the commands.
+/// Adds the playlist dialog, the stage and the presenter window.
 pub fn plugin(app: &mut App) {
     app.add_plugins((playlist::plugin, stage::plugin, presenter::plugin)).add_systems(
         Update,

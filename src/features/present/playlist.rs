@@ -1,5 +1,5 @@
-//! The dialog in which scenes are put in an order: dragged out of the list of scenes, dropped as files, moved up and down. The list is
-//! shown to a room, or saved as a playlist.
+//! Playlist dialog: scenes are dragged from the gallery, dropped as files, and moved up and down. The playlist is presented or saved
+//! as a file.
 
 use super::stage::learn_letters;
 use crate::shell::files::AddToPlaylist;
@@ -36,7 +36,7 @@ use thalweg_scene::{
     },
 };
 
-/// What the dialog shows.
+/// State read by the dialog.
 #[derive(SystemParam)]
 pub struct ListShown<'w> {
     draft: Res<'w, Draft>,
@@ -46,47 +46,47 @@ pub struct ListShown<'w> {
     history: Res<'w, History>,
 }
 
-/// Room for a scroll bar, and between the scenes and the list, in points.
+/// Width of a scroll bar, and of the gap between gallery and playlist, in points.
 const SCROLLS: f32 = 14.0;
 
-/// The list as it is being made. It is there again the next time.
+/// Playlist being edited, kept until the dialog opens again.
 #[derive(Resource, Default)]
 pub struct ListDialog {
     list: Playlist,
-    /// The number of the scene whose words and times are shown, from 0.
+    /// Index of the selected scene.
     chosen: Option<usize>,
-    /// Whether the remembered list was taken over.
+    /// `true` once the remembered playlist has been loaded.
     begun: bool,
-    /// The list that was being shown when the dialog last looked.
+    /// Playlist that was being presented at the last check.
     seen: Option<Arc<Playlist>>,
-    /// Lists that were nowhere else when one that was shown took their place, the last one last.
+    /// Unsaved playlists replaced by a presented one, the most recent last.
     aside: Vec<Playlist>,
-    /// What was found wrong when it was to be shown or saved, and in which list.
+    /// Error found when presenting or saving, with the playlist it concerns.
     wrong: Option<(Playlist, String)>,
     cards: Vec<Card>,
 }
 
-/// What is dragged.
+/// Payload of a drag.
 enum Dragged {
-    /// A built-in scene.
+    /// Name of a built-in scene.
     Scene(&'static str),
-    /// The scene with this number in the list, from 0.
+    /// Index of a scene of the playlist.
     Item(usize),
 }
 
 impl ListDialog {
-    /// Adds a file at the end.
+    /// Appends a file.
     pub fn add_file(&mut self, path: &Path) {
         self.insert(usize::MAX, Item { open: path.to_owned(), ..Item::default() });
     }
 
-    /// Whether nothing is lost when another list takes its place.
+    /// Returns `true` if replacing the playlist loses nothing.
     fn is_kept(&self, draft: &Draft) -> bool {
         let is_shown = self.seen.as_ref().is_some_and(|list| **list == self.list);
         self.list.scenes.is_empty() || is_shown || draft.has_saved(&self.list)
     }
 
-    /// Goes on with the list that is shown.
+    /// Replaces the playlist with the presented one.
     fn take_over(&mut self, shown: &Arc<Playlist>) {
         (self.list, self.chosen, self.seen) = ((**shown).clone(), None, Some(Arc::clone(shown)));
     }
@@ -97,7 +97,7 @@ impl ListDialog {
         self.chosen = Some(at);
     }
 
-    /// Moves a scene so that it comes before the one that has a number now.
+    /// Moves a scene before the one now at index `before`.
     fn shift(&mut self, from: usize, before: usize) {
         if from >= self.list.scenes.len() {
             return;
@@ -118,20 +118,20 @@ impl ListDialog {
         }
     }
 
-    /// What a scene is called.
+    /// Returns the title of a scene.
     fn title(&self, item: &Item) -> String {
         title(item, &self.cards)
     }
 }
 
 fn commands(table: &mut MenuPart) {
-    let list = "Puts scenes in an order by dragging them, to show them to a room or to save them as a playlist.";
+    let list = "Arrange scenes for a presentation, or save them as a playlist.";
     table
         .add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(PANE.key))
         .known_as("slides slideshow presentation order show kiosk");
 }
 
-/// What a scene of a playlist is called: as it says, as the built-in scene, or as its file.
+/// Returns the title of a scene in a playlist: its own, that of the built-in scene, or the file name.
 pub(super) fn title(item: &Item, cards: &[Card]) -> String {
     if !item.title.is_empty() {
         return item.title.clone();
@@ -153,7 +153,7 @@ pub(super) fn plugin(app: &mut App) {
     );
 }
 
-/// The list of scenes to be shown to a room.
+/// Playlist dialog.
 const PANE: Pane = Pane { key: "playlist", kind: PaneKind::Dialog };
 
 fn pane_ui(
@@ -162,7 +162,7 @@ fn pane_ui(
     files: Res<FileDialog>,
     mut dialog: ResMut<ListDialog>,
 ) -> Vec<Command> {
-    // The dialog for its file is answered first.
+    // The file dialog has precedence.
     if files.is_open() {
         return Vec::new();
     }
@@ -173,7 +173,7 @@ fn pane_ui(
     chosen.into_iter().collect()
 }
 
-/// Draws it. Returns what was chosen.
+/// Draws the dialog. Returns the requested command.
 fn playlist_ui(
     context: &egui::Context,
     state: &ListShown<'_>,
@@ -188,7 +188,7 @@ fn playlist_ui(
         dialog.list = state.draft.list.clone();
         dialog.list.scenes.extend(dropped);
     }
-    // What is shown to a room is what one wants to change.
+    // Edits the presented playlist, unless that would lose unsaved changes.
     if let Some(shown) = state.presentation.list()
         && !dialog.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, shown))
         && (dialog.is_kept(&state.draft) || **shown == dialog.list)
@@ -208,8 +208,8 @@ fn playlist_ui(
             ui.add(egui::TextEdit::singleline(&mut dialog.list.title).desired_width(260.0)).labelled_by(label.id);
             ui.label(RichText::new("Drag scenes into the list, or drop files on the window.").weak());
             if let Some(shown) = state.presentation.list().filter(|shown| ***shown != dialog.list) {
-                let help = "Puts the list that is being shown in the place of this one.";
-                if ui.button("Edit what is shown").on_hover_text(help).clicked() {
+                let help = "Replace this playlist with the one being presented.";
+                if ui.button("Edit current presentation").on_hover_text(help).clicked() {
                     if !dialog.is_kept(&state.draft) {
                         dialog.aside.push(dialog.list.clone());
                     }
@@ -217,8 +217,8 @@ fn playlist_ui(
                 }
             }
             if !dialog.aside.is_empty() {
-                let help = "Brings back the list whose place this one took. This one is then lost, unless it is shown or saved.";
-                if ui.button("Back to the list before").on_hover_text(help).clicked()
+                let help = "Restore the playlist that this one replaced. This one is lost unless it is being presented or saved.";
+                if ui.button("Restore previous playlist").on_hover_text(help).clicked()
                     && let Some(before) = dialog.aside.pop()
                 {
                     (dialog.list, dialog.chosen) = (before, None);
@@ -248,7 +248,7 @@ fn playlist_ui(
     asked.or_else(|| changed.then(|| PresentCommand::Draft(Arc::new(dialog.list.clone())).into()))
 }
 
-/// What is dragged, at the pointer.
+/// Draws the dragged scene at the pointer.
 fn dragged_ui(context: &egui::Context, dialog: &ListDialog) {
     let Some(dragged) = egui::DragAndDrop::payload::<Dragged>(context) else { return };
     let Some(pointer) = context.input(|input| input.pointer.latest_pos()) else { return };
@@ -263,7 +263,7 @@ fn dragged_ui(context: &egui::Context, dialog: &ListDialog) {
     }
 }
 
-/// The scenes that come with the program. A click adds one at the end.
+/// Draws the built-in scenes. A click appends one.
 fn gallery_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     let mut added = None;
     egui::ScrollArea::vertical().id_salt("gallery").auto_shrink([false, false]).show(ui, |ui| {
@@ -286,7 +286,7 @@ fn gallery_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     }
 }
 
-/// What is done with a scene of the list.
+/// Change to a scene of the playlist.
 #[derive(Clone, Copy, PartialEq)]
 enum Change {
     Choose,
@@ -295,7 +295,7 @@ enum Change {
     Remove,
 }
 
-/// The scenes in their order.
+/// Draws the scenes of the playlist.
 fn list_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     let area = ui.available_rect_before_wrap();
     let (mut rows, mut change) = (Vec::new(), None);
@@ -334,7 +334,7 @@ fn list_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     }
 }
 
-/// A scene of the list: its picture, its name, for how long it is shown, and what moves it.
+/// Draws a scene of the playlist: thumbnail, title, duration and buttons.
 fn row_ui(ui: &mut Ui, number: usize, dialog: &ListDialog) -> (egui::Rect, Option<Change>) {
     let (item, count) = (&dialog.list.scenes[number], dialog.list.scenes.len());
     let title = dialog.title(item);
@@ -370,7 +370,7 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &ListDialog) -> (egui::Rect, Optio
         lines.text(place, egui::Align2::LEFT_CENTER, text, FontId::proportional(size), color);
     };
     line(0.32, format!("{}. {title}", number + 1), 13.5, text);
-    let mut told = if item.seconds > 0.0 { style::duration(item.seconds) } else { "until you go on".to_owned() };
+    let mut told = if item.seconds > 0.0 { style::duration(item.seconds) } else { "manual advance".to_owned() };
     if !item.notes.is_empty() {
         told += ", with notes";
     }
@@ -385,15 +385,15 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &ListDialog) -> (egui::Rect, Optio
                     change = Some(asked);
                 }
             };
-            button(icon::ARROW_UP, "Earlier", number > 0, Change::Earlier);
-            button(icon::ARROW_DOWN, "Later", number + 1 < count, Change::Later);
-            button(icon::X, "Take out of the list", true, Change::Remove);
+            button(icon::ARROW_UP, "Move up", number > 0, Change::Earlier);
+            button(icon::ARROW_DOWN, "Move down", number + 1 < count, Change::Later);
+            button(icon::X, "Remove from playlist", true, Change::Remove);
         });
     });
     (row, change)
 }
 
-/// Words and times of the scene that is chosen.
+/// Draws texts and times of the selected scene.
 fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     let Some(item) = dialog.chosen.and_then(|chosen| dialog.list.scenes.get(chosen)) else { return };
     let title = dialog.title(item);
@@ -408,20 +408,19 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
             ui.end_row();
         };
         line(ui, "Title", &title, &mut item.title, 1);
-        line(ui, "Caption", "what the scene says of itself", &mut item.about, 1);
-        line(ui, "Notes", "for you alone: they stand in the presenter's window", &mut item.notes, 3);
-        let label = ui.label("Shown for");
-        let seconds = Number::new("Shown for", "s", 0.0..=LONGEST);
+        line(ui, "Caption", "description of the scene", &mut item.about, 1);
+        line(ui, "Notes", "visible only in the presenter window", &mut item.notes, 3);
+        let label = ui.label("Duration");
+        let seconds = Number::new("Duration", "s", 0.0..=LONGEST);
         let field = seconds.drag_ui(ui, &mut item.seconds, |field| field.speed(1.0));
         field
             .labelled_by(label.id)
-            .on_hover_text("The next scene follows by itself after this time. With 0 you go on.");
+            .on_hover_text("Advance to the next scene after this time. With 0, advance manually.");
         ui.end_row();
         let label = ui.label("Ticks");
         ui.horizontal(|ui| {
             let (first, last) = &mut item.ticks;
-            let help = "The run goes ahead to the first tick and pauses at the last, or never if that is 0. With 0 and 0 it does as the \
-                        scene says.";
+            let help = "Fast-forward to the first tick and pause at the last, or never if that is 0. With 0 and 0, the scene decides.";
             let from = Number::new("First tick", "", 0.0..=LATEST_SHOWN as f64);
             from.drag_ui(ui, first, |field| field).labelled_by(label.id).on_hover_text(help);
             ui.label("to");
@@ -431,7 +430,7 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     });
 }
 
-/// Adds other lands, shows the list and saves it.
+/// Draws the buttons that add files, and that present and save the playlist.
 fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Option<Command> {
     let mut asked = None;
     let found = dialog.wrong.as_ref().filter(|(list, _)| *list == dialog.list).map(|(_, wrong)| wrong.clone());
@@ -439,16 +438,16 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
     ui.horizontal(|ui| {
         let own = own(state);
         let button = ui.add_enabled(own.is_some(), egui::Button::new("Add this project"));
-        let button = button.on_hover_text("Adds the project that is open at the end of the list.");
-        if button.on_disabled_hover_text("Save the land as a project first: a playlist names files.").clicked() {
+        let button = button.on_hover_text("Append the open project.");
+        if button.on_disabled_hover_text("Save the project first: a playlist refers to files.").clicked() {
             dialog.insert(usize::MAX, Item { open: own.unwrap_or_default(), ..Item::default() });
         }
-        if ui.button("Add a file…").on_hover_text("Adds a project, a scene file or a heightmap.").clicked() {
+        if ui.button("Add file…").on_hover_text("Append a project, a scene file or a heightmap.").clicked() {
             asked = Some(add_request().into());
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let fits = wrong.is_none();
-            // Files are looked at only when it matters.
+            // Files are checked only when needed.
             let mut list = || match playlist::check(&dialog.list, Path::new("this playlist")) {
                 Ok(()) => Some(Arc::new(dialog.list.clone())),
                 Err(error) => {
@@ -456,11 +455,11 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
                     None
                 }
             };
-            let show = egui::Button::new("Show").fill(style::ACCENT.gamma_multiply(0.55));
-            if ui.add_enabled(fits, show).on_hover_text("Shows the scenes, beginning with the first.").clicked() {
+            let show = egui::Button::new("Start presentation").fill(style::ACCENT.gamma_multiply(0.55));
+            if ui.add_enabled(fits, show).on_hover_text("Present the scenes, starting with the first.").clicked() {
                 asked = list().map(|list| PresentCommand::Begin(list).into());
             }
-            let help = "Writes the list as a playlist, for \"thalweg present\" and for another time.";
+            let help = "Save the playlist as a file, also for \"thalweg present\".";
             if ui.add_enabled(fits, egui::Button::new("Save…")).on_hover_text(help).clicked() {
                 asked = list().map(|list| save_request(list).into());
             }
@@ -473,20 +472,20 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
     asked
 }
 
-/// Asks for a file to add to the list.
+/// Returns the request for a file to add to the playlist.
 fn add_request() -> FileRequest {
-    FileRequest::open("Add to the playlist", ("Projects, scenes and heightmaps", &land_endings()), AddToPlaylist)
+    FileRequest::open("Add to playlist", ("Projects, scenes and heightmaps", &land_endings()), AddToPlaylist)
 }
 
-/// Asks where to save a list.
+/// Returns the request for the file of a playlist.
 fn save_request(list: Arc<Playlist>) -> FileRequest {
     let name = file_name(&list.title);
     let name = if name.is_empty() { "playlist" } else { &name };
     let save = move |path| PresentCommand::Save(Arc::clone(&list), path);
-    FileRequest::save("Save the playlist", name, [("Playlist".to_owned(), "ron")], save)
+    FileRequest::save("Save playlist", name, [("Playlist".to_owned(), "ron")], save)
 }
 
-/// The file of the project that is open, if it has all of the work.
+/// Returns the file of the open project, if there are no unsaved changes.
 fn own(state: &ListShown<'_>) -> Option<PathBuf> {
     let file = state.simulations.file.clone();
     file.filter(|path| !state.document.unsaved(&state.history) && unfit_for_a_playlist(path).is_none())

@@ -1,5 +1,5 @@
-//! The presenter's window: what the room sees, the presenter's notes, the time, and what comes next. It opens on another screen than
-//! the picture if there is one.
+//! Presenter window: the view as the audience sees it, notes, elapsed time and the next scene. It opens on another monitor than the
+//! main window, if there is one.
 
 use super::{playlist::title, stage::learn_letters};
 use std::{path::Path, time::Duration};
@@ -35,18 +35,18 @@ use thalweg_scene::settings::Theme;
 
 /// Width and height of the window, in points.
 const SIZE: (u32, u32) = (1040, 660);
-/// The picture of the view is put on this window so often: it must not make the room wait.
+/// Interval between updates of the view in this window, long enough not to delay the main window.
 const EVERY: Duration = Duration::from_millis(200);
-/// Shares of the window: the width of what comes next and the notes, and the most height of the picture.
+/// Fractions of the window: width of the side panel, and maximum height of the view.
 const ASIDE: f32 = 0.4;
 const HIGHEST: f32 = 0.62;
-/// Sizes of letters, in points.
+/// Font sizes, in points.
 const CLOCK: f32 = 26.0;
 const BUTTON: f32 = 18.0;
 const NOTES: f32 = 20.0;
 const LETTERS: std::ops::RangeInclusive<f32> = 12.0..=48.0;
 
-/// What the window shows.
+/// State read by the window.
 #[derive(SystemParam)]
 pub struct Desktop<'w> {
     preferences: Res<'w, Preferences>,
@@ -55,23 +55,23 @@ pub struct Desktop<'w> {
     simulations: Res<'w, Simulations>,
 }
 
-/// The pass in which this window's panels are drawn.
+/// Schedule that draws the panels of this window.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 struct DeskPass;
 
-/// The camera of this window's panels.
+/// Camera of the panels of this window.
 #[derive(Component)]
 pub(super) struct Desk {
     window: Entity,
     kept: Kept,
 }
 
-/// What the window remembers from frame to frame, as long as it is open.
+/// State of the window while it is open.
 pub struct Kept {
-    /// What it was last styled for.
+    /// Theme and scale of the current style.
     styled: Option<(Theme, f32)>,
     cards: Vec<Card>,
-    /// Size of the letters of the notes, in points.
+    /// Font size of the notes, in points.
     letters: f32,
 }
 
@@ -85,18 +85,18 @@ pub(super) fn plugin(app: &mut App) {
     app.add_observer(toggle).add_systems(DeskPass, draw);
 }
 
-/// Opens the presenter's window, or closes it.
+/// Opens or closes the presenter window.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TogglePresenter;
 
 impl CommandEvent for TogglePresenter {
-    /// A kiosk may begin with it; nothing in one asks for it.
+    /// A kiosk may start with it; nothing in a kiosk requests it.
     fn suits_kiosk(&self, _: &Simulations) -> bool {
         true
     }
 }
 
-/// Closes it where the system is asked to.
+/// Closes the window when the window system requests it.
 pub(super) fn close(
     mut closing: MessageReader<WindowCloseRequested>,
     desks: Query<(Entity, &Desk)>,
@@ -109,7 +109,7 @@ pub(super) fn close(
 
 fn put_away((camera, desk): (Entity, &Desk), commands: &mut Commands) {
     commands.entity(camera).despawn();
-    // The engine may have taken it away.
+    // The engine may have despawned it.
     commands.entity(desk.window).try_despawn();
 }
 
@@ -135,7 +135,7 @@ fn toggle(
         title: "Presenter · Thalweg".to_owned(),
         resolution: SIZE.into(),
         position,
-        // The window of the picture alone waits for its screen.
+        // Only the main window waits for vertical sync.
         present_mode: PresentMode::AutoNoVsync,
         ..default()
     };
@@ -149,7 +149,7 @@ fn toggle(
     ));
 }
 
-/// The screen on which a window is.
+/// Returns the monitor of a window.
 fn screen_of(window: &Window, screens: &Query<(Entity, &Monitor, Has<PrimaryMonitor>)>) -> Option<Entity> {
     if let WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen)) = window.mode {
         return Some(screen);
@@ -197,7 +197,7 @@ fn draw(
     commands.write_batch(asked);
 }
 
-/// Draws the window. Returns what is asked for, and where the picture of the view belongs, whose width is so many times its height.
+/// Draws the window. Returns the requested commands, and the place of the view with this aspect ratio (width to height).
 pub fn desk_ui(root: &mut Ui, state: &Desktop<'_>, kept: &mut Kept, aspect: f32) -> (Vec<Command>, egui::Rect) {
     if kept.cards.is_empty() {
         kept.cards = cards(root.ctx());
@@ -222,7 +222,7 @@ pub fn desk_ui(root: &mut Ui, state: &Desktop<'_>, kept: &mut Kept, aspect: f32)
     let size = egui::vec2(area.width(), area.width() / aspect);
     let size = size * (HIGHEST * area.height() / size.y).min(1.0);
     let picture = egui::Rect::from_center_size(area.center_top() + egui::vec2(0.0, 0.5 * size.y), size);
-    // Around the picture it looks like a panel.
+    // The surroundings of the view look like a panel.
     let (fill, free) = (root.visuals().panel_fill, area.expand(10.0));
     for part in [
         free.with_max_y(picture.top()),
@@ -237,33 +237,35 @@ pub fn desk_ui(root: &mut Ui, state: &Desktop<'_>, kept: &mut Kept, aspect: f32)
     (asked, picture)
 }
 
-/// Minutes and seconds, and hours if there are any.
+/// Formats a time as minutes and seconds, with hours if there are any.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// What is shown, and for how long.
+/// Draws the title, the scene number and the elapsed times.
 fn head_ui(ui: &mut Ui, state: &Desktop<'_>) {
     let [here, whole] = state.presentation.ages();
     let (number, count) = state.presentation.number();
     ui.horizontal(|ui| {
         let list = state.presentation.list();
-        ui.label(RichText::new(list.map_or("No show", |list| &list.title)).heading());
+        ui.label(RichText::new(list.map_or("No presentation", |list| &list.title)).heading());
         if list.is_none() {
-            ui.label(RichText::new("Open a playlist, or make one with Scene ▸ Playlist….").weak());
+            ui.label(RichText::new("Open a playlist, or create one with Scene ▸ Playlist…").weak());
             return;
         }
         ui.label(RichText::new(format!("scene {number} of {count}")).weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(RichText::new(clock(whole)).size(CLOCK).monospace()).on_hover_text("Since the show began");
-            ui.label(RichText::new(format!("{} here", clock(here))).weak()).on_hover_text("Since this scene began");
+            ui.label(RichText::new(clock(whole)).size(CLOCK).monospace())
+                .on_hover_text("Time since the start of the presentation");
+            ui.label(RichText::new(format!("{} in this scene", clock(here))).weak())
+                .on_hover_text("Time since the start of this scene");
         });
     });
 }
 
-/// What the room's keys do, as buttons.
+/// Draws the buttons that control the presentation.
 fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let (number, count) = state.presentation.number();
@@ -279,7 +281,7 @@ fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
         button(icon::CARET_LEFT, "Back", shows && number > 1, PresentCommand::Go(-1).into());
         let (sign, name) = if state.transport.playing { (icon::PAUSE, "Pause") } else { (icon::PLAY, "Play") };
         button(sign, name, true, RunCommand::TogglePlay.into());
-        button(icon::ARROW_COUNTER_CLOCKWISE, "Again", shows, PresentCommand::Go(0).into());
+        button(icon::ARROW_COUNTER_CLOCKWISE, "Replay", shows, PresentCommand::Go(0).into());
         button(icon::CARET_RIGHT, "Next", shows && number < count, PresentCommand::Go(1).into());
         let ticks = state.simulations.ticks();
         let last = state.presentation.item(&state.simulations).map_or(0, |item| item.ticks.1);
@@ -291,7 +293,7 @@ fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
     asked
 }
 
-/// The scene that comes next, and when.
+/// Draws the next scene, and the time until it starts.
 fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
     let Some(list) = state.presentation.list() else { return };
     let (number, _) = state.presentation.number();
@@ -300,7 +302,7 @@ fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
         return;
     };
     let left = state.presentation.left();
-    let when = left.map_or("Next".to_owned(), |left| format!("Next, in {}", clock(left)));
+    let when = left.map_or("Next".to_owned(), |left| format!("Next in {}", clock(left)));
     ui.label(RichText::new(when).weak());
     ui.label(RichText::new(title(next, &kept.cards)).size(BUTTON).strong());
     if let Some(card) = kept.cards.iter().find(|card| next.open == Path::new(card.name)) {
@@ -310,7 +312,7 @@ fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
     }
 }
 
-/// The presenter's words for the scene.
+/// Draws the notes for the scene.
 fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
     let list = state.presentation.list();
     let (number, _) = state.presentation.number();
@@ -318,9 +320,7 @@ fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Notes").weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            for (sign, name, times) in
-                [(icon::PLUS, "Larger letters", 1.15), (icon::MINUS, "Smaller letters", 1.0 / 1.15)]
-            {
+            for (sign, name, times) in [(icon::PLUS, "Larger text", 1.15), (icon::MINUS, "Smaller text", 1.0 / 1.15)] {
                 let button = ui.small_button(sign).on_hover_text(name);
                 crate::shell::access::name(&button, name);
                 if button.clicked() {
@@ -338,7 +338,7 @@ fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
     });
 }
 
-/// All scenes. A click goes to one.
+/// Draws the list of scenes. A click goes to one.
 fn list_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) -> Option<Command> {
     let list = state.presentation.list()?;
     let (number, _) = state.presentation.number();

@@ -1,4 +1,4 @@
-//! What stands over the picture before a room: title, caption, and the sliders that the scene names.
+//! Overlay of the workspace Present: title, caption and sliders of the scene.
 
 use super::presenter::TogglePresenter;
 use std::{
@@ -29,7 +29,7 @@ use egui_phosphor::regular as icon;
 use thalweg_scene::{io::page, model::chart::told};
 use thalweg_sim::params::{Knob, Parameter, Value, walk};
 
-/// What stands over the picture.
+/// State read by the overlay.
 #[derive(SystemParam)]
 pub struct Stage<'w> {
     workspace: Res<'w, State<Workspace>>,
@@ -37,19 +37,19 @@ pub struct Stage<'w> {
     simulations: Res<'w, Simulations>,
 }
 
-/// Sizes of letters, in points.
+/// Font sizes, in points.
 const TITLE: f32 = 30.0;
 const CAPTION: f32 = 20.0;
 const SLIDER: f32 = 18.0;
 /// Width of a slider, in points.
 const WIDTH: f32 = 260.0;
-/// What of it is left for the number, in points.
+/// Part of the width reserved for the value, in points.
 const FIELD: f32 = 100.0;
-/// Most of the picture's width that a caption takes.
+/// Maximum width of a caption, as a fraction of the view's width.
 const WIDEST: f32 = 0.72;
-/// How often is looked whether a font was found.
+/// Polling interval for the font search.
 const SEARCH: Duration = Duration::from_millis(50);
-/// Least width of a caption, and one that is wide enough, in points.
+/// Minimum and comfortable width of a caption, in points.
 const LEAST: f32 = 240.0;
 const COMFORTABLE: f32 = 420.0;
 
@@ -58,18 +58,17 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let next =
-        "Goes to the next scene of the playlist that is shown (in Present also with the arrows and with a remote).";
+    let next = "Go to the next scene of the presentation. In the workspace Present, use the arrow keys or a remote.";
     table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
-    let before = "Goes back to the scene before.";
+    let before = "Go to the previous scene of the presentation.";
     table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
-    let desk = "Opens or closes a second window for you, with your notes, the next scene and the time.";
+    let desk = "Open or close a second window with your notes, the next scene and the time.";
     table
-        .add(icon::MONITOR, "Presenter's window", desk, &[], TogglePresenter)
+        .add(icon::MONITOR, "Presenter window", desk, &[], TogglePresenter)
         .known_as("speaker notes second screen monitor");
 }
 
-/// Draws it in the workspace Present. Returns what is asked for.
+/// Draws the overlay in the workspace Present. Returns the requested commands.
 pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
     let (view, state) = (root.max_rect(), &state);
     if *state.workspace != Workspace::Present {
@@ -97,18 +96,18 @@ pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
     sliders_ui(root, view, state)
 }
 
-/// The search for a font: its name, its file, and its number in the file. Nothing once it has ended.
+/// Search for a font, with its name, its file and its index in the file; `None` once finished.
 type FontSearch = Arc<Mutex<Option<Background<(), Option<(String, Vec<u8>, u32)>>>>>;
 
-/// Takes a font of the system to help, where a text has letters that the own fonts do not know. The same letters are looked for once: a text
-/// that is typed is another one with each key.
+/// Adds a system font as a fallback for letters missing in the built-in fonts. Each set of letters is searched for once, because a text
+/// changes with each key while it is typed.
 pub(super) fn learn_letters(context: &egui::Context, text: &str) {
     if text.is_ascii() {
         return;
     }
     let letters: BTreeSet<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
     let text = String::from_iter(letters);
-    // The fonts of a system are many: they are looked through beside the frames.
+    // A system has many fonts, so the search runs in the background.
     let id = egui::Id::new(("letters", &text));
     let search: FontSearch = context.data_mut(|data| {
         let search = || Arc::new(Mutex::new(Some(Background::start((), move || page::font_for(&text)))));
@@ -128,14 +127,14 @@ pub(super) fn learn_letters(context: &egui::Context, text: &str) {
     context.add_font(FontInsert::new(&name, font, vec![family]));
 }
 
-/// Words at the foot of the picture, in as many lines as they need. Sliders stand beside them.
+/// Draws the caption at the bottom of the view, wrapped and clear of the sliders.
 fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bool) {
     if text.is_empty() {
         return;
     }
     let free = if sliders { view.with_max_x(view.right() - WIDTH - 80.0) } else { view };
     let beside = view.width() - 2.0 * (view.width() - free.width());
-    // In the middle of the picture; where it is too narrow there, in the middle of what the sliders leave free.
+    // Centred in the view or, if too narrow there, in the area left by the sliders.
     let (middle, width) = if beside >= COMFORTABLE {
         (view.center().x, (WIDEST * view.width()).min(beside))
     } else {
@@ -148,11 +147,11 @@ fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bo
     let corner = egui::pos2(middle - 0.5 * size.x, view.bottom() - 24.0 - size.y);
     let place = egui::Rect::from_min_size(corner, size);
     painter.rect_filled(place.expand2(egui::vec2(14.0, 7.0)), 7.0, style::SHADE);
-    // It is laid out around its middle.
+    // The galley is centred on its position.
     painter.galley(place.center_top(), words, Color32::WHITE);
 }
 
-/// The sliders that the scene names.
+/// Draws the sliders listed by the scene.
 fn sliders_ui(root: &Ui, view: egui::Rect, state: &Stage<'_>) -> Vec<Command> {
     let session = state.simulations.selected();
     let groups = session.groups();
@@ -191,7 +190,7 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &Stage<'_>) -> Vec<Command> {
     asked
 }
 
-/// A slider with its number. The number cannot be typed: a field would take the keys of a remote.
+/// Draws a slider with its value. The value cannot be typed, because a text field would capture the keys of a remote.
 fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Response {
     let Knob { min, max, log, unit, .. } = parameter.knob;
     ui.horizontal(|ui| {
@@ -200,7 +199,7 @@ fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Resp
             let slider = slider.logarithmic(log).show_value(false);
             if parameter.whole { slider.integer() } else { slider }
         });
-        // Visitors know rain by the hour, and the wind by where it comes from.
+        // Familiar readings for visitors: rain per hour, and the direction the wind comes from.
         let reading = parameter.knob.reading.of(*number, |unit| told_in(units(ui), unit));
         let text = reading.unwrap_or_else(|| {
             let (unit, times) = told_in(units(ui), unit);
@@ -212,7 +211,7 @@ fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Resp
     .inner
 }
 
-/// Notes that a person is there: also one who holds still and lets it rain.
+/// Records the presence of a user, including one who holds a button without moving.
 pub(super) fn note_touches(
     mut moved: MessageReader<CursorMoved>,
     mut wheel: MessageReader<MouseWheel>,
@@ -227,7 +226,7 @@ pub(super) fn note_touches(
     let pressed = if others.have_pointer() { 0 } else { buttons.get_pressed().len() + fingers.iter().count() };
     let typed = if others.have_keyboard() { 0 } else { keys.get_pressed().len() };
     if moves + turns + pressed + typed > 0 && presentation.is_on() {
-        // Panels do not show it.
+        // Panels do not depend on it.
         presentation.bypass_change_detection().touch();
     }
 }

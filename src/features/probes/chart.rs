@@ -1,4 +1,4 @@
-//! The numbers of the probes as a chart.
+//! Chart of the probes.
 
 use super::{Probes, Sample};
 use crate::world::amount::told_in;
@@ -8,27 +8,27 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::quantity::Quantity;
 
-/// Which number of probes a chart is of.
+/// Quantity of probes that a chart shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Series {
-    /// Height of the ground over that of the first sample.
+    /// Ground height relative to the first sample.
     #[default]
     Change,
-    /// Height of the ground.
+    /// Ground height.
     Height,
     /// Depth of sand.
     Sand,
     /// Depth of water.
     Water,
-    /// The quantity that is shown over the ground.
+    /// Quantity of the overlay.
     Overlay(Quantity),
 }
 
 impl Series {
-    /// What it is called.
+    /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Change => "Change of the ground",
+            Self::Change => "Change in height",
             Self::Height => "Height",
             Self::Sand => "Sand",
             Self::Water => "Water",
@@ -36,7 +36,7 @@ impl Series {
         }
     }
 
-    /// The number of a sample.
+    /// Returns the value of a sample.
     fn value(self, sample: &Sample, first: &Sample) -> Option<f32> {
         match self {
             Self::Change => Some(sample.ground - first.ground),
@@ -48,7 +48,7 @@ impl Series {
     }
 }
 
-/// A number of all probes over the ticks.
+/// Returns the chart of a quantity over the ticks, for all probes.
 pub fn chart(probes: &Probes, series: Series, units: Units) -> Chart {
     let (unit, times) = match series {
         Series::Overlay(quantity) => told_in(units, quantity.unit()),

@@ -1,4 +1,4 @@
-//! Why something happens in a cell, or why nothing does: the equations of the processes with its numbers.
+//! Panel that explains a cell: the equations of the processes with the values of the cell.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
@@ -16,17 +16,17 @@ use thalweg_sim::{process::explain::Explanation, simulation::Slot};
 const PANEL: Panel =
     Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
-/// How many probes had been pinned, and the place of the one that was chosen instead of the newest.
+/// Number of pinned probes when last drawn, and the place of the selected probe if it is not the newest.
 #[derive(Default)]
 pub(super) struct Explained {
     pins: u64,
     chosen: Option<[f32; 2]>,
 }
 
-/// Seconds after which the numbers are found anew: some take a pass over the map.
+/// Lifetime of the values in seconds; some take a pass over the map.
 const FRESH: f64 = 0.25;
 
-/// What each process that is on says of a cell, and since when, in seconds.
+/// Time of the values in seconds, and the explanation of a cell by each enabled process.
 type Said = (f64, Vec<(&'static str, Option<Explanation>)>);
 
 pub(super) fn plugin(app: &mut App) {
@@ -40,16 +40,16 @@ fn panel_ui(
     mut explained: Local<Explained>,
 ) -> Vec<Command> {
     let probes = &all.pinned;
-    // When another one is pinned, it is explained.
+    // A newly pinned probe is selected.
     if explained.pins != all.pins {
         *explained = Explained { pins: all.pins, chosen: None };
     }
     let Some(last) = probes.last() else {
-        let text = "Pin a probe (P) on the land: here stands why something happens there, or why nothing does.";
+        let text = "Pin a probe (P) on the terrain to see the equations of the processes with the values of its cell.";
         ui.label(RichText::new(text).weak());
         return Vec::new();
     };
-    // The newest, unless another one was chosen.
+    // The newest, unless another one is selected.
     let place = explained.chosen.filter(|place| probes.iter().any(|probe| probe.place == *place)).unwrap_or(last.place);
     if probes.len() > 1 {
         ui.horizontal(|ui| {
@@ -82,19 +82,20 @@ fn panel_ui(
         match explanation {
             Some(explanation) => explanation_ui(ui, explanation),
             None => {
-                let text = "It has no numbers for this cell: no tick has run yet, or the law that is chosen is about single particles.";
+                let text =
+                    "No values for this cell: no tick has run yet, or the selected law describes single particles.";
                 ui.label(RichText::new(text).weak());
             }
         }
     }
     if said.is_empty() {
-        ui.label("No process is on: nothing happens.");
+        ui.label("No process is enabled.");
     }
     ui.data_mut(|data| data.insert_temp(id, (since, said)));
     Vec::new()
 }
 
-/// An equation, its numbers, and what comes of it.
+/// Draws an equation, its terms and its outcome.
 fn explanation_ui(ui: &mut Ui, explanation: &Explanation) {
     formula::show(ui, explanation.equation, style::EQUATION, style::ACCENT);
     ui.add_space(2.0);

@@ -1,4 +1,4 @@
-//! Probes: places of the chosen map whose numbers are kept, once for each picture while it runs.
+//! Probes: pinned places of the selected simulation, whose values are recorded once per frame while it runs.
 
 pub mod chart;
 mod explain;
@@ -8,7 +8,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use bevy::prelude::*;
 
-use crate::world::{CommandEvent, FrameSystems, MapPlaces, MarkSystems, Notices, Overlay, Revision, Simulations};
+use crate::world::{CommandEvent, FrameSystems, Jobs, MapPlaces, MarkSystems, Notices, Overlay, Revision, Simulations};
 use thalweg_scene::io::output;
 use thalweg_sim::core::{
     grid::Grid,
@@ -16,58 +16,58 @@ use thalweg_sim::core::{
     terrain::Terrain,
 };
 
-/// Most probes: more curves could not be told apart.
+/// Maximum number of probes: more curves could not be distinguished.
 pub const MOST_PROBES: usize = 4;
-/// A series that grows longer is thinned out to half.
+/// Maximum number of samples in a series; a longer one is thinned out to half.
 const MOST_SAMPLES: usize = 1024;
 
-/// The numbers of a place after a tick. Heights and depths are in metres.
+/// Values of a place after a tick. Heights and depths are in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Finished ticks.
+    /// Number of finished ticks.
     pub tick: u64,
-    /// Height of the ground.
+    /// Ground height.
     pub ground: f32,
-    /// Depth of the sand.
+    /// Sand thickness.
     pub sand: f32,
-    /// Depth of the water.
+    /// Water depth.
     pub water: f32,
-    /// The quantity that lay over the ground, if one did, and its value.
+    /// Quantity of the overlay, if one was shown, and its value.
     pub overlay: Option<(Quantity, f32)>,
 }
 
-/// A place that is watched.
+/// Pinned place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probe {
-    /// Where it is, as shares of the map's sides.
+    /// Place, as fractions of the map's sides.
     pub place: [f32; 2],
-    /// Its numbers over time, the oldest first.
+    /// Values over time, the oldest first.
     pub series: Vec<Sample>,
 }
 
 /// All probes.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Probes {
-    /// In the order in which they were pinned.
+    /// Probes in the order in which they were pinned.
     pub pinned: Vec<Probe>,
-    /// How many were pinned so far.
+    /// Number of probes pinned so far.
     pub(super) pins: u64,
     seen: Option<(Revision, usize)>,
 }
 
-/// The marks of the probes, in their order.
+/// Marks of the probes, in their order.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
 pub struct ProbeMarks;
 
-/// Changes the probes.
+/// Command for the probes.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum ProbeCommand {
-    /// Pins one to a place, which is given as shares of the map's sides.
+    /// Pins a probe at a place, as fractions of the map's sides.
     Pin([f32; 2]),
-    /// Takes the one of this number away, from 0.
+    /// Removes the probe at an index.
     Unpin(usize),
-    /// Writes the numbers of all as a table.
+    /// Saves the values of all probes as a table.
     Save(PathBuf),
 }
 
@@ -88,7 +88,7 @@ pub fn plugin(app: &mut App) {
     );
 }
 
-fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut notices: ResMut<Notices>) {
+fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     match command.event() {
         ProbeCommand::Pin(place) => probes.pin(*place),
         ProbeCommand::Unpin(number) => {
@@ -97,19 +97,19 @@ fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut notices: ResM
             }
         }
         ProbeCommand::Save(path) => {
-            let saved = output::replace(path, |file| output::write(file, probes.csv()));
-            notices.tell_result(saved, format!("Saved {}.", path.display()));
+            let table = probes.csv();
+            jobs.save(&mut notices, path, |path, _| output::replace(path, |file| output::write(file, table)));
         }
     }
 }
 
 impl Probes {
-    /// Takes all away.
+    /// Removes all probes.
     pub(super) fn clear(&mut self) {
         self.pinned.clear();
     }
 
-    /// Pins one more, and takes the oldest away if there were too many.
+    /// Pins a probe, and removes the oldest if there are too many.
     pub(super) fn pin(&mut self, place: [f32; 2]) {
         if self.pinned.len() == MOST_PROBES {
             self.pinned.remove(0);
@@ -119,7 +119,7 @@ impl Probes {
         self.seen = None;
     }
 
-    /// All series as rows of text with commas between, and a row of titles above.
+    /// Returns all series as CSV with a header.
     pub fn csv(&self) -> String {
         let mut text = "probe,x,y,tick,ground_m,sand_m,water_m,overlay,unit,value\n".to_owned();
         for (number, probe) in self.pinned.iter().enumerate() {
@@ -137,14 +137,14 @@ impl Probes {
 
 impl Probe {
     fn sample(&mut self, tick: u64, terrain: &Terrain, overlay: Option<(Quantity, &Grid)>) {
-        // The run went back, or began again.
+        // The simulation went back or was restarted.
         self.series.retain(|sample| sample.tick < tick);
         let (x, y) = terrain.bedrock.cell_at(self.place);
         let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
         let ground = terrain.bedrock.at(x, y) + sand;
         let overlay = overlay.map(|(quantity, values)| {
             let value = values.at(x, y);
-            // Those of a wide range are kept as powers of ten.
+            // Overlays with a logarithmic scale hold log10 of the value.
             (quantity, if quantity.scale() == Scale::Logarithmic { libm::powf(10.0, value) } else { value })
         });
         self.series.push(Sample { tick, ground, sand, water, overlay });
@@ -162,7 +162,7 @@ fn mark(probes: Res<Probes>, mut marks: Single<&mut MapPlaces, With<ProbeMarks>>
     marks.set_if_neq(MapPlaces(probes.pinned.iter().map(|probe| probe.place).collect()));
 }
 
-/// Follows the chosen run.
+/// Records the values of the selected simulation.
 fn follow(simulations: Res<Simulations>, revision: Res<Revision>, overlay: Res<Overlay>, mut probes: ResMut<Probes>) {
     let now = Some((*revision, simulations.selected_index()));
     if probes.pinned.is_empty() || probes.seen == now || !simulations.between_ticks() {
@@ -200,7 +200,7 @@ mod tests {
         for place in [[0.1, 0.1], [0.5, 0.5], [0.2, 0.9], [0.9, 0.9], [0.3, 0.3]] {
             app.world_mut().resource_mut::<Probes>().pin(place);
         }
-        assert_eq!(app.world().resource::<Probes>().pinned[0].place, [0.5, 0.5], "the oldest went");
+        assert_eq!(app.world().resource::<Probes>().pinned[0].place, [0.5, 0.5], "the oldest was removed");
         for _ in 0..3 {
             app.update();
             app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();

@@ -1,4 +1,4 @@
-//! Probes: places that are pinned on the land, and their numbers over time.
+//! Probe panel: pinned places and their values over time.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Align2, Color32, FontId, Key, RichText, Ui};
@@ -27,9 +27,10 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
+    let probe =
+        "Click on the terrain to pin a probe. The panel Probes shows height, sand and water of that place over time.";
     table
-        .add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], Place(Placed::Probe))
+        .add(icon::PUSH_PIN, "Pin probe", probe, &[(NONE, Key::P)], Place(Placed::Probe))
         .known_as("measure inspect time series gauge");
 }
 
@@ -43,15 +44,15 @@ fn panel_ui(
     let pinned = &probes.pinned;
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
-        let help = "Then click on the land (P). There are four at most; one more takes the place of the oldest.";
-        let text = format!("{} Pin a probe", icon::PUSH_PIN);
+        let help = "Click on the terrain to pin a probe (P). A fifth probe replaces the oldest.";
+        let text = format!("{} Pin probe", icon::PUSH_PIN);
         asked.extend(choice_ui(ui, &mut placing, Placed::Probe, (&text, help)));
-        if !pinned.is_empty() && ui.button("Save…").on_hover_text("Writes all numbers as a table (CSV)").clicked() {
+        if !pinned.is_empty() && ui.button("Save…").on_hover_text("Save all values as a table (CSV).").clicked() {
             asked.push(save_request().into());
         }
     });
     if pinned.is_empty() {
-        ui.label(RichText::new("A probe keeps height, sand and water of a place as they change.").weak());
+        ui.label(RichText::new("A probe records height, sand and water of a place over time.").weak());
         return asked;
     }
     let units = units(ui);
@@ -61,7 +62,7 @@ fn panel_ui(
             if let Some(now) = probe.series.last() {
                 let metres = |value: f32, decimals| length(units, value.into(), decimals);
                 let text = format!(
-                    "{} high, sand {}, water {}",
+                    "height {}, sand {}, water {}",
                     metres(now.ground, 1),
                     metres(now.sand, 2),
                     metres(now.water, 2)
@@ -78,7 +79,7 @@ fn panel_ui(
     let shown = overlay.shown;
     let offered = [Series::Change, Series::Height, Series::Sand, Series::Water];
     let offered = offered.into_iter().chain(shown.map(Series::Overlay));
-    // What lay over the ground before is shown no more.
+    // The series follows the current overlay.
     let now = match (*series, shown) {
         (Series::Overlay(_), Some(quantity)) => Series::Overlay(quantity),
         (Series::Overlay(_), None) => Series::default(),
@@ -97,20 +98,20 @@ fn panel_ui(
         })
         .response
         .on_hover_text(
-            "You can also plot the overlay that is shown. Its values are recorded from the moment you show it.",
+            "Select the quantity to plot. The overlay can be plotted too; its values are recorded while it is shown.",
         )
         .labelled_by(label.id);
     asked.extend(chart_ui(ui, chart::chart(&probes, now, units), ""));
     asked
 }
 
-/// Asks where to save the numbers of the probes.
+/// Returns the request for the file of the values.
 fn save_request() -> FileRequest {
     let kinds = [("Table".to_owned(), "csv")];
-    FileRequest::save("Save the numbers of the probes", "probes", kinds, ProbeCommand::Save)
+    FileRequest::save("Save probe values", "probes", kinds, ProbeCommand::Save)
 }
 
-/// The probes over the picture.
+/// Draws the probes over the view.
 fn pins_ui(
     InMut(ui): InMut<Ui>,
     marks: Single<&ViewPlaces, With<ProbeMarks>>,

@@ -1,4 +1,4 @@
-//! The rivers of the chosen run, studied beside the frames as long as their panel is seen.
+//! Rivers of the selected simulation, analysed in the background while their panel is visible.
 
 mod panel;
 
@@ -9,11 +9,12 @@ use bevy::prelude::*;
 use crate::world::{CommandEvent, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations, background::Background};
 use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
-/// A study may take this part of the time; a large map is studied less often.
+/// Pause after a study, relative to its duration: large maps are studied less often.
 const SHARE: u32 = 8;
+/// Minimum pause after a study.
 const SHORTEST: Duration = Duration::from_millis(300);
 
-/// What is asked: of which start and run, with which parameters, and which river is chosen.
+/// Input of a study: start, simulation, parameters and selected river.
 #[derive(Clone, PartialEq)]
 struct Question {
     start: u64,
@@ -22,27 +23,27 @@ struct Question {
     chosen: Option<[f32; 2]>,
 }
 
-/// The rivers of the chosen run.
+/// Rivers of the selected simulation.
 #[derive(Resource, Default)]
 pub struct Rivers {
-    /// Whether the panel is seen: only then they are studied.
+    /// `true` while the panel is visible, as required for a study.
     pub wanted: bool,
-    /// The place that was clicked to choose a river, as shares of the map's sides.
+    /// Place clicked to select a river, as fractions of the map's sides.
     pub chosen: Option<[f32; 2]>,
-    /// What was found last.
+    /// Result of the last study.
     pub found: Option<Study>,
-    /// What was asked last, and of which state.
+    /// Input of the last study, and the state it used.
     asked: Option<(Question, u64)>,
     work: Option<Background<Question, Study>>,
     rest: Option<Instant>,
 }
 
-/// The chosen river, while it is looked at, from its source to its mouth.
+/// Trace of the selected river from source to mouth, while the panel is visible.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
 pub struct RiverTrace;
 
-/// Chooses the largest river near a place, as shares of the map's sides, or the largest of all.
+/// Selects the largest river near a place, as fractions of the map's sides, or the largest of all.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct ChooseRiver(pub Option<[f32; 2]>);
 
@@ -60,7 +61,7 @@ pub fn plugin(app: &mut App) {
         );
 }
 
-/// Traces the chosen river while it is looked at.
+/// Traces the selected river while the panel is visible.
 fn trace(simulations: Res<Simulations>, rivers: Res<Rivers>, mut trace: Single<&mut MapPlaces, With<RiverTrace>>) {
     let terrain = &simulations.selected().simulation.terrain;
     let study =
@@ -68,9 +69,9 @@ fn trace(simulations: Res<Simulations>, rivers: Res<Rivers>, mut trace: Single<&
     trace.set_if_neq(MapPlaces(study.into_iter().flat_map(Study::way).collect()));
 }
 
-/// Follows the chosen run.
+/// Studies the selected simulation.
 fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
-    // What is on the screen changes rarely.
+    // The visible result changes rarely.
     let quiet = rivers.bypass_change_detection();
     let question = Question {
         start: revision.start,
@@ -80,7 +81,7 @@ fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: Res
     };
     if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
         quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
-        // An answer to what is not asked any more is of no use.
+        // An outdated result is discarded.
         if work.request == question
             && let Some(found) = work.join()
         {
@@ -118,7 +119,7 @@ mod tests {
             .init_resource::<Rivers>()
             .add_systems(Update, study);
         app.update();
-        assert!(app.world().resource::<Rivers>().found.is_none(), "nothing is studied that is not seen");
+        assert!(app.world().resource::<Rivers>().found.is_none(), "nothing is studied while the panel is hidden");
         let wait = |app: &mut App| {
             app.update();
             while app.world().resource::<Rivers>().work.is_some() {
@@ -130,7 +131,7 @@ mod tests {
         wait(&mut app);
         let mouth = |app: &App| app.world().resource::<Rivers>().found.as_ref().and_then(|found| found.way().last());
         let largest = mouth(&app).expect("there is a river");
-        // Choosing another one is answered at once, and so is another map; an answer that comes too late is not taken.
+        // Another selection or another map is studied immediately; an outdated result is discarded.
         let other = [1.0 - largest[0], 1.0 - largest[1]];
         app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
         app.update();

@@ -1,4 +1,4 @@
-//! Rivers: one of them from its source to its mouth, all of them by slope, area and χ, and how real the land is.
+//! River panel: long profile of one river, slope–area and χ plots of all rivers, and realism of the terrain.
 
 use crate::world::{
     Brushes, Command, FrameSystems, Overlay, OverlayCommand, Pointed, Record, Simulations, ViewPlaces,
@@ -27,7 +27,7 @@ use thalweg_sim::{
 
 const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
-/// Rivers are studied as long as the panel is seen.
+/// Requests studies while the panel is visible.
 fn want(sidebar: Res<Sidebar>, mut rivers: ResMut<Rivers>) {
     let wanted = sidebar.shows(PANEL.key);
     if rivers.wanted != wanted {
@@ -58,30 +58,30 @@ fn panel_ui(
                 asked.push(OverlayCommand::Show((!on).then_some(quantity)).into());
             }
         }
-        if rivers.chosen.is_some() && ui.button("The largest").on_hover_text("Chooses it again").clicked() {
+        if rivers.chosen.is_some() && ui.button("Largest river").on_hover_text("Select the largest river.").clicked() {
             asked.push(ChooseRiver(None).into());
         }
     });
     let Some(study) = &rivers.found else {
-        ui.label(RichText::new("Finding the rivers…").weak());
+        ui.label(RichText::new("Finding rivers…").weak());
         return asked;
     };
     let units = units(ui);
     asked.extend(river_ui(ui, study, rivers.chosen.is_some()));
     ui.add_space(4.0);
-    let help = "Median slope of rivers against the area that they drain. Where the land is in balance with its uplift, they lie on a \
-        line; how fast it falls is the concavity.";
+    let help = "Median channel slope against drainage area. In equilibrium with the uplift, the points lie on a line whose gradient \
+        is the concavity.";
     asked.extend(chart_ui(ui, charts::slope_area(study, balance(&simulations, study.softness), units), help));
     ui.add_space(4.0);
-    let help = "χ is the way upstream, counted shorter where more water runs. Rivers in balance with an even uplift lie on one line; \
-        one that lies above its neighbours loses land to them.";
+    let help = "χ is the distance upstream, weighted less where more water flows. Rivers in equilibrium with uniform uplift lie on \
+        one line; a river above its neighbours loses drainage area to them.";
     asked.extend(chart_ui(ui, charts::chi(study, units), help));
     asked.extend(chart_ui(ui, charts::hypsometry(&record.statistics, units), ""));
     real_ui(ui, &study.readings);
     asked
 }
 
-/// The chosen river over the picture. A click on the land chooses another, where no brush and no spring is in the hand.
+/// Draws the selected river over the view. A click on the terrain selects another, unless a brush or a placement is active.
 fn choose_ui(
     InMut(root): InMut<Ui>,
     sidebar: Res<Sidebar>,
@@ -109,7 +109,7 @@ fn choose_ui(
     place.map(|place| ChooseRiver(Some(place)).into()).into_iter().collect()
 }
 
-/// Slope over area at which rivers keep up with the uplift, if uplift and rivers are on: steepness and exponent.
+/// Returns steepness and exponent of slope over area in equilibrium with the uplift, if Uplift and rivers is enabled.
 fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
     let slot = simulations.selected().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
     let params = slot.process.params().as_partial_reflect().try_downcast_ref::<fluvial::Params>()?;
@@ -120,23 +120,23 @@ fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
     Some((steepness.powf(1.0 / n), f64::from(params.area_exponent) / n))
 }
 
-/// The long profile of the chosen river.
+/// Draws the long profile and the values of the selected river.
 fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
     ui.add_space(4.0);
     let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else {
         ui.label(RichText::new("No river is large enough. Lower \"From cells\" to find smaller ones.").weak());
         return None;
     };
-    let name = if chosen { "The chosen river" } else { "The largest river" };
-    let help = "From its source at the left to its mouth at the right. Places that are at least twice as steep as usual for their \
-        drained area are knickpoints. They climb from the mouth when the land rises faster or the sea falls.";
+    let name = if chosen { "Selected river" } else { "Largest river" };
+    let help = "From the source at the left to the mouth at the right. Reaches at least twice as steep as usual for their drainage \
+        area are knickpoints. They migrate upstream when the uplift increases or the sea falls.";
     let length = source.distance;
     let units = units(ui);
     let asked = chart_ui(ui, charts::profile(study, &format!("{name}, from source to mouth"), units), help);
     let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
     egui::Grid::new("river").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
-        row("Length", format!("{:.2} {far}", 1e-3 * of_far * length), "Way of the water from the source to the mouth.");
+        row("Length", format!("{:.2} {far}", 1e-3 * of_far * length), "Channel length from source to mouth.");
         row(
             "Fall",
             format!("{:.0} {high}", of_high * (source.height - mouth.height)),
@@ -146,30 +146,33 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
         row(
             "Sinuosity",
             winds,
-            "How many times as long as the straight way from source to mouth it is. From 1.5 on, a river is said to meander.",
+            "Channel length divided by the straight distance from source to mouth. Rivers above 1.5 are called meandering.",
         );
         let (flow, of_flow) = told_in(units, "m³/s");
-        row("Carries", format!("{:.2} {flow}", of_flow * mouth.discharge), "Water at the mouth.");
-        row("Drains", area(units, mouth.area), "Land whose runoff gives as much water.");
-        row("Knickpoints", study.knickpoints.len().to_string(), "Reaches that are much too steep for their area.");
-        row("All rivers", format!("{:.1} {far}", 1e-3 * of_far * study.length), "Length of all rivers of the map.");
+        row("Discharge", format!("{:.2} {flow}", of_flow * mouth.discharge), "Discharge at the mouth.");
+        row("Drainage area", area(units, mouth.area), "Area whose runoff yields this discharge.");
+        row("Knickpoints", study.knickpoints.len().to_string(), "Reaches much too steep for their drainage area.");
         row(
-            "Their basins",
+            "All rivers",
+            format!("{:.1} {far}", 1e-3 * of_far * study.length),
+            "Total length of all rivers on the map.",
+        );
+        row(
+            "Basins with rivers",
             study.basins.len().to_string(),
-            "Pieces of land with a river, each of which drains to an outlet of its own.",
+            "Drainage basins with a river, each with its own outlet.",
         );
     });
-    ui.label(RichText::new("Click the land, without a brush, to choose another river.").weak());
+    ui.label(RichText::new("Click on the terrain, without an active brush, to select another river.").weak());
     asked
 }
 
-/// Measures beside the range of real mountains.
+/// Draws terrain measures next to the range of real mountains.
 fn real_ui(ui: &mut Ui, readings: &[Reading]) {
     let (real, of) = score(readings);
     ui.add_space(4.0);
-    let help =
-        "Each measure beside the range in which real mountains lie, for cells of about 30 m. Noise fails most of them.";
-    ui.label(RichText::new(format!("How real is it: {real} of {of}")).strong()).on_hover_text(help);
+    let help = "Terrain measures compared with the range of real mountains, for cells of about 30 m. Noise fails most of them.";
+    ui.label(RichText::new(format!("Realism: {real} of {of}")).strong()).on_hover_text(help);
     egui::Grid::new("real").num_columns(4).min_col_width(0.0).spacing([8.0, 2.0]).striped(true).show(ui, |ui| {
         for reading in readings {
             let (mark, color) = match reading.is_real() {
@@ -180,7 +183,7 @@ fn real_ui(ui: &mut Ui, readings: &[Reading]) {
             let label = ui.label(RichText::new(mark).color(color));
             label.widget_info(|| {
                 let said =
-                    reading.is_real().map_or("no range", |real| if real { "as real land" } else { "not as real land" });
+                    reading.is_real().map_or("no range", |real| if real { "realistic" } else { "not realistic" });
                 egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("{}: {said}", reading.title))
             });
             ui.label(reading.title).on_hover_text(reading.about);

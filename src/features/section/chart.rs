@@ -1,4 +1,4 @@
-//! The section as a chart.
+//! Chart of the section.
 
 use super::Section;
 use crate::world::amount::told_in;
@@ -8,7 +8,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::measure::Layers;
 
-/// The ground and the layers along the section.
+/// Returns the chart of ground and layers along the section.
 pub fn chart(section: &Section, units: Units) -> Chart {
     let (unit, times) = told_in(units, "m");
     let along = |heights: &mut dyn Iterator<Item = f32>| {

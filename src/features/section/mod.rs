@@ -1,4 +1,4 @@
-//! The section along a line that was drawn over the chosen map, as it is now and as it was.
+//! Section of the selected simulation along a line, now and at earlier ticks.
 
 pub mod chart;
 mod panel;
@@ -8,57 +8,57 @@ use bevy::prelude::*;
 
 use thalweg_sim::measure::{Layers, along, section};
 
-/// Heights that a student draws along a section.
+/// Number of heights that a student draws along a section.
 pub const DRAWN: usize = 65;
-/// More earlier profiles than this are thinned out to half.
+/// Maximum number of earlier profiles; more are thinned out to half.
 const MOST_EARLIER: usize = 5;
 
-/// The ground along the line after a tick.
+/// Ground along the line after a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Finished ticks.
+    /// Number of finished ticks.
     pub tick: u64,
     /// Heights in metres, at the places of [`Section::now`].
     pub ground: Vec<f32>,
 }
 
-/// What a section is of: the start, the run and the line.
+/// Start, simulation and line of a section.
 type Line = (u64, usize, [[f32; 2]; 2]);
 
-/// The section of the chosen run.
+/// Section of the selected simulation.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Section {
-    /// Ends of the line, as shares of the map's sides.
+    /// Ends of the line, as fractions of the map's sides.
     pub ends: Option<[[f32; 2]; 2]>,
-    /// The layers along it.
+    /// Layers along the line.
     pub now: Vec<Layers>,
-    /// The ground at the start.
+    /// Ground at the start.
     pub start: Vec<f32>,
-    /// The ground at earlier ticks, the oldest first, evenly spaced.
+    /// Ground at earlier ticks, evenly spaced, the oldest first.
     pub earlier: Vec<Profile>,
-    /// Whether the block is cut open along the line.
+    /// `true` if the block is cut open along the line.
     pub opens: bool,
-    /// Ticks from one earlier profile to the next.
+    /// Ticks between earlier profiles.
     step: u64,
     of: Option<(Line, u64)>,
 }
 
 impl Section {
-    /// Ends of the line along which the block is cut open, if it is.
+    /// Returns the ends of the line along which the block is cut open, if any.
     fn cut(&self) -> Option<[[f32; 2]; 2]> {
         self.ends.filter(|[from, to]| self.opens && from != to)
     }
 
-    /// The ground along the line at as many places as a student draws.
+    /// Returns the ground along the line, resampled to [`DRAWN`] places.
     pub(super) fn spread(&self) -> Vec<f32> {
         let Some(last) = self.now.len().checked_sub(1) else { return Vec::new() };
         (0..DRAWN).map(|place| self.now[place * last / (DRAWN - 1)].ground()).collect()
     }
 
-    /// Keeps the present profile, if it is time for one.
+    /// Stores the current profile if one is due.
     fn keep(&mut self, tick: u64) {
         if self.earlier.last().is_some_and(|last| last.tick >= tick) {
-            // The run went back.
+            // The simulation went back.
             self.earlier.retain(|profile| profile.tick < tick);
         }
         let since = self.earlier.last().map_or(0, |last| last.tick);
@@ -79,24 +79,24 @@ impl Section {
     }
 }
 
-/// The line of the section, in pieces that follow the ground.
+/// Trace of the section line, in segments that follow the ground.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
 pub struct SectionTrace;
 
-/// Straight pieces as which the line follows the ground.
+/// Number of straight segments of the trace.
 const PIECES: usize = 200;
 
-/// Keeps the profile that was drawn under a key of the lesson, in metres at [`DRAWN`] places along the line.
+/// Saves a drawn profile as the answer with this identifier, in metres at [`DRAWN`] places along the line.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct KeepDrawing(pub String, pub Vec<f32>);
 
 impl CommandEvent for KeepDrawing {}
 
-/// Changes the section.
+/// Command for the section.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum SectionCommand {
-    /// Its line, as shares of the map's sides, or none.
+    /// Sets the line, as fractions of the map's sides, or removes it.
     Draw(Option<[[f32; 2]; 2]>),
     /// Cuts the block open along the line, or closes it.
     CutAway,
@@ -137,7 +137,7 @@ fn obey(command: On<SectionCommand>, mut section: ResMut<Section>) {
     }
 }
 
-/// Follows the chosen run.
+/// Updates the section of the selected simulation.
 fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: ResMut<Section>) {
     let quiet = section.bypass_change_detection();
     let line = quiet.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
@@ -193,7 +193,7 @@ mod tests {
         assert!((2..=MOST_EARLIER).contains(&ticks.len()), "{ticks:?}");
         assert!(ticks.windows(2).all(|pair| pair[1] > pair[0]) && ticks[ticks.len() - 1] <= 40, "{ticks:?}");
         assert!(section.now.iter().zip(&start).any(|(now, start)| now.ground() != *start), "the hill was cut");
-        // Another start has no past.
+        // A restart has no earlier profiles.
         app.world_mut().resource_mut::<Revision>().begins();
         app.update();
         assert!(app.world().resource::<Section>().earlier.iter().all(|profile| profile.tick == 40));

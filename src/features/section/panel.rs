@@ -1,4 +1,4 @@
-//! The section: a line that is dragged over the land, and the layers along it.
+//! Section panel: a line drawn over the terrain, and the layers along it.
 
 use super::{DRAWN, KeepDrawing, Section, SectionCommand, SectionTrace, chart};
 use bevy::{ecs::system::SystemParam, prelude::*};
@@ -19,7 +19,7 @@ use crate::world::{Command, Course, Pointed, Preferences, Simulations, ViewPlace
 use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
 use thalweg_sim::measure::Layers;
 
-/// What the panel shows.
+/// State read by the panel.
 #[derive(SystemParam)]
 pub struct SectionPanel<'w> {
     section: Res<'w, Section>,
@@ -31,16 +31,16 @@ pub struct SectionPanel<'w> {
 const PANEL: Panel =
     Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], in_lessons: true };
 
-/// A line that is being drawn.
+/// Line being drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Drawing {
-    /// Its first end, as shares of the map's sides.
+    /// First end, as fractions of the map's sides.
     from: Option<[f32; 2]>,
-    /// Whether the button was let go at the first end: then a click sets the other one.
+    /// `true` if the button was released at the first end, so that a click sets the other one.
     clicked: bool,
-    /// Which of the lines that were to be drawn it is.
+    /// Number of the placement that draws this line.
     begun: u64,
-    /// The line that was there before.
+    /// Previous line.
     before: Option<[[f32; 2]; 2]>,
 }
 
@@ -49,13 +49,14 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let cut = "Removes the part of the block between you and the section line, or closes the block again.";
+    let cut = "Hide or show the part of the block in front of the section line.";
     table
-        .add(icon::KNIFE, "Cut the block open", cut, &[], SectionCommand::CutAway)
-        .known_as("cutaway slice clip section inside layers");
-    let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
+        .add(icon::KNIFE, "Cutaway view", cut, &[], SectionCommand::CutAway)
+        .known_as("cut block open slice clip section inside layers");
+    let section =
+        "Drag over the terrain, or click twice, to draw a line. The panel Section shows rock, sand and water along it.";
     table
-        .add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], Place(Placed::Section))
+        .add(icon::LINE_SEGMENT, "Draw section", section, &[(NONE, Key::X)], Place(Placed::Section))
         .known_as("profile cross cut transect");
 }
 
@@ -63,17 +64,17 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placi
     let state = &state;
     let (section, mut asked) = (&state.section, Vec::new());
     ui.horizontal_wrapped(|ui| {
-        let help = "Then drag over the land, from one end of the line to the other, or click on both ends (X).";
-        let text = format!("{} Draw a line", icon::LINE_SEGMENT);
+        let help = "Drag over the terrain from one end of the line to the other, or click both ends (X).";
+        let text = format!("{} Draw line", icon::LINE_SEGMENT);
         asked.extend(choice_ui(ui, &mut placing, Placed::Section, (&text, help)));
         if section.ends.is_some() {
             let mut opens = section.opens;
-            let help = "Removes the part of the block between you and the section line, so that you see the section in the land.";
-            if ui.checkbox(&mut opens, "Cut open").on_hover_text(help).changed() {
+            let help = "Hide the part of the block in front of the section line to see the section in the terrain.";
+            if ui.checkbox(&mut opens, "Cutaway").on_hover_text(help).changed() {
                 asked.push(SectionCommand::CutAway.into());
             }
         }
-        if section.ends.is_some() && ui.button("Remove").on_hover_text("Removes the line").clicked() {
+        if section.ends.is_some() && ui.button("Remove").on_hover_text("Remove the line.").clicked() {
             asked.push(SectionCommand::Draw(None).into());
         }
     });
@@ -85,7 +86,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placi
     asked
 }
 
-/// The profile, in which a student may have to draw.
+/// Draws the section plot, in which a student may draw the expected profile.
 fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
     let section = &state.section;
     let (unit, times) = told_in(units(ui), "m");
@@ -110,7 +111,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
     let key = drawing_key(state);
     let of = (state.simulations.work(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
     let (id, width) = (ui.make_persistent_id(("drawing", of)), length * of_far);
-    // Higher and lower than this nothing is drawn: a plot that grew with the drawing would run away.
+    // Limits of the drawing: a plot that grew with it would run away.
     let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
     let mut drawn: Option<Vec<f32>> = key.is_some().then(|| {
         let start = || (0..DRAWN).map(|place| section.start[place * (section.start.len() - 1) / (DRAWN - 1)]).collect();
@@ -120,13 +121,13 @@ fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
     let predicted = predicted(state);
     let mut kept = false;
     if let Some(heights) = &mut drawn {
-        // Above the plot, where it is seen without scrolling.
-        ui.label("Drag in the plot to draw the profile that you expect, or give it point by point:");
+        // Above the plot, where it is visible without scrolling.
+        ui.label("Drag in the plot to draw the expected profile, or enter it point by point:");
         let points = id.with(("points", far));
         if points_ui(ui, points, heights, ([far, unit], (width, times), room)) {
             ui.data_mut(|data| data.insert_temp(id, heights.clone()));
         }
-        kept = ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked();
+        kept = ui.button(format!("{} Save drawing", icon::CHECK)).clicked();
     }
     let mut asked = Vec::new();
     let mut chart = chart::chart(section, state.preferences.settings.units);
@@ -186,14 +187,15 @@ fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
         }
     }
     let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
-    ui.label(RichText::new(format!("Heights are drawn {times} as large as lengths.")).weak().small());
+    ui.label(RichText::new(format!("Vertical exaggeration: {times}")).weak().small());
     asked
 }
 
-/// The point that is being given, and the one before.
+/// Point being entered, and the previous one.
 type Points = (PlotPoint, Option<PlotPoint>);
 
-/// Draws from point to point, for those who have no mouse. Says whether the drawing has changed. `room` is the lowest and the highest place.
+/// Draws fields that enter a profile point by point, without a mouse. Returns `true` if the profile has changed. `room` is the range of
+/// heights.
 fn points_ui(
     ui: &mut Ui,
     id: egui::Id,
@@ -208,7 +210,7 @@ fn points_ui(
     let mut changed = false;
     ui.horizontal_wrapped(|ui| {
         let name = ui.label("at");
-        let help = "How far along the line, from A.";
+        let help = "Distance along the line from A.";
         let field = egui::DragValue::new(&mut point.x)
             .range(0.0..=width)
             .suffix(format!(" {far}"))
@@ -221,13 +223,13 @@ fn points_ui(
         let field =
             egui::DragValue::new(&mut point.y).range(room.0..=room.1).suffix(format!(" {unit}")).max_decimals(1);
         ui.add(field).labelled_by(name.id);
-        let help = "The first point of a line.";
-        if ui.button("Begin here").on_hover_text(help).clicked() {
+        let help = "Set the first point of a line.";
+        if ui.button("Start here").on_hover_text(help).clicked() {
             pull(heights, point, point, size);
             (last, changed) = (Some(point), true);
         }
-        let help = "Draws a straight line from the last point to this one.";
-        let line = egui::Button::new("Line to there");
+        let help = "Draw a straight line from the last point to this one.";
+        let line = egui::Button::new("Line to here");
         if ui.add_enabled(last.is_some(), line).on_hover_text(help).clicked() {
             pull(heights, last.unwrap_or(point), point, size);
             (last, changed) = (Some(point), true);
@@ -237,12 +239,12 @@ fn points_ui(
     changed
 }
 
-/// Whether the water carries sediment somewhere along it.
+/// Returns `true` if water carries sediment anywhere along the section.
 fn carries(section: &Section) -> bool {
     section.now.iter().any(|layers| layers.suspended > 0.0)
 }
 
-/// What the lines and areas are, below the plot: they fill it.
+/// Draws the legend below the plot, which has no free space for it.
 fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
     let section = &state.section;
     let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
@@ -260,11 +262,11 @@ fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
         names.push(("water".to_owned(), style::SPRING));
     }
     if carries(section) {
-        names.push(("sediment in the water, as a layer".to_owned(), style::SEDIMENT));
+        names.push(("suspended sediment, as a layer".to_owned(), style::SEDIMENT));
     }
     ui.horizontal_wrapped(|ui| {
         for (name, color) in names {
-            // A patch of the colour and its name, never on two lines.
+            // Colour patch and name, always on one line.
             let mut words = egui::text::LayoutJob::default();
             let patch = RichText::new(icon::SQUARE).color(color).background_color(color).small();
             for part in [patch, RichText::new(format!(" {name}")).small()] {
@@ -275,19 +277,19 @@ fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
     });
 }
 
-/// How many times as high as it is the plot draws the land, as words.
+/// Formats the vertical exaggeration of the plot.
 fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
     let ratio = (up / (across * far)).abs();
-    if ratio >= 10.0 { format!("{ratio:.0} times") } else { format!("{ratio:.1} times") }
+    if ratio >= 10.0 { format!("{ratio:.0}×") } else { format!("{ratio:.1}×") }
 }
 
-/// The lesson that is open, if the line is the one that it draws on.
+/// Returns the open lesson, if the section line is its own.
 fn attempt<'a>(state: &'a SectionPanel<'_>) -> Option<&'a Attempt> {
     let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.simulations))?;
     (state.section.ends == attempt.lesson.head.section).then_some(attempt)
 }
 
-/// The key of the drawing that the lesson asks for now. It can be drawn anew until it is shown beside the ground.
+/// Returns the identifier of the drawing that the current step requests. It can be redrawn until the actual profile is revealed.
 fn drawing_key(state: &SectionPanel<'_>) -> Option<String> {
     let attempt = attempt(state)?;
     match &attempt.now().task {
@@ -298,11 +300,11 @@ fn drawing_key(state: &SectionPanel<'_>) -> Option<String> {
     }
 }
 
-/// The profile that the student drew last.
+/// Returns the profile that the student drew last.
 fn predicted(state: &SectionPanel<'_>) -> Option<Vec<f32>> {
     let attempt = attempt(state)?;
     let steps = &attempt.lesson.steps[..=attempt.step];
-    // When it has been compared, it belongs to what is over.
+    // A profile that was compared is no longer current.
     let compared = |step: &&Step| matches!(&step.task, Some(Task::Reveal { guess }) if matches!(attempt.task(guess), Some(Task::Draw { .. })));
     let over = steps[..attempt.step].iter().rposition(|step| compared(&step)).map_or(0, |step| step + 1);
     let before = steps[over..].iter().rev().filter_map(|step| step.task.as_ref());
@@ -313,7 +315,7 @@ fn predicted(state: &SectionPanel<'_>) -> Option<Vec<f32>> {
     drawn.next()
 }
 
-/// Pulls the heights between two places of the pointer to the line between them.
+/// Sets the heights between two points to the line between them.
 fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f64, f64)) {
     let last = heights.len() - 1;
     let place = |point: PlotPoint| (point.x / width * last as f64).round().clamp(0.0, last as f64) as usize;
@@ -324,7 +326,7 @@ fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f6
     }
 }
 
-/// The line over the picture, and the drag that draws it.
+/// Draws the line over the view, and handles the drag that draws it.
 fn line_ui(
     InMut(root): InMut<Ui>,
     (section, pointed): (Res<Section>, Res<Pointed>),
@@ -337,7 +339,7 @@ fn line_ui(
     asked.into_iter().collect()
 }
 
-/// Draws the line over the picture.
+/// Draws the line over the view.
 fn line_over(root: &Ui, trace: &ViewPlaces) {
     let view = root.max_rect();
     let painter = root.painter().with_clip_rect(view);
@@ -350,7 +352,7 @@ fn line_over(root: &Ui, trace: &ViewPlaces) {
     }
 }
 
-/// What a drag or two clicks make of the line.
+/// Handles a drag or two clicks that draw the line. Returns the command that changes it.
 fn drawn_line(
     root: &Ui,
     section: &Section,
@@ -366,7 +368,7 @@ fn drawn_line(
     let fresh = Drawing { begun: placing.begun, before: section.ends, ..Drawing::default() };
     let now = drawing.take_if(|drawing| drawing.begun == placing.begun).unwrap_or(fresh);
     let now = drawing.insert(now);
-    hint_ui(root, view, "Drag over the land, or click on both ends. Esc cancels.");
+    hint_ui(root, view, "Drag over the terrain, or click both ends. Esc cancels.");
     let (pressed, down, cancelled) = root.input(|input| {
         let pointer = &input.pointer;
         let over = pointer.interact_pos().is_some_and(|place| view.contains(place));
@@ -378,26 +380,26 @@ fn drawn_line(
         return (section.ends != before).then(|| SectionCommand::Draw(before).into());
     }
     let Some(pointed) = pointed.0 else {
-        // A drag that is let go beside the land ends at its last place on it.
+        // A drag released outside the terrain ends at its last place on it.
         if !down && !now.clicked && now.from.take().is_some() && section.ends != now.before {
             placing.end(root.ctx());
         }
         return None;
     };
     match now.from {
-        // The other end of two clicks.
+        // The second of two clicks.
         Some(from) if now.clicked && access::clicks_land(root, view) => {
             placing.end(root.ctx());
             return line(section, from, pointed);
         }
         None if pressed => now.from = Some(pointed),
-        // The keyboard presses and lets go at once.
+        // The keyboard presses and releases at the same time.
         None if access::clicks_land(root, view) => (now.from, now.clicked) = (Some(pointed), true),
         _ => {}
     }
     let from = now.from?;
     if !down && !now.clicked {
-        // A click sets an end, a drag both.
+        // A click sets one end, a drag both.
         if root.input(|input| input.pointer.primary_clicked()) {
             now.clicked = true;
             return None;
@@ -407,7 +409,7 @@ fn drawn_line(
     line(section, from, pointed)
 }
 
-/// Another line between two places, if they are two.
+/// Returns the command for a new line between two distinct places.
 fn line(section: &Section, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
     let ends = Some([from, to]);
     (from != to && section.ends != ends).then(|| SectionCommand::Draw(ends).into())
@@ -426,7 +428,7 @@ mod tests {
         assert_eq!(heights[10], 4.0);
     }
 
-    /// The section after the left button did this at each of these places of the land, and whether it is still to be drawn.
+    /// Returns the section after these events of the left button at places of the terrain, and `true` if it is still being drawn.
     fn drawn(steps: &[(Option<bool>, Option<[f32; 2]>)]) -> (Option<[[f32; 2]; 2]>, bool) {
         let context = egui::Context::default();
         let (mut section, mut drawing, mut placing) = (Section::default(), None, Placing::default());
@@ -456,14 +458,14 @@ mod tests {
         let ([a, b, c], press, release) = ([[0.1, 0.1], [0.5, 0.2], [0.9, 0.3]], Some(true), Some(false));
         assert_eq!(drawn(&[(press, Some(a)), (None, Some(b)), (release, Some(c))]), (Some([a, c]), false));
         assert_eq!(drawn(&[(press, Some(a)), (None, Some(b)), (release, None)]), (Some([a, b]), false));
-        // It has only been on the land at one place, or never.
+        // It was on the terrain at one place only, or never.
         assert_eq!(drawn(&[(press, Some(a)), (release, None), (None, Some(b))]), (None, true));
         assert_eq!(drawn(&[(press, None), (None, Some(b)), (release, Some(c))]), (None, true));
     }
 
     #[test]
     fn exaggeration_is_told_in_words() {
-        assert_eq!(exaggeration([1.0, -4.0], 1.0), "4.0 times");
-        assert_eq!(exaggeration([100.0, -1.2], 1e-3), "12 times");
+        assert_eq!(exaggeration([1.0, -4.0], 1.0), "4.0×");
+        assert_eq!(exaggeration([100.0, -1.2], 1e-3), "12×");
     }
 }

@@ -6,7 +6,7 @@ use bevy::prelude::*;
 
 use crate::world::{FrameSystems, MapPlaces, MarkSystems, Simulations};
 
-/// The marks of springs and drains, in their order.
+/// Marks of springs and drains, in their order.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
 pub struct SpringMarks;

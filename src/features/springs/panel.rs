@@ -1,4 +1,4 @@
-//! Springs and drains: placed with a click on the map, dragged, and tuned where they are.
+//! Springs and drains: placed by a click on the terrain, then dragged and adjusted in the view.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, RichText, Sense, Stroke, Ui};
@@ -16,17 +16,17 @@ use crate::shell::{
 use crate::world::{Command, EditCommand, Pointed, Simulations, ViewPlaces};
 use thalweg_sim::core::terrain::Source;
 
-/// Rate of a new spring, in cubic metres per second for each square metre of a cell, and its radius, in cells.
+/// Rate of a new spring, in cubic metres per second and square metre of a cell, and its radius, in cells.
 const NEW: (f32, f32) = (1.5, 2.5);
 
-/// What the person is doing with springs and drains.
+/// Selection of springs and drains.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Springs {
-    /// The one whose numbers are shown beside it.
+    /// Index of the one whose values are shown next to it.
     chosen: Option<usize>,
 }
 
-/// Buttons that place one, and the list.
+/// Placement buttons and the list.
 const PANEL: Panel =
     Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
@@ -38,13 +38,13 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuPart) {
-    let spring = "The next click on the land places a spring. Drag it there, and tune it.";
-    table.add(icon::DROP, "Place a spring", spring, &[], Place(Placed::Spring));
-    let drain = "The next click on the land places a drain. Drag it there, and tune it.";
-    table.add(icon::DROP_SLASH, "Place a drain", drain, &[], Place(Placed::Drain));
+    let spring = "Click on the terrain to place a spring, then drag and adjust it there.";
+    table.add(icon::DROP, "Place spring", spring, &[], Place(Placed::Spring));
+    let drain = "Click on the terrain to place a drain, then drag and adjust it there.";
+    table.add(icon::DROP_SLASH, "Place drain", drain, &[], Place(Placed::Drain));
 }
 
-/// Buttons that place one, and the list.
+/// Draws the placement buttons and the list.
 pub fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
@@ -56,9 +56,9 @@ pub fn panel_ui(
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
         for (placed, sign, text) in
-            [(Placed::Spring, icon::DROP, "Place a spring"), (Placed::Drain, icon::DROP_SLASH, "Place a drain")]
+            [(Placed::Spring, icon::DROP, "Place spring"), (Placed::Drain, icon::DROP_SLASH, "Place drain")]
         {
-            let help = "Then click on the map. Esc cancels.";
+            let help = "Click on the terrain to place it. Esc cancels.";
             asked.extend(choice_ui(ui, &mut placing, placed, (&format!("{sign} {text}"), help)));
         }
     });
@@ -80,7 +80,7 @@ pub fn panel_ui(
     asked
 }
 
-/// The marks on the map, which can be dragged. The chosen one has its numbers beside it.
+/// Draws the marks, which can be dragged, and the values next to the selected one.
 pub fn marks_ui(
     InMut(root): InMut<Ui>,
     simulations: Res<Simulations>,
@@ -152,7 +152,9 @@ pub fn marks_ui(
         }
         let response = response.on_hover_cursor(CursorIcon::Grab);
         if !chosen {
-            response.on_hover_text(format!("{name}: drag it, or click to tune it; arrows move it, Delete removes it"));
+            response.on_hover_text(format!(
+                "{name}: drag to move, click to adjust. Arrow keys move it, Delete removes it."
+            ));
         }
     }
     let mut asked = changed(&simulations, sources, removed, &mut springs);
@@ -163,7 +165,7 @@ pub fn marks_ui(
     asked
 }
 
-/// One more spring or drain at a place of the map. It is the chosen one.
+/// Adds a spring or drain at a place and selects it.
 fn place(simulations: &Simulations, place: [f32; 2], placed: Placed, springs: &mut Springs) -> Command {
     let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
@@ -178,7 +180,7 @@ fn name_of(index: usize, source: &Source) -> String {
     format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1)
 }
 
-/// A button of a sign alone, with its name for those who can't see the sign.
+/// Draws an icon button with an accessible name.
 fn named_button(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
     let response = ui.button(sign);
     access::name(&response, name);
@@ -195,7 +197,7 @@ fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
         let mut shown = *value;
         let signed = *range.start() < 0.0;
         let response = Number::new(name, unit, range).slider_ui(ui, &mut shown, |slider| {
-            // A value beyond the range, from a scene file, stays until the person changes it.
+            // An out-of-range value from a scene file stays until the user changes it.
             let slider = slider.clamping(egui::SliderClamping::Edits).text(name);
             slider.logarithmic(signed).smallest_positive(f64::from(1e-3 * most))
         });
@@ -203,11 +205,11 @@ fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
             *value = shown;
         }
     };
-    number(&mut source.rate, -most..=most, "m³/s", "Rate", "Water that it gives; negative takes.");
-    number(&mut source.radius, 0.0..=20.0 * cell_size, "m", "Radius", "How far it reaches.");
+    number(&mut source.rate, -most..=most, "m³/s", "Rate", "Discharge of the spring. Negative values drain water.");
+    number(&mut source.radius, 0.0..=20.0 * cell_size, "m", "Radius", "Radius of the spring or drain.");
 }
 
-/// What the changed list asks for.
+/// Returns the command for a changed list.
 fn changed(
     simulations: &Simulations,
     mut sources: Vec<Source>,

@@ -1,4 +1,4 @@
-//! The terrain: its panel, and the commands that cut outlets and fill lakes and rivers.
+//! Terrain panel, and the commands that carve outlets and fill lakes and rivers.
 
 mod panel;
 
@@ -16,14 +16,14 @@ use thalweg_sim::{
     simulation::water::Balance,
 };
 
-/// Changes the drainage of all sessions.
+/// Command that changes the drainage of all sessions.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum DrainageCommand {
-    /// Cuts outlets for hollows, as far as the limits allow.
+    /// Carves outlets of depressions, within the limits.
     CarveOutlets(Limits),
-    /// Fills every hollow with water up to its pass.
+    /// Fills every depression with water up to its spill point.
     FillLakes,
-    /// Fills rivers and lakes as rain and springs keep them.
+    /// Fills rivers and lakes to their steady state under rain and springs.
     FillRivers,
 }
 
@@ -33,7 +33,7 @@ impl CommandEvent for DrainageCommand {
     }
 }
 
-/// Adds what drains the land, and the panel of the terrain.
+/// Adds the drainage commands and the terrain panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
     app.add_observer(obey);
@@ -43,7 +43,7 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
     match *command.event() {
         DrainageCommand::CarveOutlets(limits) => {
             let bytes = work.bytes_of_copy();
-            let Some((before, _)) = work.hold("Outlets are being cut", bytes) else { return };
+            let Some((before, _)) = work.hold("Carving outlets", bytes) else { return };
             let carve = move |progress: &JobProgress| {
                 let mut sessions = before.all().to_vec();
                 let mut all = Breached::default();
@@ -54,22 +54,22 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, all))
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Outlets are being cut…"), carve, take_carved);
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Carving outlets…"), carve, take_carved);
         }
         DrainageCommand::FillLakes => {
             let bytes = work.bytes_of_copy();
-            let Some((before, _)) = work.hold("Lakes are being filled", bytes) else { return };
+            let Some((before, _)) = work.hold("Filling lakes", bytes) else { return };
             let fill = move |progress: &JobProgress| {
                 let mut sessions = before.all().to_vec();
                 let added: f64 = sessions.iter_mut().map(|session| session.simulation.fill_lakes()).sum();
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, added))
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Lakes are being filled…"), fill, take_lakes);
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Filling lakes…"), fill, take_lakes);
         }
         DrainageCommand::FillRivers => {
             let bytes = work.simulations.all().iter().map(Session::bytes_to_fill).sum();
-            let Some((before, _)) = work.hold("Rivers are being filled", bytes) else { return };
+            let Some((before, _)) = work.hold("Filling rivers", bytes) else { return };
             let balance = move |progress: &JobProgress| {
                 let (sessions, all) = (before.all(), before.all().len() as f32);
                 let balance = |(index, session): (usize, &Session)| {
@@ -82,12 +82,7 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
                 };
                 sessions.iter().enumerate().map(balance).collect::<Result<Vec<_>, _>>()
             };
-            work.jobs.start(
-                &mut work.notices,
-                Job::new(JobKind::Holds, "Rivers are being filled…"),
-                balance,
-                take_rivers,
-            );
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Filling rivers…"), balance, take_rivers);
         }
     }
 }
@@ -98,22 +93,22 @@ fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Err
     if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
 }
 
-/// Takes over sessions whose outlets were carved.
+/// Applies sessions with carved outlets, and reports the result.
 fn take_carved(In((sessions, breached)): In<(Vec<Session>, Breached)>, mut work: Work) {
     let Breached { cut, left, volume: taken } = breached;
     take_layers(&mut work, Label::Carved, sessions);
     let left = if left == 0 { String::new() } else { format!(" {left} would need longer or deeper cuts.") };
     let text = match cut {
-        0 => format!("No outlets were cut.{left}"),
+        0 => format!("No outlets were carved.{left}"),
         cut => {
             let taken = volume(work.preferences.settings.units, taken);
-            format!("Cut outlets for {cut} depressions: {taken} of ground removed.{left}")
+            format!("Carved outlets of {cut} depressions: {taken} of ground removed.{left}")
         }
     };
     work.notices.tell(Level::Info, text);
 }
 
-/// Takes over sessions whose lakes were filled with this volume of water, in cubic metres.
+/// Applies sessions whose lakes were filled with this volume of water in cubic metres, and reports the result.
 fn take_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: Work) {
     take_layers(&mut work, Label::LakesFilled, sessions);
     let added = (added > 0.0).then(|| volume(work.preferences.settings.units, added));
@@ -123,7 +118,7 @@ fn take_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: Work) {
     work.notices.tell(Level::Info, text);
 }
 
-/// Replaces every simulation by that of the session in the same place.
+/// Replaces every simulation with that of the corresponding session.
 fn take_layers(work: &mut Work, label: Label, sessions: Vec<Session>) {
     let mut edited = sessions.into_iter().map(|session| session.simulation);
     work.change_layers(label, |simulation| {
@@ -131,7 +126,7 @@ fn take_layers(work: &mut Work, label: Label, sessions: Vec<Session>) {
     });
 }
 
-/// Fills the rivers of all runs as was found.
+/// Fills the rivers of all simulations to the computed steady states, and reports the result.
 fn take_rivers(In(balances): In<Vec<Balance>>, mut work: Work) {
     let units = work.preferences.settings.units;
     let has_converged = balances.iter().all(Balance::has_converged);
@@ -142,12 +137,12 @@ fn take_rivers(In(balances): In<Vec<Balance>>, mut work: Work) {
     });
     let flows =
         work.simulations.selected().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
-    let still = if flows { "" } else { " Switch Water on to let it flow." };
+    let still = if flows { "" } else { " Enable Water to let it flow." };
     let still =
         if has_converged { still.to_owned() } else { format!(" The steady state has not converged yet.{still}") };
     let text = match came {
         came if came < 0.0 => {
-            format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(units, -came))
+            format!("Rivers and lakes are now in steady state, with {} less water.{still}", volume(units, -came))
         }
         came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
     };

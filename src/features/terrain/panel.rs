@@ -1,4 +1,4 @@
-//! The panel of the terrain: generator, size, seed, imports, and sand.
+//! Terrain panel: generator, size, seed, imports, sand and drainage.
 
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
@@ -15,10 +15,10 @@ use crate::shell::{
     panel::{AddPanel, EVERYWHERE, Panel},
     style,
 };
-use crate::world::{Command, EditCommand, Jobs, RunCommand, Simulations, Workspace};
-use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits};
+use crate::world::{Command, EditCommand, Jobs, Restarts, RunCommand, Simulations, Workspace};
+use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits, params::write};
 
-/// Sizes that are offered, in cells along the shorter side.
+/// Available sizes, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
 const PANEL: Panel =
@@ -30,19 +30,31 @@ pub(super) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuPart) {
     table
-        .add(icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], EditCommand::SpreadSand(1.0))
-        .known_as("add cover dust");
-    table.add(icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], EditCommand::RemoveSand);
+        .add(
+            icon::STACK,
+            "-Add 1 m of sand",
+            "Add a layer of sand to the whole terrain.",
+            &[],
+            EditCommand::SpreadSand(1.0),
+        )
+        .known_as("spread metre cover dust");
+    table.add(
+        icon::BROOM,
+        "Remove all sand",
+        "Remove all sand and leave the bare bedrock.",
+        &[],
+        EditCommand::RemoveSand,
+    );
     table
-        .add(icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], EditCommand::Dry)
-        .known_as("drain remove water empty");
-    let carve = "Cuts a way out of each hollow, up to a kilometre long and 30 m deep.";
+        .add(icon::SUN, "Remove all water", "Remove all water and let its sediment settle.", &[], EditCommand::Dry)
+        .known_as("dry everything drain empty");
+    let carve = "Carve an outlet from each depression, up to 1 km long and 30 m deep.";
     table
         .add(icon::SHOVEL, "-Carve outlets", carve, &[], DrainageCommand::CarveOutlets(CUTS))
         .known_as("breach depressions pits sinks");
-    let lakes = "Fills every hollow with water up to its lowest pass.";
+    let lakes = "Fill every depression with water up to its spill point.";
     table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes).known_as("flood ponds basins");
-    let rivers = "Fills rivers and lakes as full as the rain and the springs of Water would keep them in the long run.";
+    let rivers = "Fill rivers and lakes to their steady state under the rain and springs of Water.";
     table
         .add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], DrainageCommand::FillRivers)
         .known_as("streams water flow discharge");
@@ -52,7 +64,7 @@ fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
     workspace: Res<State<Workspace>>,
-    (jobs, table): (Res<Jobs>, Res<CommandTable>),
+    (jobs, restarts, table): (Res<Jobs>, Res<Restarts>, Res<CommandTable>),
     mut next: Local<Next>,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
@@ -66,7 +78,11 @@ fn panel_ui(
         if field.on_hover_text("The same seed always gives exactly the same terrain and rain.").changed() {
             commands.push(RunCommand::SetSeed(seed).into());
         }
-        if ui.button(format!("{} New", icon::DICE_FIVE)).on_hover_text("The next seed (Shift+R)").clicked() {
+        if ui
+            .button(format!("{} New", icon::DICE_FIVE))
+            .on_hover_text("Restart with the next seed (Shift+R).")
+            .clicked()
+        {
             commands.push(RunCommand::NewSeed.into());
         }
         if session.heightmap.is_none() {
@@ -84,13 +100,18 @@ fn panel_ui(
                 }
             });
             access::name(&shown.response, "Cells along the shorter side");
-            shown.response.on_hover_text("Cells along the shorter side; the map keeps its extent");
+            shown.response.on_hover_text("Number of cells along the shorter side. The extent stays the same.");
         }
     });
     if session.heightmap.is_some() {
-        ui.label(RichText::new("An imported map: of the parameters, only edge, sand and uplift act on it.").weak());
+        ui.label(RichText::new("Imported map: only the parameters edge, sand and uplift apply.").weak());
     }
-    let changes = group_ui(ui, ("terrain", &session.terrain), ("terrain", &TerrainParams::default()), main_only);
+    // Sliders keep their values while the terrain is being generated.
+    let mut terrain = session.terrain.clone();
+    for (name, value) in restarts.parameters() {
+        write(&mut terrain, name, value);
+    }
+    let changes = group_ui(ui, ("terrain", &terrain), ("terrain", &TerrainParams::default()), main_only);
     commands.extend(set("terrain", changes));
     if main_only {
         return commands;
@@ -104,16 +125,16 @@ fn panel_ui(
         }
     });
     ui.horizontal_wrapped(|ui| {
-        if ui.button("Spread sand").on_hover_text("Lays a sheet of this thickness on everything").clicked() {
+        if ui.button("Add sand").on_hover_text("Add a layer of this thickness to the whole terrain.").clicked() {
             commands.push(EditCommand::SpreadSand(next.sheet).into());
         }
         let thickness = Number::new("Thickness", "m", 0.01..=100.0);
         let thickness = thickness.drag_ui(ui, &mut next.sheet, |field| field.speed(0.02));
-        thickness.on_hover_text("Thickness of the sheet");
+        thickness.on_hover_text("Thickness of the layer.");
         if ui.button("Remove all sand").clicked() {
             commands.push(EditCommand::RemoveSand.into());
         }
-        if ui.button("Dry everything").clicked() {
+        if ui.button("Remove all water").clicked() {
             commands.push(EditCommand::Dry.into());
         }
     });
@@ -121,14 +142,14 @@ fn panel_ui(
     commands
 }
 
-/// How far outlets are cut until they are chosen.
+/// Default limits of carved outlets.
 const CUTS: Limits = Limits { length: 1000.0, depth: 30.0 };
 
-/// What is done next to the whole terrain.
+/// Settings of the next operations on the terrain.
 pub(super) struct Next {
-    /// Thickness of the next sheet of sand, in metres.
+    /// Thickness of the next layer of sand, in metres.
     sheet: f32,
-    /// How far outlets of hollows may be cut.
+    /// Limits of the next outlets.
     limits: Limits,
 }
 
@@ -138,22 +159,22 @@ impl Default for Next {
     }
 }
 
-/// Draws what drains the land: outlets carved from depressions, or lakes and rivers in them.
+/// Draws the drainage controls: filling lakes and rivers, and carving outlets.
 fn drainage_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), limits: &mut Limits) -> Vec<Command> {
     let mut asked =
         buttons_ui(ui, (jobs, table), &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
     ui.horizontal_wrapped(|ui| {
-        let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
+        let help = "Carve an outlet from each depression, within the maximum length and depth.";
         if ui.button("Carve outlets").on_hover_text(help).clicked() {
             asked.push(DrainageCommand::CarveOutlets(*limits).into());
         }
         ui.label("up to");
-        let length = Number::new("Longest cut", "m", 1.0..=1e6);
+        let length = Number::new("Maximum length", "m", 1.0..=1e6);
         let length = length.drag_ui(ui, &mut limits.length, |field| field.speed(10.0).max_decimals(0));
-        length.on_hover_text("Longest cut, along its way");
-        let depth = Number::new("Deepest cut", "m", 0.1..=1e4);
+        length.on_hover_text("Maximum length of an outlet, along its path.");
+        let depth = Number::new("Maximum depth", "m", 0.1..=1e4);
         let depth = depth.drag_ui(ui, &mut limits.depth, |field| field.speed(0.5).max_decimals(1));
-        depth.on_hover_text("Deepest cut");
+        depth.on_hover_text("Maximum depth of an outlet.");
     });
     asked
 }

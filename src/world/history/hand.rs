@@ -1,4 +1,4 @@
-//! What a hand does, and how it is taken back and done again.
+//! Steps of the user: recording, undo and redo.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ use crate::world::{Label, Simulations};
 use thalweg_scene::model::film::Keys;
 use thalweg_sim::edit::Patch;
 
-/// Changes of the same thing within this time are one step: a slider that is dragged.
+/// Time within which changes of the same parameter are one step, as when a slider is dragged.
 const SAME_STEP: Duration = Duration::from_millis(900);
 
 impl History {
-    /// Changes settings. What is dragged goes on as long as the button is held: it is one step.
+    /// Changes settings. Changes while the mouse button is held down are one step.
     pub(in crate::world) fn set(
         &mut self,
         simulations: &mut Simulations,
@@ -40,7 +40,7 @@ impl History {
             (*after, step.label, *state) = (Setting::runs(simulations), longer, None);
             let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
             if kept && self.is_at_node(simulations) {
-                // A keyframe was taken of this very tick, with the setting as it was.
+                // A snapshot of this tick has the previous value.
                 self.push(simulations, None);
             }
             return;
@@ -53,7 +53,7 @@ impl History {
         self.push(simulations, Some((label, Change::Set(before, Setting::runs(simulations)))));
     }
 
-    /// Puts other keys of the camera in the place of those that are there.
+    /// Replaces the camera keyframes.
     pub(in crate::world) fn set_keys(&mut self, simulations: &mut Simulations, label: Label, keys: Keys) {
         if simulations.between_ticks() {
             self.keep_present(simulations);
@@ -67,17 +67,22 @@ impl History {
         self.push(simulations, Some((label, Change::Set(before, after))));
     }
 
-    /// Changes a parameter that regenerates the terrain. Changes during one drag are one step, before which the present is kept once.
-    /// Returns `true` if this is the first of them.
+    /// Returns `true` if a change of a slider that regenerates the terrain belongs to the same drag as the one before it.
+    pub(in crate::world) fn continues_drag(&mut self) -> bool {
+        let held = std::mem::replace(&mut self.held, self.pressed);
+        let now = Instant::now();
+        self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held)
+    }
+
+    /// Changes a parameter that regenerates the terrain. Changes during one drag are one step, before which the current state is
+    /// stored once. Returns `true` if this is the first of them.
     pub(in crate::world) fn replace_by_parameter(
         &mut self,
         simulations: &mut Simulations,
         label: Label,
+        continues: bool,
         change: impl FnOnce(&mut Simulations),
     ) -> bool {
-        let now = Instant::now();
-        let held = std::mem::replace(&mut self.held, self.pressed);
-        let continues = self.last.is_some_and(|last| now - last < SAME_STEP || held);
         let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| continues);
         if let Some(Node { id, step: Some(step), state, tick, .. }) = last
             && matches!(step.change, Change::Replaced)
@@ -86,17 +91,17 @@ impl History {
             change(simulations);
             (step.label, *state, *tick) = (longer, None, simulations.ticks());
             let id = *id;
-            // States after it are of the start that was replaced.
+            // Later states belong to the replaced start.
             self.nodes.retain(|node| node.id <= id);
             self.here = Some(id);
             self.pictures = Pictures::default();
             self.changes += 1;
             self.undone.clear();
-            self.last = Some(now);
             return false;
         }
+        let last = self.last;
         self.replace(simulations, label, change);
-        self.last = Some(now);
+        self.last = last;
         true
     }
 
@@ -116,7 +121,7 @@ impl History {
         self.push(simulations, Some((label, Change::Replaced)));
     }
 
-    /// Begins a stroke. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
+    /// Begins a stroke, which writes its changes to the patches of [`Self::stroke`]. Returns its identifier.
     pub fn begin_stroke(&mut self, simulations: &Simulations, label: Label) -> u64 {
         self.end_stroke();
         self.last = None;
@@ -130,7 +135,7 @@ impl History {
         self.next - 1
     }
 
-    /// The patches of the stroke that goes on, unless ticks have run since it began.
+    /// Returns the patches of the stroke in progress, unless ticks have run since it began.
     pub fn stroke(&mut self) -> Option<&mut [Patch]> {
         match &mut self.open.and_then(|id| self.node_mut(id))?.step.as_mut()?.change {
             Change::Touched(patches, _) => Some(patches),
@@ -138,16 +143,16 @@ impl History {
         }
     }
 
-    /// The number of the stroke that goes on, if one does. Whatever else is done ends it.
+    /// Returns the identifier of the stroke in progress. Any other step ends it.
     pub fn strokes(&self) -> Option<u64> {
         self.open
     }
 
-    /// Ends the stroke that goes on, if one does. One that changed nothing is no step.
+    /// Ends the stroke in progress. A stroke without changes is no step.
     pub fn end_stroke(&mut self) {
         let nothing = self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty));
         if let Some(id) = self.open.take() {
-            // What was kept while it was made is not the whole of it.
+            // An autosave during the stroke has only part of it.
             self.changes += 1;
             if nothing {
                 self.forget(id);
@@ -155,7 +160,7 @@ impl History {
         }
     }
 
-    /// Takes back the stroke that goes on; it can't be done again.
+    /// Undoes the stroke in progress, without redo.
     pub fn cancel_stroke(&mut self, simulations: &mut Simulations) {
         let Some(id) = self.open.take() else { return };
         let parent = self.node(id).and_then(|node| node.parent);
@@ -166,7 +171,7 @@ impl History {
         self.forget(id);
     }
 
-    /// Takes the last step back. Returns what it was and whether all sessions were replaced.
+    /// Undoes the last step. Returns its label, and `true` if all sessions were replaced.
     pub(in crate::world) fn undo(&mut self, simulations: &mut Simulations) -> Option<(Label, bool)> {
         self.end_stroke();
         self.last = None;
@@ -198,7 +203,7 @@ impl History {
         Some((label, false))
     }
 
-    /// Does again the step that was last taken back. Returns the same.
+    /// Redoes the last undone step. Returns the same as [`Self::undo`].
     pub(in crate::world) fn redo(&mut self, simulations: &mut Simulations) -> Option<(Label, bool)> {
         self.end_stroke();
         self.last = None;
@@ -212,7 +217,7 @@ impl History {
         let label = step.label.clone();
         match &step.change {
             change if change.is_beside_time() && (place.is_none() || follows) && step.change.forward(simulations) => {
-                // Where time has run on, it is done once more, from here.
+                // If ticks have run since, it is applied again, from the current state.
                 let again = Some((label.clone(), step.change.clone()));
                 if self.back.remove(&id) {
                     self.push(simulations, None);
@@ -237,7 +242,7 @@ impl History {
     }
 }
 
-/// Sees whether a drag goes on: what it changes is one step, however slow the hand.
+/// Detects whether a drag continues: its changes are one step, however slow it is.
 pub(in crate::world) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut history: ResMut<History>) {
     let history = history.bypass_change_detection();
     history.pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));

@@ -1,4 +1,4 @@
-//! Which states are kept, and for how long.
+//! Storage and removal of states.
 
 use std::{sync::Arc, time::Instant};
 
@@ -8,17 +8,17 @@ use super::{History, Node, NodeState, step::Change};
 use crate::world::{Preferences, Simulations, background::Background};
 use thalweg_scene::model::state::Copied;
 
-/// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
+/// Initial distance of snapshots in ticks. When there are too many, every second one is dropped and the distance doubles.
 const INTERVAL: u64 = 10;
-/// More keyframes than this are thinned out.
+/// Number of snapshots above which they are thinned out.
 const MOST: usize = 200;
-/// Taking a keyframe may cost this share of the time.
+/// Reciprocal of the fraction of time that snapshots may cost.
 const SHARE: u32 = 30;
-/// Memory that a state takes while it is being packed, in bytes per cell: what is usual where water flows.
+/// Estimated memory of a state while it is being packed, in bytes per cell, as is typical with water.
 const USUAL: usize = 20;
 
 impl History {
-    /// Keeps the present between two ticks, so that one can come back to it. Returns its node.
+    /// Stores the current state at the end of its tick, so that it can be restored. Returns its node.
     pub(in crate::world) fn keep_present(&mut self, simulations: &mut Simulations) -> Option<u64> {
         self.end_stroke();
         simulations.finish_tick();
@@ -29,17 +29,17 @@ impl History {
         self.here
     }
 
-    /// Keeps what belongs to a work besides its layers, before another takes its place.
+    /// Stores everything of a project except its layers, before it is replaced.
     pub(super) fn leave_work(&mut self, simulations: &mut Simulations) {
         self.works.insert(simulations.work(), simulations.without_layers());
     }
 
-    /// The last node on the way to the present whose state is kept.
+    /// Returns the last node with a stored state on the path to the current state.
     fn last_kept(&self) -> Option<&Node> {
         self.way(self.here).take_while(|node| node.work == self.work).find(|node| node.state.is_some())
     }
 
-    /// `true` if the present tick is to have a keyframe, as soon as that may cost the time.
+    /// Returns `true` if the current tick should get a snapshot, as soon as its cost is affordable.
     pub(in crate::world) fn is_due(&self, simulations: &Simulations) -> bool {
         let is_far = |last: &Node| {
             simulations.ticks() >= last.tick + self.interval.max(INTERVAL) || last.tick > simulations.ticks()
@@ -47,12 +47,12 @@ impl History {
         self.last_kept().is_none_or(is_far)
     }
 
-    /// `true` while a state is being packed.
+    /// Returns `true` while a state is being packed.
     pub(in crate::world) fn is_packing(&self) -> bool {
         self.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(_))))
     }
 
-    /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
+    /// Copies the sessions and packs the copy in the background, as the state of the current node.
     pub(super) fn take(&mut self, simulations: &mut Simulations) {
         let id = match self.here.filter(|_| self.is_at_node(simulations)) {
             Some(id) => id,
@@ -61,11 +61,11 @@ impl History {
         self.take_as(id, simulations);
     }
 
-    /// The same as the state of a node.
+    /// Does the same as the state of a given node.
     pub(super) fn take_as(&mut self, id: u64, simulations: &mut Simulations) {
         let begun = Instant::now();
         let cells: usize = simulations.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
-        // What has not changed since the last state is not copied again.
+        // Layers that have not changed since the last state are shared.
         let last = self.nodes.iter().rev().find_map(|node| match &node.state {
             Some(NodeState::Packed(states)) => Some(Arc::clone(states)),
             _ => None,
@@ -74,7 +74,7 @@ impl History {
         let sessions = simulations.all_mut().iter_mut().enumerate();
         let copies: Vec<Copied> = sessions.map(|(run, session)| Copied::copied(session, before(run))).collect();
         let pack = move || copies.into_iter().map(Copied::pack).collect();
-        // The request is the memory that the state will take, in bytes.
+        // The request is the estimated memory of the state, in bytes.
         let packing = Background::start(USUAL * cells, pack);
         (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
         if let Some(node) = self.node_mut(id) {
@@ -82,10 +82,10 @@ impl History {
         }
     }
 
-    /// Keeps what another tick would make impossible to go back to.
+    /// Stores what the next tick would make impossible to restore.
     pub(in crate::world) fn before_tick(&mut self, simulations: &mut Simulations) {
         if let Some(id) = self.open {
-            // The rest of the stroke can't be told from what the ticks do: it is taken back by the state before it.
+            // The rest of the stroke cannot be separated from the effect of ticks, so undo will restore the state before it.
             let parent = self.node(id).and_then(|node| node.parent);
             if self.stroke().is_some()
                 && let Some(parent) = parent
@@ -104,7 +104,7 @@ impl History {
         }
     }
 
-    /// Makes all sessions what they were at the last state on their way, or at their start if there is none.
+    /// Restores the last stored state on the path of the sessions, or their start if there is none.
     pub(in crate::world) fn go_back(&mut self, simulations: &mut Simulations) {
         self.end_stroke();
         if !self.here.is_some_and(|id| self.go_to(id, simulations)) {
@@ -113,7 +113,7 @@ impl History {
         }
     }
 
-    /// Thins out keyframes where there are too many, and forgets the oldest nodes where all take more than so many bytes.
+    /// Thins out snapshots if there are too many, and drops the oldest nodes beyond a memory limit in bytes.
     pub(super) fn keep_to_budget(&mut self, budget: usize) {
         let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
         while plain(self) > MOST && self.thin() {}
@@ -123,7 +123,7 @@ impl History {
         self.works.retain(|id, _| *id == self.work || nodes.iter().any(|node| node.work == *id));
     }
 
-    /// Forgets the oldest node, but neither the present one nor what the last step needs to be taken back. Whether there was any.
+    /// Drops the oldest node, except the current one and those that the next undo needs. Returns `false` if there was none.
     pub(super) fn drop_oldest(&mut self) -> bool {
         let last = self.done().first().copied();
         let needed = [self.here, last, last.and_then(|id| self.node(id)?.parent)];
@@ -133,7 +133,8 @@ impl History {
         true
     }
 
-    /// The one node that a keyframe leads to by ticks alone. Without one it is an end, a fork, or what a step was done from.
+    /// Returns the only child of a snapshot if ticks alone lead to it; `None` if the node is the end of a branch, a fork, or the
+    /// origin of a step.
     pub(super) fn only_child(&self, node: &Node) -> Option<u64> {
         let mut children = self.children(node.id);
         let (child, other) = (children.next()?, children.next());
@@ -141,7 +142,7 @@ impl History {
         (plain && child.step.is_none() && other.is_none()).then_some(child.id)
     }
 
-    /// Drops every second keyframe that leads from one to the next. Whether there were any.
+    /// Drops every second snapshot that only connects two others. Returns `false` if there were none.
     pub(super) fn thin(&mut self) -> bool {
         let before = self.nodes.len();
         let mut index = 0;
@@ -150,7 +151,7 @@ impl History {
                 let parent = self.nodes.remove(index).parent;
                 self.node_mut(child).into_iter().for_each(|node| node.parent = parent);
             }
-            // Its follower stays.
+            // The next one stays.
             index += 1;
         }
         let thinned = self.nodes.len() < before;
@@ -162,17 +163,17 @@ impl History {
 }
 
 impl Node {
-    /// Takes over what was packed. Waits until it is.
+    /// Takes over the packed state. Blocks until it is complete.
     pub(super) fn collect(&mut self) {
         self.state = match self.state.take() {
-            // What broke off is not kept.
+            // The result of a panicked job is dropped.
             Some(NodeState::Packing(packing)) => packing.join().map(|states| NodeState::Packed(Arc::new(states))),
             other => other,
         };
     }
 }
 
-/// Takes keyframes along the run.
+/// Takes snapshots along the simulation.
 pub(in crate::world) fn follow(
     preferences: Res<Preferences>,
     mut simulations: ResMut<Simulations>,

@@ -1,9 +1,9 @@
-//! One tree of states: what a hand did, and keyframes along the run. Undo, redo and the timeline walk on it.
+//! Undo, redo and the timeline: a tree of states, with the user's steps and with snapshots along the simulation.
 //!
-//! A node comes from its parent by a step of the hand, or by ticks. States are packed beside the frames. A step that changed
-//! settings only, or what a brush touched, leads from the state before it to the one after it and back, so that one of the two is
-//! kept. What is run or done after going back is another branch. Keys of the camera belong to no state: their steps can be taken back, but they
-//! stay when one goes to another place in time.
+//! A node follows from its parent by a step of the user, or by ticks. States are packed in the background. A step that only changed
+//! settings, or cells under a brush, can be applied and reverted, so that a single state serves the nodes before and after it.
+//! Going back and continuing from there starts another branch. Camera keyframes belong to no state: their steps can be undone, but
+//! going to another point in time does not change them.
 
 mod hand;
 mod keep;
@@ -29,12 +29,12 @@ use super::{
 };
 use thalweg_scene::{io::Budget, model::state::State};
 
-/// Goes through the history.
+/// Command of the history.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum HistoryCommand {
-    /// Goes to a place.
+    /// Goes to a node.
     GoTo(u64),
-    /// Draws a small picture of a place.
+    /// Renders a thumbnail of a node.
     Draw(u64),
 }
 
@@ -72,25 +72,25 @@ fn obey(
     }
 }
 
-/// A place in the tree.
+/// Node of the tree.
 #[derive(Debug)]
 struct Node {
     id: u64,
     parent: Option<u64>,
-    /// The work that it belongs to, and its tick.
+    /// Identifier of its project, and its tick.
     work: u64,
     tick: u64,
-    /// What a hand did to come here from the parent; ticks alone, if nothing.
+    /// Step that leads here from the parent; `None` for ticks alone.
     step: Option<HandStep>,
-    /// Steps on its way that were taken back after time had run on from them.
+    /// Steps on its path that were undone after ticks had run since.
     back: BTreeSet<u64>,
     state: Option<NodeState>,
 }
 
-/// The states of all sessions.
+/// States of all sessions.
 #[derive(Debug)]
 enum NodeState {
-    /// They are being packed, and will take about so many bytes.
+    /// Being packed, with the estimated size in bytes.
     Packing(Background<usize, Vec<State>>),
     Packed(Arc<Vec<State>>),
 }
@@ -110,79 +110,81 @@ impl Node {
     }
 }
 
-/// Where a node stands in the timeline.
+/// Position of a node in the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// What to ask for to go there.
+    /// Identifier of the node.
     pub id: u64,
-    /// Its tick.
+    /// Tick of the node.
     pub tick: u64,
-    /// The branch that it stands on; 0 is the one that was run first.
+    /// Index of its branch; 0 is the first one.
     pub branch: usize,
 }
 
-/// A place of the tree in a list.
+/// Row of the history list.
 pub struct HistoryRow<'a> {
-    /// Where it stands.
+    /// Position in the timeline.
     pub mark: Mark,
-    /// What was done to come there, if it was not ticks alone.
+    /// Label of its step; `None` for ticks alone.
     pub label: Option<&'a Label>,
-    /// Whether the present came from there, and it was not taken back since.
+    /// `true` if the current state follows from it, and it was not undone since.
     pub holds: bool,
 }
 
-/// The tree, and where the present stands in it.
+/// The tree, and the position of the current state in it.
 #[derive(Resource, Default)]
 pub struct History {
-    /// Each after its parent.
+    /// Nodes, each after its parent.
     nodes: Vec<Node>,
-    /// The last node on the way to the present.
+    /// Last node on the path to the current state.
     here: Option<u64>,
     next: u64,
-    /// See [`Node::back`]: those of the present.
+    /// [`Node::back`] of the current state.
     back: BTreeSet<u64>,
-    /// Steps that were taken back, the last one last, each with the place to go to if time had run on from it.
+    /// Undone steps, the last one last, each with the node to go to if ticks had run since.
     undone: Vec<(u64, Option<u64>)>,
-    /// The present work, and every work of the tree without its layers.
+    /// Identifier of the current project, and all projects of the tree without their layers.
     work: u64,
     works: BTreeMap<u64, Simulations>,
-    /// The step that is a stroke which still goes on.
+    /// Stroke in progress.
     open: Option<u64>,
-    /// How often something was changed, taken back or done again.
+    /// Number of changes, undos and redos so far.
     changes: u64,
-    /// When settings were last changed, whether the button is pressed, and whether it has been since then.
+    /// Time of the last change of settings, `true` while the mouse button is down, and `true` if it has been down since that
+    /// change.
     last: Option<Instant>,
     pressed: bool,
     held: bool,
-    /// Ticks between two keyframes, when the last one was taken, and what that cost the frame.
+    /// Ticks between two snapshots, time of the last one, and its cost in the frame.
     interval: u64,
     taken: Option<Instant>,
     cost: Duration,
-    /// How many nodes and changes there had been when it was last seen to that they keep to the budget, and that budget.
+    /// Node and change counts and the limit at the last check against the limit.
     trimmed: (u64, u64, usize),
     pictures: picture::Pictures,
 }
 
-/// What is seen of it.
+/// Queries.
 impl History {
-    /// What undo and the timeline take, and what they may.
+    /// Formats the memory use of undo and the timeline, and its limit.
     pub fn memory_text(&self, preferences: &Preferences) -> String {
         let size = |bytes: usize| Budget::of(bytes as u64);
         format!("{} of {}", size(self.bytes()), size(preferences.settings.undo_bytes()))
     }
 
-    /// What undo and redo would do next.
+    /// Returns the labels of the next undo and redo.
     pub fn next(&self) -> (Option<&Label>, Option<&Label>) {
         let last = self.done().first().and_then(|id| self.label(*id));
         (last, self.undone.last().and_then(|(id, _)| self.label(*id)))
     }
 
-    /// What was done to come to a node, if it was not ticks alone.
+    /// Returns the label of a node's step, or `None` for ticks alone.
     pub fn label(&self, id: u64) -> Option<&Label> {
         self.node(id)?.step.as_ref().map(|step| &step.label)
     }
 
-    /// All steps of the present work and those before it, and keyframes where branches begin and end; the oldest first.
+    /// Returns all steps of the current project and its predecessors, and the snapshots where branches begin and end, the oldest
+    /// first.
     pub fn rows(&self) -> Vec<HistoryRow<'_>> {
         let (marks, way) = (self.marks(), self.way(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
         let mut children: BTreeMap<Option<u64>, usize> = BTreeMap::new();
@@ -202,14 +204,14 @@ impl History {
         rows
     }
 
-    /// Steps that can be taken back, the last one first.
+    /// Returns the steps that can be undone, the last one first.
     pub fn done(&self) -> Vec<u64> {
         let from_somewhere = |node: &Node| node.parent.is_some() || matches!(node.change(), Some(Change::Set(..)));
         let can_go_back = |node: &&Node| node.step.is_some() && !self.back.contains(&node.id) && from_somewhere(node);
         self.way(self.here).filter(can_go_back).map(|node| node.id).collect()
     }
 
-    /// All places of the present work that can be gone to, the oldest first.
+    /// Returns all nodes of the current project that can be restored, the oldest first.
     pub fn marks(&self) -> Vec<Mark> {
         let mut marks: Vec<Mark> = Vec::with_capacity(self.nodes.len());
         let (mut branches, mut parents) = (0, BTreeSet::new());
@@ -218,7 +220,7 @@ impl History {
             let marked =
                 |node: &Node| marks.binary_search_by_key(&node.id, |mark| mark.id).ok().map(|place| marks[place]);
             let parent = self.way(node.parent).find_map(marked);
-            // The first child goes on with its parent's branch, another one begins its own.
+            // The first child continues its parent's branch, any other starts a new one.
             let first = parents.insert(parent.map(|parent| parent.id));
             let branch = match parent {
                 Some(parent) if first && parent.tick <= node.tick => parent.branch,
@@ -232,22 +234,22 @@ impl History {
         marks
     }
 
-    /// The last node on the way to the present.
+    /// Returns the last node on the path to the current state.
     pub fn here(&self) -> Option<u64> {
         self.here
     }
 
-    /// How often something was done by hand, taken back or done again.
+    /// Returns the number of changes, undos and redos so far.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Something was changed by hand that is saved with the work, and that is no step of it.
+    /// Counts a change by the user that is saved with the project, but is no undo step.
     pub fn note_change(&mut self) {
         self.changes += 1;
     }
 
-    /// Memory that all steps and states take, in bytes.
+    /// Returns the memory use of all steps and states, in bytes.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! Small pictures of states, drawn beside the frames when they are asked for.
+//! Thumbnails of states, rendered in the background on request.
 
 use std::sync::Arc;
 
@@ -16,52 +16,52 @@ use thalweg_sim::core::{grid::Grid, terrain::Layer};
 /// Pixels along the longer side.
 const SIDE: usize = 160;
 
-/// A picture of a place of the history.
+/// Thumbnail of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryPicture {
-    /// The place.
+    /// Identifier of the node.
     pub id: u64,
     /// Columns and rows.
     pub size: [usize; 2],
     /// Red, green and blue of each pixel, row by row.
     pub pixels: Vec<u8>,
-    /// The tick of the earlier state that it shows, where the place has no state of its own.
+    /// Tick of the earlier state shown, if the node has no state of its own.
     pub earlier: Option<u64>,
 }
 
-/// The last picture, and the one that is being drawn. No more are kept: another one takes milliseconds.
+/// The last thumbnail, and the one being rendered. No others are cached, since rendering takes milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct Pictures {
     wanted: Option<u64>,
     last: Option<Arc<HistoryPicture>>,
     work: Option<Background<u64, Option<HistoryPicture>>>,
-    /// A place that could not be drawn.
+    /// Node that could not be rendered.
     failed: Option<u64>,
 }
 
 impl History {
-    /// The picture of a place, if it is the one that was drawn last.
+    /// Returns the thumbnail of a node, if it was rendered last.
     pub fn picture(&self, id: u64) -> Option<&Arc<HistoryPicture>> {
         self.pictures.last.as_ref().filter(|picture| picture.id == id)
     }
 
-    /// Whether a picture of this place was asked for last.
+    /// Returns `true` if the thumbnail of this node was requested last.
     pub fn draws(&self, id: u64) -> bool {
         self.pictures.wanted == Some(id) || self.pictures.failed == Some(id)
     }
 
-    /// Asks for a picture of a place.
+    /// Requests the thumbnail of a node.
     pub(in crate::world) fn draw(&mut self, id: u64) {
         self.pictures.wanted = Some(id);
     }
 }
 
-/// Draws what was asked for last.
+/// Renders the requested thumbnail.
 pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: ResMut<History>) {
     let quiet = history.bypass_change_detection();
     if let Some(work) = quiet.pictures.work.take_if(|work| work.is_finished()) {
         let id = work.request;
-        // What can't be drawn is not tried again and again.
+        // A failed thumbnail is not retried.
         match work.join().flatten() {
             Some(picture) => history.pictures.last = Some(Arc::new(picture)),
             None => (quiet.pictures.wanted, quiet.pictures.failed) = (None, Some(id)),
@@ -72,7 +72,7 @@ pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: 
     if quiet.pictures.work.is_some() {
         return;
     }
-    // The state of the place, or the last one before it in its work. It is there as soon as it is packed.
+    // Use the state of the node, or the last one before it in its project, as soon as it is packed.
     let Some(work) = quiet.node(id).map(|node| node.work) else { return };
     let packed = |node: &Node| match &node.state {
         Some(NodeState::Packed(states)) => Some((node.id, node.tick, Arc::clone(states))),

@@ -1,4 +1,4 @@
-//! The history in a project.
+//! Saving of the history with a project.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use super::{History, Node, NodeState, step::Change};
 use crate::world::Simulations;
 use thalweg_scene::{io::project, model::state::State};
 
-/// Most ends of branches that get a state when a project is saved: packing each takes a moment.
+/// Maximum number of branch ends that get a state when a project is saved, as packing takes time.
 const MOST_ENDS: usize = 32;
 
 impl History {
-    /// Adds the keyframes of the present work, which was just opened.
+    /// Adds the saved snapshots of the current project, which was just opened.
     pub fn begin_with(&mut self, saved: &project::Keyframes, simulations: &Simulations) {
         let (first, work) = (self.next, simulations.work());
         let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
-        // Their numbers become such as no other node has had.
+        // Replaces the saved identifiers by unused ones.
         let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
         for frame in &saved.frames {
             let parent = frame.parent.and_then(place).or(root);
@@ -26,13 +26,13 @@ impl History {
         }
         (self.here, self.work) = (saved.here.and_then(place).or(root), work);
         if self.here != root {
-            // What was done by hand since the last keyframe is in none of them.
+            // The snapshots lack what the user did after the last one.
             self.push(simulations, None);
         }
     }
 
-    /// Gives the ends of branches a state, so that a stroke is not lost that was taken back; the newest, if there are many. Returns how
-    /// many are left out.
+    /// Stores a state at the ends of branches, so that undone strokes are not lost; only the newest, if there are many. Returns the
+    /// number of ends left out.
     fn keep_ends(&mut self, simulations: &Simulations) -> usize {
         let is_end = |node: &&Node| {
             let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
@@ -45,7 +45,7 @@ impl History {
         }
         let left_out = ends.len().saturating_sub(MOST_ENDS);
         ends.truncate(MOST_ENDS);
-        // A copy goes there: the present stays where it is.
+        // A copy visits the ends; the current state stays where it is.
         let (mut there, here, back) = (simulations.clone(), self.here, self.back.clone());
         let (taken, cost) = (self.taken, self.cost);
         for id in ends {
@@ -54,13 +54,13 @@ impl History {
             }
         }
         (self.here, self.back, self.taken, self.cost) = (here, back, taken, cost);
-        // They count among what memory is left for.
+        // Checks the memory limit again.
         self.trimmed = Default::default();
         left_out
     }
 
-    /// All states of the present work, to be saved with it, and how many strokes that were taken back are not among them. Waits until
-    /// all are packed.
+    /// Returns all states of the current project for saving, and the number of undone strokes they do not include. Blocks until all
+    /// are packed.
     pub(in crate::world) fn keyframes(&mut self, simulations: &Simulations) -> (project::Keyframes, usize) {
         let left_out = self.keep_ends(simulations);
         self.nodes.iter_mut().for_each(Node::collect);

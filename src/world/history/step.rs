@@ -1,4 +1,4 @@
-//! What a hand did in one step, and how it is taken back.
+//! Steps of the user, and their reversal.
 
 use std::collections::BTreeMap;
 
@@ -11,36 +11,36 @@ use thalweg_scene::model::{
 };
 use thalweg_sim::{core::terrain::Source, edit::Patch};
 
-/// A step of the hand.
+/// Step of the user.
 #[derive(Clone, Debug)]
 pub(super) struct HandStep {
     pub label: Label,
     pub change: Change,
 }
 
-/// What a step changed.
+/// Change by a step.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// Something that is set, before and after. Layers stay as they are.
+    /// Settings before and after it. Layers are not affected.
     Set(Setting, Setting),
-    /// What a brush touched in every session: what was there before, and what it made of that, once it was taken back.
+    /// Cells changed by a brush in every session: their previous content and, once undone, their new content.
     Touched(Vec<Patch>, Option<Vec<Patch>>),
-    /// Everything.
+    /// Everything replaced.
     Replaced,
 }
 
 impl Change {
-    /// Whether the state after it follows from the one before it without ticks.
+    /// Returns `true` if the state after it can be derived from the one before it without ticks.
     pub fn goes_forward(&self) -> bool {
         matches!(self, Self::Set(..) | Self::Touched(_, Some(_)))
     }
 
-    /// Whether it belongs to the states before and after it.
+    /// Returns `true` if it is part of the states before and after it.
     pub fn is_of_states(&self) -> bool {
         !matches!(self, Self::Set(Setting::Keys(..), _))
     }
 
-    /// Whether it can be taken back and done again after time has run on, because time changes nothing of what it changed.
+    /// Returns `true` if it can be undone and redone after ticks have run, because ticks do not affect what it changed.
     pub fn is_beside_time(&self) -> bool {
         match self {
             Self::Set(..) => true,
@@ -49,7 +49,7 @@ impl Change {
         }
     }
 
-    /// Takes it back: sessions and keys are as they were before it. Whether it was possible.
+    /// Undoes it. Returns `false` if that is impossible.
     pub fn back(&mut self, simulations: &mut Simulations) -> bool {
         match self {
             Self::Set(before, _) => before.put(simulations),
@@ -59,7 +59,7 @@ impl Change {
         true
     }
 
-    /// Does it again: sessions and keys are as it left them. Whether it was possible.
+    /// Redoes it. Returns `false` if that is impossible.
     pub fn forward(&self, simulations: &mut Simulations) -> bool {
         match self {
             Self::Set(_, after) => after.put(simulations),
@@ -69,7 +69,7 @@ impl Change {
         true
     }
 
-    /// Memory that it takes, in bytes.
+    /// Returns its memory use, in bytes.
     pub fn bytes(&self) -> usize {
         let patches = |patches: &[Patch]| patches.iter().map(Patch::bytes).sum::<usize>();
         match self {
@@ -80,12 +80,13 @@ impl Change {
     }
 }
 
-/// What a step sets.
+/// Settings of a step.
 #[derive(Clone, Debug)]
 pub(super) enum Setting {
-    /// What is set in every session.
+    /// Settings of every session.
     Runs(Vec<RunSettings>),
-    /// Ticks, and the key of the camera at each, if there is one. Keys are no part of a state: on the way to another place in time they stay.
+    /// Ticks, each with its camera keyframe, if any. Keyframes are no part of a state: going to another point in time does not
+    /// change them.
     Keys(Vec<(f64, Option<Key>)>),
 }
 
@@ -94,10 +95,10 @@ impl Setting {
         Self::Runs(RunSettings::all(simulations))
     }
 
-    /// What differs between keys, before and after.
+    /// Returns the differences between two lists of keyframes, before and after.
     pub fn keys(before: &Keys, after: &Keys) -> [Self; 2] {
         let at = |keys: &Keys, tick: f64| keys.list().iter().find(|key| key.tick == tick).copied();
-        // Whole turns follow from the keys around.
+        // Full turns depend on the neighbouring keyframes.
         let turned = |key: Option<Key>| key.map(|key| Key { round: key.round.rem_euclid(360.0), ..key });
         let mut ticks: Vec<f64> = before.list().iter().chain(after.list()).map(|key| key.tick).collect();
         ticks.sort_by(f64::total_cmp);
@@ -129,7 +130,7 @@ impl Setting {
     }
 }
 
-/// Puts patches on the layers. Returns what was there.
+/// Applies patches to the layers. Returns the previous contents.
 fn exchange(patches: &[Patch], simulations: &mut Simulations) -> Vec<Patch> {
     let exchange = |(session, patch): (&mut Session, &Patch)| {
         let mut patch = patch.clone();
@@ -139,18 +140,18 @@ fn exchange(patches: &[Patch], simulations: &mut Simulations) -> Vec<Patch> {
     simulations.all_mut().iter_mut().zip(patches).map(exchange).collect()
 }
 
-/// What of a session is set, not simulated.
+/// Part of a session that is set by the user instead of simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunSettings {
-    /// Every parameter, by path.
+    /// All parameters, by path.
     parameters: BTreeMap<String, String>,
-    /// Whether each process runs, and whether it leaves masked ground alone.
+    /// For each process, `true` if it is enabled, and `true` if it is limited to unmasked terrain.
     switches: Vec<[bool; 2]>,
     sources: Vec<Source>,
 }
 
 impl RunSettings {
-    /// Those of every session.
+    /// Returns the settings of every session.
     pub fn all(simulations: &Simulations) -> Vec<Self> {
         simulations.all().iter().map(Self::of).collect()
     }
@@ -164,12 +165,12 @@ impl RunSettings {
         }
     }
 
-    /// Sets what differs.
+    /// Applies the settings that differ.
     fn apply(&self, session: &mut Session) {
         let now = session.all_parameters();
         let other = self.parameters.iter().filter(|(path, value)| now.get(*path) != Some(value));
         if let Err(wrong) = session.set_all(other.map(|(path, value)| (&**path, &**value))) {
-            error!("a setting could not be taken back: {wrong}");
+            error!("failed to restore the settings: {wrong}");
         }
         for (slot, [enabled, limited]) in session.simulation.slots.iter_mut().zip(&self.switches) {
             (slot.enabled, slot.limited) = (*enabled, *limited);

@@ -1,4 +1,4 @@
-//! The tree: its nodes, the ways between them, and how one goes to a place.
+//! The tree: nodes, paths between them, and restoring.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -28,7 +28,7 @@ impl History {
         self.node_mut(id)?.step.as_mut().map(|step| &mut step.change)
     }
 
-    /// A node and those that it came from, the last one first.
+    /// Returns a node and its ancestors, the last one first.
     pub(super) fn way(&self, id: Option<u64>) -> impl Iterator<Item = &Node> {
         successors(id.and_then(|id| self.node(id)), |node| node.parent.and_then(|id| self.node(id)))
     }
@@ -37,7 +37,7 @@ impl History {
         self.nodes.iter().filter(move |node| node.parent == Some(id))
     }
 
-    /// Adds a node after the present one, which it becomes. Returns its number.
+    /// Adds a child of the current node, which becomes the current one. Returns its identifier.
     pub(super) fn push(&mut self, simulations: &Simulations, step: Option<(Label, Change)>) -> u64 {
         let step = step.map(|(label, change)| HandStep { label, change });
         let (id, parent, back) = (self.next, self.here, self.back.clone());
@@ -54,7 +54,7 @@ impl History {
         id
     }
 
-    /// Forgets a step that nothing followed, and the place it was done from if that was made for it alone.
+    /// Removes a step without successors, and its parent if that was created for it alone.
     pub(super) fn forget(&mut self, id: u64) {
         let parent = self.node(id).and_then(|node| node.parent);
         self.nodes.retain(|node| node.id != id);
@@ -67,21 +67,22 @@ impl History {
         }
     }
 
-    /// Whether the present is what the last node on its way says.
+    /// Returns `true` if the current state is that of the last node on its path.
     pub(super) fn is_at_node(&self, simulations: &Simulations) -> bool {
         let here = self.here.and_then(|id| self.node(id));
         simulations.between_ticks()
             && here.is_some_and(|node| (node.tick, node.work) == (simulations.ticks(), simulations.work()))
     }
 
-    /// Whether a node comes from its parent without ticks and without replacing everything.
+    /// Returns `true` if a node follows from its parent without ticks and without replacing everything.
     pub(super) fn is_beside(&self, node: &Node) -> bool {
         let same = |parent: &Node| (parent.tick, parent.work) == (node.tick, node.work);
         let parent = node.parent.and_then(|id| self.node(id));
         parent.is_some_and(same) && matches!(node.change(), Some(Change::Set(..) | Change::Touched(..)))
     }
 
-    /// The way to a node from the nearest one whose state is kept, that one first: every next one is beside the one before.
+    /// Returns the shortest path to a node from one with a stored state, starting with the latter. Each pair of successive nodes is
+    /// separated by a reversible change only.
     pub(super) fn route(&self, id: u64) -> Option<Vec<u64>> {
         let mut seen = BTreeMap::from([(id, None)]);
         let mut queue = VecDeque::from([id]);
@@ -103,7 +104,7 @@ impl History {
         None
     }
 
-    /// The route to a node; where no state of it is kept, to the next one after it, or else before it.
+    /// Returns the route to a node; without a stored state for it, to the nearest one after it, or else before it.
     pub(super) fn nearest_route(&self, id: u64) -> Option<Vec<u64>> {
         let tick = self.node(id)?.tick;
         let comes_after = |node: &&Node| node.id > id && self.way(node.parent).any(|node| node.id == id);
@@ -115,7 +116,7 @@ impl History {
         places.find_map(|id| self.route(id))
     }
 
-    /// Makes all sessions what they were at a node, or as near to it as a state is kept. Whether there was any.
+    /// Restores a node, or the nearest state that is stored. Returns `false` if there is none.
     pub(super) fn go_to(&mut self, id: u64, simulations: &mut Simulations) -> bool {
         let Some(route) = self.nearest_route(id) else { return false };
         let Some((work, states)) = self.states(route[0]) else { return false };
@@ -140,7 +141,7 @@ impl History {
         true
     }
 
-    /// The work and the states of a node. Waits until they are packed.
+    /// Returns the project and the states of a node. Blocks until they are packed.
     pub(super) fn states(&mut self, id: u64) -> Option<(u64, Arc<Vec<State>>)> {
         let node = self.node_mut(id)?;
         node.collect();
@@ -151,15 +152,15 @@ impl History {
     }
 }
 
-/// Makes a session what it was. A state of ours is never refused.
+/// Restores a session. States of the history are always valid.
 fn restore(session: &mut Session, state: &State) {
     if let Err(wrong) = state.restore(session) {
-        error!("a state could not be taken up: {wrong}");
+        error!("failed to restore a state: {wrong}");
     }
     session.simulation.watched = true;
 }
 
-/// Goes to a node, if it is still there.
+/// Goes to a node, if it still exists.
 pub(super) fn go_to(
     id: u64,
     simulations: &mut Simulations,
@@ -171,7 +172,7 @@ pub(super) fn go_to(
         return;
     }
     transport.pause();
-    // The present is kept too, so that one can come back to it.
+    // The current state is stored too, so that the user can return to it.
     let left = history.keep_present(simulations);
     let kind = |simulations: &Simulations| {
         let simulation = &simulations.selected().simulation;
@@ -183,7 +184,7 @@ pub(super) fn go_to(
     }
     history.changes += 1;
     history.last = None;
-    // Steps on the way back to where it came from can be done again.
+    // Steps on the way back to the previous state can be redone.
     let steps: Vec<u64> = history
         .way(left)
         .take_while(|node| Some(node.id) != history.here)

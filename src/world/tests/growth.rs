@@ -1,4 +1,4 @@
-//! A range that grows beside the frames, outlets and lakes.
+//! Mountain ranges that grow in the background, outlets and lakes.
 
 use super::*;
 use crate::features::terrain::DrainageCommand;
@@ -12,12 +12,12 @@ fn holds(app: &App) -> bool {
     app.world().resource::<Jobs>().hold()
 }
 
-/// What the program has told.
+/// Returns the texts of the notifications.
 fn notices(app: &App) -> Vec<String> {
     app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect()
 }
 
-/// Waits until what grows has grown or was given up. Returns whether anything was shown meanwhile.
+/// Waits until the job has finished or was cancelled. Returns `true` if anything was displayed meanwhile.
 fn wait(app: &mut App) -> bool {
     let before = terrain(app);
     let mut shown = false;
@@ -38,7 +38,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     send(&mut app, RunCommand::Grow);
     app.update();
     assert!(holds(&app));
-    // What stands there is no work: nothing can be done to it.
+    // The displayed terrain is no project, so it cannot be changed.
     let water_shown = app.world().resource::<Simulations>().selected().water_look.shown;
     let asked: [Command; 6] = [
         EditCommand::SpreadSand(9.0).into(),
@@ -51,10 +51,10 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     for command in asked {
         app.world_mut().write_message(command);
     }
-    // The brush is no part of it.
+    // The brush does not belong to it.
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
     send(&mut app, EditCommand::Set("brush".into(), "radius", Value::Number(33.0)));
-    assert!(wait(&mut app), "no level was shown");
+    assert!(wait(&mut app), "no stage of the growth was displayed");
     update_until_quiet(&mut app);
     let grown = terrain(&app);
     let simulations = app.world().resource::<Simulations>();
@@ -70,7 +70,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
         send(&mut app, EditCommand::Undo);
         app.update();
     }
-    assert!(terrain(&app) == before, "undo has not brought back what was");
+    assert!(terrain(&app) == before, "undo has not restored the terrain");
     assert_eq!(app.world().resource::<Simulations>().ticks(), 2);
 }
 
@@ -135,18 +135,18 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     send(&mut app, EditCommand::Undo);
     send(&mut app, DrainageCommand::FillRivers);
     app.update();
-    // It is done beside the frames.
+    // It runs in the background.
     assert!(holds(&app));
     wait(&mut app);
     let (filled, told) = (terrain(&app).water_volume(), notices(&app));
     assert!(filled > water, "rivers besides the lake: {filled} m³, and {water} m³ in the lake alone");
-    assert!(told.iter().any(|text| text.contains("Switch Water on")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("Enable Water")), "{told:?}");
     send(&mut app, EditCommand::Undo);
     send(&mut app, DrainageCommand::FillRivers);
     app.update();
     app.world_mut().resource_mut::<Jobs>().cancel_changes();
     wait(&mut app);
-    assert!(terrain(&app).water_volume() == 0.0, "it was given up");
+    assert!(terrain(&app).water_volume() == 0.0, "it was not cancelled");
     let rains = EditCommand::Set("water".into(), "rain_rate", Value::Number(0.0));
     send(&mut app, rains);
     send(&mut app, DrainageCommand::FillRivers);

@@ -1,4 +1,4 @@
-//! Slow motion, particles that are followed, and runs side by side.
+//! Slow motion, tracked particles, and simulations side by side.
 
 use bevy::time::TimeUpdateStrategy;
 
@@ -22,7 +22,7 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
     let mut app = app();
     only(&mut app, "water");
     let stages = app.world().resource::<Simulations>().selected().simulation.slots[2].process.info().stages.len();
-    // Two frames for each stage.
+    // Two frames per stage.
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(50)));
     app.update();
     send(&mut app, RunCommand::SlowMotion(Some(10.0)));
@@ -35,7 +35,7 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
     shown.dedup();
     assert!(shown.len() >= stages, "{shown:?} of {stages} stages");
     assert!(app.world().resource::<Simulations>().ticks() <= 1, "a stage was not waited for");
-    // Without it ticks follow each other again.
+    // Without slow motion, ticks run as before.
     send(&mut app, RunCommand::SlowMotion(None));
     for _ in 0..40 {
         app.update();
@@ -56,7 +56,7 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, ParticleCommand::Release([0.4, 0.55]));
     app.update();
-    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the land was changed");
+    assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the terrain was changed");
     let way = app.world().resource::<Followed>().way.clone().expect("it runs from there");
     let last = way.moments.len() - 1;
     assert!(last > 5, "{last} steps");
@@ -65,7 +65,7 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     let [dug, laid] = way.dug_and_laid(last);
     let load = f64::from(way.moments[last].load) * way.cell_area();
     assert!(dug > 0.0 && (dug - laid - load).abs() < 1e-4 * dug, "dug {dug}, laid {laid}, on board {load}");
-    // Another start forgets it.
+    // Another start discards the track.
     send(&mut app, RunCommand::Restart);
     update_until_quiet(&mut app);
     assert_eq!(app.world().resource::<Followed>().way, None);
@@ -78,7 +78,7 @@ fn where_nothing_has_particles_a_sentence_says_what_does() {
     send(&mut app, ParticleCommand::Release([0.5, 0.5]));
     app.update();
     assert_eq!(app.world().resource::<Followed>().way, None);
-    assert!(told(&app).iter().any(|text| text.contains("switch on Droplets")), "{:?}", told(&app));
+    assert!(told(&app).iter().any(|text| text.contains("Enable Droplets")), "{:?}", told(&app));
 }
 
 fn tile(value: &str) -> Tile {
@@ -112,12 +112,12 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     assert_eq!((found[0].size, found[0].range), (0.0, (0.0, 0.0)));
     assert!(found[1].size > 0.0 && found[1].range.0 < 0.0, "{:?}", found[1]);
     assert!(found[1].alike.is_some_and(|alike| alike > 0.2 && alike < 1.0), "{:?}", found[1]);
-    // What was varied is set in the chosen run alone, all else in both.
+    // A varied parameter is set in the selected simulation only, all others in both.
     send(&mut app, RunCommand::Choose(1));
     send(&mut app, EditCommand::Set("droplets".to_owned(), "per_tick", Value::Number(50.0)));
     app.update();
     assert_eq!([per_tick(&app, 0), per_tick(&app, 1)], ["100", "50"].map(|text| Ok(text.to_owned())));
-    // The chosen one goes on alone, from where it is.
+    // The selected simulation continues alone from its current state.
     let ticks = app.world().resource::<Simulations>().ticks();
     send(&mut app, RunCommand::SideBySide(Vec::new()));
     send(&mut app, RunCommand::TogglePlay);
@@ -126,7 +126,7 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     assert!(simulations.all().len() == 1 && simulations.ticks() >= ticks && simulations.selected().tile.is_none());
     send(&mut app, EditCommand::Undo);
     app.update();
-    assert_eq!(app.world().resource::<Simulations>().all().len(), 2, "undo brings the others back");
+    assert_eq!(app.world().resource::<Simulations>().all().len(), 2, "undo restores the others");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use thalweg_scene::io::{
 };
 use thalweg_sim::core::{grid::Grid, quantity::Quantity};
 
-/// A row of the table is all that a layer needs: every map that a user may paint is saved, undone, exported and shown.
+/// A row of the table defines a layer completely: every map that a user may paint is saved, undone, exported and displayed.
 #[test]
 fn every_painted_layer_is_saved_undone_exported_and_shown() {
     let painted: Vec<Layer> = Layer::ALL.iter().copied().filter(|layer| layer.row().painted).collect();
@@ -24,19 +24,19 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     };
     put(&mut app, Some(map.clone()));
 
-    // An undo step.
+    // Undo.
     send(&mut app, EditCommand::SpreadSand(1.0));
     app.update();
     put(&mut app, None);
     send(&mut app, EditCommand::Undo);
     app.update();
     assert!(held(&app).as_ref() == Some(&map), "{key}");
-    // What is painted stays when the simulation starts again.
+    // Painted maps survive a restart.
     send(&mut app, RunCommand::Restart);
     app.update();
     assert!(held(&app).as_ref() == Some(&map), "{key}");
 
-    // A project, and an export.
+    // Project and export.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let sessions = app.world().resource::<Simulations>().all().to_vec();
@@ -52,7 +52,7 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     let opened = project::open(&path).expect("it is whole").sessions.remove(0);
     assert_eq!(opened.simulation.terrain.layer(layer), Some(&map), "{key}");
 
-    // An overlay.
+    // Overlay.
     let shown = Quantity::all().find(|quantity| quantity.title() == layer.row().title).expect("it is offered");
     send(&mut app, OverlayCommand::Show(Some(shown)));
     app.update();

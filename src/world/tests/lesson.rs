@@ -27,12 +27,12 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     let mut app = opened(BUILT_IN[0].0);
     app.update();
     assert_eq!(*app.world().resource::<State<Workspace>>().get(), Workspace::Learn);
-    assert!(!app.world().resource::<Transport>().playing, "it waits for the student");
+    assert!(!app.world().resource::<Transport>().playing, "it is not paused");
     loop {
         let now = attempt(&app);
         let step = now.step;
         if let Some(task) = &now.now().task {
-            // Nothing is shown before it was asked.
+            // Nothing is displayed before the question.
             send(&mut app, LessonCommand::Next);
             app.update();
             assert_eq!(attempt(&app).step, step, "{}", now.now().title);
@@ -75,7 +75,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     until_done(&mut app);
     let page = std::fs::read_to_string(path).expect("it was written");
     assert!(page.contains("Ada · Thalweg") && page.contains("Measured by the program") && page.contains("<svg"));
-    // Another land has no lesson; what was answered stays.
+    // Other terrain has no lesson; the answers are kept.
     let answers = attempt(&app).answers;
     send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
     while app.world().resource::<Course>().attempt.is_some() {
@@ -142,15 +142,15 @@ fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
     while app.world().resource::<Course>().runs_to().is_some() {
         app.update();
     }
-    assert!(attempt(&app).done(run), "the step that was run is done, and not the one that is shown");
+    assert!(attempt(&app).done(run), "the step that ran is not done");
     let mut app = opened(BUILT_IN[0].0);
     begin(&mut app);
     send(&mut app, RunCommand::Restart);
     while app.world().resource::<Course>().runs_to().is_some() {
         app.update();
     }
-    assert!(!attempt(&app).done(run), "it began again before its end");
-    // Undo brings back the land from before the lesson; nothing runs on that.
+    assert!(!attempt(&app).done(run), "it was restarted before its end");
+    // Undo restores the terrain from before the lesson, on which no step runs.
     send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
     while app.world().resource::<Course>().attempt.is_some() {
         app.update();

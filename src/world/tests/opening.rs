@@ -1,4 +1,4 @@
-//! What happens when another work is opened: it runs ahead, and what was looked at before ends.
+//! Opening of another project: fast-forwarding, and the end of overlays and similar state.
 
 use super::*;
 use thalweg_sim::{core::quantity::Quantity, edit::Tool};
@@ -14,7 +14,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
         });
     };
     let ticks = |app: &App| app.world().resource::<Simulations>().ticks();
-    // So slow that without it no second tick would be due.
+    // So slow that without fast-forwarding no second tick would be due.
     let slowly = |to: u64| {
         let mut app = app();
         app.insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_micros(10)));
@@ -30,7 +30,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     let mut simulations = plain.world_mut().resource_mut::<Simulations>();
     (0..40).for_each(|_| simulations.all_mut()[0].simulation.tick());
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
-    assert!(terrain(&app) == terrain(&plain), "it ran otherwise");
+    assert!(terrain(&app) == terrain(&plain), "the result differs");
     // A pause ends it.
     let mut paused = slowly(40);
     paused.insert_resource(FrameBudget(Duration::from_nanos(1)));
@@ -44,11 +44,13 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     let stopped = ticks(&paused);
     update_until_quiet(&mut paused);
     assert!(ticks(&paused) <= stopped + 1 && stopped < 40, "{stopped} and then {}", ticks(&paused));
-    // Another work ends it too, and the message that tells of it.
+    // Another project ends it too, and removes its notification.
     let mut other = slowly(u64::MAX);
-    // Nothing runs on it, so that it is never finished.
+    // No process is enabled on it, so that its map is never finished.
     other.world_mut().resource_mut::<Simulations>().all_mut()[0].enable(&[]);
-    let told = |app: &App| app.world().resource::<Notices>().shown().filter(|told| told.text.contains("ahead")).count();
+    let told = |app: &App| {
+        app.world().resource::<Notices>().shown().filter(|told| told.text.contains("Fast-forwarding")).count()
+    };
     for _ in 0..2000 {
         other.update();
         if told(&other) > 0 {
@@ -82,13 +84,13 @@ fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
     app.update();
     hold(&mut app, Some(Tool::Mask));
     assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Mask)));
-    // Off while the brush is held, and on again after it was put away.
+    // Off while the brush is active, and on again after it was deactivated.
     toggle(&mut app);
     assert_eq!(shown(&app), None);
     hold(&mut app, None);
     toggle(&mut app);
     assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Sand)));
-    // It does not outlive the work that it belongs to.
+    // It ends with its project.
     let options = Options { size: Some((32, 32)), ..Options::default() };
     send(&mut app, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut app);

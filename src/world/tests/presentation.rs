@@ -1,4 +1,4 @@
-//! A playlist before a room.
+//! Presentation of a playlist.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,14 +13,14 @@ fn list() -> Arc<Playlist> {
     let small = || BTreeMap::from(["width", "height"].map(|side| (format!("terrain.{side}"), "32".to_owned())));
     let item = |open: &str, ticks, seconds| Item { open: open.into(), set: small(), ticks, seconds, ..Item::default() };
     let scenes = vec![item("round-hill", (2, 6), 0.0), item("dam-break", (0, 0), 10.0), item("nowhere", (0, 0), 0.0)];
-    Arc::new(Playlist { title: "Show".to_owned(), scenes })
+    Arc::new(Playlist { title: "Presentation".to_owned(), scenes })
 }
 
 fn shown(app: &App) -> &Presentation {
     app.world().resource::<Presentation>()
 }
 
-/// Runs until the scene is there that is asked for, a frame taking so long.
+/// Runs until the requested scene is open, with a fixed frame time.
 fn wait_for(app: &mut App, number: usize) {
     for _ in 0..2000 {
         app.update();
@@ -44,19 +44,19 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     wait_for(&mut app, 1);
     assert_eq!(*app.world().resource::<State<Workspace>>().get(), Workspace::Present);
     assert!(app.world().resource::<Simulations>().selected().title.contains("hill"));
-    // It runs ahead to its first tick, and stands still at its last.
+    // It fast-forwards to its first tick and pauses at its last.
     for _ in 0..300 {
         app.update();
     }
     let ticks = app.world().resource::<Simulations>().ticks();
     assert!((6..=8).contains(&ticks) && !app.world().resource::<Transport>().playing, "{ticks}");
-    // There is nothing before the first.
+    // There is nothing before the first scene.
     send(&mut app, PresentCommand::Go(-1));
     app.update();
     assert_eq!(shown(&app).number(), (1, 3));
     send(&mut app, PresentCommand::Go(1));
     wait_for(&mut app, 2);
-    // Touched now and then it stays; left alone it goes on after ten seconds, but the last scene is none.
+    // With occasional input it stays; without, it advances after ten seconds. Nothing follows the last scene.
     for _ in 0..15 {
         app.world_mut().resource_mut::<Presentation>().touch();
         frames_of(&mut app, 1.0);
@@ -67,7 +67,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
         app.update();
     }
     assert_eq!(shown(&app).number().0, 3);
-    // It cannot be opened: that is said, and one can go back.
+    // It cannot be opened, which is reported, and going back is possible.
     for _ in 0..200 {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
@@ -75,7 +75,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("nowhere")));
     send(&mut app, PresentCommand::Go(-1));
     wait_for(&mut app, 2);
-    // Whoever leaves Present ends the show: what was to be opened does not come, and no key brings the next scene.
+    // Leaving the Present workspace ends the presentation: a pending scene is dropped, and no shortcut opens the next one.
     let work = app.world().resource::<Simulations>().work();
     send(&mut app, PresentCommand::Go(-1));
     send(&mut app, OpenWorkspace(Workspace::Sculpt));
@@ -185,7 +185,7 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     assert!(shown(&app).is_kiosk() && app.should_exit().is_none());
     assert_eq!(*app.world().resource::<State<Workspace>>(), Workspace::Present);
     frames_of(&mut app, 0.1);
-    // Backwards from the first comes the last, which cannot be opened: after a minute the first follows.
+    // Going back from the first scene leads to the last, which cannot be opened; the first follows after the delay.
     send(&mut app, PresentCommand::Go(-1));
     app.update();
     assert_eq!(shown(&app).number(), (3, 3));
@@ -193,7 +193,7 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     wait_for(&mut app, 1);
     send(&mut app, PresentCommand::Go(1));
     wait_for(&mut app, 2);
-    // Touched and then left alone, it begins again; by itself it would have gone on.
+    // After input and a pause it starts again; otherwise it would have advanced.
     app.world_mut().resource_mut::<Presentation>().touch();
     frames_of(&mut app, 61.0);
     app.update();

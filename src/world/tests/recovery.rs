@@ -1,4 +1,4 @@
-//! What is left of the work after a breakdown.
+//! Recovery of the project after a crash.
 
 use std::path::{Path, PathBuf};
 
@@ -6,27 +6,27 @@ use super::*;
 use thalweg_scene::io::project;
 use thalweg_sim::edit::Tool;
 
-/// An app that keeps its work in a folder, and offers what lies there.
+/// Creates an app that autosaves to a folder and offers the autosaves in it.
 pub(super) fn keeping(folder: &Path) -> App {
     let mut app = app();
     app.world_mut().resource_mut::<Document>().keep_in(folder, None, 0).unwrap_or_else(|error| panic!("{error}"));
     app
 }
 
-/// The projects in a folder.
+/// Returns the projects in a folder.
 pub(super) fn kept(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is readable").path());
     entries.filter(|path| project::is_project(path)).collect()
 }
 
-/// The texts of all offers.
+/// Returns the texts of all questions.
 fn offers(app: &mut App) -> Vec<String> {
     app.update();
     let shown = app.world().resource::<Notices>().shown();
     shown.filter(|notice| notice.level == Level::Question).map(|notice| notice.text.clone()).collect()
 }
 
-/// What the n-th answer to the offer of a file asks for.
+/// Returns the command of the n-th answer to the question about a file.
 fn answer(app: &App, path: &Path, place: usize) -> Command {
     let path = path.display().to_string();
     let offer = app.world().resource::<Notices>().shown().find(|notice| notice.text.contains(&path));
@@ -48,14 +48,14 @@ fn a_run_that_no_hand_touched_is_kept_and_one_that_stands_still_is_not_kept_twic
     send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
-    assert!(!is_unsaved(&app), "who only looks is not asked");
-    let [path] = &kept(folder.path())[..] else { panic!("one is kept") };
+    assert!(!is_unsaved(&app), "looking around leaves nothing to save");
+    let [path] = &kept(folder.path())[..] else { panic!("no autosave") };
     let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.ticks() == 3 && project.sessions[0].simulation.terrain == terrain(&app));
     std::fs::remove_file(path).expect("it is ours");
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
-    assert!(kept(folder.path()).is_empty(), "it has stood still");
+    assert!(kept(folder.path()).is_empty(), "it was paused");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn all_of_a_long_stroke_is_kept() {
     let paint = |app: &mut App, height: f32| {
         let mut simulations = app.world_mut().resource_mut::<Simulations>();
         simulations.all_mut()[0].simulation.terrain.bedrock[5] = height;
-        // Longer than the setting asks for.
+        // Longer than the interval.
         std::thread::sleep(Duration::from_millis(1));
         wait_for_jobs(app);
     };
@@ -92,7 +92,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
         send(&mut app, FileCommand::Open("round-hill".into(), Options::default()));
         app.update();
         wait_for_jobs(&mut app);
-        // As if the program were gone: it is dropped, and nobody has told it to leave.
+        // Simulates a crash: the app is dropped without an exit message.
         drop(app);
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -105,15 +105,15 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
         for (offer, path) in offers.iter().zip(left.iter().rev()) {
             assert!(offer.contains(&path.display().to_string()) && offer.contains("0 minutes ago"), "{offer}");
         }
-        assert_eq!(offers.len(), 3, "the newest at first");
-        // Other messages don't push them out.
+        assert_eq!(offers.len(), 3, "the newest ones first");
+        // Other notifications do not displace the questions.
         let mut notices = app.world_mut().resource_mut::<Notices>();
         for fault in 0..9 {
             notices.tell(Level::Error, format!("Fault {fault}."));
         }
         assert_eq!(self::offers(&mut app).len(), 3);
     }
-    // One is thrown away: it is gone, and another one takes its place.
+    // One is discarded: its file is deleted, and the next one is offered.
     let mut app = keeping(folder.path());
     offers(&mut app);
     let id = app.world().resource::<Notices>().shown().find(|notice| notice.level == Level::Question).expect("one").id;
@@ -123,7 +123,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     app.update();
     assert!(offers(&mut app)[2].contains(&left[1].display().to_string()));
     assert!(!left[4].exists() && left[..4].iter().all(|path| path.exists()));
-    // One is opened: it is saved nowhere yet, and still there if that breaks down too.
+    // One is opened: it counts as unsaved, and its file remains in case of another crash.
     let open = answer(&app, &left[3], 0);
     send(&mut app, open);
     wait_for_jobs(&mut app);
@@ -140,7 +140,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     send(&mut app, open);
     wait_for_jobs(&mut app);
     assert!(terrain(&app) == now.selected().simulation.terrain);
-    // It goes on being kept where it is, and a planned end takes it away.
+    // Its autosave file is reused, and deleted on a regular exit.
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
     send(&mut app, EditCommand::SpreadSand(0.5));
     app.update();
@@ -150,7 +150,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     app.world_mut().write_message(AppExit::Success);
     app.update();
     assert_eq!(kept(folder.path()).len(), 3);
-    // A project of the folder that the program starts with is no other.
+    // A project of the folder that is opened at startup is not offered as another one.
     let mut document = Document::default();
     document.keep_in(folder.path(), Some(&left[0]), 0).unwrap_or_else(|error| panic!("{error}"));
     assert!(document.is_recovered());

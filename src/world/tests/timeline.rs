@@ -1,4 +1,4 @@
-//! The timeline: going back, branches, and keyframes in projects.
+//! The timeline: going back, branches, and saved snapshots.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ fn marks(app: &App) -> Vec<Mark> {
     app.world().resource::<History>().marks()
 }
 
-/// Runs this number of ticks and waits until the keyframe that is due then is packed.
+/// Runs this number of ticks and waits until the snapshot that is then due is packed.
 fn run(app: &mut App, ticks: u32) {
     let until = app.world().resource::<Simulations>().ticks() + u64::from(ticks);
     send(app, RunCommand::Step(ticks));
@@ -34,16 +34,16 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     let first = marks(&app);
     assert!(first.len() >= 3 && first.iter().all(|mark| mark.branch == 0), "{first:?}");
     let late = terrain(&app);
-    let early = first.iter().find(|mark| mark.tick > 0 && mark.tick < 20).copied().expect("one was taken on the way");
+    let early = first.iter().find(|mark| mark.tick > 0 && mark.tick < 20).copied().expect("there is a snapshot");
     send(&mut app, HistoryCommand::GoTo(early.id));
     app.update();
     let then = terrain(&app);
     assert!(then != late && app.world().resource::<Simulations>().ticks() == early.tick);
     assert!(!app.world().resource::<Transport>().playing);
-    // On from there it runs as it ran.
+    // From there it runs as before.
     run(&mut app, 30 - early.tick as u32);
-    assert!(terrain(&app) == late, "it did not run on as it had");
-    // A state that a hand has changed is another branch; the first stays.
+    assert!(terrain(&app) == late, "it continued differently");
+    // An edited state starts another branch; the first one remains.
     send(&mut app, HistoryCommand::GoTo(early.id));
     app.update();
     assert!(terrain(&app) == then);
@@ -54,8 +54,8 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     assert!(first.iter().all(|mark| all.contains(mark)), "a keyframe is gone: {all:?}");
     assert!(all.iter().any(|mark| mark.branch > 0), "{all:?}");
     let other = terrain(&app);
-    // And back to where the first branch ended, which was kept when it was left.
-    let end = all.iter().find(|mark| mark.branch == 0 && mark.tick == 30).expect("the present was kept");
+    // Back to the end of the first branch, which was stored on leaving it.
+    let end = all.iter().find(|mark| mark.branch == 0 && mark.tick == 30).expect("the current state was stored");
     send(&mut app, HistoryCommand::GoTo(end.id));
     app.update();
     assert!(terrain(&app) == late && other != late);
@@ -92,7 +92,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
     steps(&mut app, &[(Undo, &[12]), (Redo, &[5, 12]), (Redo, &[5, 12])]);
     send(&mut app, HistoryCommand::GoTo(last));
     app.update();
-    // A stroke between two steps of keys, and time that runs on.
+    // A stroke between two keyframe steps, and ticks after it.
     steps(&mut app, &[(SpreadSand(1.0), &[5, 12])]);
     run(&mut app, 3);
     set(&mut app);
@@ -143,7 +143,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     wait_for_jobs(&mut app);
     let states = format!("({} states)", marks(&app).len());
     let said = app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(&states));
-    assert!(said, "the size of what was saved is not told");
+    assert!(said, "the size of the file is not reported");
     let mut other = self::app();
     other.update();
     send(&mut other, FileCommand::Open(path.clone(), Options::default()));
@@ -175,7 +175,7 @@ fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        panic!("there is no picture of {id}");
+        panic!("there is no thumbnail of {id}");
     };
     let places = marks(&app);
     let first = draw(&mut app, places[0].id);
@@ -183,20 +183,20 @@ fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
     assert!(first.pixels.iter().max() > first.pixels.iter().min() && first.earlier.is_none());
     let last = draw(&mut app, places[places.len() - 1].id);
     assert_ne!(first.pixels, last.pixels);
-    // A step without a state shows the last one before it, and says which that is.
+    // A step without a state shows the previous state, and reports its tick.
     send(&mut app, EditCommand::SpreadSand(1.0));
     app.update();
     let step = app.world().resource::<History>().here().expect("it is a step");
     let picture = draw(&mut app, step);
     let has_state = marks(&app).iter().any(|mark| mark.id == step) && picture.earlier.is_none();
     assert!(has_state || picture.earlier.is_some_and(|tick| (1..=15).contains(&tick)), "{:?}", picture.earlier);
-    // A place that there is not has none, and nothing waits for it.
+    // A node that does not exist has no thumbnail, and nothing waits for it.
     send(&mut app, HistoryCommand::Draw(u64::MAX));
     update_until_quiet(&mut app);
     assert_eq!(app.world().resource::<History>().picture(u64::MAX), None);
 }
 
-/// Says what rows the list of the history has.
+/// Returns the rows of the history list.
 fn rows(app: &App) -> Vec<String> {
     let row = |row: &HistoryRow| row.label.map_or_else(|| format!("tick {}", row.mark.tick), ToString::to_string);
     app.world().resource::<History>().rows().iter().map(row).collect()
@@ -208,7 +208,7 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
     app.update();
     let chosen = |app: &App| {
         let mut session = app.world().resource::<Simulations>().selected().clone();
-        // A mask that covers nothing is as good as none.
+        // An empty mask is equivalent to none.
         let mask = &mut session.simulation.terrain.mask;
         *mask = mask.take().filter(|mask| mask.iter().any(|covered| *covered > 0.0));
         (session.simulation.ticks(), session.all_parameters(), session.simulation.terrain)
@@ -220,19 +220,19 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
         app.update();
         states.push(chosen(&app));
     }
-    let told = ["tick 0", "Droplets: friction 0.05 → 0.2", "mask", "sheet of sand", "Droplets: friction 0.2 → 0.3"];
+    let told = ["tick 0", "Droplets: friction 0.05 → 0.2", "mask", "sand added", "Droplets: friction 0.2 → 0.3"];
     assert_eq!(rows(&app), told);
     run(&mut app, 12);
     let late = chosen(&app);
     assert_eq!(late.0, 12);
-    // From the last to the first and back, none of them changes any other.
+    // Going back and forth between nodes changes none of them.
     let places: Vec<u64> = app.world().resource::<History>().rows().iter().map(|row| row.mark.id).collect();
     for place in [4, 0, 3, 1, 2, 4] {
         send(&mut app, HistoryCommand::GoTo(places[place]));
         app.update();
         assert!(chosen(&app) == states[place], "place {place}");
     }
-    // On the way back, steps can be done again one by one.
+    // On the way back, steps can be redone one by one.
     send(&mut app, HistoryCommand::GoTo(places[0]));
     app.update();
     for state in &states[1..] {
@@ -245,11 +245,11 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
         app.update();
         assert!(chosen(&app) == *state);
     }
-    // What was run is still there, as a branch that another one began beside.
+    // The previous end remains, in another branch.
     send(&mut app, friction(0.5));
     app.update();
     let end = app.world().resource::<History>().rows().iter().find(|row| row.mark.tick == 12).map(|row| row.mark.id);
-    send(&mut app, HistoryCommand::GoTo(end.expect("the present was kept")));
+    send(&mut app, HistoryCommand::GoTo(end.expect("the current state was stored")));
     app.update();
     assert!(chosen(&app) == late && rows(&app).contains(&"Droplets: friction 0.05 → 0.5".to_owned()));
 }
@@ -295,7 +295,7 @@ fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
         let mut simulations = app.world().resource::<Simulations>().clone();
         app.world_mut().resource_mut::<History>().keep_present(&mut simulations);
     }
-    // What is being packed waits to be thinned out.
+    // States being packed are thinned out later.
     run(&mut app, 0);
     assert!((50..=201).contains(&history(&app)), "{}", history(&app));
     send(&mut app, RunCommand::Restart);
@@ -316,7 +316,7 @@ fn what_was_taken_back_belongs_to_its_place() {
     app.update();
     send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
     run(&mut app, 12);
-    let kept = marks(&app).into_iter().rfind(|mark| mark.tick > 0).expect("one was taken on the way");
+    let kept = marks(&app).into_iter().rfind(|mark| mark.tick > 0).expect("there is a snapshot");
     let undo = |app: &mut App, command: EditCommand| {
         send(app, command);
         app.update();
@@ -324,13 +324,13 @@ fn what_was_taken_back_belongs_to_its_place() {
     };
     assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
     let present = app.world().resource::<History>().here().expect("it is a place");
-    // Where it had not been taken back it holds, and can be taken back there.
+    // Where it was not undone it still applies, and can be undone.
     send(&mut app, HistoryCommand::GoTo(kept.id));
     app.update();
     assert_eq!(friction(&app), "0.2");
     assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
     assert_eq!(undo(&mut app, EditCommand::Redo), "0.2");
-    // Where it had been, it is still. To go there is a change that was not saved.
+    // Where it was undone, it remains undone. Going there is an unsaved change.
     let now = (app.world().resource::<History>().changes(), kept.tick);
     app.world_mut().resource_mut::<Document>().is_saved(now);
     assert!(!is_unsaved(&app));
@@ -393,17 +393,17 @@ fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     app.update();
     for relief in [20.0, 30.0, 40.0, 50.0] {
         send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(relief)));
-        // It plays meanwhile.
+        // The simulation plays meanwhile.
         send(&mut app, RunCommand::Step(1));
         update_until_quiet(&mut app);
     }
     app.world_mut().resource_mut::<ButtonInput<MouseButton>>().release(MouseButton::Left);
     app.update();
     assert_eq!(app.world().resource::<History>().done().len(), 1);
-    let kept = |notice: &&Notice| notice.text.contains("ticks before are kept");
+    let kept = |notice: &&Notice| notice.text.contains("restores the previous");
     let offered: Vec<_> =
         app.world().resource::<Notices>().shown().filter(kept).map(|notice| notice.text.clone()).collect();
-    assert!(offered.len() == 1 && offered[0].contains("The 2 ticks"), "{offered:?}");
+    assert!(offered.len() == 1 && offered[0].contains("the previous 2 ticks"), "{offered:?}");
     send(&mut app, RunCommand::Restart);
     app.update();
     send(&mut app, EditCommand::Undo);
@@ -411,9 +411,9 @@ fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     let after = terrain(&app);
     send(&mut app, EditCommand::Undo);
     app.update();
-    assert!(terrain(&app) == before, "the land before the drag is back");
+    assert!(terrain(&app) == before, "the terrain from before the drag was not restored");
     send(&mut app, EditCommand::Redo);
     app.update();
-    assert!(terrain(&app) == after && after != before, "and so is that after it");
+    assert!(terrain(&app) == after && after != before, "the terrain from after the drag was not restored");
     assert_eq!(app.world().resource::<Simulations>().selected().all_parameters()["terrain.relief"], "50");
 }

@@ -1,6 +1,13 @@
 //! Session: a simulation with everything needed to restart, save and reproduce it.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use super::{
     origin::{Heightmap, Options, Origin, Tile},
@@ -28,6 +35,15 @@ const LAYERS: usize = 6;
 /// Memory of a simulation without processes, in bytes per cell: layers, rain, mask, the imported map, and temporary memory of
 /// generation and export. Verified by `tests/memory.rs`.
 pub const BYTES_PER_CELL: usize = 44;
+
+/// Memory that rendering takes per cell, in bytes: see [`count_rendering`].
+static RENDERING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts the memory of rendering, in bytes per cell, in [`Session::bytes`] from now on. For a window whose graphics adapter has no memory of
+/// its own.
+pub fn count_rendering(bytes_per_cell: usize) {
+    RENDERING.store(bytes_per_cell, Ordering::Relaxed);
+}
 
 /// Returns a single-cell terrain, as a placeholder.
 fn one_cell() -> Terrain {
@@ -109,6 +125,14 @@ pub struct Session {
     opened_sources: Vec<Source>,
     /// Generator parameters and seed of the uplift map at the start of the simulation.
     rises: (TerrainParams, u64),
+}
+
+/// The terrain with which a session restarts.
+pub struct Start {
+    terrain: Terrain,
+    seed: u64,
+    /// `true` if it was shaped by hand.
+    edited: bool,
 }
 
 impl Session {
@@ -229,6 +253,17 @@ impl Session {
         outline
     }
 
+    /// Returns a copy with a simulation of a single cell: all that [`Self::start`] needs.
+    pub fn without_simulation(&self) -> Self {
+        Self {
+            maps: self.maps.clone(),
+            sources: self.sources.clone(),
+            pools: self.pools.clone(),
+            shaped: self.shaped.clone(),
+            ..self.outline()
+        }
+    }
+
     /// Takes the simulation out, leaving a single-cell placeholder.
     pub fn take_simulation(&mut self) -> Simulation {
         let seed = self.simulation.seed();
@@ -257,7 +292,7 @@ impl Session {
             let to_begin = process.abilities().steady.map_or(0, |water| water.bytes_to_begin());
             process.info().footprint.bytes_per_cell(self.simulation.threads()) + to_begin
         };
-        let bytes = BYTES_PER_CELL + running.map(of).sum::<usize>();
+        let bytes = BYTES_PER_CELL + RENDERING.load(Ordering::Relaxed) + running.map(of).sum::<usize>();
         let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
         let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };
         let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
@@ -407,15 +442,37 @@ impl Session {
     /// Restarts from the start terrain, or from the sculpted start recorded by [`Self::note_shape`]. Parameters, switches and painted
     /// layers are kept.
     pub fn restart(&mut self, seed: u64) {
+        // The old terrain is freed before the new one is generated.
+        let painted = self.take_painted();
+        let start = self.start(seed);
+        self.begin(start, painted);
+    }
+
+    /// Restarts with a terrain that [`Self::start`] has returned for the same parameters.
+    pub fn restart_from(&mut self, start: Start) {
+        let painted = self.take_painted();
+        self.begin(start, painted);
+    }
+
+    /// Generates the terrain of a restart with this seed: everything but the painted layers.
+    pub fn start(&self, seed: u64) -> Start {
         let shaped = self.shaped_start(seed);
-        self.origin.edited = shaped.is_some();
+        let edited = shaped.is_some();
+        Start { terrain: shaped.unwrap_or_else(|| self.start_terrain(seed)), seed, edited }
+    }
+
+    /// Takes the layers painted by the user out of the terrain, and drops the rest of it.
+    fn take_painted(&mut self) -> Vec<(Layer, Grid)> {
         let painted: Vec<Layer> = painted_layers().filter(|&layer| self.paints(layer)).collect();
         // The old layers are dropped before the new ones are created.
         let mut before = std::mem::replace(&mut self.simulation.terrain, one_cell());
-        let mut taken = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
-        let painted: Vec<(Layer, Grid)> = painted.into_iter().map(|layer| (layer, taken(layer))).collect();
-        drop(before);
-        let mut terrain = shaped.unwrap_or_else(|| self.start_terrain(seed));
+        let mut take = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
+        painted.into_iter().map(|layer| (layer, take(layer))).collect()
+    }
+
+    fn begin(&mut self, start: Start, painted: Vec<(Layer, Grid)>) {
+        let Start { mut terrain, seed, edited } = start;
+        self.origin.edited = edited;
         for (layer, grid) in painted {
             terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
         }

@@ -1,4 +1,4 @@
-//! The checks of strokes, made by touches as the pointer sends them.
+//! Tests of strokes, with touches as the pointer sends them.
 
 use super::*;
 use crate::world::{self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, RunCommand, Transport};
@@ -12,7 +12,7 @@ fn app() -> App {
     let options = Options { size: Some((64, 64)), ..Options::default() };
     app.add_plugins((MinimalPlugins, StatesPlugin, world::plugin, crate::features::plugin))
         .insert_resource(Simulations::new(vec![open_first("round-hill", &options).expect("built in")]))
-        // A stroke is done in the frame in which it ends, however slow the machine.
+        // A stroke completes in the frame in which it ends, even on a slow machine.
         .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))
         .insert_resource(Transport::paused());
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
@@ -58,14 +58,14 @@ fn a_clone_copies_the_land_from_where_ctrl_said() {
     let mut app = app();
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
     let before = terrain(&app);
-    // Whole cells apart, so that nothing is read between cells.
+    // Whole cells apart, so that nothing is interpolated.
     let [from, to] = [[0.5, 0.5], [13.0 / 64.0, 51.0 / 64.0]];
     let click = |place, ctrl| [Touch::Press(place, Held { ctrl, ..Held::default() }), Touch::Release];
     touch(&mut app, &click(to, false));
-    assert!(terrain(&app) == before && steps(&app) == 0, "nothing was to be copied yet");
+    assert!(terrain(&app) == before && steps(&app) == 0, "no source was set yet");
     touch(&mut app, &click(from, true));
     assert!(terrain(&app) == before && steps(&app) == 0);
-    // Round and round over one place, until it is what the hill's top is.
+    // Back and forth over one place, until it equals the hilltop.
     let keys = Held::default();
     let round: Vec<Touch> = (0..60).map(|step| Touch::Move([to[0] + 0.01 * (step % 2) as f32, to[1]])).collect();
     touch(&mut app, &[&[Touch::Press(to, keys)][..], &round, &[Touch::Release]].concat());
@@ -96,13 +96,13 @@ fn restart_keeps_what_was_shaped_before_the_first_tick() {
     assert!(terrain(&app) == bare);
     ask(&mut app, EditCommand::Undo);
     assert!(terrain(&app) == shaped);
-    // Another terrain has no such shape; the old one has it again.
+    // Another terrain has no such edits; undo restores them.
     ask(&mut app, EditCommand::Set("terrain".to_owned(), "relief", Value::Number(50.0)));
     assert!(terrain(&app).bedrock.min_max().1 <= 50.0);
     ask(&mut app, EditCommand::Undo);
     ask(&mut app, RunCommand::Restart);
     assert!(terrain(&app) == shaped);
-    // What was taken back does not come again.
+    // Undone edits do not return.
     while steps(&app) > 0 {
         ask(&mut app, EditCommand::Undo);
     }
@@ -142,7 +142,7 @@ fn a_stroke_that_time_has_run_on_from_is_undone_to_its_tick_and_the_run_goes_on_
     let told =
         |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(text));
     assert!(told(&app, "as it was at tick 3"));
-    // Time goes on without the stroke as it would have without it.
+    // The simulation continues as if the stroke had not been made.
     run(&mut app, 4);
     run(&mut other, 7);
     assert!(terrain(&app) == terrain(&other));
@@ -165,7 +165,7 @@ fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
     assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
     let residual = app.world().resource::<Simulations>().selected().simulation.solid_residual();
     assert!(residual.abs() < 1e-4, "{residual}");
-    // The same the other way: both taken back, time runs, both done again.
+    // The same in reverse: both undone, ticks run, both redone.
     ask(&mut app, EditCommand::Redo);
     ask(&mut app, EditCommand::Undo);
     run(&mut app, 2);
@@ -187,7 +187,7 @@ fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
         ask(&mut app, command.clone());
         let after = terrain(&app);
         touch(&mut app, &[Touch::Move([0.7, 0.7]), Touch::Rest(0.5), Touch::Release]);
-        assert!(terrain(&app) == after, "the stroke went on after {command:?}");
+        assert!(terrain(&app) == after, "the stroke continued after {command:?}");
         while steps(&app) > 0 {
             ask(&mut app, EditCommand::Undo);
         }
@@ -197,7 +197,7 @@ fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
     }
 }
 
-/// An app in the middle of a tick, in which a frame has time for one step of a process.
+/// Returns an app in the middle of a tick, whose frames have time for one step of a process.
 fn slow() -> App {
     let mut app = app();
     for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
@@ -215,7 +215,7 @@ fn between_ticks(app: &App) -> bool {
     app.world().resource::<Simulations>().between_ticks()
 }
 
-/// Cubic metres that were added by hand.
+/// Returns the volume added by edits, in cubic metres.
 fn added(app: &App) -> f64 {
     app.world().resource::<Simulations>().selected().simulation.ledger.solid.edits
 }
@@ -225,13 +225,13 @@ fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() 
     let mut app = slow();
     touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.5)]);
     assert_eq!((added(&app), steps(&app)), (0.0, 0), "the frame has finished the tick");
-    assert!(app.world().resource::<BrushCursor>().0.is_some(), "the ring does not wait");
+    assert!(app.world().resource::<BrushCursor>().0.is_some(), "the ring is not delayed");
     while !between_ticks(&app) {
         assert_eq!(added(&app), 0.0);
         app.update();
     }
     let tick = ticks(&app);
-    // On a busy machine it may take several frames.
+    // It may take several frames on a busy machine.
     for _ in 0..1000 {
         app.update();
         assert_eq!((ticks(&app), steps(&app)), (tick, 1));
@@ -240,9 +240,9 @@ fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() 
         }
     }
     assert!(added(&app) > 0.0, "the stroke was never made");
-    // Had it not been booked, all of it would be missing.
+    // Without booking, all of it would be missing.
     assert!(app.world().resource::<Simulations>().selected().simulation.solid_residual().abs() < 1e-4 * added(&app));
-    // Time runs on under the hand, and the whole stroke is one step that is taken back.
+    // Ticks continue during the stroke, and the whole stroke is one step of undo.
     while ticks(&app) < tick + 3 {
         touch(&mut app, &[Touch::Move([0.6, 0.5]), Touch::Rest(0.1)]);
     }
@@ -265,7 +265,7 @@ fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
     let history = app.world().resource::<History>();
     let label = |id| history.label(id).map(|label| label.to_string().to_lowercase());
     let labels: Vec<String> = history.done().into_iter().rev().filter_map(label).collect();
-    assert_eq!(labels, ["raise", "sheet of sand"]);
+    assert_eq!(labels, ["raise", "sand added"]);
 }
 
 #[test]
@@ -277,11 +277,11 @@ fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
     ask(&mut app, BrushCommand::Cancel);
     assert!(terrain(&app) == before && steps(&app) == 0);
     touch(&mut app, &[Touch::Move([0.2, 0.2]), Touch::Release]);
-    assert!(terrain(&app) == before, "what follows of a cancelled stroke does nothing");
+    assert!(terrain(&app) == before, "the rest of a cancelled stroke does nothing");
     assert_eq!(app.world().resource::<Brushes>().held, Some(Tool::Raise));
     ask(&mut app, BrushCommand::Cancel);
     assert_eq!(app.world().resource::<Brushes>().held, None);
-    // While time runs.
+    // While the simulation runs.
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
     touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default())]);
     run(&mut app, 2);
@@ -371,7 +371,7 @@ fn a_project_holds_the_stroke_that_was_taken_back() {
     };
     ask(&mut app, FileCommand::SaveProject(path.clone()));
     finish(&mut app);
-    assert!(terrain(&app) == second && steps(&app) == 1, "saving changed the work");
+    assert!(terrain(&app) == second && steps(&app) == 1, "saving changed the project");
     let mut other = self::app();
     ask(&mut other, FileCommand::Open(path.clone(), Options::default()));
     finish(&mut other);
@@ -387,7 +387,7 @@ fn a_project_holds_the_stroke_that_was_taken_back() {
 #[test]
 fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
     let mut app = app();
-    // The land as it is gets the only state: it is not chance which stroke is kept with one.
+    // The current terrain gets the only state, so it is not random which stroke is stored with one.
     app.update();
     for _ in 0..35 {
         stroke(&mut app);
@@ -395,7 +395,7 @@ fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     ask(&mut app, FileCommand::SaveProject(folder.path().join("hill.thalweg")));
-    let told = |notice: &Notice| notice.text == "The oldest 3 strokes that were taken back are not in the project.";
+    let told = |notice: &Notice| notice.text == "The oldest 3 undone strokes are not included in the project.";
     let texts: Vec<&str> = app.world().resource::<Notices>().shown().map(|notice| notice.text.as_str()).collect();
     assert!(app.world().resource::<Notices>().shown().any(told), "{texts:?}");
 }
@@ -408,9 +408,9 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     let press = |keys| [Touch::Press([0.5, 0.5], keys), Touch::Rest(0.5), Touch::Rest(0.5), Touch::Release];
     let before = terrain(&app);
     touch(&mut app, &press(keys));
-    assert!(terrain(&app) == before, "it rains on the stage alone");
+    assert!(terrain(&app) == before, "it rains only on the stage");
     app.world_mut().resource_mut::<PointerOverView>().rains = true;
-    // Water is switched on first, and then it rains as long as the button is held.
+    // Water is enabled first, then it rains while the button is held.
     let flows = |app: &App| water_flows(app.world().resource::<Simulations>());
     assert!(!flows(&app));
     touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.2)]);
@@ -421,7 +421,7 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     assert!(wet.water_volume() > 0.0 && wet.ground() == before.ground());
     let booked = app.world().resource::<Simulations>().selected().simulation.ledger.water.edits;
     assert!((booked - wet.water_volume()).abs() < 1e-6 * booked, "{booked}");
-    // A short press rains too, and far away it stays dry while time runs.
+    // A short press rains too, and distant cells stay dry while the simulation runs.
     touch(&mut app, &press(keys)[..1]);
     touch(&mut app, &[Touch::Release]);
     assert!(terrain(&app).water_volume() > wet.water_volume());
@@ -436,11 +436,11 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     let lifted = heights(&app);
     touch(&mut app, &press(Held { digs: true, ..keys }));
     assert!(lifted > start && heights(&app) < lifted);
-    // A press that was not meant leaves nothing, neither on the land nor in the history.
+    // An unintended press leaves no trace, neither on the terrain nor in the history.
     let before_pinch = (terrain(&app), steps(&app));
     touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.1), Touch::Withdraw]);
     assert!((terrain(&app), steps(&app)) == before_pinch);
-    // No ring hangs about, and each press is one step of undo.
+    // No ring remains, and each press is one step of undo.
     touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
     assert!(app.world().resource::<BrushCursor>().0.is_none());
     (0..7).for_each(|_| ask(&mut app, EditCommand::Undo));
