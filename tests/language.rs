@@ -74,7 +74,8 @@ fn banned_phrases() -> Vec<(String, String)> {
 
 /// Returns `true` if `text` has `phrase` between word boundaries.
 fn has_phrase(text: &str, phrase: &str) -> bool {
-    let is_word = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    // Hyphens join the words of a file name.
+    let is_word = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || "_-".contains(letter));
     text.match_indices(phrase).any(|(start, _)| {
         let (before, after) = (text[..start].chars().next_back(), text[start + phrase.len()..].chars().next());
         !is_word(before) && !is_word(after)

@@ -197,7 +197,7 @@ pub fn build(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Vie
     let image = app.world_mut().resource_mut::<Assets<Image>>().add(target);
     add_thalweg(&mut app, sessions);
     let settings =
-        Settings { quality: Quality::Custom, anti_aliasing: AntiAliasing::Msaa4, steady: false, ..Settings::default() };
+        Settings { quality: Quality::Custom, anti_aliasing: AntiAliasing::Msaa4, adaptive_resolution: false, ..Settings::default() };
     app.insert_resource(Canvas(RenderTarget::Image(image.into())))
         .insert_resource(viewpoint)
         .insert_resource(Preferences { settings, ..Preferences::default() })

@@ -173,7 +173,7 @@ impl SceneNumbers {
                 look.traces,
                 nearer(look),
             ),
-            life: Vec4::new(look.lushness, look.glitter, look.cloud_shadows, look.woods),
+            life: Vec4::new(look.vegetation, look.glitter, look.cloud_shadows, look.woods),
             ramp_by: Vec4::new(
                 f32::from(u8::from(look.color_by == ColorBy::Ramp)),
                 f32::from(look.ramp_along as u8),

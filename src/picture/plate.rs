@@ -42,7 +42,7 @@ pub(super) struct Plate {
 /// Returns the margins of a block's plinth at the sides and at the front, in world units, or `None` if no plinth is shown.
 pub(super) fn reach(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Vec2> {
     let block = numbers.footprint();
-    let shown = matches!(simulations.all(), [session] if session.look.plate);
+    let shown = matches!(simulations.all(), [session] if session.look.plinth);
     shown.then_some(2.0 * block.z.min(block.w) * Vec2::new(MARGIN, FRONT))
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let options = Options { size: Some((64, 48)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
         title.clone_into(&mut session.title);
-        (session.look.vertical_exaggeration, session.look.plate) = (1.5, true);
+        (session.look.vertical_exaggeration, session.look.plinth) = (1.5, true);
         let numbers = alone(&session);
         Plate::of(&Simulations::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
     }

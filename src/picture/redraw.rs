@@ -339,7 +339,7 @@ fn draw_when_changed(
             let took = last.took;
             last.pace.see(took, runs);
             // The quality was chosen by adapter type. A GPU as slow as a CPU is treated as one.
-            if settings.steady
+            if settings.adaptive_resolution
                 && last.pace.gives_up()
                 && !seen.preferences.software
                 && settings.quality == Quality::Automatic
@@ -372,7 +372,7 @@ fn draw_when_changed(
     let whole = images.get(&seen.view.picture).map_or(UVec2::ONE, Image::size);
     let moves = last.changed.is_some_and(|changed| now - changed < STILL);
     let step = fixed.0.unwrap_or(STEPS[last.pace.step]);
-    let (share, coarse) = if settings.steady && moves { step } else { (1.0, false) };
+    let (share, coarse) = if settings.adaptive_resolution && moves { step } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
     // After the window was resized, there is no image of the new size yet.
     let resized = last.whole != whole;
@@ -382,7 +382,7 @@ fn draw_when_changed(
     last.whole = whole;
     let samples = match settings.anti_aliasing {
         // Idle views have time for anti-aliasing. The image is first completed, then smoothed: that may have to wait for a shader.
-        AntiAliasing::Off if !settings.steady || moves || drawing.size != whole => 1,
+        AntiAliasing::Off if !settings.adaptive_resolution || moves || drawing.size != whole => 1,
         _ => 4,
     };
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
@@ -390,7 +390,7 @@ fn draw_when_changed(
     let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.show(*seen.revision) && seen.on_land.channels.are_of(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
-    taking.ready = complete && !(moves && settings.steady) && !runs && last.calm >= CALM;
+    taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();
     // A resized window first gets its own view.
     if let Some(part) = taking.part.filter(|_| !resized) {

@@ -1,4 +1,4 @@
-//! Walk and fly modes: the camera is at eye height of a person and moved by keys.
+//! Walk and fly modes: the camera is at eye height of a walker and moved by keys.
 //!
 //! Implemented as an orbit so tight that the camera only looks around.
 
@@ -139,7 +139,7 @@ pub(super) fn go(
     let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, turn, 0.0);
     let [right, up, ahead] = steps.way;
     let way = turn * Vec3::new(right, 0.0, -ahead) + if flies { Vec3::Y * up } else { Vec3::ZERO };
-    let speed = SIDE * *pace * if flies { FLIES } else { WALKS } * if steps.hastens { HASTE } else { 1.0 };
+    let speed = SIDE * *pace * if flies { FLIES } else { WALKS } * if steps.is_fast { HASTE } else { 1.0 };
     let step = way.clamp_length_max(1.0) * speed * time.delta_secs().min(0.1);
     let mut focus = (orbit.target_focus + step).clamp_length_max(if flies { FARTHEST } else { 0.85 * SIDE });
     let least = ground.standing(focus.xz());
@@ -235,7 +235,7 @@ impl Ground<'_> {
         sides.find(|&side| rise(side) < STEEP).unwrap_or(yaw)
     }
 
-    /// Returns the eye height of a person at a point: on ground, on water, or beside the blocks.
+    /// Returns the eye height of a walker at a point: on ground, on water, or beside the blocks.
     fn standing(&self, place: Vec2) -> f32 {
         let under = |numbers: &SceneNumbers| {
             let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
@@ -311,7 +311,7 @@ mod tests {
 
     /// Holds movement keys for some frames.
     fn hold(app: &mut App, way: [f32; 3], frames: usize) {
-        app.insert_resource(Steps { way, hastens: false });
+        app.insert_resource(Steps { way, is_fast: false });
         for _ in 0..frames {
             app.world_mut().resource_mut::<Time>().advance_by(Duration::from_millis(50));
             app.update();

@@ -105,7 +105,7 @@ impl Down {
         for (_, step) in STEPS.iter().filter(|(key, _)| self.steps.contains(key)) {
             way.iter_mut().zip(step).for_each(|(way, step)| *way += step);
         }
-        Steps { way, hastens: self.modifiers.shift }
+        Steps { way, is_fast: self.modifiers.shift }
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
         press(&mut app, named(egui::Key::W), false);
         press(&mut app, Key::Shift, true);
         assert!(asked(&mut app).is_empty());
-        assert_eq!((way(&app), app.world().resource::<Steps>().hastens), ([1.0, 0.0, 0.0], true));
+        assert_eq!((way(&app), app.world().resource::<Steps>().is_fast), ([1.0, 0.0, 0.0], true));
         press(&mut app, Key::Shift, false);
         press(&mut app, Key::Space, true);
         press(&mut app, Key::Escape, true);

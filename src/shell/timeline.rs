@@ -120,7 +120,7 @@ fn key_ui(
     const HALF: f32 = 5.0;
     let tick = key.tick as u64;
     let place = Rect::from_center_size(spot, egui::Vec2::splat(2.0 * HALF + 2.0));
-    let response = ui.interact(place, ui.id().with(("key of the camera", number)), Sense::click_and_drag());
+    let response = ui.interact(place, ui.id().with(("camera keyframe", number)), Sense::click_and_drag());
     // The keyframe moves on release, so the range of the timeline stays fixed during the drag.
     let dragged = response.interact_pointer_pos().filter(|_| response.dragged() || response.drag_stopped()).map(drag);
     let spot = dragged.map_or(spot, |(_, spot)| spot);

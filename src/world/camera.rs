@@ -23,7 +23,7 @@ pub struct Steps {
     /// Right, up and forward, from -1 to 1.
     pub way: [f32; 3],
     /// `true` if faster than usual.
-    pub hastens: bool,
+    pub is_fast: bool,
 }
 
 /// Command of the camera.

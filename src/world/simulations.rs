@@ -155,7 +155,7 @@ pub enum FrameSystems {
     Edit,
     /// Commands are executed: those of shortcuts in the same frame, those of panels in the next one.
     Obey,
-    /// Ticks run, as many as are due and the frame's budget allows.
+    /// Due ticks run within the time budget of the frame.
     Tick,
     /// Measurements and lessons are updated after the ticks.
     Follow,

@@ -158,7 +158,7 @@ pub struct Look {
     pub traces: f32,
     /// Vegetation along streams, and bareness of steep gullies. Only visible where rivers are drawn.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
-    pub lushness: f32,
+    pub vegetation: f32,
     /// Tree cover of vegetated ground. Forest grows in hollows and along streams rather than on crests, and never in water or on
     /// rock, snow, sand and eroded ground. 0 is open land.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
@@ -247,7 +247,7 @@ pub struct Look {
     pub background: Background,
     /// Plinth under the block with title, dimensions and scale. Not available with simulations side by side.
     #[reflect(@choice().source("ours").main())]
-    pub plate: bool,
+    pub plinth: bool,
     /// Vertical field of view of the camera. Low values look like a telephoto lens with almost no perspective, high values like a
     /// wide-angle lens.
     #[reflect(@knob(10.0..=100.0).unit("°").source("ours"))]
@@ -285,7 +285,7 @@ impl Default for Look {
             grain: 0.5,
             detail: 0.6,
             traces: 0.6,
-            lushness: 0.5,
+            vegetation: 0.5,
             woods: 0.0,
             glitter: 0.4,
             snow_line: NO_SNOW as f32,
@@ -313,7 +313,7 @@ impl Default for Look {
             exposure: 0.0,
             tone_curve: ToneCurve::Aces,
             background: Background::Studio,
-            plate: false,
+            plinth: false,
             field_of_view: 41.0,
             base: 0.06,
             vertical_exaggeration: 1.0,

@@ -54,7 +54,7 @@ pub enum Quality {
 /// Anti-aliasing method.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AntiAliasing {
-    /// None while the view changes. A still view gets 4× MSAA if "Steady" is on.
+    /// None while the view changes. A still view gets 4× MSAA if "Adaptive resolution" is on.
     #[default]
     Off,
     /// Always 4× MSAA.
@@ -131,7 +131,7 @@ pub struct Settings {
     /// Adaptive resolution: while the view changes, slow frames are rendered at a lower resolution. A still view is rendered at
     /// full quality. Off, every frame is rendered at full quality, and motion is less smooth.
     #[reflect(@choice().source("ours"))]
-    pub steady: bool,
+    pub adaptive_resolution: bool,
     /// Length of the longer side of screenshots. 0 keeps the resolution of the viewport.
     #[reflect(@knob(0.0..=8192.0).unit("px").source("ours").main())]
     pub picture_side: f32,
@@ -177,7 +177,7 @@ impl Default for Settings {
             triangle: 5.0,
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
-            steady: true,
+            adaptive_resolution: true,
             picture_side: 0.0,
             picture_blur: 0.0,
             picture_format: PictureFormat::Png,

@@ -117,10 +117,10 @@ pub fn marks_ui(
                 let steps = root.input(|input| input.num_presses(more) as f32 - input.num_presses(less) as f32);
                 *place = (*place + steps / side as f32).clamp(0.0, 1.0);
             }
-            let anew = |event: &egui::Event| {
+            let is_new = |event: &egui::Event| {
                 matches!(event, egui::Event::Key { key: egui::Key::Delete, pressed: true, repeat: false, .. })
             };
-            if root.input(|input| input.events.iter().any(anew)) {
+            if root.input(|input| input.events.iter().any(is_new)) {
                 removed = Some(index);
                 response.surrender_focus();
             }

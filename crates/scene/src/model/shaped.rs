@@ -149,7 +149,7 @@ mod tests {
         session.simulation.terrain = generated.clone();
         ticks(&mut session);
         session.restart(1);
-        assert!(session.simulation.terrain == generated, "what was taken back came again");
+        assert!(session.simulation.terrain == generated, "undone changes reappeared");
     }
 
     #[test]

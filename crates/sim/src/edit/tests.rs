@@ -109,7 +109,7 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
                 }
             }
             simulation.exchange(&mut patch);
-            assert_eq!(layers(&mut simulation.terrain), then, "{tool:?} is not taken back");
+            assert_eq!(layers(&mut simulation.terrain), then, "{tool:?} is not undone");
             let left = [simulation.ledger.solid.edits, simulation.ledger.water.edits];
             assert!(left.iter().all(|edits| edits.abs() < 1e-9), "{tool:?}: {left:?}");
             simulation.exchange(&mut patch);
@@ -438,7 +438,7 @@ fn selections_go_by_height_slope_flow_and_what_was_laid_down_and_are_combined_an
     assert_eq!(run(select(By::Flow, 0.0, 1.0), Combine::Replace).0, [1.0; 4]);
     assert_eq!(run(select(By::Wear, 0.5, 1.0), Combine::Replace).0, [0.0; 4]);
     simulation.exchange(&mut patch);
-    assert_eq!(at(&simulation, 26).map(f32::round), Some(1.0), "the intersection is taken back");
+    assert_eq!(at(&simulation, 26).map(f32::round), Some(1.0), "the intersection is undone");
     simulation.invert_mask(&mut Patch::default());
     assert_eq!(at(&simulation, 26).map(f32::round), Some(0.0));
     simulation.clear_mask(&mut Patch::default());

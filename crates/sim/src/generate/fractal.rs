@@ -77,7 +77,7 @@ impl Series {
                 offset: std::array::from_fn(|_| f64::from(stream.unit()) * 256.0),
                 amplitude: height * shown,
             });
-            // The angle of the 3-4-5 triangle: no number of such rotations returns to the start.
+            // The angle of the 3-4-5 triangle: no multiple of it returns to the start.
             (cosine, sine) = (0.8 * cosine - 0.6 * sine, 0.6 * cosine + 0.8 * sine);
             frequency *= self.lacunarity;
             height *= self.gain;

@@ -1,4 +1,4 @@
-//! Rows of cells: one kernel for a single cell and for as many as fit into a vector register.
+//! Rows of cells: one kernel for a single cell and for a vector register of cells.
 //!
 //! A [`Pass`] is compiled for scalar code and for every [`VectorUnit`] of the architecture, and [`with_vector_unit`] runs the
 //! version for [`VectorUnit::working`]. Every operation is one IEEE operation per cell, without fused multiply-add, so that all
@@ -98,7 +98,7 @@ pub fn laid_on<V: Cells>(layer: V, amount: V) -> V {
 /// Computation for every cell of a row. The methods of kernels, and the functions they call, are `#[inline(always)]`, without which
 /// they do not use the vector unit.
 pub trait RowKernel {
-    /// Computes the cells from `x` on, as many as `V` holds.
+    /// Computes the cells from `x` on, one for each lane of `V`.
     fn cells<V: Cells>(&mut self, x: usize);
 }
 

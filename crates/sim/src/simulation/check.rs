@@ -70,7 +70,7 @@ impl Checked {
 }
 
 impl Check {
-    /// Runs the check, which takes up to a few seconds.
+    /// Runs the check, in at most a few seconds.
     pub fn run(&self) -> Checked {
         let Self { title, about, expected, within, measure } = *self;
         Checked { title, about, measured: measure(), expected, within }

@@ -173,7 +173,7 @@ fn land_without_outlet_slope_or_rain_has_a_clear_result() {
         let network = Network::of(&sprung, &params(1.0));
         let discharges = network.reaches.iter().flat_map(|reach| &reach.places).map(|place| place.discharge);
         assert!(discharges.clone().all(|discharge| (discharge - 5.0).abs() < 1e-3), "{edge:?}");
-        assert!(discharges.count() > 0 || edge == Edge::Wrap, "{edge:?}: a map that goes round has no way out");
+        assert!(discharges.count() > 0 || edge == Edge::Wrap, "{edge:?}: a periodic map has no outlet");
     }
 }
 

@@ -187,7 +187,7 @@ fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
 /// Sorts a tick's droplets into the order of their waves, on a map of this many cells. Returns the number of droplets per wave.
 ///
 /// If a wave has more droplets than run concurrently, it is split by parts of the map. Each part is a wave of its own, which
-/// settles before the next, unless waves are `whole`: for laws that copy the tiles anew for each wave.
+/// settles before the next, unless waves are `whole`: for laws that copy the tiles again for each wave.
 pub(super) fn in_waves(starts: &mut [Start], cells: usize, whole: bool) -> usize {
     let at_once = (cells / CELLS_PER_DROPLET).max(1);
     if at_once <= TOGETHER {
