@@ -261,7 +261,7 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
-    harness.get_by_label("Divider between 1, as in 2020 and 2, as in 2020").focus();
+    harness.get_by_label("Divider between 1, published and 2, published").focus();
     harness.run_steps(2);
     harness.key_press(Key::ArrowLeft);
     harness.run_steps(2);
@@ -582,7 +582,7 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     drag(&mut harness, from, below);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
     // One between the two, then the last to the top.
-    let (from, upper) = (place(&harness, "Fans", false).center(), place(&harness, "Alpine valley", true));
+    let (from, upper) = (place(&harness, "Alluvial fans", false).center(), place(&harness, "Alpine valley", true));
     drag(&mut harness, from, upper.center_bottom() - egui::vec2(0.0, 6.0));
     assert_eq!(order(&mut harness), ["alpine-valley", "fans", "island"]);
     let (from, upper) = (place(&harness, "Island", true).center(), place(&harness, "Alpine valley", true));

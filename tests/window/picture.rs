@@ -60,7 +60,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         assert!(green > 0.01 || !landscape || flat < 1.1 * red, "{name}: flat ground {green}");
         assert!(grey > 0.01 || !landscape || steep > 1.3 * least, "{name}: steep ground {grey}");
         assert!((0.01..0.6).contains(&dark), "{name}: shadow {dark}");
-        // "Two methods" has few meadows in the sun: 0.0298.
+        // "Particles and grid" has few meadows in the sun: 0.0298.
         assert!(lively > 0.028, "{name} is grey: {lively}");
         let again = picture(&mut app);
         assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");

@@ -352,7 +352,7 @@ fn sinuosity(way: &[[f64; 2]]) -> f64 {
     length / far(smooth[0], smooth[smooth.len() - 1])
 }
 
-/// Returns the parameters of the preset "Meanders".
+/// Returns the parameters of the preset "Meandering river".
 fn meanders() -> Params {
     Params { springs: true, rain_rate: 0.0, sediment_supply: 0.15, length: 20.0, ..Params::default() }
 }
