@@ -10,7 +10,7 @@ use std::{
 
 use bevy::{prelude::*, state::app::StatesPlugin};
 use thalweg::features;
-use thalweg::world::{self, Brushes, Held, Simulations, Touch};
+use thalweg::world::{self, BrushInput, Brushes, ModifierKeys, Simulations};
 use thalweg_scene::{
     io::{
         JobProgress,
@@ -19,12 +19,12 @@ use thalweg_scene::{
     },
     model::{
         origin::Options,
-        state::{Copied, State},
+        state::{SimulationState, UnpackedState},
     },
 };
 use thalweg_sim::{
     core::ray,
-    edit::{Brush, Dab, Patch, Tool},
+    edit::{Brush, Dab, Tool, UndoPatch},
 };
 
 /// Repetitions for each median.
@@ -54,7 +54,7 @@ fn sculpt(side: usize) {
     let mut app = App::new();
     app.add_plugins((MinimalPlugins, StatesPlugin, world::plugin, features::plugin))
         .insert_resource(Simulations::new(scene::open(scene::DEFAULT, &options).expect("it is built in")));
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Raise);
     let solid = |app: &App| app.world().resource::<Simulations>().selected().simulation.ledger.solid.edits;
     let ticks = |app: &App| app.world().resource::<Simulations>().ticks();
     let place = |seconds: f32| [0.5 + 0.3 * seconds.cos(), 0.5 + 0.3 * seconds.sin()];
@@ -64,12 +64,12 @@ fn sculpt(side: usize) {
     let (mut frames, mut waits) = (Vec::new(), Vec::new());
     let (begun, first) = (Instant::now(), ticks(&app));
     let mut touched: Option<Instant> = None;
-    app.world_mut().write_message(Touch::Press(place(0.0), Held::default()));
+    app.world_mut().write_message(BrushInput::Press(place(0.0), ModifierKeys::default()));
     while begun.elapsed().as_secs_f32() < STROKE {
         let (frame, edits) = (Instant::now(), solid(&app));
         touched.get_or_insert(frame);
-        app.world_mut().write_message(Touch::Move(place(begun.elapsed().as_secs_f32())));
-        app.world_mut().write_message(Touch::Rest(FRAME.as_secs_f32()));
+        app.world_mut().write_message(BrushInput::Move(place(begun.elapsed().as_secs_f32())));
+        app.world_mut().write_message(BrushInput::Rest(FRAME.as_secs_f32()));
         app.update();
         frames.push(frame.elapsed().as_secs_f64() * 1e3);
         if solid(&app) != edits {
@@ -110,26 +110,26 @@ fn main() {
             .iter()
             .map(|towards| {
                 median(|| {
-                    std::hint::black_box(ray::meet(terrain, from, *towards));
+                    std::hint::black_box(ray::intersect_ground(terrain, from, *towards));
                 })
             })
             .fold(0.0, f64::max);
         println!("  picking the ground, slowest of 64 directions   {longest:8.3} ms");
         for tool in [Tool::Raise, Tool::Smooth, Tool::Noise, Tool::Terrace, Tool::Erode] {
             let brush = Brush { radius: 6400.0 / side as f32, ..Brush::of(tool) };
-            let dab = Dab { place: [0.5 * last as f32; 2], inverted: false, level: 0.0, copies: None, number: 0 };
+            let dab = Dab { place: [0.5 * last as f32; 2], inverted: false, level: 0.0, clone_source: None, number: 0 };
             let simulation = &mut session.simulation;
-            let mut patch = Patch::default();
+            let mut patch = UndoPatch::default();
             let time = median(|| simulation.dab(tool, &brush, dab, None, &mut patch));
-            let first = median(|| simulation.dab(tool, &brush, dab, None, &mut Patch::default()));
+            let first = median(|| simulation.dab(tool, &brush, dab, None, &mut UndoPatch::default()));
             println!(
                 "  dab of radius 64, {:<8}                      {time:8.3} ms, the first of a stroke {first:.3}",
                 tool.title()
             );
         }
-        let copied = median(|| drop(std::hint::black_box(Copied::copied(session, None))));
+        let copied = median(|| drop(std::hint::black_box(UnpackedState::capture_unpacked(session, None))));
         let begun = Instant::now();
-        let packed = State::packed(session);
+        let packed = SimulationState::capture_packed(session);
         let packing = begun.elapsed().as_secs_f64() * 1e3 - copied;
         let restored = median(|| packed.restore(session).expect("it is its own"));
         let megabytes = packed.bytes() as f64 / f64::from(1 << 20);

@@ -7,7 +7,7 @@ use std::{env, error::Error, path::PathBuf};
 use thalweg_scene::{
     io::{
         JobProgress,
-        export::{Dimensions, Export, Subject},
+        export::{Dimensions, Export, ExportSubject},
         scene,
     },
     model::origin::Options,
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("transported {moved:.0} m³; mass balance residual {:.0e} m³", session.simulation.solid_residual());
 
     let height = Export::new("height", "png").map_err(|(wrong, right)| format!("{wrong}; {right}"))?;
-    let subject = Subject::new(&session, Dimensions::default(), &[height])?;
+    let subject = ExportSubject::new(&session, Dimensions::default(), &[height])?;
     // Also writes height.json with the height range in metres.
     Export::save("height", &subject, &folder.join(height.file_name()), &JobProgress::default())?;
     Ok(())

@@ -7,7 +7,7 @@ use thalweg_sim::{
     core::terrain::Layer,
     generate::{TerrainParams, generate},
     params::knob,
-    process::{AnySetup, Context, Info, Process, Progress, Setup, thermal::Thermal},
+    process::{AnySetup, Context, Info, Process, Setup, StepProgress, thermal::Thermal},
     simulation::Simulation,
 };
 
@@ -31,11 +31,11 @@ impl Process for Uplift {
     fn setup_mut(&mut self) -> &mut dyn AnySetup {
         &mut self.0
     }
-    fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> Progress {
+    fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> StepProgress {
         let before = terrain.solid_volume();
         terrain.bedrock.iter_mut().for_each(|rock| *rock += self.0.params.uplift);
         ledger.solid.row("uplift").inflow += terrain.solid_volume() - before;
-        Progress::Done
+        StepProgress::Done
     }
 }
 

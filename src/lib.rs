@@ -19,7 +19,7 @@
 //!
 //! 1. The field `friction` of [`Params`](thalweg_sim::process::droplets::Params) has its description as a doc comment, and its
 //!    range, unit, symbol and source as a [`Knob`](thalweg_sim::params::Knob). Its default value is defined in `Default` only.
-//! 2. [`thalweg_sim::params::walk`] finds the field by reflection and names it `droplets.friction`. Sliders, tooltips, lists and
+//! 2. [`thalweg_sim::params::collect_parameters`] finds the field by reflection and names it `droplets.friction`. Sliders, tooltips, lists and
 //!    files are generated from its result. [`thalweg_sim::params::set`] parses a value from text, as in `--set`, a scene or a
 //!    project, and rejects one out of range.
 //! 3. A slider sends [`world::EditCommand::Set`], which is applied between two ticks and can be undone.

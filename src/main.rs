@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use thalweg_cli::Graphics;
-use thalweg_scene::allocator::Counting;
+use thalweg_scene::allocator::TrackingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: TrackingAllocator = TrackingAllocator;
 
 fn main() -> ExitCode {
     thalweg_cli::run(graphics())
@@ -17,8 +17,8 @@ fn graphics() -> Option<Graphics> {
     use thalweg::app;
     Some(Graphics {
         window: app::window::open,
-        picture: app::off_screen::shot,
-        film: app::film::shoot,
+        picture: app::off_screen::render_screenshot,
+        film: app::film::render_video,
         frames: app::off_screen::play,
         bench_frames: |file, say| app::frames::bench(file, say),
     })

@@ -12,17 +12,17 @@ use thalweg::app::graphics;
 use thalweg_scene::{
     io::{
         JobProgress,
-        film::Film,
+        film::VideoWriter,
         project::{self, Project},
         scene::{BUILT_IN, open_first},
     },
     look::{Look, WaterLook},
-    model::{film::Key, origin::Options},
+    model::{film::CameraKeyframe, origin::Options},
 };
 use thalweg_sim::{
     generate::TerrainParams,
     hydrology::network::RiverParams,
-    params::{Group, Parameter, walk},
+    params::{Group, Parameter, collect_parameters},
     process::catalogue,
     simd::vector_unit::VectorUnit,
     simulation::grow::RangeParams,
@@ -131,7 +131,7 @@ fn variants() -> Vec<(&'static str, Vec<String>)> {
     let mut variants = Vec::new();
     for process in catalogue() {
         let key = process.info().key;
-        let all = walk((key, process.params()));
+        let all = collect_parameters((key, process.params()));
         let choices = |name: &str| -> Vec<Option<String>> {
             match all.iter().find(|parameter| parameter.name == name) {
                 Some(found) => found.choices.iter().map(|choice| Some(format!("{}={choice}", found.path))).collect(),
@@ -152,7 +152,7 @@ fn variants() -> Vec<(&'static str, Vec<String>)> {
 fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
     let folder = folder();
     let names: Vec<&str> =
-        VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()).map(|(_, name)| name).collect();
+        VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_supported()).map(|(_, name)| name).collect();
     if names.len() == 1 {
         skipped("this machine has no vector unit to compare", "THALWEG_REQUIRE_VECTORS");
     }
@@ -178,7 +178,7 @@ fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
 #[test]
 fn a_vector_unit_that_there_is_not_is_refused_in_one_sentence() {
     let folder = folder();
-    let missing = VectorUnit::ALL.into_iter().filter(|(unit, _)| !unit.is_there()).map(|(_, name)| name);
+    let missing = VectorUnit::ALL.into_iter().filter(|(unit, _)| !unit.is_supported()).map(|(_, name)| name);
     for name in ["", "sse", "AVX2"].into_iter().chain(missing) {
         for arguments in [&["scenes"][..], &["build", "round-hill", "--out", "out"], &[]] {
             let output = thalweg_with(&[("THALWEG_SIMD", name)], arguments, folder.path());
@@ -363,7 +363,7 @@ fn lists_are_complete_and_machine_readable() {
     let mut groups: Vec<Group<'_>> =
         vec![("terrain", &terrain), ("look", &look), ("water-look", &water), ("rivers", &rivers), ("range", &range)];
     groups.extend(catalogue.iter().map(|process| (process.info().key, process.params())));
-    let own: Vec<Parameter> = groups.into_iter().flat_map(walk).collect();
+    let own: Vec<Parameter> = groups.into_iter().flat_map(collect_parameters).collect();
     let listed = rows("params", "key");
     for parameter in &own {
         let row = listed.get(&parameter.path).unwrap_or_else(|| panic!("{} is not listed", parameter.path));
@@ -439,7 +439,8 @@ fn the_documents_name_every_process_and_every_scene() {
     let mut table = "| key | title | what it does | laws | source |\n|---|---|---|---|---|\n".to_owned();
     for process in catalogue() {
         let info = process.info();
-        let laws = walk((info.key, process.params())).into_iter().find(|parameter| parameter.name == "law");
+        let laws =
+            collect_parameters((info.key, process.params())).into_iter().find(|parameter| parameter.name == "law");
         let laws: Vec<String> = laws.into_iter().flat_map(|law| law.choices).map(|law| format!("`{law}`")).collect();
         let (about, laws) = (info.about, laws.join(", "));
         table += &format!("| `{}` | {} | {about} | {laws} | {} |\n", info.key, info.title, info.reference.source);
@@ -693,8 +694,8 @@ fn a_film_of_a_project_follows_the_keys_that_are_saved_with_it() {
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let mut project = Project::of(vec![open_first("round-hill", &options).expect("it is built in")]);
     for (tick, round) in [(0.0, 20.0), (4.0, 80.0)] {
-        let key = Key { tick, at: [0.3, 0.6], ..Key::still(round, 30.0, 1.4) };
-        assert!(project.views.kept.keys.set(key));
+        let key = CameraKeyframe { tick, at: [0.3, 0.6], ..CameraKeyframe::still(round, 30.0, 1.4) };
+        assert!(project.views.saved.keys.set(key));
     }
     let path = folder.path().join("work.thalweg");
     project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -797,7 +798,7 @@ fn where_there_is_ffmpeg_each_kind_of_film_is_written_whole() {
     let folder = folder();
     for ending in ["mp4", "gif", "webp"] {
         let path = folder.path().join(format!("film.{ending}"));
-        let mut film = Film::begin(&path, (32, 24), 25.0).unwrap_or_else(|error| panic!("{error}"));
+        let mut film = VideoWriter::begin(&path, (32, 24), 25.0).unwrap_or_else(|error| panic!("{error}"));
         for shade in 0..5 {
             film.add(&[50 * shade; 3 * 32 * 24]).unwrap_or_else(|error| panic!("{error}"));
         }

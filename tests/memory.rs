@@ -4,10 +4,10 @@
 use std::{path::Path, sync::Arc};
 
 use thalweg_scene::{
-    allocator::{Counting, most_in_use},
+    allocator::{TrackingAllocator, measure_peak},
     io::{
-        Budget, JobProgress, Place, SaidBy,
-        export::{self, Dimensions, Export, Size, Subject},
+        Budget, BudgetSource, JobProgress, RasterMetadata,
+        export::{self, Dimensions, Export, ExportSubject, Size},
         heightmap,
         project::{self, Project},
         scene::open_first,
@@ -21,19 +21,19 @@ use thalweg_scene::{
 use thalweg_sim::{
     core::grid::Grid,
     measure::{self, Measures},
-    params::walk,
+    params::collect_parameters,
     process::catalogue,
     simulation::grow::GrowthEnd,
 };
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: TrackingAllocator = TrackingAllocator;
 
 const SIDE: usize = 256;
 
 /// Runs `work`. Returns its peak additional memory in bytes per cell, and its result.
 fn most<T>(work: impl FnOnce() -> T) -> (f64, T) {
-    let (bytes, made) = most_in_use(work);
+    let (bytes, made) = measure_peak(work);
     (bytes as f64 / (SIDE * SIDE) as f64, made)
 }
 
@@ -46,7 +46,7 @@ fn session() -> Session {
 
 /// Returns the values of a choice, or none if there is no such parameter.
 fn choices(session: &Session, path: &str) -> Vec<String> {
-    let all = session.groups().into_iter().flat_map(walk);
+    let all = session.groups().into_iter().flat_map(collect_parameters);
     all.filter(|parameter| parameter.path == path).flat_map(|parameter| parameter.choices).collect()
 }
 
@@ -79,7 +79,7 @@ fn river_land(folder: &Path) -> Session {
     let path = folder.join("land.asc");
     let heights = Grid::from_fn(SIDE, 180, |x, y| 90.0 - 0.5 * y as f32 + (x as f32 * 0.3).cos());
     let hole = Grid::from_fn(SIDE, 180, |x, y| f32::from(x < 20 && y < 30));
-    let place = Place { nodata: Some(&hole), ..Place::local(10.0) };
+    let place = RasterMetadata { nodata: Some(&hole), ..RasterMetadata::local(10.0) };
     write_asc(&path, &heights, place, &JobProgress::default()).expect("it is writable");
     let mut session = open_first(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     session.enable(&["droplets", "water"]);
@@ -161,11 +161,11 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
         for format in export::formats(map) {
             let export = Export::new(map, format).expect("it was offered");
             let (taken, ()) = most(|| {
-                let subject = Subject::new(&still, Dimensions::default(), &[export]).expect("it is small");
+                let subject = ExportSubject::new(&still, Dimensions::default(), &[export]).expect("it is small");
                 let written = export.write(&subject, &folder.path().join(export.file_name()), &JobProgress::default());
                 written.unwrap_or_else(|error| panic!("{error}"));
             });
-            let declared = Subject::bytes(&still, Dimensions::default(), &[export]) / (SIDE * SIDE) as u64;
+            let declared = ExportSubject::bytes(&still, Dimensions::default(), &[export]) / (SIDE * SIDE) as u64;
             results.add(export.file_name(), taken, declared);
         }
     }
@@ -180,13 +180,13 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
                 .collect();
             let dimensions = Dimensions { size, ..Dimensions::default() };
             let (taken, ()) = most(|| {
-                let subject = Subject::new(&wet, dimensions, &exports).expect("it is small");
+                let subject = ExportSubject::new(&wet, dimensions, &exports).expect("it is small");
                 for export in &exports {
                     let path = folder.path().join(export.file_name());
                     export.write(&subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
                 }
             });
-            let declared = Subject::bytes(&wet, dimensions, &exports) / (SIDE * SIDE) as u64;
+            let declared = ExportSubject::bytes(&wet, dimensions, &exports) / (SIDE * SIDE) as u64;
             moving.add(format!("{} as {size:?}", maps.join(", ")), taken, declared);
         }
     }
@@ -209,14 +209,14 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
 /// The command line takes precedence over the settings.
 fn what_was_said_is_the_limit(project: &Path) {
     let size = |side| Options { size: Some((side, side)), ..Options::default() };
-    Budget::say(SaidBy::Settings, Some(Budget::of(100_000_000)));
+    Budget::set(BudgetSource::Settings, Some(Budget::of(100_000_000)));
     let error = open_first("round-hill", &size(2048)).err().expect("it needs more").to_string();
     assert!(error.contains("round-hill: needs ") && error.contains("of the 100 MB budget"), "{error}");
     assert!(open_first("round-hill", &size(256)).is_ok());
-    Budget::say(SaidBy::CommandLine, Some(Budget::of(5_000_000)));
+    Budget::set(BudgetSource::CommandLine, Some(Budget::of(5_000_000)));
     let error = project::open(project).err().expect("it needs more").to_string();
     assert!(error.contains("work.thalweg: needs ") && error.contains("of the 5 MB budget"), "{error}");
-    Budget::say(SaidBy::CommandLine, None);
+    Budget::set(BudgetSource::CommandLine, None);
     assert!(project::open(project).is_ok());
 }
 
@@ -228,14 +228,14 @@ fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
     write_png16(&at("big.png"), &heights, heights.min_max(), &JobProgress::default()).expect("it is writable");
     write_r32(&at("big.r32"), &heights, &JobProgress::default()).expect("it is writable");
     write_exr(&at("big.exr"), &heights, &JobProgress::default()).expect("it is writable");
-    write_tiff(&at("big.tif"), &heights, Place::local(1.0)).expect("it is writable");
-    write_asc(&at("big.asc"), &heights, Place::local(1.0), &JobProgress::default()).expect("it is writable");
+    write_tiff(&at("big.tif"), &heights, RasterMetadata::local(1.0)).expect("it is writable");
+    write_asc(&at("big.asc"), &heights, RasterMetadata::local(1.0), &JobProgress::default()).expect("it is writable");
     write_sidecar(&at("big.json"), &heights, 1.0, (16_384, 1024)).expect("it is writable");
-    let wanted = heights.resampled(64, 64);
+    let wanted = heights.resample(64, 64);
     drop(heights);
     // Our EXR images have tiles of 256 rows.
     for (name, megabytes) in [("big.png", 4), ("big.r32", 2), ("big.asc", 2), ("big.tif", 8), ("big.exr", 24)] {
-        let (taken, map) = most_in_use(|| heightmap::read(&at(name), &options));
+        let (taken, map) = measure_peak(|| heightmap::read(&at(name), &options));
         let map = map.unwrap_or_else(|error| panic!("{error}"));
         println!("{name}: {:.1} MB", taken as f64 / 1e6);
         assert!(taken < megabytes * 1_000_000, "{name} took {taken} bytes");

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use thalweg_sim::core::rng::Stream;
+use thalweg_sim::core::rng::RandomStream;
 
 use self::readers::{READERS, Reader};
 
@@ -60,7 +60,7 @@ fn mutations_are_read_or_refused(reader: Reader) {
     let files: Vec<Vec<u8>> = stored(reader.0).into_iter().map(|(_, bytes)| bytes).collect();
     let mut read = 0;
     for number in 0..MUTATIONS {
-        let mut stream = Stream::new(1, reader.0, number);
+        let mut stream = RandomStream::new(1, reader.0, number);
         let mut bytes = mutated(&mut stream, &files);
         if reader.0 == "png" && stream.below(2) == 0 {
             corpus::mend_checksums(&mut bytes);
@@ -76,7 +76,7 @@ const NASTY: &str = "0 -1 1 4096 16384 65536 4294967296 18446744073709551615 1e3
                      ( ) [[[[ \" \\u{0} Some( \n \u{1b}";
 
 /// Returns one of the files, mutated in one to four places.
-fn mutated(stream: &mut Stream, files: &[Vec<u8>]) -> Vec<u8> {
+fn mutated(stream: &mut RandomStream, files: &[Vec<u8>]) -> Vec<u8> {
     let nasty: Vec<&str> = NASTY.split(' ').collect();
     let mut bytes = files[stream.below(files.len())].clone();
     for _ in 0..1 + stream.below(4) {

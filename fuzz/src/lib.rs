@@ -12,12 +12,12 @@ use tempfile::TempDir;
 use thalweg_scene::{
     io::{
         Error, heightmap,
-        lesson::{self, Progress},
+        lesson::{self, LessonProgress},
         preset::Preset,
         project, scene,
     },
     model::{origin::Options, session::Session},
-    settings::Remembered,
+    settings::SettingsFile,
 };
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
@@ -111,7 +111,7 @@ pub fn preset(bytes: &[u8]) -> Outcome {
 /// Reads settings.
 pub fn settings(bytes: &[u8]) -> Outcome {
     let path = put("settings.ron", bytes);
-    said(Remembered::load(&path)).map(|remembered| {
+    said(SettingsFile::load(&path)).map(|remembered| {
         let _ = remembered.settings();
     })
 }
@@ -125,7 +125,7 @@ pub fn lesson(bytes: &[u8]) -> Outcome {
 /// Reads answers to lessons.
 pub fn answers(bytes: &[u8]) -> Outcome {
     let path = put("answers.ron", bytes);
-    said(Progress::load(&path)).map(|progress| {
+    said(LessonProgress::load(&path)).map(|progress| {
         for (_, lesson) in lesson::built_in() {
             drop(progress.attempt(lesson.clone()));
         }

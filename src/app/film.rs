@@ -8,14 +8,14 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::{
     graphics::find_adapter,
-    off_screen::{app, expose, take},
+    off_screen::{app, set_options, take_screenshot},
 };
 use crate::{
-    picture::{camera::Viewpoint, framing::Whole},
+    picture::{camera::Viewpoint, framing::SceneFrame},
     world::{Revision, Simulations, Transport},
 };
 use thalweg_scene::{
-    io::{Error, Pixels, page, project::Camera, watch::Shooting},
+    io::{Error, ImagePixels, page, project::Camera, watch::VideoJob},
     model::session::Session,
 };
 
@@ -23,7 +23,7 @@ use thalweg_scene::{
 ///
 /// # Errors
 /// There is no graphics driver, the simulation fails, or a frame cannot be rendered or written.
-pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Error> {
+pub fn render_video(sessions: Vec<Session>, film: &mut VideoJob<'_>) -> Result<(), Error> {
     let failed = |wrong: String| Error::output(Path::new("film"), wrong, "try another graphics driver");
     find_adapter().map_err(failed)?;
     let mut sessions = sessions;
@@ -33,9 +33,9 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
     }
     let mut app = app(sessions, film.size, Viewpoint::of_films());
     app.insert_resource(Transport::paused());
-    expose(&mut app, film.how);
-    let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no terrain".to_owned()))?;
-    let mut written: Option<(String, Overlay)> = None;
+    set_options(&mut app, film.how);
+    let whole = *app.world().get_resource::<SceneFrame>().ok_or_else(|| failed("there is no terrain".to_owned()))?;
+    let mut written: Option<(String, Caption)> = None;
     for number in 0..film.frames {
         let ticks = app.world().resource::<Simulations>().ticks();
         let Camera { focus, yaw, pitch, distance } = whole.place(&film.script.at(ticks as f64));
@@ -50,13 +50,13 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
         }
         world.resource_mut::<Viewpoint>().stand_still();
         app.update();
-        let (size, mut pixels) = take(&mut app, film.how).map_err(failed)?;
+        let (size, mut pixels) = take_screenshot(&mut app, film.how).map_err(failed)?;
         if let Some(text) = film.script.caption(ticks as f64) {
             if written.as_ref().is_none_or(|(before, _)| before != text) {
-                written = Some((text.to_owned(), Overlay::of(text, size).map_err(failed)?));
+                written = Some((text.to_owned(), Caption::of(text, size).map_err(failed)?));
             }
             if let Some((_, overlay)) = &written {
-                overlay.lay_over(&mut pixels);
+                overlay.composite(&mut pixels);
             }
         }
         (film.take)(&pixels)?;
@@ -67,7 +67,7 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
         if !run(world.resource_mut::<Simulations>().all_mut(), film.every.into(), film.stopped)? {
             break;
         }
-        world.resource_mut::<Revision>().goes_on();
+        world.resource_mut::<Revision>().next_state();
     }
     Ok(())
 }
@@ -88,13 +88,13 @@ fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Resu
 }
 
 /// Caption at the bottom of a frame, as premultiplied RGBA pixels.
-struct Overlay(Vec<u8>);
+struct Caption(Vec<u8>);
 
-impl Overlay {
+impl Caption {
     fn of(text: &str, (width, height): (usize, usize)) -> Result<Self, String> {
         let (wide, high) = (width as f64, height as f64);
         let size = (high / 22.0).max(11.0);
-        let lines = page::wrapped(text, size, 0.86 * wide);
+        let lines = page::wrap_text(text, size, 0.86 * wide);
         let room = 1.35 * size;
         let top = high - 0.05 * high - room * lines.len() as f64;
         let mut svg = format!(
@@ -114,17 +114,17 @@ impl Overlay {
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#ffffff\">{}</text>",
                 0.5 * wide,
                 top + room * number as f64 + size,
-                thalweg_scene::io::reference::escaped(line)
+                thalweg_scene::io::reference::escape_html(line)
             );
         }
         page::pixels(&(svg + "</svg>"), 1.0).map(Self)
     }
 
     /// Composites the caption over a frame. Its colours are premultiplied.
-    fn lay_over(&self, pixels: &mut Pixels) {
+    fn composite(&self, pixels: &mut ImagePixels) {
         let over = self.0.as_chunks::<4>().0;
         match pixels {
-            Pixels::Bytes(bytes) => {
+            ImagePixels::Bytes(bytes) => {
                 for (pixel, over) in bytes.chunks_exact_mut(3).zip(over) {
                     let clear = 255 - u16::from(over[3]);
                     for (part, above) in pixel.iter_mut().zip(over) {
@@ -132,7 +132,7 @@ impl Overlay {
                     }
                 }
             }
-            Pixels::Light(light) => {
+            ImagePixels::Light(light) => {
                 for (pixel, over) in light.iter_mut().zip(over).filter(|(_, over)| over[3] > 0) {
                     let [red, green, blue, opacity] = over.map(|part| f32::from(part) / 255.0);
                     let [red, green, blue] = [red, green, blue].map(|part| part / opacity);
@@ -153,10 +153,10 @@ mod tests {
     #[test]
     fn words_lie_at_the_foot_of_the_picture_and_nowhere_else() {
         let size = (320, 180);
-        let overlay = Overlay::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));
-        let mut pixels = Pixels::Bytes(vec![100; 3 * size.0 * size.1]);
-        overlay.lay_over(&mut pixels);
-        let Pixels::Bytes(pixels) = pixels else { panic!("they are bytes") };
+        let overlay = Caption::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));
+        let mut pixels = ImagePixels::Bytes(vec![100; 3 * size.0 * size.1]);
+        overlay.composite(&mut pixels);
+        let ImagePixels::Bytes(pixels) = pixels else { panic!("they are bytes") };
         let row = |y: usize| &pixels[3 * size.0 * y..3 * size.0 * (y + 1)];
         assert!((0..120).all(|y| row(y).iter().all(|part| *part == 100)), "the upper part is unchanged");
         let foot = (150..175).flat_map(row);
@@ -166,9 +166,9 @@ mod tests {
         );
         // In a linear image, text is as bright as white on a screen.
         let before = LinearRgba::from(Srgba::gray(100.0 / 255.0)).red;
-        let mut light = Pixels::Light(vec![[before, before, before, 1.0]; size.0 * size.1]);
-        overlay.lay_over(&mut light);
-        let Pixels::Light(light) = light else { panic!("it is light") };
+        let mut light = ImagePixels::Light(vec![[before, before, before, 1.0]; size.0 * size.1]);
+        overlay.composite(&mut light);
+        let ImagePixels::Light(light) = light else { panic!("it is light") };
         let rows = |from: usize, to: usize| light[size.0 * from..size.0 * to].iter();
         assert!(rows(0, 120).all(|pixel| *pixel == [before, before, before, 1.0]), "the upper part is unchanged");
         assert!(rows(150, 175).any(|pixel| pixel[0] > 0.9) && rows(150, 175).any(|pixel| pixel[0] < 0.6 * before));

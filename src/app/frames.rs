@@ -12,7 +12,9 @@ use super::{graphics::find_adapter, off_screen};
 use crate::{
     picture::{FixedStep, camera::Viewpoint},
     shell::UiVisible,
-    world::{Channels, Command, EditCommand, FreeView, Preferences, Revision, Simulations, Timing, Transport},
+    world::{
+        AppCommand, EditCommand, Preferences, Revision, RiverOverlay, Simulations, Timing, Transport, ViewportArea,
+    },
 };
 use thalweg_scene::{
     io::{Error, output, scene},
@@ -30,11 +32,11 @@ const MEASURED: usize = 15;
 /// Number of measured frames while a simulation plays.
 const RUNNING: usize = 201;
 /// Number of alternations between frames with and without rivers.
-const TURNS: usize = 16;
+const ALTERNATIONS: usize = 16;
 /// Frames to discard after each alternation.
 const AFTER_A_CHANGE: usize = 3;
 /// Time without changes until the view is rendered at full quality.
-const STANDS: Duration = Duration::from_millis(500);
+const SETTLE_TIME: Duration = Duration::from_millis(500);
 /// Resolution scale at which hardly any pixels are shaded.
 const TINY: f32 = 0.02;
 
@@ -59,7 +61,7 @@ const CASES: [Case; 10] = [
 ];
 
 /// Measurements of a case.
-struct Row {
+struct FrameCase {
     what: &'static str,
     cells: usize,
     pixels: (u32, u32),
@@ -67,7 +69,7 @@ struct Row {
     figures: [(&'static str, f64); 16],
 }
 
-impl Row {
+impl FrameCase {
     /// Returns the column headers.
     fn header(&self) -> String {
         let names = self.figures.map(|(name, _)| format!("{name:>9}"));
@@ -158,13 +160,13 @@ fn median(times: &[f64]) -> f64 {
 
 /// Returns the mean of the middle half. Where the system's clock ends a frame's wait, times are multiples of some milliseconds, and
 /// medians resolve no smaller difference.
-fn typical(times: &[f64]) -> f64 {
+fn interquartile_mean(times: &[f64]) -> f64 {
     let middle = &times[times.len() / 4..times.len() - times.len() / 4];
     middle.iter().sum::<f64>() / middle.len() as f64
 }
 
 /// Returns the measurements of a case, and the adapter.
-fn measure(case: Case) -> Result<(Row, Value), Error> {
+fn measure(case: Case) -> Result<(FrameCase, Value), Error> {
     let (mut app, opens) = scene_of(case)?;
     frames(&mut app, FIRST);
     let opening = opens.elapsed().as_secs_f64() * 1e3;
@@ -174,8 +176,8 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     let running = frames(&mut app, RUNNING);
     let after = seen(&app);
     let uploaded = (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64 / 1e6;
-    let Timing { tick_ms, remesh_ms, shine_ms, .. } = *app.world().resource::<Timing>();
-    let share = f64::from(app.world().resource::<FreeView>().share.x);
+    let Timing { tick_ms, prepare_ms: remesh_ms, lighting_ms: shine_ms, .. } = *app.world().resource::<Timing>();
+    let share = f64::from(app.world().resource::<ViewportArea>().rendered_fraction.x);
     app.insert_resource(Transport::paused());
     frames(&mut app, 2 * FIRST);
     let turning = median(&frames(&mut app, MEASURED));
@@ -183,9 +185,9 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     let vertices = turning_at(&mut app, (TINY, false));
     let [rivers, whole_rivers] = [(share as f32, true), (1.0, false)].map(|step| rivers_at(&mut app, step));
     app.insert_resource(Viewpoint::named("default").expect("it is a camera"));
-    let still = still(&mut app);
+    let still = idle_frame_time(&mut app);
     app.insert_resource(UiVisible(false));
-    let window = self::still(&mut app);
+    let window = idle_frame_time(&mut app);
     let figures = [
         ("running", median(&running)),
         ("p95", running[(running.len() * 95).div_ceil(100) - 1]),
@@ -212,7 +214,7 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
         })
     });
     let (what, cells, pixels, _) = case;
-    Ok((Row { what, cells, pixels, figures }, adapter.unwrap_or_default()))
+    Ok((FrameCase { what, cells, pixels, figures }, adapter.unwrap_or_default()))
 }
 
 /// Returns the median time of a frame with a turning camera at this resolution scale, with the coarse mesh or not.
@@ -233,17 +235,17 @@ fn rivers_at(app: &mut App, step: (f32, bool)) -> f64 {
             let found = |app: &App| {
                 let (simulations, revision) =
                     (app.world().resource::<Simulations>(), *app.world().resource::<Revision>());
-                app.world().resource::<Channels>().are_of(simulations, revision)
+                app.world().resource::<RiverOverlay>().are_current(simulations, revision)
             };
             while !found(app) {
                 app.update();
             }
             frames(app, AFTER_A_CHANGE);
-            took[usize::from(shown)] = typical(&frames(app, MEASURED));
+            took[usize::from(shown)] = interquartile_mean(&frames(app, MEASURED));
         }
         took[1] - took[0]
     };
-    let mut costs: Vec<f64> = (0..TURNS).map(&mut turn).collect();
+    let mut costs: Vec<f64> = (0..ALTERNATIONS).map(&mut turn).collect();
     costs.sort_by(f64::total_cmp);
     show_rivers(app, true);
     median(&costs)
@@ -251,14 +253,14 @@ fn rivers_at(app: &mut App, step: (f32, bool)) -> f64 {
 
 fn show_rivers(app: &mut App, shown: bool) {
     let set = EditCommand::Set("rivers".to_owned(), "shown", params::Value::Switch(shown));
-    app.world_mut().write_message(Command::from(set));
+    app.world_mut().write_message(AppCommand::from(set));
     app.update();
 }
 
 /// Returns the median time of a frame without changes.
-fn still(app: &mut App) -> f64 {
+fn idle_frame_time(app: &mut App) -> f64 {
     let stands = Instant::now();
-    while stands.elapsed() < STANDS {
+    while stands.elapsed() < SETTLE_TIME {
         app.update();
     }
     median(&frames(app, MEASURED))

@@ -14,18 +14,18 @@ use bevy::{
     },
 };
 
-use crate::world::{Document, KeepSystems, Level, Notices};
+use crate::world::{AutosaveSystems, Document, Level, Notices};
 
 /// Environment variable with the number of restarts in a row.
-const AGAIN: &str = "THALWEG_STARTED_AGAIN";
+const RESTART_COUNT_VARIABLE: &str = "THALWEG_STARTED_AGAIN";
 /// Maximum number of restarts in a row: a device lost so often would be lost again, e.g. because the terrain is too large for it.
-const OFTEN: u32 = 3;
+const MAX_RESTARTS: u32 = 3;
 /// Uptime after which the counter is reset.
-const CALM: Duration = Duration::from_secs(600);
+const RESET_UPTIME: Duration = Duration::from_secs(600);
 
 /// Makes an app exit with the project autosaved when the device is lost. Other driver errors are reported, and the app continues.
-pub fn survive(app: &mut App) {
-    app.insert_resource(RenderErrorHandler(answer));
+pub fn handle_device_loss(app: &mut App) {
+    app.insert_resource(RenderErrorHandler(handle_error));
     let exchange = app.get_sub_app_mut(RenderExtractApp);
     let Some((exchange, mut exchanges)) = exchange.and_then(|app| app.take_extract().map(|extract| (app, extract)))
     else {
@@ -46,21 +46,21 @@ pub fn survive(app: &mut App) {
 
 /// Returns the number of restarts in a row.
 fn times() -> u32 {
-    std::env::var(AGAIN).ok().and_then(|times| times.parse().ok()).unwrap_or(0)
+    std::env::var(RESTART_COUNT_VARIABLE).ok().and_then(|times| times.parse().ok()).unwrap_or(0)
 }
 
 /// Makes the program restart when the device is lost. After a restart, notifies the user.
-pub(super) fn come_back(app: &mut App, kept: bool, notices: &mut Notices) {
-    survive(app);
+pub(super) fn enable_restart(app: &mut App, kept: bool, notices: &mut Notices) {
+    handle_device_loss(app);
     let begun = Instant::now();
-    app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(KeepSystems));
+    app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(AutosaveSystems));
     if times() > 0 {
         let work = if kept { " with your project" } else { "" };
-        notices.tell(Level::Warning, format!("The graphics card was lost. Thalweg has restarted{work}."));
+        notices.notify(Level::Warning, format!("The graphics card was lost. Thalweg has restarted{work}."));
     }
 }
 
-fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPolicy {
+fn handle_error(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPolicy {
     if matches!(error.ty, ErrorType::DeviceLost) {
         main.write_message(AppExit::error());
         return RenderErrorPolicy::StopRendering;
@@ -76,7 +76,7 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
     };
     let mut notices = main.resource_mut::<Notices>();
     if notices.shown().all(|notice| notice.text != text) {
-        notices.tell(Level::Error, text);
+        notices.notify(Level::Error, text);
     }
     RenderErrorPolicy::Ignore
 }
@@ -88,21 +88,21 @@ fn start_again(document: &Document, begun: Instant) {
         return;
     }
     let kept = document
-        .left
+        .handover_path
         .as_ref()
         .map_or_else(String::new, |path| format!("; your project was autosaved to {}", path.display()));
-    let times = 1 + if begun.elapsed() > CALM { 0 } else { times() };
-    let said = if times >= OFTEN {
+    let times = 1 + if begun.elapsed() > RESET_UPTIME { 0 } else { times() };
+    let said = if times >= MAX_RESTARTS {
         format!("it has been lost {times} times in a row")
     } else {
         let started = std::env::current_exe().and_then(|program| {
             let mut again = process::Command::new(program);
             // Without an autosave, it gets the arguments of this process.
-            match &document.left {
+            match &document.handover_path {
                 Some(path) => again.arg(path),
                 None => again.args(std::env::args_os().skip(1)),
             };
-            replace_by(again.env(AGAIN, times.to_string()))
+            replace_by(again.env(RESTART_COUNT_VARIABLE, times.to_string()))
         });
         match started {
             Ok(()) => process::exit(0),
@@ -136,7 +136,7 @@ mod tests {
         main.init_resource::<Notices>();
         let full = RenderError { ty: ErrorType::OutOfMemory, description: String::new(), source: None };
         for _ in 0..3 {
-            assert!(matches!(answer(&full, &mut main, &mut render), RenderErrorPolicy::Ignore));
+            assert!(matches!(handle_error(&full, &mut main, &mut render), RenderErrorPolicy::Ignore));
         }
         let notices: Vec<_> = main.resource::<Notices>().shown().map(|notice| &*notice.text).collect();
         assert!(notices.len() == 1 && notices[0].contains("choose a smaller size"), "{notices:?}");

@@ -22,19 +22,19 @@ use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
     picture::{
         camera::Viewpoint,
-        capture::{Caught, Taken, rgb},
+        capture::{CaptureResult, CapturedPixels, rgb},
     },
-    shell::{Canvas, UiVisible},
+    shell::{UiRenderTarget, UiVisible},
     world::{
-        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Notices, PictureCommand, Preferences, Revision,
-        Simulations, Transport, background,
+        AppCommand, FileCommand, History, Jobs, Level, Notices, Preferences, Revision, RiverOverlay, ScreenshotCommand,
+        Simulations, Transport, ViewportArea, background,
     },
 };
 use thalweg_scene::{
     io::{
-        self, Error, Pixels,
-        scene::{Picture, PictureOptions},
-        watch::{Next, Watch, Watched},
+        self, Error, ImagePixels,
+        scene::{RenderJob, RenderOptions},
+        watch::{FrameAction, FrameCallback, FrameContext},
     },
     model::{film::CAMERAS, session::Session},
     settings::{AntiAliasing, PictureFormat, Quality, Settings},
@@ -47,7 +47,7 @@ const FRAMES_BEFORE_SHOT: u32 = 6;
 ///
 /// # Errors
 /// There is no graphics driver, no camera of this name, or the file cannot be written.
-pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
+pub fn render_screenshot(sessions: Vec<Session>, shot: &RenderJob) -> Result<(), Error> {
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {
         let names: Vec<&str> = CAMERAS.iter().map(|(name, ..)| *name).collect();
@@ -57,8 +57,8 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     find_adapter().map_err(failed)?;
     let mut app = app(sessions, shot.resolution, viewpoint);
     app.insert_resource(Transport::paused());
-    expose(&mut app, shot.how);
-    let (size, pixels) = take(&mut app, shot.how).map_err(failed)?;
+    set_options(&mut app, shot.how);
+    let (size, pixels) = take_screenshot(&mut app, shot.how).map_err(failed)?;
     io::output::replace(&shot.out, |path| pixels.write(path, size, &io::JobProgress::default()))
 }
 
@@ -66,7 +66,7 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
 ///
 /// # Errors
 /// There is no graphics driver, or it rejects a shader.
-pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String> {
+pub fn play(sessions: Vec<Session>, watch: &mut FrameCallback<'_>) -> Result<(), String> {
     find_adapter()?;
     let mut app = app(sessions, SIZE, Viewpoint::default());
     app.insert_resource(Preferences::default());
@@ -82,14 +82,14 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
             return Err(notice.text.trim_end_matches('.').to_owned());
         }
         let history_bytes = world.resource::<History>().bytes();
-        match watch(Watched { sessions: world.resource::<Simulations>().all(), history_bytes, opening }) {
-            Next::GoOn => {}
-            Next::Open(input, options) => {
-                app.world_mut().write_message(Command::from(FileCommand::Open(input, options)));
+        match watch(FrameContext { sessions: world.resource::<Simulations>().all(), history_bytes, opening }) {
+            FrameAction::Continue => {}
+            FrameAction::Open(input, options) => {
+                app.world_mut().write_message(AppCommand::from(FileCommand::Open(input, options)));
                 app.update();
                 opening = true;
             }
-            Next::End => return Ok(()),
+            FrameAction::End => return Ok(()),
         }
     }
 }
@@ -100,20 +100,20 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
 /// # Errors
 /// The driver rejects a shader or returns no image.
 pub fn capture(app: &mut App) -> Result<Image, String> {
-    settle(app)?;
-    let RenderTarget::Image(canvas) = &app.world().resource::<Canvas>().0 else {
+    wait_until_ready(app)?;
+    let RenderTarget::Image(canvas) = &app.world().resource::<UiRenderTarget>().0 else {
         return Err("the render target is no texture".into());
     };
     let image = canvas.handle.clone();
-    app.insert_resource(Captured(None));
+    app.insert_resource(CapturedImage(None));
     app.world_mut().spawn(Screenshot::image(image)).observe(
-        move |captured: On<ScreenshotCaptured>, mut picture: ResMut<Captured>| {
+        move |captured: On<ScreenshotCaptured>, mut picture: ResMut<CapturedImage>| {
             picture.0 = Some(captured.image.clone());
         },
     );
     for _ in 0..200 {
         app.update();
-        if let Some(picture) = app.world_mut().resource_mut::<Captured>().0.take() {
+        if let Some(picture) = app.world_mut().resource_mut::<CapturedImage>().0.take() {
             return Ok(picture);
         }
     }
@@ -121,8 +121,8 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
 }
 
 /// Sets the options of screenshots of an [`app`].
-pub(super) fn expose(app: &mut App, how: PictureOptions) {
-    app.insert_resource(UiVisible(how.ui)).init_resource::<Caught>();
+pub(super) fn set_options(app: &mut App, how: RenderOptions) {
+    app.insert_resource(UiVisible(how.ui)).init_resource::<CaptureResult>();
     let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
     settings.picture_format = if how.as_light { PictureFormat::Exr } else { PictureFormat::Png };
     (settings.picture_blur, settings.transparent_pictures) = (how.blur, how.transparent);
@@ -131,23 +131,23 @@ pub(super) fn expose(app: &mut App, how: PictureOptions) {
     }
 }
 
-/// Takes a screenshot of a paused [`app`], after [`expose`].
+/// Takes a screenshot of a paused [`app`], after [`set_options`].
 ///
 /// # Errors
 /// As for [`capture`].
-pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> {
+pub(super) fn take_screenshot(app: &mut App, how: RenderOptions) -> Result<CapturedPixels, String> {
     if how.ui || !(how.as_light || how.blur > 0.0 || how.transparent) {
         let (size, bytes) = rgb(&capture(app)?);
-        return Ok((size, Pixels::Bytes(bytes)));
+        return Ok((size, ImagePixels::Bytes(bytes)));
     }
-    settle(app)?;
-    app.world_mut().write_message(Command::from(PictureCommand::Take));
+    wait_until_ready(app)?;
+    app.world_mut().write_message(AppCommand::from(ScreenshotCommand::Take));
     // Each tile takes a few frames, and so does each sample of the lens.
     let most = if how.blur > 0.0 { 128_000 } else { 2000 };
     for _ in 0..most {
         app.update();
         check_shaders(app)?;
-        if let Some(taken) = app.world_mut().resource_mut::<Caught>().0.take() {
+        if let Some(taken) = app.world_mut().resource_mut::<CaptureResult>().0.take() {
             return taken;
         }
     }
@@ -155,12 +155,12 @@ pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> 
 }
 
 /// Renders until pipelines are ready and the rivers are up to date.
-fn settle(app: &mut App) -> Result<(), String> {
+fn wait_until_ready(app: &mut App) -> Result<(), String> {
     check_shaders(app)?;
     let rivers_lag = |world: &World| {
-        let (simulations, channels) = (world.resource::<Simulations>(), world.resource::<Channels>());
+        let (simulations, channels) = (world.resource::<Simulations>(), world.resource::<RiverOverlay>());
         let paused = !world.resource::<Transport>().playing && simulations.between_ticks();
-        paused && !channels.are_of(simulations, *world.resource::<Revision>())
+        paused && !channels.are_current(simulations, *world.resource::<Revision>())
     };
     while rivers_lag(app.world()) {
         app.update();
@@ -171,7 +171,7 @@ fn settle(app: &mut App) -> Result<(), String> {
 }
 
 #[derive(Resource)]
-struct Captured(Option<Image>);
+struct CapturedImage(Option<Image>);
 
 /// Returns the application with a texture as its render target. Its settings are the defaults, independent of the user's.
 pub fn app(sessions: Vec<Session>, size: (u32, u32), viewpoint: Viewpoint) -> App {
@@ -196,18 +196,22 @@ pub fn build(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Vie
     target.asset_usage = RenderAssetUsages::RENDER_WORLD;
     let image = app.world_mut().resource_mut::<Assets<Image>>().add(target);
     add_thalweg(&mut app, sessions);
-    let settings =
-        Settings { quality: Quality::Custom, anti_aliasing: AntiAliasing::Msaa4, adaptive_resolution: false, ..Settings::default() };
-    app.insert_resource(Canvas(RenderTarget::Image(image.into())))
+    let settings = Settings {
+        quality: Quality::Custom,
+        anti_aliasing: AntiAliasing::Msaa4,
+        adaptive_resolution: false,
+        ..Settings::default()
+    };
+    app.insert_resource(UiRenderTarget(RenderTarget::Image(image.into())))
         .insert_resource(viewpoint)
         .insert_resource(Preferences { settings, ..Preferences::default() })
-        .insert_resource(FreeView { rect: URect::new(0, 0, width, height), ..FreeView::default() });
+        .insert_resource(ViewportArea { rect: URect::new(0, 0, width, height), ..ViewportArea::default() });
     app
 }
 
 /// Resizes the render target of an [`app`], like dragging a window's corner.
 pub fn resize(app: &mut App, (width, height): (u32, u32)) {
-    let RenderTarget::Image(target) = &app.world().resource::<Canvas>().0 else { return };
+    let RenderTarget::Image(target) = &app.world().resource::<UiRenderTarget>().0 else { return };
     let image = target.handle.clone();
     if let Some(mut image) = app.world_mut().resource_mut::<Assets<Image>>().get_mut(&image) {
         image.texture_descriptor.size = Extent3d { width, height, depth_or_array_layers: 1 };

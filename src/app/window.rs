@@ -23,14 +23,14 @@ use crate::{
     features::{lessons::LessonCommand, present::presenter::TogglePresenter},
     log,
     world::{
-        Ahead, Brushes, CameraCommand, Channels, Command, Course, Document, Draft, History, Jobs, KeepSystems, Level,
-        Notices, Preferences, Presentation, Revision, Simulations, Transport, Workspace,
+        AppCommand, AutosaveSystems, Brushes, CameraCommand, Document, Draft, FastForward, History, Jobs, LessonState,
+        Level, Notices, Preferences, Presentation, Revision, RiverOverlay, Simulations, Transport, Workspace,
     },
 };
 use thalweg_scene::{
     io::{project::Project, scene::DEFAULT},
     model::{
-        playlist::{Opening, Show},
+        playlist::{Opening, PresentationOptions},
         session::Session,
     },
     settings::autosave_folder,
@@ -40,7 +40,7 @@ use thalweg_scene::{
 const FIRST_SIDE: u32 = 512;
 
 /// Maximum time between frames while idle.
-const REST: Duration = Duration::from_millis(400);
+const IDLE_INTERVAL: Duration = Duration::from_millis(400);
 /// Frame time of most displays.
 const FRAME: Duration = Duration::from_micros(16_667);
 
@@ -56,7 +56,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     find_display()?;
     let software = find_adapter()?;
     let mut app = App::new();
-    let covers = matches!(opening, Opening::Show(Show { windowed: false, .. }));
+    let covers = matches!(opening, Opening::Show(PresentationOptions { windowed: false, .. }));
     let window = Window {
         title: "Thalweg".to_owned(),
         resolution: SIZE.into(),
@@ -69,7 +69,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     log::report_panics();
     // The first image is as fine as the machine can render.
     let alone = matches!(opening, Opening::Work);
-    refine(&mut sessions, !software && file.is_none() && alone);
+    enlarge_first_scene(&mut sessions, !software && file.is_none() && alone);
     let mut notices = Notices::default();
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
@@ -78,69 +78,70 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     // A presentation is defined by its playlist: after the loss of the device it starts from the beginning.
     let document = match opening {
         Opening::Show(_) => Document::default(),
-        _ => keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices),
+        _ => start_autosave(file.as_deref(), sessions[0].simulation.ticks(), &mut notices),
     };
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
-        notices.tell(Level::Warning, warning.clone());
+        notices.notify(Level::Warning, warning.clone());
     }
     // A project or map opens paused.
-    let is_a_map = sessions[chosen].is_a_map();
+    let is_a_map = sessions[chosen].is_imported_map();
     let show = if let Opening::Show(show) = &opening { Some(show.clone()) } else { None };
     add_thalweg(&mut app, sessions);
     if is_a_map && alone {
         notices.offer_play();
     }
-    let course = Course::load(&mut notices);
+    let course = LessonState::load(&mut notices);
     if let Opening::Lesson(lesson) = opening {
         app.insert_resource(Transport::paused());
-        app.world_mut().write_message(Command::from(LessonCommand::Teach(lesson)));
-        app.world_mut().write_message(Command::from(CameraCommand::FrameAll));
+        app.world_mut().write_message(AppCommand::from(LessonCommand::Teach(lesson)));
+        app.world_mut().write_message(AppCommand::from(CameraCommand::FrameAll));
     } else if alone && (file.is_some() || is_a_map) {
         app.insert_resource(Transport::paused());
     } else {
-        app.world_mut()
-            .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Simulations>(), &mut notices));
+        app.world_mut().resource_scope(|world, mut ahead: Mut<FastForward>| {
+            ahead.begin(world.resource::<Simulations>(), &mut notices)
+        });
     }
-    if let Some(Show { list, kiosk, screen, windowed, notes }) = show {
+    if let Some(PresentationOptions { list, kiosk, screen, windowed, notes }) = show {
         let presentation = Presentation::of(list, kiosk, app.world().resource::<Simulations>());
         app.insert_resource(presentation).insert_state(Workspace::Present);
         if !windowed {
-            app.insert_resource(Screen { number: screen, notes })
-                .add_systems(First, cover_screen.run_if(resource_exists::<Screen>));
+            app.insert_resource(ScreenRequest { number: screen, notes })
+                .add_systems(First, cover_screen.run_if(resource_exists::<ScreenRequest>));
         } else if notes {
-            app.world_mut().write_message(Command::from(TogglePresenter));
+            app.world_mut().write_message(AppCommand::from(TogglePresenter));
         }
     }
     let mut simulations = app.world_mut().resource_mut::<Simulations>();
     simulations.select(chosen);
     simulations.file = file.filter(|_| !document.is_recovered());
-    simulations.views = views.kept;
+    simulations.views = views.saved;
     app.world_mut().resource_scope(|world, simulations: Mut<Simulations>| {
         world.resource_mut::<History>().begin_with(&timeline, &simulations);
     });
     if let Some(camera) = views.eye {
-        app.world_mut().write_message(Command::from(CameraCommand::Place(camera)));
+        app.world_mut().write_message(AppCommand::from(CameraCommand::Place(camera)));
     }
-    loss::come_back(&mut app, document.is_recovered(), &mut notices);
+    loss::enable_restart(&mut app, document.is_recovered(), &mut notices);
     app.insert_resource(course)
         .insert_resource(preferences)
         .insert_resource(notices)
         .insert_resource(brushes)
         .insert_resource(draft)
         .insert_resource(document);
-    app.add_plugins(pace);
+    app.add_plugins(frame_pacing_plugin);
     app.run();
     Ok(())
 }
 
 /// Adds frame pacing.
-pub fn pace(app: &mut App) {
-    app.insert_resource(waiting(REST)).add_systems(Last, keep_going.after(KeepSystems));
+pub fn frame_pacing_plugin(app: &mut App) {
+    app.insert_resource(waiting(IDLE_INTERVAL)).add_systems(Last, keep_going.after(AutosaveSystems));
 }
 
 /// Request to cover a screen.
 #[derive(Resource)]
-struct Screen {
+struct ScreenRequest {
     /// Index from left to right; `None` for the primary screen.
     number: Option<usize>,
     /// `true` to open the presenter's window afterwards.
@@ -149,11 +150,11 @@ struct Screen {
 
 /// Covers a screen. Without support by the window manager, the window at least gets the screen's size and position.
 fn cover_screen(
-    wanted: Res<Screen>,
+    wanted: Res<ScreenRequest>,
     screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
     mut window: Single<&mut Window, With<PrimaryWindow>>,
     mut notices: ResMut<Notices>,
-    mut asked: MessageWriter<Command>,
+    mut asked: MessageWriter<AppCommand>,
     mut commands: Commands,
     mut placed: Local<bool>,
 ) {
@@ -170,7 +171,7 @@ fn cover_screen(
     }
     if let Some(number) = wanted.number.filter(|_| named.is_none()) {
         let text = format!("Screen {} does not exist. There are {count}; using the primary one.", number + 1);
-        notices.tell(Level::Error, text);
+        notices.notify(Level::Error, text);
     }
     // For when the presentation ends and the window returns to normal.
     window.decorations = true;
@@ -179,25 +180,25 @@ fn cover_screen(
         // Only now is it known which screen is free.
         asked.write(TogglePresenter.into());
     }
-    commands.remove_resource::<Screen>();
+    commands.remove_resource::<ScreenRequest>();
 }
 
 /// Requests frames continuously while a simulation or job runs or a button is held. A frame without rendering does not wait for
 /// vertical synchronisation, so the next one is delayed explicitly, unless a tick is unfinished.
 fn keep_going(
     transport: Res<Transport>,
-    (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<Channels>),
+    (simulations, revision, channels): (Res<Simulations>, Res<Revision>, Res<RiverOverlay>),
     jobs: Res<Jobs>,
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
     panels: Query<&Camera, With<PrimaryEguiContext>>,
     mut settings: ResMut<WinitSettings>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
-    let rivers_lag = simulations.between_ticks() && !channels.are_of(&simulations, *revision);
-    let runs = transport.playing || !simulations.rests() || jobs.count() > 0 || rivers_lag;
+    let rivers_lag = simulations.between_ticks() && !channels.are_current(&simulations, *revision);
+    let runs = transport.playing || !simulations.is_displayable() || jobs.count() > 0 || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
-    let draws = panels.iter().any(|camera| camera.is_active) || !simulations.rests();
-    let wait = if (runs || held) && !draws { FRAME } else { REST };
+    let draws = panels.iter().any(|camera| camera.is_active) || !simulations.is_displayable();
+    let wait = if (runs || held) && !draws { FRAME } else { IDLE_INTERVAL };
     if settings.focused_mode != UpdateMode::reactive(wait) {
         *settings = waiting(wait);
     }
@@ -212,7 +213,7 @@ fn waiting(wait: Duration) -> WinitSettings {
 }
 
 /// Enlarges the first scene, if the machine can render it.
-fn refine(sessions: &mut [Session], larger: bool) {
+fn enlarge_first_scene(sessions: &mut [Session], larger: bool) {
     for session in sessions {
         if larger && session.origin.input == Path::new(DEFAULT) {
             session.resize(FIRST_SIDE);
@@ -222,12 +223,12 @@ fn refine(sessions: &mut [Session], larger: bool) {
 }
 
 /// Starts autosaving the project for crash recovery, if possible.
-fn keep(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Document {
+fn start_autosave(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Document {
     let mut document = Document::default();
     if let Some(folder) = autosave_folder()
-        && let Err(error) = document.keep_in(&folder, file, tick)
+        && let Err(error) = document.start_autosave(&folder, file, tick)
     {
-        notices.tell(Level::Warning, format!("Autosave failed, so a crash would lose unsaved changes: {error}."));
+        notices.notify(Level::Warning, format!("Autosave failed, so a crash would lose unsaved changes: {error}."));
     }
     document
 }

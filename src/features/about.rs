@@ -8,36 +8,36 @@ use bevy_egui::egui::{RichText, Ui};
 
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart},
-    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
+    commands::{AddCommands, MenuSection},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, centred_dialog},
     style,
 };
-use crate::world::{Command, FileCommand, WindowCommand};
+use crate::world::{AppCommand, FileCommand, WindowCommand};
 use egui_phosphor::regular as icon;
 use thalweg_scene::settings::{log_folder, picture_folder, settings_file};
 
-const PANE: Pane = Pane { key: "about", kind: PaneKind::Reading };
+const PANE: FloatingWindow = FloatingWindow { key: "about", kind: FloatingWindowKind::Modeless };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", 50, commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("Help", 50, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let pane = WindowCommand::Toggle;
     let about = "Show the version, the graphics adapter and the file locations.";
     table.add(icon::INFO, "About Thalweg", about, &[], pane(PANE.key));
 }
 
-fn pane_ui(InMut(pane): InMut<PaneUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, adapter: Option<Res<RenderAdapterInfo>>) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    centred(&pane.context, "About Thalweg").open(&mut pane.is_open).show(&pane.context, |ui| {
-        access::take_keys(ui);
+    centred_dialog(&pane.context, "About Thalweg").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::focus_first_field(ui);
         about_ui(ui, adapter.as_deref(), &mut commands);
     });
     commands
 }
 
-fn about_ui(ui: &mut Ui, adapter: Option<&RenderAdapterInfo>, commands: &mut Vec<Command>) {
+fn about_ui(ui: &mut Ui, adapter: Option<&RenderAdapterInfo>, commands: &mut Vec<AppCommand>) {
     ui.set_width(style::ABOUT_WIDTH);
     ui.heading(concat!("Thalweg ", env!("CARGO_PKG_VERSION")));
     ui.label("Terrain-erosion sandbox. A thalweg is the line of lowest elevation along a valley.");

@@ -2,8 +2,8 @@
 
 use egui_phosphor::regular as icon;
 
-use crate::shell::commands::{ALT, AddCommands, CTRL, MenuPart, NONE, NUMBERS, SHIFT, SHIFT_ALT};
-use crate::world::{CameraCommand, CameraMode, CameraStep, KeepView, KeyframeCommand};
+use crate::shell::commands::{ALT, AddCommands, CTRL, MenuSection, NONE, NUMBERS, SHIFT, SHIFT_ALT};
+use crate::world::{CameraCommand, CameraMode, CameraStep, KeyframeCommand, SaveBookmark};
 use bevy::prelude::App;
 use bevy_egui::egui::Key;
 
@@ -11,25 +11,25 @@ pub(super) fn plugin(app: &mut App) {
     app.add_commands("View", 10, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let frame = "Frame the whole terrain.";
     table
         .add(icon::CORNERS_OUT, "Frame all", frame, &[(NONE, Key::Home)], CameraCommand::FrameAll)
-        .known_as("zoom extents reset camera view fit");
+        .set_aliases("zoom extents reset camera view fit");
     let turn = "Start or stop a slow orbit around the terrain.";
     table
         .add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], CameraCommand::ToggleTurntable)
-        .known_as("rotate orbit spin camera film video");
+        .set_aliases("rotate orbit spin camera film video");
     let walk = "Walk on the ground at eye height. Move with W, A, S, D or the arrow keys, drag to look around, scroll to change the \
                 speed, hold Shift to move faster. Press Esc to stop.";
     table
-        .add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], CameraCommand::Go(CameraMode::Walk))
-        .known_as("ground first person eye height stroll");
+        .add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], CameraCommand::SetMode(CameraMode::Walk))
+        .set_aliases("ground first person eye height stroll");
     let fly = "Fly over the terrain with the keys of Walk; E and Q move up and down. Press Esc to stop.";
     table
-        .add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], CameraCommand::Go(CameraMode::Fly))
-        .known_as("drone first person wasd");
-    table.group = Some("Camera");
+        .add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], CameraCommand::SetMode(CameraMode::Fly))
+        .set_aliases("drone first person wasd");
+    table.submenu = Some("Camera");
     let mut step = |icon, title: &str, about: &str, keys, step| {
         table.add(icon, title, about, &[keys], CameraCommand::Move(step));
     };
@@ -39,22 +39,22 @@ fn commands(table: &mut MenuPart) {
         "Orbit left",
         "Turn the camera around the terrain to the left.",
         (ALT, left),
-        CameraStep::Turn(-5.0, 0.0),
+        CameraStep::Orbit(-5.0, 0.0),
     );
     step(
         icon::ARROW_RIGHT,
         "Orbit right",
         "Turn the camera around the terrain to the right.",
         (ALT, right),
-        CameraStep::Turn(5.0, 0.0),
+        CameraStep::Orbit(5.0, 0.0),
     );
-    step(icon::ARROW_UP, "Orbit up", "Raise the camera to look from higher.", (ALT, up), CameraStep::Turn(0.0, 5.0));
+    step(icon::ARROW_UP, "Orbit up", "Raise the camera to look from higher.", (ALT, up), CameraStep::Orbit(0.0, 5.0));
     step(
         icon::ARROW_DOWN,
         "Orbit down",
         "Lower the camera to look from lower.",
         (ALT, down),
-        CameraStep::Turn(0.0, -5.0),
+        CameraStep::Orbit(0.0, -5.0),
     );
     let sides = [
         ("Top view", "Look straight down from above, with north up.", Key::Num7, 0.0, 90.0),
@@ -64,29 +64,29 @@ fn commands(table: &mut MenuPart) {
         ("View from the west", "Look east.", Key::Num4, 270.0, 20.0),
     ];
     for (title, about, key, round, high) in sides {
-        step(icon::VIDEO_CAMERA, title, about, (ALT, key), CameraStep::From(round, high));
+        step(icon::VIDEO_CAMERA, title, about, (ALT, key), CameraStep::OrbitTo(round, high));
     }
-    step(icon::PLUS, "Zoom in", "Move the camera nearer.", (NONE, Key::PageUp), CameraStep::Near(1.15));
-    step(icon::MINUS, "Zoom out", "Move the camera farther away.", (NONE, Key::PageDown), CameraStep::Near(1.0 / 1.15));
+    step(icon::PLUS, "Zoom in", "Move the camera nearer.", (NONE, Key::PageUp), CameraStep::Zoom(1.15));
+    step(icon::MINUS, "Zoom out", "Move the camera farther away.", (NONE, Key::PageDown), CameraStep::Zoom(1.0 / 1.15));
     let over = "Pan: shift the camera without turning it.";
-    step(icon::ARROW_LEFT, "Pan left", over, (SHIFT_ALT, left), CameraStep::Shift(-0.05, 0.0));
-    step(icon::ARROW_RIGHT, "Pan right", over, (SHIFT_ALT, right), CameraStep::Shift(0.05, 0.0));
-    step(icon::ARROW_UP, "Pan forward", over, (SHIFT_ALT, up), CameraStep::Shift(0.0, 0.05));
-    step(icon::ARROW_DOWN, "Pan back", over, (SHIFT_ALT, down), CameraStep::Shift(0.0, -0.05));
-    table.group = Some("Bookmarks");
+    step(icon::ARROW_LEFT, "Pan left", over, (SHIFT_ALT, left), CameraStep::Pan(-0.05, 0.0));
+    step(icon::ARROW_RIGHT, "Pan right", over, (SHIFT_ALT, right), CameraStep::Pan(0.05, 0.0));
+    step(icon::ARROW_UP, "Pan forward", over, (SHIFT_ALT, up), CameraStep::Pan(0.0, 0.05));
+    step(icon::ARROW_DOWN, "Pan back", over, (SHIFT_ALT, down), CameraStep::Pan(0.0, -0.05));
+    table.submenu = Some("Bookmarks");
     for (index, key) in NUMBERS.into_iter().enumerate() {
         let number = index + 1;
         let (go, keep) = (format!("Go to bookmark {number}"), format!("Save bookmark {number}"));
         let to = "Move the camera to this saved view. In the workspace Present, press the number alone.";
-        table.add(icon::BOOKMARK_SIMPLE, &go, to, &[], CameraCommand::GoToView(number));
+        table.add(icon::BOOKMARK_SIMPLE, &go, to, &[], CameraCommand::GoToBookmark(number));
         let here = "Save the current view in the project.";
-        table.add(icon::BOOKMARK_SIMPLE, &keep, here, &[(CTRL, key)], KeepView(number));
+        table.add(icon::BOOKMARK_SIMPLE, &keep, here, &[(CTRL, key)], SaveBookmark(number));
     }
-    table.group = Some("Camera keyframes");
+    table.submenu = Some("Camera keyframes");
     let set = "Insert a camera keyframe at the current tick. Keyframes are diamonds on the timeline and are saved with the project. A \
                video of the project follows the keyframes ahead of its first tick.";
     table.add(icon::DIAMOND, "Insert keyframe", set, &[(NONE, Key::I)], KeyframeCommand::Set);
     let follow = "Move the camera along its keyframes while the simulation runs, until you move it yourself.";
     table.add(icon::PATH, "Follow keyframes", follow, &[(SHIFT, Key::I)], KeyframeCommand::Follow);
-    table.group = None;
+    table.submenu = None;
 }

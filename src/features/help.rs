@@ -5,19 +5,23 @@ use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use crate::shell::{
     access,
-    commands::{AddCommands, CommandTable, MENUS, MenuPart, NONE, keys_text},
-    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
+    commands::{AddCommands, CommandTable, MENUS, MenuSection, NONE, format_shortcuts},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, centred_dialog},
 };
-use crate::world::{Command, FileCommand, WindowCommand};
+use crate::world::{AppCommand, FileCommand, WindowCommand};
 use egui_phosphor::regular as icon;
 
-const PANE: Pane = Pane { key: "help", kind: PaneKind::Reading };
+const PANE: FloatingWindow = FloatingWindow { key: "help", kind: FloatingWindowKind::Modeless };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", 10, commands).add_commands("Help", 30, reference_command);
+    app.add_floating_window(PANE, pane_ui).add_commands("Help", 10, commands).add_commands(
+        "Help",
+        30,
+        reference_command,
+    );
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let pane = WindowCommand::Toggle;
     table
         .add(
@@ -27,19 +31,19 @@ fn commands(table: &mut MenuPart) {
             &[(NONE, Key::F1)],
             pane(PANE.key),
         )
-        .known_as("shortcuts help hotkeys keys controls manual");
+        .set_aliases("shortcuts help hotkeys keys controls manual");
 }
 
-fn reference_command(table: &mut MenuPart) {
+fn reference_command(table: &mut MenuSection) {
     let reference = "Open the reference of all processes, equations and parameters in the browser.";
     table
         .add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference(None))
-        .known_as("manual documentation equations glossary parameters");
+        .set_aliases("manual documentation equations glossary parameters");
 }
 
-fn pane_ui(InMut(pane): InMut<PaneUi>, table: Res<CommandTable>) -> Vec<Command> {
-    centred(&pane.context, "Keyboard and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
-        access::take_keys(ui);
+fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, table: Res<CommandTable>) -> Vec<AppCommand> {
+    centred_dialog(&pane.context, "Keyboard and mouse").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::focus_first_field(ui);
         help_ui(ui, &table);
     });
     Vec::new()
@@ -74,8 +78,8 @@ fn help_ui(ui: &mut Ui, table: &CommandTable) {
                 });
             };
             for menu in MENUS {
-                for entry in table.entries().filter(|entry| entry.menu == menu && !entry.keys.is_empty()) {
-                    ui.label(RichText::new(keys_text(ui.ctx(), entry)).strong());
+                for entry in table.entries().filter(|entry| entry.menu == menu && !entry.shortcuts.is_empty()) {
+                    ui.label(RichText::new(format_shortcuts(ui.ctx(), entry)).strong());
                     ui.label(&entry.title);
                     about(ui, &entry.about);
                     ui.end_row();

@@ -6,39 +6,39 @@ use egui_phosphor::regular as icon;
 
 use crate::shell::{
     access,
-    commands::{AddCommands, CTRL, MenuPart, SHIFT_CTRL},
-    panel::{AddPanel, EVERYWHERE, Panel},
+    commands::{AddCommands, CTRL, MenuSection, SHIFT_CTRL},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style,
 };
-use crate::world::{Command, EditCommand, History, HistoryCommand, HistoryRow, Preferences};
+use crate::world::{AppCommand, EditCommand, History, HistoryCommand, HistoryRow, Preferences};
 use thalweg_sim::params::capital;
 
 /// Lists all undo steps and the states where branches start and end, to return to any of them.
-const PANEL: Panel =
-    Panel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "history", title: "History", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Edit", 10, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     table
         .add(icon::ARROW_U_UP_LEFT, "Undo", "Undo the last step.", &[(CTRL, Key::Z)], EditCommand::Undo)
-        .known_as("back revert");
+        .set_aliases("back revert");
     let redo = [(SHIFT_CTRL, Key::Z), (CTRL, Key::Y)];
     table
         .add(icon::ARROW_U_UP_RIGHT, "Redo", "Redo the last undone step.", &redo, EditCommand::Redo)
-        .known_as("again forward");
+        .set_aliases("again forward");
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, history: Res<History>, preferences: Res<Preferences>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let list = egui::ScrollArea::vertical()
         .id_salt("history")
         .max_height(style::LIST_HEIGHT)
         .min_scrolled_height(style::LIST_HEIGHT);
     list.stick_to_bottom(true).show(ui, |ui| {
-        for HistoryRow { mark, label, holds } in history.rows() {
+        for HistoryRow { mark, label, is_applied: holds } in history.rows() {
             let here = history.here() == Some(mark.id);
             let tick = format!("Tick {}", mark.tick);
             let text = label.map_or_else(|| tick.clone(), |label| capital(&label.to_string()));

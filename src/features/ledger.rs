@@ -5,25 +5,30 @@ use bevy_egui::egui::{self, Ui};
 
 use crate::shell::{
     number::units,
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style::value_row,
 };
-use crate::world::{Command, Record, Simulations, Workspace, amount::volume};
-use thalweg_sim::core::ledger::{Account, Row};
+use crate::world::{AppCommand, Simulations, TimeSeries, Workspace, amount::volume};
+use thalweg_sim::core::ledger::{Account, LedgerRow};
 
-const PANEL: Panel =
-    Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], in_lessons: true };
+const PANEL: SidebarPanel = SidebarPanel {
+    key: "ledger",
+    title: "Ledger",
+    workspaces: EVERYWHERE,
+    unfolded: &[Workspace::Learn],
+    in_lessons: true,
+};
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>, simulations: Res<Simulations>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, record: Res<TimeSeries>, simulations: Res<Simulations>) -> Vec<AppCommand> {
     let (ledger, [solid, water]) = (&record.ledger, record.volumes);
     let slots = simulations.selected().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
     account_ui(ui, ("Solids", &titles), &ledger.solid, (solid, record.suspended));
-    if water > 0.0 || ledger.water.rows.values().any(|row| *row != Row::default()) {
+    if water > 0.0 || ledger.water.rows.values().any(|row| *row != LedgerRow::default()) {
         account_ui(ui, ("Water", &titles), &ledger.water, (water, 0.0));
     }
     Vec::new()

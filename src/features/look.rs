@@ -5,12 +5,12 @@ use bevy_egui::egui::Ui;
 
 use crate::shell::{
     group::{group_ui, presets_ui, set},
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
 };
-use crate::world::{Command, Simulations, Workspace};
+use crate::world::{AppCommand, Simulations, Workspace};
 use thalweg_scene::look::{Look, WaterLook};
 
-const LIGHT: Panel = Panel {
+const LIGHT: SidebarPanel = SidebarPanel {
     key: "look",
     title: "Light and colour",
     workspaces: EVERYWHERE,
@@ -18,14 +18,14 @@ const LIGHT: Panel = Panel {
     in_lessons: false,
 };
 
-const WATER: Panel =
-    Panel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const WATER: SidebarPanel =
+    SidebarPanel { key: "water-look", title: "Water look", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(LIGHT, light_ui).add_panel(WATER, water_ui);
 }
 
-fn light_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
+fn light_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<AppCommand> {
     let mut asked = presets_ui(ui, "look", ("Palettes", "Load a palette of matching colours."));
     let now = &simulations.selected().look;
     // The workspace Learn shows only the main parameters.
@@ -34,7 +34,7 @@ fn light_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<
     asked
 }
 
-fn water_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
+fn water_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<AppCommand> {
     let now = &simulations.selected().water_look;
     let main_only = *workspace == Workspace::Learn;
     set("water-look", group_ui(ui, ("water-look", now), ("water-look", &WaterLook::default()), main_only))

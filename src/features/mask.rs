@@ -5,21 +5,22 @@ use bevy_egui::egui::{RichText, Ui};
 
 use crate::shell::{
     group::{group_ui, set},
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
 };
-use crate::world::{BrushCommand, Brushes, Command, EditCommand, Overlay, OverlayCommand};
+use crate::world::{AppCommand, BrushCommand, Brushes, EditCommand, Overlay, OverlayCommand};
 use thalweg_sim::{
     core::{quantity::Quantity, terrain::Layer},
-    edit::{Combine, Selection, Tool},
+    edit::{CombineMode, Selection, Tool},
 };
 
-const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let about = "Brushes do not change masked terrain, nor do processes limited to unmasked terrain. Select terrain, or paint the mask.";
     ui.label(RichText::new(about).weak());
@@ -27,10 +28,10 @@ fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) 
     let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
     asked.extend(set("selection", changes));
     let combinations = [
-        (Combine::Replace, "Select", "Replace the mask with the selection."),
-        (Combine::Add, "Add", "Add the selection to the mask."),
-        (Combine::Subtract, "Subtract", "Remove the selection from the mask."),
-        (Combine::Intersect, "Intersect", "Keep the mask only where it overlaps the selection."),
+        (CombineMode::Replace, "Select", "Replace the mask with the selection."),
+        (CombineMode::Add, "Add", "Add the selection to the mask."),
+        (CombineMode::Subtract, "Subtract", "Remove the selection from the mask."),
+        (CombineMode::Intersect, "Intersect", "Keep the mask only where it overlaps the selection."),
     ];
     ui.horizontal_wrapped(|ui| {
         for (combine, text, help) in combinations {
@@ -40,12 +41,12 @@ fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) 
         }
     });
     ui.horizontal_wrapped(|ui| {
-        let mut button = |ui: &mut Ui, text: &str, command: Command| {
+        let mut button = |ui: &mut Ui, text: &str, command: AppCommand| {
             if ui.button(text).clicked() {
                 asked.push(command);
             }
         };
-        button(ui, "Paint", BrushCommand::Hold(Some(Tool::Mask)).into());
+        button(ui, "Paint", BrushCommand::Activate(Some(Tool::Mask)).into());
         button(ui, "Invert", EditCommand::InvertMask.into());
         button(ui, "Clear", EditCommand::ClearMask.into());
         let shown = overlay.shown == Some(Quantity::Layer(Layer::Mask));

@@ -6,11 +6,11 @@ pub mod camera;
 pub mod checks;
 pub mod help;
 pub mod history;
-pub mod land;
 pub mod ledger;
 pub mod lessons;
 pub mod look;
 pub mod mask;
+pub mod new_terrain;
 pub mod overlay;
 pub mod overview;
 pub mod particle;
@@ -34,11 +34,11 @@ pub mod window;
 
 use bevy::prelude::*;
 
-use crate::shell::{chart, files, land_plugin, leave, menu, palette, placing, registries};
+use crate::shell::{chart, files, land_plugin, leave, menu, palette, placement, registries};
 
 /// Adds all features. Their order determines the order of panels, view layers and menu entries.
 pub fn plugin(app: &mut App) {
-    app.add_plugins((registries, land::plugin, files::plugin, scenes::plugin))
+    app.add_plugins((registries, new_terrain::plugin, files::plugin, scenes::plugin))
         .add_plugins((run::plugin, lessons::plugin, brush::plugin, terrain::plugin, range::plugin, variations::plugin))
         .add_plugins((
             process::plugin,
@@ -49,7 +49,14 @@ pub fn plugin(app: &mut App) {
             mask::plugin,
             overlay::plugin,
         ))
-        .add_plugins((section::plugin, probes::plugin, particle::plugin, placing::plugin, rivers::plugin, look::plugin))
+        .add_plugins((
+            section::plugin,
+            probes::plugin,
+            particle::plugin,
+            placement::plugin,
+            rivers::plugin,
+            look::plugin,
+        ))
         .add_plugins((history::plugin, ledger::plugin, statistics::plugin, wind::plugin, readout::plugin))
         .add_plugins((menu::plugin, present::plugin, window::plugin, record::plugin, chart::plugin))
         .add_plugins((settings::plugin, help::plugin, palette::plugin, checks::plugin, about::plugin, leave::plugin))

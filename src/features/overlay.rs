@@ -5,43 +5,43 @@ use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart, NONE, SHIFT},
+    commands::{AddCommands, MenuSection, NONE, SHIFT},
     number::units,
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style,
 };
-use crate::world::{Command, EditCommand, Overlay, OverlayCommand, Simulations, amount::length};
+use crate::world::{AppCommand, EditCommand, Overlay, OverlayCommand, Simulations, amount::length};
 use egui_phosphor::regular as icon;
 use thalweg_sim::core::quantity::Quantity;
 
-const PANEL: Panel =
-    Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("View", 30, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let water = "Show or hide the water.";
     table
         .add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], EditCommand::ToggleWater)
-        .known_as("hide show ocean sea");
+        .set_aliases("hide show ocean sea");
     let overlay = "Show or hide the last overlay and its legend.";
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], OverlayCommand::Toggle);
     let arrows =
         "Show or hide arrows along the flow of the water, or of the droplets if their discharge is the overlay.";
     table
         .add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], OverlayCommand::ToggleArrows)
-        .known_as("vectors velocity");
-    table.group = Some("Overlays");
+        .set_aliases("vectors velocity");
+    table.submenu = Some("Overlays");
     for quantity in Quantity::all() {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
         table.add(icon::GRADIENT, &title, quantity.about(), &[], OverlayCommand::Show(Some(quantity)));
     }
-    table.group = None;
+    table.submenu = None;
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Overlay>) -> Vec<AppCommand> {
     let mut commands = Vec::new();
     let title = |quantity: Option<Quantity>| quantity.map_or("None", Quantity::title);
     let list = egui::ComboBox::from_id_salt("overlay")
@@ -99,7 +99,7 @@ fn difference_ui(ui: &mut Ui, simulations: &Simulations, overlay: &Overlay) {
         ),
         (
             "Correlation of changes",
-            found.alike.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
+            found.correlation.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
             "Correlation between the changes of both simulations since the start: 1 if both changed the same places in the same way.",
         ),
     ];

@@ -5,23 +5,23 @@ use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Key, Rect, Sens
 
 use crate::shell::{
     UiVisible, access,
-    commands::{AddCommands, MenuPart, NONE, SHIFT},
+    commands::{AddCommands, MenuSection, NONE, SHIFT},
     legend::legend,
     panel::{AddPanel, LayerVisibility},
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::world::{
-    Command, CompareCommand, Comparison, Divider, FreeView, Overlay, Preferences, Presentation, RunCommand,
-    Simulations, Transport, Workspace,
-    amount::{length, round_length, told_in},
+    AppCommand, CompareCommand, Comparison, Divider, Overlay, Preferences, Presentation, SimulationCommand,
+    Simulations, Transport, ViewportArea, Workspace,
+    amount::{display_unit, length, round_length},
 };
 use egui_phosphor::regular as icon;
-use thalweg_scene::settings::{Signs, Units};
+use thalweg_scene::settings::{GuideVisibility, Units};
 
 /// State read by the annotations.
 #[derive(SystemParam)]
-pub struct Overview<'w> {
-    view: Res<'w, FreeView>,
+pub struct Annotations<'w> {
+    view: Res<'w, ViewportArea>,
     visible: Res<'w, UiVisible>,
     simulations: Res<'w, Simulations>,
     comparison: Res<'w, State<Comparison>>,
@@ -42,18 +42,18 @@ const HINT: f64 = 2.5;
 pub(super) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Always, view_ui)
         .add_view_layer(LayerVisibility::Interface, heights_ui)
-        .add_view_layer(LayerVisibility::Interface, signs_ui)
+        .add_view_layer(LayerVisibility::Interface, north_and_scale_ui)
         .add_commands("View", 20, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let before = "Show the start of the simulation, or hold B.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], CompareCommand::Show(Comparison::Start));
     let split = "Show the start on the left and the current state on the right of a movable divider.";
     let half = CompareCommand::Show(Comparison::Split);
     table
         .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split: start and current", split, &[(SHIFT, Key::B)], half)
-        .known_as("compare before after present");
+        .set_aliases("compare before after present");
     table.add(icon::EYE, "Current state", "Show the current terrain.", &[], CompareCommand::Show(Comparison::Off));
     let half = CompareCommand::Show(Comparison::Simulations);
     let runs = "Show the same place in two simulations, left and right of a movable divider: the first one and the selected one.";
@@ -63,7 +63,7 @@ fn commands(table: &mut MenuPart) {
 }
 
 /// Draws simulation names, legend, divider and hint. Returns the requested commands.
-pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
+pub fn view_ui(InMut(root): InMut<Ui>, state: Annotations) -> Vec<AppCommand> {
     let (rect, panels) = (root.max_rect(), state.visible.0);
     let mut commands = Vec::new();
     let painter = root.painter().with_clip_rect(rect);
@@ -86,7 +86,7 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
             painter.rect_stroke(spot, 5.0, FOCUS, egui::StrokeKind::Outside);
         }
         if response.on_hover_text("Select this simulation.").clicked() {
-            commands.push(RunCommand::Choose(index).into());
+            commands.push(SimulationCommand::Select(index).into());
         }
     }
     if *state.comparison != Comparison::Start {
@@ -110,7 +110,7 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
                 });
                 let moved = divider_ui(root, rect, names, share);
                 commands.extend(moved.map(|to| CompareCommand::MoveDivider(to.clamp(0.0, 1.0)).into()));
-                commands.extend(next_run_ui(root, rect, (pair[1], state.simulations.all().len()), share));
+                commands.extend(next_simulation_ui(root, rect, (pair[1], state.simulations.all().len()), share));
             }
         }
     }
@@ -132,14 +132,14 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Overview) -> Vec<Command> {
 /// Draws the heights on the contour lines.
 fn heights_ui(
     InMut(root): InMut<Ui>,
-    free: Res<FreeView>,
+    free: Res<ViewportArea>,
     preferences: Res<Preferences>,
     simulations: Res<Simulations>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let view = root.max_rect();
     let painter = root.painter().with_clip_rect(view);
     let units = preferences.settings.units;
-    let step = f64::from(simulations.selected().look.contours) * told_in(units, "m").1;
+    let step = f64::from(simulations.selected().look.contours) * display_unit(units, "m").1;
     // As many decimals as distinguish adjacent contours.
     let decimals = (0..2).find(|&decimals| (step * 10_f64.powi(decimals)).fract().abs() < 1e-3).unwrap_or(2) as usize;
     for &(share, angle, height) in &free.heights {
@@ -164,19 +164,21 @@ const NORTH: f32 = 15.0;
 const LONGEST_BAR: f32 = 130.0;
 
 /// Draws the north arrow and the scale bar, as set in the settings.
-fn signs_ui(
+fn north_and_scale_ui(
     InMut(root): InMut<Ui>,
-    free: Res<FreeView>,
+    free: Res<ViewportArea>,
     preferences: Res<Preferences>,
     workspace: Res<State<Workspace>>,
     presentation: Res<Presentation>,
-) -> Vec<Command> {
-    let (view, turned, metres) = (root.max_rect(), free.turned, free.metres);
+) -> Vec<AppCommand> {
+    let (view, turned, metres) = (root.max_rect(), free.azimuth, free.metres);
     let settings = &preferences.settings;
     let wanted = match settings.scale_and_north {
-        Signs::InLearn => *workspace == Workspace::Learn || presentation.is_on() && *workspace == Workspace::Present,
-        Signs::Always => true,
-        Signs::Never => false,
+        GuideVisibility::InLearn => {
+            *workspace == Workspace::Learn || presentation.is_on() && *workspace == Workspace::Present
+        }
+        GuideVisibility::Always => true,
+        GuideVisibility::Never => false,
     };
     if !wanted {
         return Vec::new();
@@ -217,7 +219,7 @@ fn bar(units: Units, metres: f64) -> (f32, String) {
 }
 
 /// Draws a button that shows the next simulation on the right, if there is another one. Returns its command when clicked.
-fn next_run_ui(root: &mut Ui, rect: Rect, (shown, count): (usize, usize), share: f32) -> Option<Command> {
+fn next_simulation_ui(root: &mut Ui, rect: Rect, (shown, count): (usize, usize), share: f32) -> Option<AppCommand> {
     // The first simulation stays on the left.
     let next = if shown + 1 < count { shown + 1 } else { 1 };
     let place = egui::pos2(rect.left() + share * rect.width() + 16.0, rect.top() + 30.0);
@@ -227,7 +229,10 @@ fn next_run_ui(root: &mut Ui, rect: Rect, (shown, count): (usize, usize), share:
     let button = egui::Button::new(egui_phosphor::regular::CARET_RIGHT).small();
     let button = root.put(Rect::from_min_size(place, egui::vec2(22.0, 18.0)), button);
     access::name(&button, "Next simulation");
-    button.on_hover_text("Show the next simulation on the right.").clicked().then(|| RunCommand::Choose(next).into())
+    button
+        .on_hover_text("Show the next simulation on the right.")
+        .clicked()
+        .then(|| SimulationCommand::Select(next).into())
 }
 
 /// Draws the divider between two named views at a fraction of the width. Returns its new position if it was moved.

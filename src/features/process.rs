@@ -6,26 +6,27 @@ use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_hea
 
 use crate::shell::{
     group::{Changes, all_of_group_ui, group_ui, presets_ui, set},
-    panel::{AddPanel, EVERYWHERE, Panel},
-    seek,
+    navigate,
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style::duration,
 };
-use crate::world::{Command, EditCommand, Simulations, Workspace};
+use crate::world::{AppCommand, EditCommand, Simulations, Workspace};
 use thalweg_sim::{
     core::terrain::Terrain,
-    params::{self, Parameter, Value, walk},
+    params::{self, Parameter, Value, collect_parameters},
     process::{IdleReason, Process, masked::masked_key, wind::thinnest_sheet},
     simulation::Slot,
 };
 
 /// All processes in catalogue order. Each draws its own heading with a checkbox.
-const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<AppCommand> {
     let session = simulations.selected();
     let (learn, terrain) = (*workspace == Workspace::Learn, &session.simulation.terrain);
     let mut asked = Vec::new();
@@ -43,13 +44,13 @@ fn process_ui(
     slot: &Slot,
     fresh: &dyn Process,
     main_only: bool,
-    commands: &mut Vec<Command>,
+    commands: &mut Vec<AppCommand>,
 ) {
     let masked = terrain.mask.is_some();
     let info = slot.process.info();
     let id = ui.make_persistent_id((scene, info.key));
     let mut folding = CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled);
-    if seek::is_sought_in(ui, info.key) {
+    if navigate::is_sought_in(ui, info.key) {
         folding.set_open(true);
     }
     let (toggle, ..) = folding
@@ -77,7 +78,7 @@ fn process_ui(
             }
             if slot.enabled {
                 if slot.process.setup().elapsed() > 0.0 {
-                    let (seconds, acceleration) = (slot.process.setup().elapsed(), slot.process.abilities().acceleration);
+                    let (seconds, acceleration) = (slot.process.setup().elapsed(), slot.process.capabilities().acceleration);
                     let text = match acceleration.map(f64::from).filter(|&times| times > 1.0) {
                         Some(times) => {
                             let bed = duration(times * seconds);
@@ -108,9 +109,9 @@ fn process_ui(
 }
 
 /// Draws the reason why a process has no effect on a terrain, and a button that remedies it, if any. Returns its command.
-fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
+fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<AppCommand> {
     let reason = slot.process.idle_reason(terrain)?;
-    let spread = |metres: f32| Some((format!("Add {metres} m of sand"), EditCommand::SpreadSand(metres)));
+    let spread = |metres: f32| Some((format!("Add {metres} m of sand"), EditCommand::AddSand(metres)));
     let (why, remedy) = match reason {
         IdleReason::NoSand => {
             ("There is no sand for the wind to transport.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
@@ -125,7 +126,7 @@ fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<Command> {
             ("No slope is steep enough to fail. Lower the angles, or sculpt steeper terrain.", None)
         }
         IdleReason::NoWater { rain } => {
-            let default = slot.process.fresh();
+            let default = slot.process.boxed_default();
             let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
             let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
             ("There is no water, no rain and no spring.", Some(("Enable rain".to_owned(), remedy)))
@@ -167,7 +168,7 @@ fn limiters_ui(ui: &mut Ui, process: &dyn Process) {
 fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Changes {
     let info = slot.process.info();
     let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
-    let declared = walk((info.key, params));
+    let declared = collect_parameters((info.key, params));
     let named = |parameter: &Parameter, value: Value| parameter.name == "mode" && parameter.value == value;
     let published = declared.iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
     // A factor is idle if its parameter is.

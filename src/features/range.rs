@@ -5,28 +5,28 @@ use bevy_egui::egui::{RichText, Ui};
 
 use crate::shell::{
     commands::buttons_ui,
-    commands::{AddCommands, CommandTable, MenuPart},
+    commands::{AddCommands, CommandTable, MenuSection},
     group::{group_ui, set},
     number::units,
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
 };
-use crate::world::{Command, Jobs, RunCommand, Simulations, amount::length};
+use crate::world::{AppCommand, Jobs, SimulationCommand, Simulations, amount::length};
 use egui_phosphor::regular as icon;
 use thalweg_sim::simulation::grow::{RangeParams, rising_extent, typical_relief};
 
-const PANEL: Panel =
-    Panel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "range", title: "Mountain range", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Simulation", 40, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let grow = "Replace the ground with a mountain range of the relief, ruggedness and age set in the panel Mountain range. It \
         rises where the uplift map allows; erodibility and diffusivity of Uplift and rivers are set to match.";
     table
-        .add(icon::MOUNTAINS, "Grow mountain range", grow, &[], RunCommand::Grow)
-        .known_as("mountains uplift landscape evolution");
+        .add(icon::MOUNTAINS, "Grow mountain range", grow, &[], SimulationCommand::Grow)
+        .set_aliases("mountains uplift landscape evolution");
 }
 
 fn panel_ui(
@@ -34,7 +34,7 @@ fn panel_ui(
     simulations: Res<Simulations>,
     jobs: Res<Jobs>,
     table: Res<CommandTable>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let session = simulations.selected();
     let mut asked = set("range", group_ui(ui, ("range", &session.range), ("range", &RangeParams::default()), false));
     let extent = rising_extent(&session.simulation.terrain);
@@ -46,6 +46,6 @@ fn panel_ui(
                 .weak(),
         );
     }
-    asked.extend(buttons_ui(ui, (&jobs, &table), &[RunCommand::Grow.into()]));
+    asked.extend(buttons_ui(ui, (&jobs, &table), &[SimulationCommand::Grow.into()]));
     asked
 }

@@ -9,11 +9,11 @@ use crate::shell::{
     style::{DEEP_SHADE, shaded_lines},
 };
 use crate::world::{
-    Command, Overlay, Pointed, Preferences, Simulations, Workspace,
-    amount::{length, told_in},
+    AppCommand, Overlay, PointedPosition, Preferences, Simulations, Workspace,
+    amount::{display_unit, length},
 };
 use thalweg_scene::settings::Units;
-use thalweg_sim::core::{analysis::slope_at, quantity::Scale, terrain::Terrain};
+use thalweg_sim::core::{analysis::slope_at, quantity::ColorScale, terrain::Terrain};
 
 /// Minimum thickness of sand and water in the readout, in metres.
 const THIN: f32 = 1e-3;
@@ -25,12 +25,12 @@ pub(super) fn plugin(app: &mut App) {
 /// Draws the readout in the lower right corner of the view.
 fn readout_ui(
     InMut(root): InMut<Ui>,
-    pointed: Res<Pointed>,
+    pointed: Res<PointedPosition>,
     simulations: Res<Simulations>,
     preferences: Res<Preferences>,
     overlay: Res<Overlay>,
     workspace: Res<State<Workspace>>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let view = root.max_rect();
     let Some(place) = pointed.0.filter(|_| *workspace != Workspace::Present) else { return Vec::new() };
     let terrain = &simulations.selected().simulation.terrain;
@@ -38,12 +38,12 @@ fn readout_ui(
     let units = preferences.settings.units;
     let mut text = text(units, terrain, x, y);
     if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(simulations.selected_index()))
-        && quantity.scale() != Scale::Classes
+        && quantity.scale() != ColorScale::Classes
         && (values.width(), values.height()) == (terrain.width(), terrain.height())
     {
         let value = values.at(x, y);
-        let value = if quantity.scale() == Scale::Logarithmic { 10.0_f32.powf(value) } else { value };
-        let unit = if quantity.unit() == "m²" { "" } else { told_in(units, quantity.unit()).0 };
+        let value = if quantity.scale() == ColorScale::Logarithmic { 10.0_f32.powf(value) } else { value };
+        let unit = if quantity.unit() == "m²" { "" } else { display_unit(units, quantity.unit()).0 };
         let value = value_text(units, value, quantity.unit());
         let told = format!(" · {} {value} {unit}", quantity.title().to_lowercase());
         text.push_str(told.trim_end());

@@ -2,8 +2,8 @@
 
 use egui_phosphor::regular as icon;
 
-use crate::shell::commands::{AddCommands, CTRL, MenuPart, NONE, SHIFT};
-use crate::world::{PictureCommand, ToggleRecording};
+use crate::shell::commands::{AddCommands, CTRL, MenuSection, NONE, SHIFT};
+use crate::world::{ScreenshotCommand, ToggleRecording};
 use bevy::prelude::App;
 use bevy_egui::egui::Key;
 
@@ -11,15 +11,15 @@ pub(super) fn plugin(app: &mut App) {
     app.add_commands("View", 120, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let picture = "Save a screenshot of the view, without panels, in the pictures folder. Set its size in Settings.";
     table
-        .add(icon::CAMERA, "Take screenshot", picture, &[(NONE, Key::F12)], PictureCommand::Take)
-        .known_as("save picture image photo render png");
+        .add(icon::CAMERA, "Take screenshot", picture, &[(NONE, Key::F12)], ScreenshotCommand::Take)
+        .set_aliases("save picture image photo render png");
     let window = "Save a screenshot of the window, with its panels, in the pictures folder.";
     table
-        .add(icon::CAMERA, "Take screenshot of the window", window, &[(SHIFT, Key::F12)], PictureCommand::TakeWindow)
-        .known_as("picture with panels interface");
+        .add(icon::CAMERA, "Take screenshot of the window", window, &[(SHIFT, Key::F12)], ScreenshotCommand::TakeWindow)
+        .set_aliases("picture with panels interface");
     let film = "Start or stop recording a video of the window, with its panels, in the pictures folder.";
     table.add(icon::RECORD, "Record video of the window", film, &[(CTRL, Key::F12)], ToggleRecording);
 }

@@ -4,13 +4,14 @@ use bevy::prelude::*;
 use bevy_egui::egui::{Key, RichText, Ui};
 
 use crate::shell::{
-    commands::{AddCommands, MenuPart, NONE, SHIFT},
-    panel::{AddPanel, EVERYWHERE, Panel},
+    commands::{AddCommands, MenuSection, NONE, SHIFT},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
 };
-use crate::world::{Command, RunCommand, Simulations};
+use crate::world::{AppCommand, SimulationCommand, Simulations};
 use egui_phosphor::regular as icon;
 
-const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Simulation", 10, commands).add_commands(
@@ -20,38 +21,38 @@ pub(super) fn plugin(app: &mut App) {
     );
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let play = "Start or pause the simulation.";
     table
-        .add(icon::PLAY_PAUSE, "Play or pause", play, &[(NONE, Key::Space)], RunCommand::TogglePlay)
-        .known_as("start stop run simulate");
+        .add(icon::PLAY_PAUSE, "Play or pause", play, &[(NONE, Key::Space)], SimulationCommand::TogglePlay)
+        .set_aliases("start stop run simulate");
     let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
     table
-        .add(icon::SKIP_FORWARD, "Step one tick", "Run a single tick and pause.", &step, RunCommand::Step(1))
-        .known_as("step frame forward");
+        .add(icon::SKIP_FORWARD, "Step one tick", "Run a single tick and pause.", &step, SimulationCommand::Step(1))
+        .set_aliases("step frame forward");
     let stage =
         "Run the next stage of the tick and pause. The status bar and the workspace Learn show which stage is next.";
     table
-        .add(icon::STEPS, "Step one stage", stage, &[(NONE, Key::Comma)], RunCommand::Stage)
-        .known_as("step substep slow motion");
+        .add(icon::STEPS, "Step one stage", stage, &[(NONE, Key::Comma)], SimulationCommand::Stage)
+        .set_aliases("step substep slow motion");
     let ten = [(SHIFT, Key::ArrowRight)];
-    table.add(icon::FAST_FORWARD, "Step ten ticks", "Run ten ticks and pause.", &ten, RunCommand::Step(10));
+    table.add(icon::FAST_FORWARD, "Step ten ticks", "Run ten ticks and pause.", &ten, SimulationCommand::Step(10));
 }
 
-fn start_commands(table: &mut MenuPart) {
+fn start_commands(table: &mut MenuSection) {
     let restart = "Restart with the same seed from the terrain as sculpted before the first tick. Undo restores the current state.";
     table
-        .add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart)
-        .known_as("reset begin rewind");
+        .add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], SimulationCommand::Restart)
+        .set_aliases("reset begin rewind");
     let bare = "Restart from the terrain before any sculpting, with the painted rain and mask. Undo restores the current state.";
-    table.add(icon::ERASER, "Restart without sculpting", bare, &[], RunCommand::RestartUnshaped);
+    table.add(icon::ERASER, "Restart without sculpting", bare, &[], SimulationCommand::RestartUnshaped);
     let seed = "Restart with the next seed. Undo restores the current state.";
     table
-        .add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], RunCommand::NewSeed)
-        .known_as("random shuffle another");
+        .add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], SimulationCommand::NewSeed)
+        .set_aliases("random shuffle another");
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>) -> Vec<AppCommand> {
     let session = simulations.selected();
     ui.heading(match session.tile_title() {
         Some(tile) => format!("{} · {tile}", session.title),

@@ -5,12 +5,12 @@ use bevy_egui::egui::{self, Key, RichText, Sense};
 
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart, SHIFT_CTRL},
+    commands::{AddCommands, MenuSection, SHIFT_CTRL},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, FloatingWindows},
     gallery::{Card, cards},
-    panes::{AddPane, Pane, PaneKind, PaneUi, Panes},
     style,
 };
-use crate::world::{Command, FileCommand, FrameSystems, WindowCommand};
+use crate::world::{AppCommand, FileCommand, FrameSystems, WindowCommand};
 use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::scene::{BUILT_IN, GROUPS, Scene},
@@ -24,44 +24,48 @@ pub struct Scenes {
     cards: Vec<Card>,
 }
 
-const PANE: Pane = Pane { key: "scenes", kind: PaneKind::Search };
+const PANE: FloatingWindow = FloatingWindow { key: "scenes", kind: FloatingWindowKind::Search };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Scene", 10, commands).add_commands("Scene", 30, scene_commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("Scene", 10, commands).add_commands(
+        "Scene",
+        30,
+        scene_commands,
+    );
     app.init_resource::<Scenes>()
-        .add_systems(Update, forget.run_if(resource_changed::<Panes>).in_set(FrameSystems::Follow));
+        .add_systems(Update, forget.run_if(resource_changed::<FloatingWindows>).in_set(FrameSystems::Follow));
 }
 
 /// Frees the thumbnails once the browser is closed.
-fn forget(panes: Res<Panes>, mut scenes: ResMut<Scenes>) {
-    if !panes.has(PANE.key) && !scenes.cards.is_empty() {
+fn forget(panes: Res<FloatingWindows>, mut scenes: ResMut<Scenes>) {
+    if !panes.is_open(PANE.key) && !scenes.cards.is_empty() {
         *scenes = Scenes::default();
     }
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let choose = "Browse all scenes.";
     let scenes = WindowCommand::Toggle(PANE.key);
     table
         .add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes)
-        .known_as("examples presets gallery thumbnails new");
+        .set_aliases("examples presets gallery thumbnails new");
 }
 
-fn scene_commands(table: &mut MenuPart) {
+fn scene_commands(table: &mut MenuSection) {
     let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
     let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
     for group in GROUPS {
-        table.group = Some(group);
+        table.submenu = Some(group);
         for (name, scene) in scenes.iter().filter(|(_, scene)| scene.group == group) {
             let open = FileCommand::Open(name.into(), Options::default());
             table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
         }
     }
-    table.group = None;
+    table.submenu = None;
 }
 
-fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: ResMut<Scenes>) -> Vec<Command> {
-    if pane.begins {
+fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, mut scenes: ResMut<Scenes>) -> Vec<AppCommand> {
+    if pane.just_opened {
         *scenes = Scenes::default();
     }
     let chosen = scenes_ui(&pane.context, &mut scenes, &mut pane.is_open);
@@ -70,7 +74,7 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, mut scenes: ResMut<Scenes>) -> Vec<Comman
 }
 
 /// Draws the browser. Returns the command that opens the selected scene.
-fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
+fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<AppCommand> {
     let opened = scenes.cards.is_empty();
     if opened {
         scenes.cards = cards(context);

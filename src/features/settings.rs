@@ -5,25 +5,25 @@ use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use crate::shell::{
     access,
-    commands::{AddCommands, CTRL, MenuPart},
+    commands::{AddCommands, CTRL, MenuSection},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, centred_dialog},
     group::{group_ui, set},
-    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
     style,
 };
-use crate::world::{Command, History, Preferences, WindowCommand};
+use crate::world::{AppCommand, History, Preferences, WindowCommand};
 use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::Budget,
     settings::{Settings, settings_file},
 };
 
-const PANE: Pane = Pane { key: "settings", kind: PaneKind::Reading };
+const PANE: FloatingWindow = FloatingWindow { key: "settings", kind: FloatingWindowKind::Modeless };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("File", 30, commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("File", 30, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let settings = WindowCommand::Toggle(PANE.key);
     table
         .add(
@@ -33,13 +33,17 @@ fn commands(table: &mut MenuPart) {
             &[(CTRL, Key::Comma)],
             settings,
         )
-        .known_as("preferences options theme dark light quality memory autosave scale zoom");
+        .set_aliases("preferences options theme dark light quality memory autosave scale zoom");
 }
 
-fn pane_ui(InMut(pane): InMut<PaneUi>, preferences: Res<Preferences>, history: Res<History>) -> Vec<Command> {
+fn pane_ui(
+    InMut(pane): InMut<FloatingWindowUi>,
+    preferences: Res<Preferences>,
+    history: Res<History>,
+) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    centred(&pane.context, "Settings").open(&mut pane.is_open).show(&pane.context, |ui| {
-        access::take_keys(ui);
+    centred_dialog(&pane.context, "Settings").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::focus_first_field(ui);
         egui::ScrollArea::vertical().show(ui, |ui| {
             asked = settings_ui(ui, &preferences, &history);
             access::follow_focus(ui);
@@ -48,7 +52,7 @@ fn pane_ui(InMut(pane): InMut<PaneUi>, preferences: Res<Preferences>, history: R
     asked
 }
 
-fn settings_ui(ui: &mut Ui, preferences: &Preferences, history: &History) -> Vec<Command> {
+fn settings_ui(ui: &mut Ui, preferences: &Preferences, history: &History) -> Vec<AppCommand> {
     ui.set_width(style::SETTINGS_WIDTH);
     let settings = preferences.settings.resolved(preferences.software);
     let changes = group_ui(ui, ("settings", &settings), ("settings", &Settings::default()), false);

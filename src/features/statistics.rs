@@ -2,8 +2,8 @@
 
 use crate::shell::panel::Sidebar;
 use crate::world::{
-    Command, DuneSample, FrameSystems, Record, Workspace,
-    amount::{length, told_in, volume},
+    AppCommand, DuneSample, FrameSystems, TimeSeries, Workspace,
+    amount::{display_unit, length, volume},
     charts,
 };
 use bevy::prelude::*;
@@ -12,11 +12,11 @@ use bevy_egui::egui::{self, Ui};
 use crate::shell::{
     chart::chart_ui,
     number::units,
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style,
 };
 
-const PANEL: Panel = Panel {
+const PANEL: SidebarPanel = SidebarPanel {
     key: "statistics",
     title: "Statistics",
     workspaces: EVERYWHERE,
@@ -25,20 +25,20 @@ const PANEL: Panel = Panel {
 };
 
 /// Requests recording while a panel shows the values.
-fn want(sidebar: Res<Sidebar>, mut record: ResMut<Record>) {
-    let wanted = sidebar.shows(PANEL.key) || sidebar.shows("rivers");
+fn request_recording(sidebar: Res<Sidebar>, mut record: ResMut<TimeSeries>) {
+    let wanted = sidebar.is_visible(PANEL.key) || sidebar.is_visible("rivers");
     if record.wanted != wanted {
         record.wanted = wanted;
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_panel(PANEL, panel_ui).add_systems(Update, want.in_set(FrameSystems::Input));
+    app.add_panel(PANEL, panel_ui).add_systems(Update, request_recording.in_set(FrameSystems::Input));
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, record: Res<TimeSeries>) -> Vec<AppCommand> {
     let (found, units) = (&record.statistics, units(ui));
-    let (unit, times) = told_in(units, "m");
+    let (unit, times) = display_unit(units, "m");
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         let [low, mean, deviation] =
@@ -69,7 +69,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, record: Res<Record>) -> Vec<Command> {
 }
 
 /// Draws the statistics of dunes.
-fn dunes_ui(ui: &mut Ui, record: &Record, dunes: &DuneSample) -> Vec<Command> {
+fn dunes_ui(ui: &mut Ui, record: &TimeSeries, dunes: &DuneSample) -> Vec<AppCommand> {
     let units = units(ui);
     let metres = |value: Option<f64>, decimals| value.map_or("none".to_owned(), |value| length(units, value, decimals));
     let celerity = record.dunes.iter().rev().find_map(|dune| dune.celerity);

@@ -6,15 +6,15 @@ use bevy_egui::egui::{self, RichText, Ui};
 
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart},
-    number::{Number, Told, units},
-    panes::{AddPane, Pane, PaneKind, PaneUi, Panes},
+    commands::{AddCommands, MenuSection},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, FloatingWindows},
+    number::{NumberField, Rounded, units},
     style,
 };
-use crate::world::{Command, RunCommand, Simulations, WindowCommand, amount::told_in};
+use crate::world::{AppCommand, SimulationCommand, Simulations, WindowCommand, amount::display_unit};
 use egui_phosphor::regular as icon;
 use thalweg_scene::model::{MOST_SIDE_BY_SIDE, origin::Tile, session::Session};
-use thalweg_sim::params::{Parameter, Value, choice_title, walk};
+use thalweg_sim::params::{Parameter, Value, choice_title, collect_parameters};
 
 /// Parameter to vary, with its range of values.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,21 +74,21 @@ impl Axis {
     }
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let vary =
         "Start several copies of the selected simulation side by side, with different values of one or two parameters.";
     table
         .add(icon::GRID_FOUR, "Simulations side by side…", vary, &[], WindowCommand::Toggle(PANE.key))
-        .known_as("vary compare parameter study sweep grid two runs a b");
+        .set_aliases("vary compare parameter study sweep grid two runs a b");
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Simulation", 20, commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("Simulation", 20, commands);
     app.init_resource::<VaryDialog>().add_observer(
         |command: On<VaryParameter>,
          simulations: Res<Simulations>,
          mut dialog: ResMut<VaryDialog>,
-         mut panes: ResMut<Panes>| {
+         mut panes: ResMut<FloatingWindows>| {
             dialog.begin(simulations.selected(), &command.0);
             panes.open(PANE.key);
         },
@@ -105,8 +105,8 @@ impl VaryDialog {
 /// Returns the parameters that can be varied: those of enabled processes and of the terrain.
 fn offered(session: &Session) -> Vec<Parameter> {
     let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
-    let processes = slots.flat_map(|slot| walk((slot.key(), slot.process.params())));
-    let terrain = walk(("terrain", &session.terrain));
+    let processes = slots.flat_map(|slot| collect_parameters((slot.key(), slot.process.params())));
+    let terrain = collect_parameters(("terrain", &session.terrain));
     let fits = |parameter: &Parameter| !matches!(parameter.value, Value::Color(_));
     processes.chain(terrain).filter(fits).collect()
 }
@@ -117,9 +117,13 @@ fn name(parameter: &Parameter) -> String {
     format!("{}: {}", thalweg_sim::params::title(group), parameter.title())
 }
 
-const PANE: Pane = Pane { key: "vary", kind: PaneKind::Dialog };
+const PANE: FloatingWindow = FloatingWindow { key: "vary", kind: FloatingWindowKind::Modal };
 
-fn pane_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut dialog: ResMut<VaryDialog>) -> Vec<Command> {
+fn pane_ui(
+    InMut(pane): InMut<FloatingWindowUi>,
+    simulations: Res<Simulations>,
+    mut dialog: ResMut<VaryDialog>,
+) -> Vec<AppCommand> {
     let dialog = &mut *dialog;
     let chosen = vary_ui(&pane.context, &simulations, dialog, &mut pane.is_open);
     pane.is_open &= chosen.is_none();
@@ -132,7 +136,7 @@ fn vary_ui(
     simulations: &Simulations,
     dialog: &mut VaryDialog,
     open: &mut bool,
-) -> Option<Command> {
+) -> Option<AppCommand> {
     let mut chosen = None;
     style::dialog("Simulations side by side").open(open).show(context, |ui| {
         access::hold(ui);
@@ -162,12 +166,12 @@ fn vary_ui(
         };
         ui.horizontal(|ui| {
             if ui.add_enabled(fits, egui::Button::new("Start").fill(style::ACCENT.gamma_multiply(0.55))).clicked() {
-                chosen = Some(RunCommand::SideBySide(tiles).into());
+                chosen = Some(SimulationCommand::SideBySide(tiles).into());
             }
             if simulations.all().len() > 1 {
                 let help = "Close all other simulations. Undo restores them.";
                 if ui.button("Keep only the selected simulation").on_hover_text(help).clicked() {
-                    chosen = Some(RunCommand::SideBySide(Vec::new()).into());
+                    chosen = Some(SimulationCommand::SideBySide(Vec::new()).into());
                 }
             }
             ui.label(RichText::new(text).weak());
@@ -211,16 +215,16 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
         ui.horizontal(|ui| {
             for (end, title) in axis.ends.iter_mut().zip(["from", "to"]) {
                 let label = ui.label(title);
-                let field = Number::new(title, knob.unit, knob.min..=knob.max);
+                let field = NumberField::new(title, knob.unit, knob.min..=knob.max);
                 field.drag_ui(ui, end, |field| field.max_decimals(6)).labelled_by(label.id);
             }
             let label = ui.label("values");
-            Number::new("values", "", 2..=MOST_SIDE_BY_SIDE)
+            NumberField::new("values", "", 2..=MOST_SIDE_BY_SIDE)
                 .drag_ui(ui, &mut axis.count, |field| field)
                 .labelled_by(label.id);
         });
     }
-    let (unit, times) = told_in(units(ui), parameter.knob.unit);
+    let (unit, times) = display_unit(units(ui), parameter.knob.unit);
     let told: Vec<String> = axis.values(parameter).iter().map(|value| text_of(value, times)).collect();
     ui.label(RichText::new(format!("{} {unit}", told.join(", "))).weak());
     Some(parameter)
@@ -228,7 +232,7 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
 
 fn text_of(value: &Value, times: f64) -> String {
     match value {
-        Value::Number(number) => Told(times * number).to_string(),
+        Value::Number(number) => Rounded(times * number).to_string(),
         Value::Switch(on) => (if *on { "on" } else { "off" }).to_owned(),
         Value::Choice(name) => choice_title(name),
         Value::Color(_) => value.to_string(),
@@ -255,7 +259,10 @@ mod tests {
     use thalweg_sim::process::{droplets, thermal};
 
     fn parameter(group: thalweg_sim::params::Group<'_>, name: &str) -> Parameter {
-        walk(group).into_iter().find(|parameter| parameter.name == name).unwrap_or_else(|| panic!("{name}"))
+        collect_parameters(group)
+            .into_iter()
+            .find(|parameter| parameter.name == name)
+            .unwrap_or_else(|| panic!("{name}"))
     }
 
     #[test]
@@ -276,7 +283,7 @@ mod tests {
     fn two_parameters_make_a_grid_whose_runs_have_the_values_of_both() {
         let (droplets, thermal) = (droplets::Params::default(), thermal::Params::default());
         let first = parameter(("droplets", &droplets), "per_tick");
-        let second = walk(("thermal", &thermal)).remove(0);
+        let second = collect_parameters(("thermal", &thermal)).remove(0);
         let values = |numbers: &[f64]| numbers.iter().copied().map(Value::Number).collect::<Vec<_>>();
         let tiles = tiles(&[(first.clone(), values(&[1.0, 2.0])), (second.clone(), values(&[3.0, 4.0, 5.0]))]);
         assert_eq!(tiles.len(), 6);

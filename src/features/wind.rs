@@ -4,20 +4,20 @@ use bevy::prelude::{App, InMut, Local, Res};
 use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, Sense, Stroke, Ui};
 
 use crate::shell::{
-    commands::{AddCommands, MenuPart},
+    commands::{AddCommands, MenuSection},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
     panel::{AddPanel, LayerVisibility},
-    panes::{AddPane, Pane, PaneKind, PaneUi},
     style::{self, ACCENT},
 };
-use crate::world::{Command, EditCommand, FreeView, Overlay, Simulations, WindowCommand};
+use crate::world::{AppCommand, EditCommand, Overlay, Simulations, ViewportArea, WindowCommand};
 use egui_phosphor::regular as icon;
 use thalweg_sim::{
     core::{
         grid::Grid,
-        quantity::{Quantity, Scale},
+        quantity::{ColorScale, Quantity},
         terrain::Layer,
     },
-    params::{Parameter, Reading, Value, walk},
+    params::{DisplayAlias, Parameter, Value, collect_parameters},
 };
 
 /// Scroll distance that changes the strength by 0.1, in points.
@@ -25,7 +25,7 @@ const NOTCH: f32 = 20.0;
 /// Change of the direction per key press, in degrees.
 const KEY_STEP: f64 = 5.0;
 /// Wind map window.
-const PANE: Pane = Pane { key: "wind-map", kind: PaneKind::Beside };
+const PANE: FloatingWindow = FloatingWindow { key: "wind-map", kind: FloatingWindowKind::Persistent };
 
 /// Maximum number of points along a side of the wind map.
 const MOST: usize = 100;
@@ -37,10 +37,12 @@ pub struct WindMap {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_view_layer(LayerVisibility::Panels, dial_ui).add_pane(PANE, map_ui).add_commands("View", 80, commands);
+    app.add_view_layer(LayerVisibility::Panels, dial_ui)
+        .add_floating_window(PANE, map_ui)
+        .add_commands("View", 80, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let map = "Show small maps of the wind path and the sand side by side.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(PANE.key));
 }
@@ -55,14 +57,14 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
 }
 
 /// Draws the dial at the upper right of the view. Dragging turns the wind, scrolling changes its strength.
-pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<FreeView>) -> Vec<Command> {
-    let (context, view, turned) = (ui.ctx().clone(), ui.max_rect(), free.turned);
+pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<ViewportArea>) -> Vec<AppCommand> {
+    let (context, view, turned) = (ui.ctx().clone(), ui.max_rect(), free.azimuth);
     let mut commands = Vec::new();
     let mut slots = simulations.selected().simulation.slots.iter();
-    let Some(slot) = slots.find(|slot| slot.enabled && slot.process.abilities().weather.is_some()) else {
+    let Some(slot) = slots.find(|slot| slot.enabled && slot.process.capabilities().weather.is_some()) else {
         return commands;
     };
-    let parameters = walk((slot.key(), slot.process.params()));
+    let parameters = collect_parameters((slot.key(), slot.process.params()));
     let (Some(direction), Some(strength)) = (number(&parameters, "direction"), number(&parameters, "strength")) else {
         return commands;
     };
@@ -98,7 +100,7 @@ pub fn dial_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, free: Res<Fr
         let second = number(&parameters, "second_share").is_some_and(|(share, ..)| share > 0.0);
         let second = number(&parameters, "second_direction").filter(|_| second).map(|(degrees, ..)| degrees);
         paint(ui, middle, [Some(direction.0), second], turned, response.hovered() || response.has_focus());
-        let from = Reading::Wind.of(direction.0, |unit| (unit, 1.0)).unwrap_or_default();
+        let from = DisplayAlias::Wind.format_alias(direction.0, |unit| (unit, 1.0)).unwrap_or_default();
         // The dial shows the degrees.
         let point = from.split(',').next().unwrap_or_default();
         let text = format!("{point} · {:.1}", strength.0);
@@ -144,8 +146,12 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
 }
 
 /// Draws the wind map window.
-fn map_ui(InMut(pane): InMut<PaneUi>, simulations: Res<Simulations>, mut map: Local<WindMap>) -> Vec<Command> {
-    if pane.begins {
+fn map_ui(
+    InMut(pane): InMut<FloatingWindowUi>,
+    simulations: Res<Simulations>,
+    mut map: Local<WindMap>,
+) -> Vec<AppCommand> {
+    if pane.just_opened {
         *map = WindMap::default();
     }
     let context = &pane.context;
@@ -188,7 +194,7 @@ fn picture(grid: &Grid) -> Mesh {
     let mut mesh = Mesh::default();
     for (index, value) in values.iter().enumerate() {
         let (column, row) = (index % columns, index / columns);
-        let [red, green, blue] = Overlay::color(Scale::FromZero, (value / most).clamp(0.0, 1.0));
+        let [red, green, blue] = Overlay::color(ColorScale::FromZero, (value / most).clamp(0.0, 1.0));
         let place = egui::pos2(column as f32 * size, row as f32 * size);
         mesh.colored_vertex(place, egui::Rgba::from_rgb(red, green, blue).into());
         if column > 0 && row > 0 {

@@ -2,7 +2,7 @@
 
 use egui_phosphor::regular as icon;
 
-use crate::shell::commands::{AddCommands, MenuPart, NONE};
+use crate::shell::commands::{AddCommands, MenuSection, NONE};
 use crate::world::WindowCommand;
 use bevy::prelude::App;
 use bevy_egui::egui::Key;
@@ -11,19 +11,19 @@ pub(super) fn plugin(app: &mut App) {
     app.add_commands("Brush", 20, leave_command).add_commands("View", 110, commands);
 }
 
-fn leave_command(table: &mut MenuPart) {
+fn leave_command(table: &mut MenuSection) {
     let away = "Cancel the current stroke; without one, deselect the brush; without a brush, leave the workspace Present and full screen.";
     table
-        .add(icon::X, "Cancel or leave", away, &[(NONE, Key::Escape)], WindowCommand::Leave)
-        .known_as("escape exit back");
+        .add(icon::X, "Cancel or leave", away, &[(NONE, Key::Escape)], WindowCommand::Cancel)
+        .set_aliases("escape exit back");
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     table
         .add(icon::SIDEBAR, "-Panels", "Show or hide all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi)
-        .known_as("hide ui interface sidebar");
+        .set_aliases("hide ui interface sidebar");
     let full = "Enter or leave full screen.";
     table
         .add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen)
-        .known_as("fullscreen maximise window");
+        .set_aliases("fullscreen maximise window");
 }

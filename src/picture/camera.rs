@@ -16,12 +16,12 @@ use bevy_panorbit_camera::{
 
 use super::{
     SIDE,
-    framing::{Frame, Going, Whole, field},
+    framing::{FramedPose, SceneFrame, Transition, field},
     pass, walk,
 };
 use crate::world::{
-    Brushes, CameraCommand, CameraMode, CameraStep, Eye, FollowsKeys, FreeView, KeyframeCommand, Level, Notices,
-    OtherWindows, PointerOverView, Preferences, Presentation, Simulations,
+    Brushes, CameraCommand, CameraMode, CameraPose, CameraStep, FollowsKeyframes, KeyframeCommand, Level, Notices,
+    OtherWindows, PointerOverView, Preferences, Presentation, Simulations, ViewportArea,
 };
 use thalweg_scene::{
     io,
@@ -39,45 +39,53 @@ pub struct Viewpoint {
     pitch: f32,
     /// Zoom factor relative to the distance at which all blocks fit into the view.
     pub(super) near: f32,
-    pub(super) turn: Turning,
+    pub(super) turn: Turntable,
     /// Pose that frames all blocks, until the user moves the camera.
-    pub(super) framed: Option<Frame>,
+    pub(super) framed: Option<FramedPose>,
     /// Pending request to frame all blocks.
-    pub(super) wanted: Option<Going>,
+    pub(super) wanted: Option<Transition>,
     /// `true` if a command has moved it since the keyframes were last evaluated.
     moved: bool,
 }
 
 /// State of the turntable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turning {
-    Still,
+pub(super) enum Turntable {
+    Off,
     /// Rotates until the first key press or click.
     Welcome,
     /// Rotates on request, until the first click.
-    Table,
+    On,
 }
 
 impl Viewpoint {
     /// Returns the named view, or `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
         let camera = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
-        Some(Self { turn: Turning::Still, ..Self::of(camera) })
+        Some(Self { turn: Turntable::Off, ..Self::of(camera) })
     }
 
     /// Returns a view that keeps all terrain in frame during a full turn.
     pub fn of_films() -> Self {
-        Self { turn: Turning::Table, ..Self::default() }
+        Self { turn: Turntable::On, ..Self::default() }
     }
 
     /// Ends turntable and framing.
     pub fn stand_still(&mut self) {
-        (self.turn, self.wanted, self.framed) = (Turning::Still, None, None);
+        (self.turn, self.wanted, self.framed) = (Turntable::Off, None, None);
     }
 
     fn of((_, yaw, pitch, near): (&str, f32, f32, f32)) -> Self {
         let (yaw, pitch) = (yaw.to_radians(), pitch.to_radians());
-        Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce), moved: false }
+        Self {
+            yaw,
+            pitch,
+            near,
+            turn: Turntable::Welcome,
+            framed: None,
+            wanted: Some(Transition::Immediate),
+            moved: false,
+        }
     }
 }
 
@@ -114,7 +122,7 @@ pub(super) const FAR: f32 = 1.5 * SIDE;
 fn spawn_camera(
     mut commands: Commands,
     viewpoint: Res<Viewpoint>,
-    mut view: ResMut<FreeView>,
+    mut view: ResMut<ViewportArea>,
     mut images: ResMut<Assets<Image>>,
     adapter: Res<RenderAdapterInfo>,
     mut preferences: ResMut<Preferences>,
@@ -123,7 +131,7 @@ fn spawn_camera(
     if matches!(adapter.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu) {
         count_rendering(BYTES_PER_CELL);
     }
-    view.picture = images.add(canvas(view.rect.size(), false));
+    view.image = images.add(canvas(view.rect.size(), false));
     let mut orbit = PanOrbitCamera {
         focus: FOCUS,
         target_focus: FOCUS,
@@ -144,7 +152,7 @@ fn spawn_camera(
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
         Projection::from(PerspectiveProjection { near: NEAR_PLANE, far: 100.0 * SIDE, ..default() }),
-        RenderTarget::Image(view.picture.clone().into()),
+        RenderTarget::Image(view.image.clone().into()),
     ));
 }
 
@@ -170,7 +178,7 @@ pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn fit_picture(
     simulations: Res<Simulations>,
-    mut view: ResMut<FreeView>,
+    mut view: ResMut<ViewportArea>,
     preferences: Res<Preferences>,
     mut images: ResMut<Assets<Image>>,
     camera: Single<(Entity, &mut Projection), With<PanOrbitCamera>>,
@@ -182,9 +190,9 @@ pub(super) fn fit_picture(
     let settings = preferences.settings.resolved(preferences.software);
     let scaled = (view.rect.size().as_vec2() * settings.render_scale).round().as_uvec2();
     let wanted = scaled.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
-    if images.get(&view.picture).is_none_or(|image| image.size() != wanted) {
-        view.picture = images.add(canvas(wanted, false));
-        commands.entity(camera).insert(RenderTarget::Image(view.picture.clone().into()));
+    if images.get(&view.image).is_none_or(|image| image.size() != wanted) {
+        view.image = images.add(canvas(wanted, false));
+        commands.entity(camera).insert(RenderTarget::Image(view.image.clone().into()));
     }
     let aspect = wanted.x as f32 / wanted.y as f32;
     let fov = field(simulations.selected().look.field_of_view, aspect);
@@ -237,21 +245,21 @@ pub(super) fn turn_slowly(
     mut wheel: MessageReader<MouseWheel>,
     mut keys: MessageReader<KeyboardInput>,
     others: OtherWindows,
-    (time, view): (Res<Time>, Res<FreeView>),
+    (time, view): (Res<Time>, Res<ViewportArea>),
 ) {
     let pressed = buttons.get_just_pressed().next().is_some() && !others.have_pointer();
     let pointed = wheel.read().filter(|wheel| !others.has(wheel.window)).count() > 0 || pressed;
     let typed = keys.read().filter(|key| !others.has(key.window)).count() > 0;
     let touched = match viewpoint.turn {
-        Turning::Still => return,
-        Turning::Welcome => pointed || typed,
-        Turning::Table => pointed,
+        Turntable::Off => return,
+        Turntable::Welcome => pointed || typed,
+        Turntable::On => pointed,
     };
     if touched {
-        viewpoint.turn = Turning::Still;
+        viewpoint.turn = Turntable::Off;
         return;
     }
-    if view.taking {
+    if view.is_taking_screenshot {
         return;
     }
     // In most scenes the sun stands in the west: this direction shows the sunlit side first.
@@ -261,7 +269,7 @@ pub(super) fn turn_slowly(
 
 /// State of the keyframe animation of the camera.
 #[derive(Default)]
-pub(super) struct KeyedWay {
+pub(super) struct KeyframeFollower {
     /// Work whose keyframes are followed.
     work: Option<u64>,
     /// `true` after the user has taken over.
@@ -274,21 +282,21 @@ pub(super) struct KeyedWay {
 
 /// Animates the camera along the keyframes of the presented scene or of the work until the user moves it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-pub(super) fn follow_keys(
-    (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeys>),
-    (whole, mode, over_view): (Option<Res<Whole>>, Res<State<CameraMode>>, Res<PointerOverView>),
+pub(super) fn follow_keyframes(
+    (presentation, simulations, follows): (Res<Presentation>, Res<Simulations>, Res<FollowsKeyframes>),
+    (whole, mode, over_view): (Option<Res<SceneFrame>>, Res<State<CameraMode>>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
     mut wheel: MessageReader<MouseWheel>,
     mut commands: Commands,
-    mut way: Local<KeyedWay>,
+    mut way: Local<KeyframeFollower>,
 ) {
     // Two fingers always orbit; one does unless it paints or rains.
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
     let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
-    let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.land;
+    let moved = std::mem::take(&mut viewpoint.bypass_change_detection().moved) || turned && over_view.terrain;
     let own = simulations.views.keys.script();
     let script = match presentation.item(&simulations) {
         Some(item) => item.script().or(own),
@@ -301,9 +309,9 @@ pub(super) fn follow_keys(
     };
     let to = whole.place(&script.at(simulations.ticks() as f64));
     let shows = presentation.item(&simulations).is_some();
-    if way.work != Some(simulations.work()) {
-        let turns = by_the_shorter_way(camera.target_yaw, to.yaw) - to.yaw;
-        *way = KeyedWay { work: Some(simulations.work()), turns, ..KeyedWay::default() };
+    if way.work != Some(simulations.project_id()) {
+        let turns = nearest_turn(camera.target_yaw, to.yaw) - to.yaw;
+        *way = KeyframeFollower { work: Some(simulations.project_id()), turns, ..KeyframeFollower::default() };
         viewpoint.stand_still();
         if shows {
             // An audience should not see the transition.
@@ -313,7 +321,7 @@ pub(super) fn follow_keys(
     } else if moved {
         way.taken = true;
         if !shows {
-            commands.trigger(KeyframeCommand::Rest);
+            commands.trigger(KeyframeCommand::StopFollowing);
         }
     }
     if way.taken {
@@ -340,8 +348,8 @@ pub(super) fn choose_mode(
     mut commands: Commands,
 ) {
     let wanted = match command.event() {
-        CameraCommand::Go(wanted) if mode.get() != wanted => *wanted,
-        CameraCommand::GoToView(number) if simulations.views.view(*number).is_none() => *mode.get(),
+        CameraCommand::SetMode(wanted) if mode.get() != wanted => *wanted,
+        CameraCommand::GoToBookmark(number) if simulations.views.view(*number).is_none() => *mode.get(),
         _ => CameraMode::Orbit,
     };
     if *mode != wanted {
@@ -356,84 +364,85 @@ pub(super) fn obey(
     moves: On<MoveCamera>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
-    (simulations, whole): (Res<Simulations>, Option<Res<Whole>>),
+    (simulations, whole): (Res<Simulations>, Option<Res<SceneFrame>>),
     mut notices: ResMut<Notices>,
 ) {
     let (MoveCamera(command), camera) = (moves.event(), &mut *camera);
     match command {
         CameraCommand::FrameAll => {
             let fresh = Viewpoint::default();
-            *viewpoint = Viewpoint { turn: Turning::Still, wanted: Some(Going::Gliding), ..fresh };
-            camera.target_yaw = by_the_shorter_way(camera.target_yaw, fresh.yaw);
+            *viewpoint = Viewpoint { turn: Turntable::Off, wanted: Some(Transition::Smooth), ..fresh };
+            camera.target_yaw = nearest_turn(camera.target_yaw, fresh.yaw);
             camera.target_pitch = fresh.pitch;
         }
-        CameraCommand::FrameAgain => viewpoint.wanted = Some(Going::AtOnce),
+        CameraCommand::FrameAgain => viewpoint.wanted = Some(Transition::Immediate),
         CameraCommand::Place(wanted) => {
-            (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
+            (viewpoint.turn, viewpoint.wanted) = (Turntable::Off, None);
             place(camera, *wanted);
         }
-        CameraCommand::GoToView(number) => {
+        CameraCommand::GoToBookmark(number) => {
             if let Some(kept) = simulations.views.view(*number) {
-                (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
-                let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
+                (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turntable::Off, None, None);
+                let yaw = nearest_turn(camera.target_yaw, kept.yaw);
                 place(camera, io::project::Camera { yaw, ..kept });
             } else {
                 let text = format!("Bookmark {number} is empty. Press Ctrl+{number} to save the current view.");
-                notices.tell(Level::Info, text);
+                notices.notify(Level::Info, text);
             }
         }
-        CameraCommand::GoToKey(tick) => {
+        CameraCommand::GoToKeyframe(tick) => {
             let key = simulations.views.keys.list().iter().find(|key| key.tick == *tick as f64);
             if let (Some(key), Some(whole)) = (key, &whole) {
                 viewpoint.stand_still();
                 let to = whole.place(&key.pose());
-                let yaw = by_the_shorter_way(camera.target_yaw, to.yaw);
+                let yaw = nearest_turn(camera.target_yaw, to.yaw);
                 place(camera, io::project::Camera { yaw, ..to });
             }
         }
         CameraCommand::Move(step) => {
-            viewpoint.turn = Turning::Still;
-            if let (CameraStep::From(..), Some(_)) = (step, viewpoint.framed) {
-                viewpoint.wanted = Some(Going::Gliding);
+            viewpoint.turn = Turntable::Off;
+            if let (CameraStep::OrbitTo(..), Some(_)) = (step, viewpoint.framed) {
+                viewpoint.wanted = Some(Transition::Smooth);
             }
             go(camera, *step);
         }
         CameraCommand::ToggleTurntable => {
-            viewpoint.turn = if viewpoint.turn == Turning::Table { Turning::Still } else { Turning::Table };
-            viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
+            viewpoint.turn = if viewpoint.turn == Turntable::On { Turntable::Off } else { Turntable::On };
+            viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Transition::Smooth));
         }
-        CameraCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
+        CameraCommand::SetMode(_) => (viewpoint.turn, viewpoint.wanted) = (Turntable::Off, None),
     }
     // Last, as the arms above may replace the viewpoint.
-    viewpoint.moved |= !matches!(command, CameraCommand::GoToView(number) if simulations.views.view(*number).is_none());
+    viewpoint.moved |=
+        !matches!(command, CameraCommand::GoToBookmark(number) if simulations.views.view(*number).is_none());
 }
 
 /// Returns `to` plus the full turns that bring it closest to `from`, in radians.
-fn by_the_shorter_way(from: f32, to: f32) -> f32 {
+fn nearest_turn(from: f32, to: f32) -> f32 {
     to + TAU * ((from - to) / TAU).round()
 }
 
 /// Moves the camera by a step within its limits.
 fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
     match step {
-        CameraStep::Turn(round, up) => {
+        CameraStep::Orbit(round, up) => {
             let [lowest, highest] = [camera.pitch_lower_limit, camera.pitch_upper_limit];
             camera.target_yaw += round.to_radians();
             let pitch = camera.target_pitch + up.to_radians();
             camera.target_pitch = pitch.clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
         }
-        CameraStep::From(round, up) => {
+        CameraStep::OrbitTo(round, up) => {
             let [lowest, highest] = [camera.pitch_lower_limit, camera.pitch_upper_limit];
-            camera.target_yaw = by_the_shorter_way(camera.target_yaw, round.to_radians());
+            camera.target_yaw = nearest_turn(camera.target_yaw, round.to_radians());
             camera.target_pitch = up.to_radians().clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
         }
-        CameraStep::Shift(right, away) => {
+        CameraStep::Pan(right, away) => {
             let (sin, cos) = camera.target_yaw.sin_cos();
             let way = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
             let focus = camera.target_focus + way * camera.target_radius;
             camera.target_focus = focus.clamp_length_max(0.9 * SIDE);
         }
-        CameraStep::Near(factor) => {
+        CameraStep::Zoom(factor) => {
             let farthest = camera.zoom_upper_limit.unwrap_or(f32::MAX);
             camera.target_radius = (camera.target_radius / factor).clamp(camera.zoom_lower_limit, farthest);
         }
@@ -448,10 +457,14 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
 }
 
 /// Publishes the camera pose. In walk and fly mode the last orbit pose stays.
-pub(super) fn tell_place(camera: Single<&PanOrbitCamera>, whole: Option<Res<Whole>>, mut eye: ResMut<Eye>) {
+pub(super) fn publish_pose(
+    camera: Single<&PanOrbitCamera>,
+    whole: Option<Res<SceneFrame>>,
+    mut eye: ResMut<CameraPose>,
+) {
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
     let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
-    let place = Eye { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
+    let place = CameraPose { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
     if *eye != place {
         *eye = place;
     }
@@ -477,14 +490,14 @@ fn leave_panels_alone(
     fingers: Res<Touches>,
     mut camera: Single<&mut PanOrbitCamera>,
 ) {
-    let empty = brushes.held.is_none() && !over_view.rains;
+    let empty = brushes.active.is_none() && !over_view.adds_rain;
     let follows_fingers = empty || fingers.iter().count() > 1;
     // Where one finger rains, two orbit.
-    let touch = if over_view.rains { TouchControls::TwoFingerOrbit } else { TouchControls::OneFingerOrbit };
+    let touch = if over_view.adds_rain { TouchControls::TwoFingerOrbit } else { TouchControls::OneFingerOrbit };
     if camera.touch_controls != touch {
         camera.touch_controls = touch;
     }
-    if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
-        (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
+    if camera.enabled != over_view.terrain || camera.touch_enabled != follows_fingers {
+        (camera.enabled, camera.touch_enabled) = (over_view.terrain, follows_fingers);
     }
 }

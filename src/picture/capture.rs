@@ -22,15 +22,15 @@ use half::f16;
 use super::{
     aperture::{Aperture, Exposure},
     camera::{FAR, LONGEST_SIDE, canvas},
-    pick::Land,
-    redraw::Waiting,
+    pick::VisibleTerrain,
+    redraw::RenderStatus,
     upload::row_bytes,
 };
 use crate::world::{
-    FileCommand, FreeView, Jobs, Level, Notices, PictureCommand, Preferences, Recording, Revision, Simulations,
+    FileCommand, Jobs, Level, Notices, Preferences, Recording, Revision, ScreenshotCommand, Simulations, ViewportArea,
 };
 use thalweg_scene::{
-    io::{Budget, JobProgress, Pixels},
+    io::{Budget, ImagePixels, JobProgress},
     settings::PictureFormat,
 };
 
@@ -71,7 +71,7 @@ impl Part {
 
 /// The pending screenshot of the view.
 #[derive(Resource, Default)]
-pub(super) struct Taking {
+pub(super) struct ScreenshotState {
     /// `true` if a screenshot was requested and not started yet.
     wanted: bool,
     /// `true` if everything in the view is loaded and nothing moves.
@@ -111,7 +111,7 @@ struct Picture {
     /// `true` while the pixels of the part are being read back.
     reading: bool,
     /// Pixels of the finished parts; `None` before the first one is started.
-    pixels: Option<Pixels>,
+    pixels: Option<ImagePixels>,
     progress: JobProgress,
     notice: u64,
 }
@@ -123,12 +123,12 @@ impl Picture {
     }
 
     /// Allocates the pixels.
-    fn empty(&self) -> Pixels {
+    fn empty(&self) -> ImagePixels {
         let count = self.size.x as usize * self.size.y as usize;
         if self.as_light {
-            Pixels::Light(vec![[0.0; 4]; count])
+            ImagePixels::Light(vec![[0.0; 4]; count])
         } else {
-            Pixels::Bytes(vec![0; count * self.channels()])
+            ImagePixels::Bytes(vec![0; count * self.channels()])
         }
     }
 
@@ -144,7 +144,7 @@ impl Picture {
         match &mut self.pixels {
             None => return,
             // The mean of linear light is linear light.
-            Some(Pixels::Light(light)) => {
+            Some(ImagePixels::Light(light)) => {
                 let wide = row_bytes(8 * side);
                 for (line, row) in rows.chunks(wide).take(size[1]).enumerate() {
                     let pixels = row.as_chunks::<8>().0[..size[0]].iter().map(light_of);
@@ -153,7 +153,7 @@ impl Picture {
                     }
                 }
             }
-            Some(Pixels::Bytes(bytes)) => {
+            Some(ImagePixels::Bytes(bytes)) => {
                 let wide = row_bytes(4 * side);
                 let rows = || rows.chunks(wide).take(size[1]).map(|row| &row.as_chunks::<4>().0[..size[0]]);
                 if places > 1 {
@@ -164,7 +164,9 @@ impl Picture {
                     let out = &mut bytes[channels * begin(line)..][..channels * size[0]];
                     let row = mixed.get(line * size[0]..(line + 1) * size[0]).unwrap_or(row);
                     for (out, pixel) in out.chunks_exact_mut(channels).zip(row) {
-                        out.copy_from_slice(&if self.transparent { straight(*pixel) } else { *pixel }[..channels]);
+                        out.copy_from_slice(
+                            &if self.transparent { to_straight_alpha(*pixel) } else { *pixel }[..channels],
+                        );
                     }
                 }
             }
@@ -182,11 +184,11 @@ fn light_of(pixel: &[u8; 8]) -> [f32; 4] {
 }
 
 /// Size and pixels of a finished image.
-pub type Taken = ((usize, usize), Pixels);
+pub type CapturedPixels = ((usize, usize), ImagePixels);
 
 /// Result of a screenshot that is returned instead of saved, or the error.
 #[derive(Resource, Default)]
-pub struct Caught(pub Option<Result<Taken, String>>);
+pub struct CaptureResult(pub Option<Result<CapturedPixels, String>>);
 
 /// Returns the side of the render target for parts of an image.
 fn canvas_side(whole: UVec2) -> u32 {
@@ -194,7 +196,7 @@ fn canvas_side(whole: UVec2) -> u32 {
 }
 
 /// Converts a pixel from premultiplied to straight alpha.
-fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
+fn to_straight_alpha([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
     if alpha == 0 || alpha == 255 {
         return [red, green, blue, alpha];
     }
@@ -222,18 +224,18 @@ fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
 /// Starts requested screenshots, and renders, reads back and assembles their parts.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn take(
-    mut taking: ResMut<Taking>,
+    mut taking: ResMut<ScreenshotState>,
     (simulations, revision, preferences): (Res<Simulations>, Res<Revision>, Res<Preferences>),
-    (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, Land),
-    waiting: Res<Waiting>,
-    (mut view, mut jobs, mut notices): (ResMut<FreeView>, ResMut<Jobs>, ResMut<Notices>),
+    (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, VisibleTerrain),
+    waiting: Res<RenderStatus>,
+    (mut view, mut jobs, mut notices): (ResMut<ViewportArea>, ResMut<Jobs>, ResMut<Notices>),
     mut images: ResMut<Assets<Image>>,
-    mut caught: Option<ResMut<Caught>>,
+    mut caught: Option<ResMut<CaptureResult>>,
     mut again: MessageWriter<RequestRedraw>,
     mut commands: Commands,
 ) {
     let taking = &mut *taking;
-    let of = (simulations.work(), revision.start);
+    let of = (simulations.project_id(), revision.start);
     if std::mem::take(&mut taking.wanted) && taking.picture.is_none() {
         let (place, projection, orbit) = *camera;
         let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
@@ -243,17 +245,17 @@ pub(super) fn take(
         let as_light = preferences.settings.picture_format == PictureFormat::Exr;
         // Accumulation buffer and output.
         let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
-        if let Err(error) = Budget::present().ask(Path::new("screenshot"), needed) {
+        if let Err(error) = Budget::present().request(Path::new("screenshot"), needed) {
             match &mut caught {
                 Some(caught) => caught.0 = Some(Err(error.to_string())),
-                None => drop(notices.tell(Level::Error, format!("{error}."))),
+                None => drop(notices.notify(Level::Error, format!("{error}."))),
             }
             return;
         }
         let progress = JobProgress::default();
-        let notice =
-            notices.work(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
-        notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
+        let notice = notices
+            .notify_progress(format!("Rendering a screenshot of {} × {} pixels…", whole.x, whole.y), progress.clone());
+        notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
         taking.picture = Some(Picture {
             of,
             size: whole,
@@ -279,7 +281,7 @@ pub(super) fn take(
     if let Some(picture) = taking.picture.as_mut().filter(given_up) {
         notices.dismiss(picture.notice);
         if picture.of != of {
-            notices.tell(
+            notices.notify(
                 Level::Warning,
                 "Screenshot cancelled, because the simulation was restarted or replaced. Take it again.",
             );
@@ -287,8 +289,8 @@ pub(super) fn take(
         (taking.picture, taking.part, taking.read) = (None, None, None);
     }
     let holds = taking.picture.is_some();
-    if view.taking != holds {
-        view.taking = holds;
+    if view.is_taking_screenshot != holds {
+        view.is_taking_screenshot = holds;
     }
     let Some(picture) = &mut taking.picture else { return };
     again.write(RequestRedraw);
@@ -318,7 +320,7 @@ pub(super) fn take(
         taking.picture = None;
         match (&mut caught, pixels) {
             (Some(caught), pixels) => caught.0 = pixels.map(|pixels| Ok(((width, height), pixels))),
-            (None, Some(pixels)) => jobs.save_picture(&mut notices, stem, (width, height), pixels),
+            (None, Some(pixels)) => jobs.save_screenshot(&mut notices, stem, (width, height), pixels),
             (None, None) => {}
         }
         return;
@@ -343,7 +345,7 @@ pub(super) fn take(
         picture.reading = true;
         let number = part.number;
         commands.spawn(Readback::texture(picture.canvas.clone())).observe(
-            move |done: On<ReadbackComplete>, mut taking: ResMut<Taking>, mut commands: Commands| {
+            move |done: On<ReadbackComplete>, mut taking: ResMut<ScreenshotState>, mut commands: Commands| {
                 taking.read = Some((number, done.data.clone()));
                 // Otherwise it would be read back in every frame.
                 commands.entity(done.entity).try_despawn();
@@ -354,13 +356,13 @@ pub(super) fn take(
 
 /// Requests screenshots of the view, or captures the window.
 pub(super) fn obey(
-    command: On<PictureCommand>,
-    mut taking: ResMut<Taking>,
+    command: On<ScreenshotCommand>,
+    mut taking: ResMut<ScreenshotState>,
     simulations: Res<Simulations>,
     windows: Query<(), With<PrimaryWindow>>,
     mut commands: Commands,
 ) {
-    if *command.event() == PictureCommand::Take {
+    if *command.event() == ScreenshotCommand::Take {
         taking.wanted = true;
         return;
     }
@@ -374,12 +376,12 @@ pub(super) fn obey(
                 Ok(picture) => picture.to_rgb8(),
                 Err(error) => {
                     notices
-                        .tell(Level::Error, format!("The graphics driver returned no image of the window: {error}."));
+                        .notify(Level::Error, format!("The graphics driver returned no image of the window: {error}."));
                     return;
                 }
             };
             let size = (picture.width() as usize, picture.height() as usize);
-            jobs.save_picture(&mut notices, stem.clone(), size, Pixels::Bytes(picture.into_raw()));
+            jobs.save_screenshot(&mut notices, stem.clone(), size, ImagePixels::Bytes(picture.into_raw()));
         },
     );
 }
@@ -424,7 +426,7 @@ pub(super) fn film_window(
                 let picture = image.try_into_dynamic().ok()?.into_rgb8();
                 Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
             };
-            recording.bypass_change_detection().show(size, shot, (&simulations, &jobs), &mut notices);
+            recording.bypass_change_detection().record_frame(size, shot, (&simulations, &jobs), &mut notices);
         },
     );
 }
@@ -483,8 +485,8 @@ mod tests {
     #[test]
     fn edges_that_are_half_transparent_keep_the_colour_of_the_land() {
         // Half of a bright pixel, premultiplied: half of its light.
-        assert_eq!(straight([188, 188, 0, 128]), [255, 255, 0, 128]);
-        assert_eq!(straight([10, 20, 30, 255]), [10, 20, 30, 255]);
-        assert_eq!(straight([0, 0, 0, 0]), [0, 0, 0, 0]);
+        assert_eq!(to_straight_alpha([188, 188, 0, 128]), [255, 255, 0, 128]);
+        assert_eq!(to_straight_alpha([10, 20, 30, 255]), [10, 20, 30, 255]);
+        assert_eq!(to_straight_alpha([0, 0, 0, 0]), [0, 0, 0, 0]);
     }
 }

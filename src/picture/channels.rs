@@ -11,29 +11,29 @@ use bevy::{
 use rayon::prelude::*;
 
 use super::{
-    ground::{Bed, Blocks, GroundMaterial},
+    ground::{BlockSurface, GroundMaterial, TerrainBlocks},
     layers::{byte_image, layer_image},
-    levels::{Coverage, Tract},
+    lod::{ChunkSet, Coverage},
     material::{Variant, update},
-    numbers::SceneNumbers,
-    overlay::Motions,
-    pass::{Surface, SurfacePlugin},
+    numbers::SceneUniforms,
+    overlay::OverlayTextures,
+    pass::{SurfaceMaterial, SurfacePlugin},
 };
-use crate::world::{Channels, Comparison, FrameSystems, Overlay, Simulations, TICKS_PER_SECOND};
+use crate::world::{Comparison, FrameSystems, Overlay, RiverOverlay, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 use thalweg_sim::{
     core::tiles::Tiling,
-    hydrology::network::{Drawn, Nearest},
+    hydrology::network::{NearestRiver, RiverMaps},
 };
 
-/// River uniforms; mirrors `River` in `shaders/rivers.wgsl`.
+/// River uniforms; mirrors `RiverTextures` in `shaders/rivers.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
-struct RiverNumbers {
+struct RiverUniforms {
     color: Vec4,
     waves: Vec4,
 }
 
-impl RiverNumbers {
+impl RiverUniforms {
     fn new(look: &WaterLook, ticks: u64) -> Self {
         let color = Color::srgb_from_array(look.color).to_linear().to_vec3();
         let clock = (ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32;
@@ -45,13 +45,13 @@ impl RiverNumbers {
 #[bind_group_data(Variant)]
 struct RiverMaterial {
     #[uniform(0)]
-    scene: SceneNumbers,
+    scene: SceneUniforms,
     #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     layers: Handle<Image>,
     #[texture(4, sample_type = "float", filterable = false)]
     channels: Handle<Image>,
     #[uniform(5)]
-    river: RiverNumbers,
+    river: RiverUniforms,
     #[texture(6)]
     #[sampler(7)]
     relief: Handle<Image>,
@@ -70,10 +70,10 @@ impl From<&RiverMaterial> for Variant {
     }
 }
 
-impl Surface for RiverMaterial {
+impl SurfaceMaterial for RiverMaterial {
     const SHADER: &'static str = "rivers.wgsl";
     const ORDER: u8 = 4;
-    const HIDES: bool = false;
+    const OPAQUE: bool = false;
     const LAND: bool = true;
     const WALLS: bool = false;
     const MARKS: bool = true;
@@ -81,20 +81,20 @@ impl Surface for RiverMaterial {
 
 /// Rivers of the present blocks, then of the starts; `None` for blocks without rivers.
 #[derive(Resource, Default)]
-struct Rivers(Vec<Option<River>>);
+struct BlockRivers(Vec<Option<RiverTextures>>);
 
 /// Textures of the nearest river and of the drainage area, their source, and the surface that draws them.
-struct River {
+struct RiverTextures {
     image: Handle<Image>,
     flow: Handle<Image>,
-    of: Arc<Drawn>,
+    of: Arc<RiverMaps>,
     coverage: Arc<Coverage>,
-    drawn: Option<(Entity, Tract, Handle<RiverMaterial>)>,
+    drawn: Option<(Entity, ChunkSet, Handle<RiverMaterial>)>,
 }
 
-impl River {
+impl RiverTextures {
     /// Updates the textures from a river map.
-    fn take(&mut self, (width, height): (usize, usize), of: &Arc<Drawn>, images: &mut Assets<Image>) {
+    fn take(&mut self, (width, height): (usize, usize), of: &Arc<RiverMaps>, images: &mut Assets<Image>) {
         let bytes = [texels(&of.nearest), of.flow.clone()];
         for (handle, bytes) in [&self.image, &self.flow].into_iter().zip(bytes) {
             if let Some(mut image) = images.get_mut(handle) {
@@ -105,7 +105,7 @@ impl River {
         self.of = Arc::clone(of);
     }
 
-    fn new(size: (usize, usize), of: &Arc<Drawn>, images: &mut Assets<Image>) -> Self {
+    fn new(size: (usize, usize), of: &Arc<RiverMaps>, images: &mut Assets<Image>) -> Self {
         let image = images.add(layer_image(size, texels(&of.nearest)));
         let flow = images.add(byte_image(size, of.flow.clone()));
         let coverage = Arc::new(coverage(size, &of.nearest));
@@ -115,7 +115,7 @@ impl River {
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<RiverMaterial>::default())
-        .init_resource::<Rivers>()
+        .init_resource::<BlockRivers>()
         .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
@@ -132,12 +132,12 @@ struct RiverAssets<'w, 's> {
 fn show(
     (simulations, channels, overlay, comparison): (
         Res<Simulations>,
-        Res<Channels>,
+        Res<RiverOverlay>,
         Res<Overlay>,
         Res<State<Comparison>>,
     ),
-    (blocks, motions): (Res<Blocks>, Res<Motions>),
-    mut rivers: ResMut<Rivers>,
+    (blocks, motions): (Res<TerrainBlocks>, Res<OverlayTextures>),
+    mut rivers: ResMut<BlockRivers>,
     mut assets: RiverAssets,
 ) {
     if !(simulations.is_changed()
@@ -153,7 +153,7 @@ fn show(
     let starts = blocks.materials_of_starts().zip(blocks.beds_of_starts());
     let starts = starts.enumerate().map(|(run, block)| (run, block, &channels.starts));
     let wanted: Vec<_> = present.chain(starts).collect();
-    let despawn = |river: River, commands: &mut Commands| {
+    let despawn = |river: RiverTextures, commands: &mut Commands| {
         if let Some((entity, ..)) = river.drawn {
             commands.entity(entity).despawn();
         }
@@ -166,8 +166,12 @@ fn show(
     for ((run, (ground, bed), maps), slot) in wanted.into_iter().zip(&mut rivers.0) {
         let Some(session) = simulations.all().get(run) else { continue };
         let terrain = &session.simulation.terrain;
-        let fits = |map: &&Arc<Drawn>| map.nearest.len() == terrain.bedrock.len();
-        let map = maps.get(run).and_then(Option::as_ref).filter(fits).filter(|_| session.rivers.shown && !overlay.on());
+        let fits = |map: &&Arc<RiverMaps>| map.nearest.len() == terrain.bedrock.len();
+        let map = maps
+            .get(run)
+            .and_then(Option::as_ref)
+            .filter(fits)
+            .filter(|_| session.rivers.shown && !overlay.is_visible());
         let Some(map) = map else {
             if let Some(gone) = slot.take() {
                 despawn(gone, &mut assets.commands);
@@ -180,21 +184,21 @@ fn show(
         if let Some(gone) = slot.take_if(|river| !assets.images.get(&river.image).is_some_and(same_size)) {
             despawn(gone, &mut assets.commands);
         }
-        let river = slot.get_or_insert_with(|| River::new(size, map, &mut assets.images));
+        let river = slot.get_or_insert_with(|| RiverTextures::new(size, map, &mut assets.images));
         if !Arc::ptr_eq(&river.of, map) {
             river.take(size, map, &mut assets.images);
         }
         update(&mut assets.grounds, ground, |material| material.flow = river.flow.clone());
-        let Bed { land, numbers, layers, relief, cover, .. } = bed;
+        let BlockSurface { land, numbers, layers, relief, cover, .. } = bed;
         let wanted = RiverMaterial {
             scene: *numbers,
             layers: layers.clone(),
             channels: river.image.clone(),
-            river: RiverNumbers::new(&session.water_look, simulations.ticks()),
+            river: RiverUniforms::new(&session.water_look, simulations.ticks()),
             relief: relief.clone(),
             cover: cover.clone(),
         };
-        let tract = Tract { land, only: Some((Arc::clone(&river.coverage), 0.0)) };
+        let tract = ChunkSet { land, only: Some((Arc::clone(&river.coverage), 0.0)) };
         match &mut river.drawn {
             Some((entity, drawn, material)) => {
                 if *drawn != tract {
@@ -213,7 +217,7 @@ fn show(
 }
 
 /// Returns the coverage of rivers.
-fn coverage((width, height): (usize, usize), map: &[Nearest]) -> Coverage {
+fn coverage((width, height): (usize, usize), map: &[NearestRiver]) -> Coverage {
     let tiling = Tiling::new(width, height);
     // A chunk reaches to the first cells of the next.
     let widest = |tile: usize| {
@@ -226,10 +230,10 @@ fn coverage((width, height): (usize, usize), map: &[Nearest]) -> Coverage {
 }
 
 /// Encodes the texels of the river texture.
-fn texels(map: &[Nearest]) -> Vec<u8> {
+fn texels(map: &[NearestRiver]) -> Vec<u8> {
     let mut bytes = vec![0; 16 * map.len()];
     bytes.par_chunks_mut(16).with_min_len(1 << 12).zip(map).for_each(|(texel, cell)| {
-        let Nearest { heading, aside, half_width, depth } = *cell;
+        let NearestRiver { heading, aside, half_width, depth } = *cell;
         texel.copy_from_slice([heading, aside, half_width, depth].map(f32::to_le_bytes).as_flattened());
     });
     bytes

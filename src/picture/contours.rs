@@ -9,11 +9,11 @@ use bevy::{prelude::*, window::RequestRedraw};
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    ground::Blocks,
-    numbers::SceneNumbers,
-    pick::{on_picture, pick},
+    ground::TerrainBlocks,
+    numbers::SceneUniforms,
+    pick::{pick, to_view},
 };
-use crate::world::{Comparison, FreeView, Revision, Simulations};
+use crate::world::{Comparison, Revision, Simulations, ViewportArea};
 use thalweg_sim::core::terrain::Terrain;
 
 /// Interval of index contours, in contours. They are broader and labelled; mirrors `contour` in `shaders/terrain.wgsl`.
@@ -34,7 +34,7 @@ const HALVINGS: usize = 8;
 
 /// Parameters of the labels.
 #[derive(Clone, PartialEq)]
-struct Seen {
+struct LabelInputs {
     camera: GlobalTransform,
     clip_from_view: Mat4,
     rect: URect,
@@ -45,8 +45,8 @@ struct Seen {
 
 /// Parameters and revision of the last labels, and the time of the last change.
 #[derive(Default)]
-pub(super) struct Last {
-    seen: Option<Seen>,
+pub(super) struct LabelState {
+    seen: Option<LabelInputs>,
     written: Option<Revision>,
     since: Option<Instant>,
     /// Duration of the last update.
@@ -55,11 +55,11 @@ pub(super) struct Last {
 
 pub(super) fn write(
     (simulations, revision, comparison): (Res<Simulations>, Res<Revision>, Res<State<Comparison>>),
-    blocks: Res<Blocks>,
+    blocks: Res<TerrainBlocks>,
     camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
-    mut view: ResMut<FreeView>,
+    mut view: ResMut<ViewportArea>,
     mut again: MessageWriter<RequestRedraw>,
-    mut last: Local<Last>,
+    mut last: Local<LabelState>,
 ) {
     let (camera, place) = *camera;
     let contours = simulations.selected().look.contours;
@@ -73,9 +73,10 @@ pub(super) fn write(
         return;
     };
     let shape = (numbers.shape(), numbers.world(0.0, 0.0, 0.0).y);
-    let seen = Seen { camera: *place, clip_from_view: camera.clip_from_view(), rect: view.rect, shape, contours };
+    let seen =
+        LabelInputs { camera: *place, clip_from_view: camera.clip_from_view(), rect: view.rect, shape, contours };
     if last.seen.as_ref() != Some(&seen) {
-        *last = Last { seen: Some(seen), since: Some(Instant::now()), ..Last::default() };
+        *last = LabelState { seen: Some(seen), since: Some(Instant::now()), ..LabelState::default() };
         if !view.heights.is_empty() {
             view.heights.clear();
         }
@@ -89,7 +90,7 @@ pub(super) fn write(
         return;
     }
     let begun = Instant::now();
-    let sight = Sight { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
+    let sight = LabelView { camera, place, numbers: &numbers, terrain: &simulations.selected().simulation.terrain };
     let found = sight.labels(BROAD * contours, view.rect.size().as_vec2());
     // Labels are drawn over the image, which need not be redrawn.
     view.bypass_change_detection().heights = found;
@@ -97,10 +98,10 @@ pub(super) fn write(
 }
 
 /// Camera and block.
-struct Sight<'a> {
+struct LabelView<'a> {
     camera: &'a Camera,
     place: &'a GlobalTransform,
-    numbers: &'a SceneNumbers,
+    numbers: &'a SceneUniforms,
     terrain: &'a Terrain,
 }
 
@@ -112,7 +113,7 @@ struct Point {
     height: f32,
 }
 
-impl Sight<'_> {
+impl LabelView<'_> {
     /// Returns the ground at a point of the view.
     fn ground(&self, at: Vec2) -> Option<Point> {
         let ndc = |depth: f32| Vec3::new(2.0 * at.x - 1.0, 1.0 - 2.0 * at.y, depth);
@@ -120,7 +121,7 @@ impl Sight<'_> {
         // Reversed depth: 1 is the near plane.
         let map = pick(world(1.0)?, world(0.1)?, self.numbers, self.terrain)?;
         let [column, row] = self.cell(map);
-        Some(Point { at, map, height: self.terrain.ground_between(column, row) })
+        Some(Point { at, map, height: self.terrain.sample_ground(column, row) })
     }
 
     fn cell(&self, [x, y]: [f32; 2]) -> [f32; 2] {
@@ -139,13 +140,13 @@ impl Sight<'_> {
     /// Returns the angle of the contour in the view, in radians, flipped to keep text upright.
     fn direction(&self, point: Point, size: Vec2) -> Option<f32> {
         let [column, row] = self.cell(point.map);
-        let ground = |x: f32, y: f32| self.terrain.ground_between(column + x, row + y);
+        let ground = |x: f32, y: f32| self.terrain.sample_ground(column + x, row + y);
         let rise = Vec2::new(ground(1.5, 0.0) - ground(-1.5, 0.0), ground(0.0, 1.5) - ground(0.0, -1.5));
         let along = Vec2::new(-rise.y, rise.x).try_normalize()? * 2.0;
         let shares = |way: Vec2| {
             let cells = Vec2::new(self.terrain.width() as f32, self.terrain.height() as f32);
             let place = Vec2::from(point.map) + way / cells;
-            on_picture((self.camera, self.place), self.numbers, self.terrain, place.to_array())
+            to_view((self.camera, self.place), self.numbers, self.terrain, place.to_array())
         };
         let way = (shares(along)? - shares(-along)?) * size;
         let angle = way.try_normalize()?.to_angle();
@@ -204,7 +205,7 @@ mod tests {
         let lens = PerspectiveProjection { aspect_ratio: size.x / size.y, ..default() };
         camera.computed.clip_from_view = Projection::from(lens).get_clip_from_view();
         let place = GlobalTransform::from(Transform::from_xyz(0.0, 260.0, 260.0).looking_at(Vec3::ZERO, Vec3::Y));
-        let sight = Sight { camera: &camera, place: &place, numbers: &numbers, terrain };
+        let sight = LabelView { camera: &camera, place: &place, numbers: &numbers, terrain };
         let step = (highest - lowest) / 5.0;
         let labels = sight.labels(step, size);
         assert!(labels.len() >= 4, "only {}", labels.len());

@@ -8,10 +8,10 @@ use bevy::{
 };
 
 use super::{
-    ground::{Bed, Blocks},
+    ground::{BlockSurface, TerrainBlocks},
     material::{Variant, update},
-    numbers::SceneNumbers,
-    pass::{Piece, Surface, SurfacePlugin},
+    numbers::SceneUniforms,
+    pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
 };
 use crate::world::{CutLine, FrameSystems, Simulations};
 
@@ -20,7 +20,7 @@ const PARTS: u32 = 1024;
 
 /// Cut uniforms; mirrors `Cut` in `shaders/cut.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
-struct CutNumbers {
+struct CutUniforms {
     line: Vec4,
     water: Vec4,
     silt: Vec4,
@@ -30,11 +30,11 @@ struct CutNumbers {
 #[bind_group_data(Variant)]
 struct CutMaterial {
     #[uniform(0)]
-    scene: SceneNumbers,
+    scene: SceneUniforms,
     #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     layers: Handle<Image>,
     #[uniform(3)]
-    cut: CutNumbers,
+    cut: CutUniforms,
 }
 
 impl From<&CutMaterial> for Variant {
@@ -43,22 +43,22 @@ impl From<&CutMaterial> for Variant {
     }
 }
 
-impl Surface for CutMaterial {
+impl SurfaceMaterial for CutMaterial {
     const SHADER: &'static str = "cut.wgsl";
     const ORDER: u8 = 2;
-    const HIDES: bool = true;
+    const OPAQUE: bool = true;
 }
 
 /// Cut faces, one per block.
 #[derive(Resource, Default)]
-struct Faces {
+struct CutFaces {
     mesh: Handle<Mesh>,
     drawn: Vec<(Entity, Handle<CutMaterial>)>,
 }
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<CutMaterial>::default())
-        .init_resource::<Faces>()
+        .init_resource::<CutFaces>()
         .add_systems(Update, show.in_set(FrameSystems::Decorate));
 }
 
@@ -66,8 +66,8 @@ pub(super) fn plugin(app: &mut App) {
 fn show(
     simulations: Res<Simulations>,
     line: Res<CutLine>,
-    blocks: Res<Blocks>,
-    mut faces: ResMut<Faces>,
+    blocks: Res<TerrainBlocks>,
+    mut faces: ResMut<CutFaces>,
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<CutMaterial>>,
     mut commands: Commands,
@@ -79,13 +79,13 @@ fn show(
     let wanted: Vec<CutMaterial> = blocks
         .beds()
         .zip(simulations.all())
-        .filter_map(|(Bed { numbers, layers, .. }, session)| {
+        .filter_map(|(BlockSurface { numbers, layers, .. }, session)| {
             let line = numbers.cut_line(ends?)?;
             let look = &session.water_look;
             let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
             // Hidden water is treated as having no depth.
             let least = if look.shown { look.film } else { f32::MAX };
-            let cut = CutNumbers { line, water: color(look.color, least), silt: color(look.silt_color, 0.0) };
+            let cut = CutUniforms { line, water: color(look.color, least), silt: color(look.silt_color, 0.0) };
             numbers.is_cut().then(|| CutMaterial { scene: *numbers, layers: layers.clone(), cut })
         })
         .collect();
@@ -101,7 +101,7 @@ fn show(
             update(&mut materials, material, |material| *material = wanted);
         } else {
             let material = materials.add(wanted);
-            let piece = Piece { mesh: faces.mesh.clone(), material: material.clone(), tract: None };
+            let piece = DrawnMesh { mesh: faces.mesh.clone(), material: material.clone(), tract: None };
             faces.drawn.push((commands.spawn(piece).id(), material));
         }
     }

@@ -6,23 +6,23 @@ use bevy::{math::DVec2, prelude::*};
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    camera::{FAR, FOCUS, Turning, Viewpoint},
-    ground::Blocks,
+    camera::{FAR, FOCUS, Turntable, Viewpoint},
+    ground::TerrainBlocks,
     layers,
-    levels::Land,
-    numbers::SceneNumbers,
-    plate,
+    lod::BlockBounds,
+    numbers::SceneUniforms,
+    plinth,
 };
-use crate::world::{FreeView, Revision, Simulations};
+use crate::world::{Revision, Simulations, ViewportArea};
 use thalweg_scene::{
     io,
     model::film::{CAMERAS, Pose},
 };
-use thalweg_sim::core::grid::{Edition, Grid};
+use thalweg_sim::core::grid::{Grid, GridVersion};
 
 /// A camera pose that frames all blocks, and the view and work for which it was computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Frame {
+pub(super) struct FramedPose {
     focus: Vec3,
     pitch: f32,
     distance: f32,
@@ -35,7 +35,7 @@ pub(super) struct Frame {
 /// Reference frame of camera keyframes: bounding rectangle of all blocks, and the distance from which they fit into the view in any
 /// direction.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
-pub struct Whole {
+pub struct SceneFrame {
     /// North-west corner and sides of the bounding rectangle.
     corner: Vec2,
     sides: Vec2,
@@ -46,9 +46,9 @@ pub struct Whole {
     work: u64,
 }
 
-impl Whole {
+impl SceneFrame {
     /// Computes the reference frame of a work's blocks.
-    fn of(lands: &[Land], picture: (f32, f32), work: u64) -> Option<Self> {
+    fn of(lands: &[BlockBounds], picture: (f32, f32), work: u64) -> Option<Self> {
         let (focus, far) = frame(lands, (0.0, true), CAMERAS[0].2.to_radians(), picture)?;
         let ends = lands.iter().map(|land| [land.centre - 0.5 * land.extent, land.centre + 0.5 * land.extent]);
         let [corner, end] = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
@@ -57,7 +57,7 @@ impl Whole {
 
     /// `true` if it belongs to the current work.
     pub(super) fn is_of(&self, simulations: &Simulations) -> bool {
-        self.work == simulations.work()
+        self.work == simulations.project_id()
     }
 
     /// Converts a pose to focus, yaw, pitch and distance, in radians and world units.
@@ -87,11 +87,11 @@ impl Whole {
     }
 }
 
-/// Updates [`Whole`] when blocks or view change.
-pub(super) fn measure_whole(
-    (simulations, blocks, view, revision): (Res<Simulations>, Res<Blocks>, Res<FreeView>, Res<Revision>),
-    mut shapes: Local<Vec<([f32; 5], Edition)>>,
-    mut lands: Local<Vec<Land>>,
+/// Updates [`SceneFrame`] when blocks or view change.
+pub(super) fn measure_scene_frame(
+    (simulations, blocks, view, revision): (Res<Simulations>, Res<TerrainBlocks>, Res<ViewportArea>, Res<Revision>),
+    mut shapes: Local<Vec<([f32; 5], GridVersion)>>,
+    mut lands: Local<Vec<BlockBounds>>,
     mut commands: Commands,
 ) {
     if !blocks.are_of(*revision) || blocks.numbers.len() != simulations.all().len() {
@@ -99,18 +99,18 @@ pub(super) fn measure_whole(
     }
     // From the terrain at the start: growing mountains do not move the camera, and a reopened project has the same frame.
     let starts = || simulations.all().iter().map(|session| &session.simulation.terrain.start);
-    let now: Vec<_> = blocks.numbers.iter().map(SceneNumbers::shape).zip(starts().map(Grid::edition)).collect();
+    let now: Vec<_> = blocks.numbers.iter().map(SceneUniforms::shape).zip(starts().map(Grid::version)).collect();
     if *shapes != now {
         *lands = blocks.numbers.iter().zip(starts()).map(|(numbers, start)| numbers.land(start.min_max().1)).collect();
         *shapes = now;
     }
-    if let Some(whole) = Whole::of(&lands, picture_of(&simulations, &view), simulations.work()) {
+    if let Some(whole) = SceneFrame::of(&lands, picture_of(&simulations, &view), simulations.project_id()) {
         commands.insert_resource(whole);
     }
 }
 
 /// Returns the vertical field of view in radians and the aspect ratio.
-fn picture_of(simulations: &Simulations, view: &FreeView) -> (f32, f32) {
+fn picture_of(simulations: &Simulations, view: &ViewportArea) -> (f32, f32) {
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
     let aspect = size.x / size.y;
     (field(simulations.selected().look.field_of_view, aspect), aspect)
@@ -118,9 +118,9 @@ fn picture_of(simulations: &Simulations, view: &FreeView) -> (f32, f32) {
 
 /// Transition of the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Going {
-    AtOnce,
-    Gliding,
+pub(super) enum Transition {
+    Immediate,
+    Smooth,
 }
 
 /// Aspect ratio below which the vertical field of view grows, so that the map is never cropped at its sides.
@@ -136,7 +136,12 @@ pub(super) fn field(degrees: f32, aspect: f32) -> f32 {
 /// Returns focus and distance of the camera from which all blocks just fit into the view: at this yaw or, with a turntable, at any.
 /// Angles in radians, lengths in world units; the view is given by its vertical field of view and aspect ratio. `None` without
 /// blocks.
-fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (f32, f32)) -> Option<(Vec3, f32)> {
+fn frame(
+    lands: &[BlockBounds],
+    (yaw, turns): (f32, bool),
+    pitch: f32,
+    (fov, aspect): (f32, f32),
+) -> Option<(Vec3, f32)> {
     let ring = |centre: Vec2, radius: f32, height: f32| {
         const CORNERS: u8 = 32;
         let around = radius / (0.5 * TAU / f32::from(CORNERS)).cos();
@@ -145,7 +150,7 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
             Vec3::new(centre.x + around * cos, height, centre.y + around * sin)
         })
     };
-    let corners = |land: &Land, height: f32| {
+    let corners = |land: &BlockBounds, height: f32| {
         let (centre, half) = (land.centre, 0.5 * land.extent);
         [Vec2::ONE, Vec2::new(-1.0, 1.0), Vec2::NEG_ONE, Vec2::new(1.0, -1.0)].map(|corner| {
             let place = centre + corner * half;
@@ -207,24 +212,24 @@ fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (
 /// Frames all blocks: on request, and until the user moves the camera also when the view's shape or the terrain changes.
 pub(super) fn frame_blocks(
     simulations: Res<Simulations>,
-    blocks: Res<Blocks>,
-    view: Res<FreeView>,
+    blocks: Res<TerrainBlocks>,
+    view: Res<ViewportArea>,
     mut viewpoint: ResMut<Viewpoint>,
     revision: Res<Revision>,
     mut camera: Single<&mut PanOrbitCamera>,
-    mut known: Local<(Vec<Land>, Vec<[f32; 5]>)>,
+    mut known: Local<(Vec<BlockBounds>, Vec<[f32; 5]>)>,
 ) {
     let (lands, shapes) = &mut *known;
-    let (work, pitch, base) = (simulations.work(), camera.target_pitch, simulations.selected().look.base);
+    let (work, pitch, base) = (simulations.project_id(), camera.target_pitch, simulations.selected().look.base);
     let (fov, aspect) = picture_of(&simulations, &view);
-    let stays = |frame: &Frame| {
+    let stays = |frame: &FramedPose| {
         let place = (camera.target_focus, pitch, camera.target_radius);
         place == (frame.focus, frame.pitch, frame.distance)
     };
     let framed = viewpoint.framed.filter(stays);
-    let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
+    let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneUniforms::shape).collect();
     let complete = now.len() == simulations.all().len();
-    let plate = blocks.numbers.first().and_then(|numbers| plate::lying(&simulations, numbers));
+    let plate = blocks.numbers.first().and_then(|numbers| plinth::plinth_bounds(&simulations, numbers));
     now.extend(plate.iter().map(|plate| [plate.extent.x, plate.extent.y, plate.centre.x, plate.centre.y, 0.0]));
     // Growing mountains do not move the camera.
     let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
@@ -232,7 +237,7 @@ pub(super) fn frame_blocks(
     if viewpoint.framed != framed {
         viewpoint.framed = framed;
     }
-    let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
+    let going = viewpoint.wanted.or(other.then_some(Transition::Immediate));
     // The camera is not initialised before its first frame, and new terrain may not be on screen yet.
     let ready = camera.initialized && blocks.are_of(*revision) && complete;
     let Some(going) = going.filter(|_| ready) else { return };
@@ -243,16 +248,16 @@ pub(super) fn frame_blocks(
         *shapes = now;
     }
     // During a full turn nothing may be cropped.
-    let turns = viewpoint.turn != Turning::Still;
+    let turns = viewpoint.turn != Turntable::Off;
     let found = frame(lands, (camera.target_yaw, turns), pitch, (fov, aspect));
     let (focus, fits) = found.unwrap_or((FOCUS, FAR));
     let distance = (fits / viewpoint.near).clamp(camera.zoom_lower_limit, camera.zoom_upper_limit.unwrap_or(f32::MAX));
     (camera.target_focus, camera.target_radius) = (focus, distance);
-    if going == Going::AtOnce {
+    if going == Transition::Immediate {
         (camera.focus, camera.radius) = (focus, Some(distance));
     }
     camera.force_update = true;
-    (viewpoint.framed, viewpoint.wanted) = (Some(Frame { focus, pitch, distance, fov, aspect, work, base }), None);
+    (viewpoint.framed, viewpoint.wanted) = (Some(FramedPose { focus, pitch, distance, fov, aspect, work, base }), None);
 }
 
 #[cfg(test)]
@@ -262,13 +267,13 @@ mod tests {
 
     #[test]
     fn a_pose_is_that_of_the_camera_wherever_its_line_of_sight_is_held() {
-        let lands = [Land {
+        let lands = [BlockBounds {
             cells: UVec2::splat(64),
             centre: Vec2::ZERO,
             extent: Vec2::new(SIDE, 0.5 * SIDE),
             heights: [-0.06 * SIDE, 0.2 * SIDE],
         }];
-        let whole = Whole::of(&lands, (0.7, 1.6), 1).expect("there is a block");
+        let whole = SceneFrame::of(&lands, (0.7, 1.6), 1).expect("there is a block");
         let pose = Pose { round: 40.0, above: 30.0, near: 1.5, at: [0.25, 0.75] };
         let camera = whole.place(&pose);
         assert!((camera.focus[0] + 0.25 * SIDE).abs() < 1e-3 && (camera.focus[2] - 0.125 * SIDE).abs() < 1e-3);
@@ -284,7 +289,7 @@ mod tests {
 
     #[test]
     fn blocks_fit_into_the_picture_from_all_sides_and_fill_it() {
-        let land = |x: f32, y: f32, sides: [f32; 2], heights| Land {
+        let land = |x: f32, y: f32, sides: [f32; 2], heights| BlockBounds {
             cells: UVec2::splat(64),
             centre: Vec2::new(x, y) * SIDE,
             extent: Vec2::from(sides) * SIDE,

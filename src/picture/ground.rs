@@ -1,8 +1,8 @@
 //! Terrain blocks: one per session, with textures that follow the simulation.
 
 use crate::world::{
-    BrushCursor, Brushes, Channels, Comparison, CutLine, Divider, FrameSystems, FreeView, Revision, Simulations,
-    Timing, Transport, smoothed,
+    BrushCursor, Brushes, Comparison, CutLine, Divider, FrameSystems, Revision, RiverOverlay, Simulations, Timing,
+    Transport, ViewportArea, smoothed,
 };
 use std::{
     sync::Arc,
@@ -16,18 +16,18 @@ use bevy::{
 };
 
 use super::{
-    layers::{Drawn, Editions, Heights, cell_image, no_past, start_bytes},
-    levels::{self, Coverage, Land, Tract},
-    light::{Found, Lit, Taken},
+    layers::{Editions, HeightRange, TerrainLayers, cell_image, no_past, start_bytes},
+    light::{LayerUpdate, Lighting, LightingResult},
+    lod::{self, BlockBounds, ChunkSet, Coverage},
     material::{Variant, update},
-    numbers::{self, Layout, SceneNumbers},
-    overlay::{Motions, OverlayNumbers},
-    pass::{Piece, Surface, SurfacePlugin},
+    numbers::{self, Layout, SceneUniforms},
+    overlay::{OverlayTextures, OverlayUniforms},
+    pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
     relief::{Light, Rims},
-    upload::{Patch, Patches},
+    upload::{Patches, TexturePatch},
 };
 use thalweg_sim::{
-    core::grid::{Edition, Grid},
+    core::grid::{Grid, GridVersion},
     simulation::Simulation,
 };
 
@@ -35,13 +35,13 @@ use thalweg_sim::{
 #[bind_group_data(Variant)]
 pub(super) struct GroundMaterial {
     #[uniform(0)]
-    scene: SceneNumbers,
+    scene: SceneUniforms,
     #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     layers: Handle<Image>,
     #[texture(2, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     pub motion: Handle<Image>,
     #[uniform(3)]
-    pub overlay: OverlayNumbers,
+    pub overlay: OverlayUniforms,
     #[texture(6)]
     #[sampler(7)]
     relief: Handle<Image>,
@@ -73,10 +73,10 @@ impl From<&GroundMaterial> for Variant {
     }
 }
 
-impl Surface for GroundMaterial {
+impl SurfaceMaterial for GroundMaterial {
     const SHADER: &'static str = "terrain.wgsl";
     const ORDER: u8 = 0;
-    const HIDES: bool = true;
+    const OPAQUE: bool = true;
     const LAND: bool = true;
 }
 
@@ -84,7 +84,7 @@ impl Surface for GroundMaterial {
 const WAIT: Duration = Duration::from_millis(5);
 
 /// One state of one session on screen.
-struct Block {
+struct TerrainBlock {
     entity: Entity,
     material: Handle<GroundMaterial>,
     textures: Textures,
@@ -92,13 +92,13 @@ struct Block {
     size: (usize, usize),
     /// Highest point so far, in metres, and the bounds of the drawn block.
     highest: f32,
-    land: Option<Land>,
-    numbers: SceneNumbers,
+    land: Option<BlockBounds>,
+    numbers: SceneUniforms,
     /// Coverage of the water on screen, if there is any.
     water: Option<Arc<Coverage>>,
     /// Editions of the layers in the texture; `None` for the start.
     holds: Option<Editions>,
-    lit: Lit,
+    lit: Lighting,
 }
 
 /// Textures with the cells of a block.
@@ -111,9 +111,9 @@ struct Textures {
 }
 
 /// View of a block for the surfaces drawn on it.
-pub(super) struct Bed<'a> {
-    pub land: Land,
-    pub numbers: &'a SceneNumbers,
+pub(super) struct BlockSurface<'a> {
+    pub land: BlockBounds,
+    pub numbers: &'a SceneUniforms,
     pub layers: &'a Handle<Image>,
     pub relief: &'a Handle<Image>,
     pub cover: &'a Handle<Image>,
@@ -121,26 +121,26 @@ pub(super) struct Bed<'a> {
     pub water: Option<&'a Arc<Coverage>>,
 }
 
-impl Block {
+impl TerrainBlock {
     fn rims(&self) -> &Rims {
         &self.lit.rims
     }
 
-    fn bed(&self) -> Option<Bed<'_>> {
+    fn bed(&self) -> Option<BlockSurface<'_>> {
         let Self { land, numbers, textures: Textures { layers, relief, cover, .. }, water, .. } = self;
-        Some(Bed { land: (*land)?, numbers, layers, relief, cover, water: water.as_ref() })
+        Some(BlockSurface { land: (*land)?, numbers, layers, relief, cover, water: water.as_ref() })
     }
 }
 
 /// All blocks on screen, and the numbers that other shaders share with the first one.
 #[derive(Resource, Default)]
-pub(super) struct Blocks {
+pub(super) struct TerrainBlocks {
     /// Mesh of a chunk.
     square: Handle<Mesh>,
-    present: Vec<Block>,
+    present: Vec<TerrainBlock>,
     /// Blocks of the starts while they are compared side by side with the present.
-    starts: Vec<Block>,
-    pub numbers: Vec<SceneNumbers>,
+    starts: Vec<TerrainBlock>,
+    pub numbers: Vec<SceneUniforms>,
     /// Change of each block's lowest ground since the start, in metres. It never rises, so that the foot of the block stays in
     /// place.
     sunk: Vec<f32>,
@@ -150,12 +150,12 @@ pub(super) struct Blocks {
     levels: Vec<f32>,
     /// Highest point of each session so far, in metres.
     tops: Vec<f32>,
-    shown: Option<(Revision, Comparison, Vec<Option<Edition>>)>,
+    shown: Option<(Revision, Comparison, Vec<Option<GridVersion>>)>,
     /// Number of finished lighting updates.
     lit: u64,
 }
 
-impl Blocks {
+impl TerrainBlocks {
     /// `true` if the blocks belong to the latest start.
     pub(super) fn are_of(&self, revision: Revision) -> bool {
         self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
@@ -172,18 +172,18 @@ impl Blocks {
     }
 
     /// Returns the present blocks for the surfaces drawn on them.
-    pub(super) fn beds(&self) -> impl Iterator<Item = Bed<'_>> {
-        self.present.iter().filter_map(Block::bed)
+    pub(super) fn beds(&self) -> impl Iterator<Item = BlockSurface<'_>> {
+        self.present.iter().filter_map(TerrainBlock::bed)
     }
 
     /// Returns the starts drawn next to the present for the surfaces drawn on them.
-    pub(super) fn beds_of_starts(&self) -> impl Iterator<Item = Bed<'_>> {
-        self.starts.iter().filter_map(Block::bed)
+    pub(super) fn beds_of_starts(&self) -> impl Iterator<Item = BlockSurface<'_>> {
+        self.starts.iter().filter_map(TerrainBlock::bed)
     }
 
     /// Creates a surface of a material on a tract.
-    pub(super) fn piece<M: Surface>(&self, material: Handle<M>, tract: Tract) -> Piece<M> {
-        Piece { mesh: self.square.clone(), material, tract: Some(tract) }
+    pub(super) fn piece<M: SurfaceMaterial>(&self, material: Handle<M>, tract: ChunkSet) -> DrawnMesh<M> {
+        DrawnMesh { mesh: self.square.clone(), material, tract: Some(tract) }
     }
 
     /// Returns the rims that shade the ground plane: of the present blocks, and of the starts drawn next to them. For two sessions
@@ -191,19 +191,19 @@ impl Blocks {
     pub(super) fn rims(&self) -> [Vec<&Rims>; 2] {
         match self.pair {
             Some([left, right]) => {
-                [right, left].map(|run| self.present.get(run).into_iter().map(Block::rims).collect())
+                [right, left].map(|run| self.present.get(run).into_iter().map(TerrainBlock::rims).collect())
             }
-            None => [&self.present, &self.starts].map(|blocks| blocks.iter().map(Block::rims).collect()),
+            None => [&self.present, &self.starts].map(|blocks| blocks.iter().map(TerrainBlock::rims).collect()),
         }
     }
 
     /// Returns the numbers of the sessions with a place of their own.
-    pub(super) fn places(&self) -> &[SceneNumbers] {
+    pub(super) fn places(&self) -> &[SceneUniforms] {
         &self.numbers[..if self.pair.is_some() { 1 } else { self.numbers.len() }]
     }
 
     /// `true` if this state and its lighting are on screen.
-    pub(super) fn show(&self, revision: Revision) -> bool {
+    pub(super) fn is_on_screen(&self, revision: Revision) -> bool {
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| *seen == revision);
         same && !self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
     }
@@ -225,13 +225,13 @@ impl Blocks {
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
-        .init_resource::<Blocks>()
+        .init_resource::<TerrainBlocks>()
         .add_systems(Startup, make_square)
         .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(FrameSystems::Show));
 }
 
-fn make_square(mut blocks: ResMut<Blocks>, mut meshes: ResMut<Assets<Mesh>>) {
-    blocks.square = meshes.add(levels::square_mesh());
+fn make_square(mut blocks: ResMut<TerrainBlocks>, mut meshes: ResMut<Assets<Mesh>>) {
+    blocks.square = meshes.add(lod::chunk_mesh());
 }
 
 /// Assets that make up the blocks.
@@ -240,21 +240,21 @@ pub(super) struct BlockAssets<'w, 's> {
     images: ResMut<'w, Assets<Image>>,
     materials: ResMut<'w, Assets<GroundMaterial>>,
     patches: ResMut<'w, Patches>,
-    motions: Res<'w, Motions>,
+    motions: Res<'w, OverlayTextures>,
     timing: ResMut<'w, Timing>,
     commands: Commands<'w, 's>,
 }
 
-impl Block {
+impl TerrainBlock {
     fn new(
         entity: Entity,
         material: Handle<GroundMaterial>,
         textures: Textures,
         size: (usize, usize),
         highest: f32,
-        lit: Lit,
+        lit: Lighting,
     ) -> Self {
-        let numbers = SceneNumbers::default();
+        let numbers = SceneUniforms::default();
         Self { entity, material, textures, size, highest, land: None, numbers, water: None, holds: None, lit }
     }
 }
@@ -263,40 +263,40 @@ impl BlockAssets<'_, '_> {
     /// Shows a terrain or its start in block `index`, which is created if missing. Returns the lowest ground.
     fn show(
         &mut self,
-        list: &mut Vec<Block>,
+        list: &mut Vec<TerrainBlock>,
         index: usize,
         (simulation, lakes): (&Simulation, Option<&Grid>),
         start: bool,
     ) -> f32 {
         let terrain = &simulation.terrain;
-        let drawn = Drawn::of(simulation, lakes);
+        let drawn = TerrainLayers::of(simulation, lakes);
         let cells = (terrain.width(), terrain.height());
         let holds = (!start).then(|| drawn.editions());
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells && block.lit.is_at_work()) {
             // The result in progress belongs to the old terrain.
-            (block.holds, block.lit) = (None, Lit::new(cells));
+            (block.holds, block.lit) = (None, Lighting::new(cells));
         }
         let block = list.get_mut(index).filter(|block| block.size == cells);
         let held = block.and_then(|block| std::mem::replace(&mut block.holds, holds));
         if let (Some(held), false, Some(block)) = (held, start, list.get_mut(index))
             && let Some(parts) = drawn.changed_parts(held)
         {
-            let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
+            let (bytes, HeightRange { lowest, highest }) = drawn.part_bytes(&parts);
             let past = drawn.past_bytes(Some(&parts));
             block.highest = block.highest.max(highest);
-            block.lit.take(Taken { parts: Some(parts), bytes, past, highest });
+            block.lit.take(LayerUpdate { parts: Some(parts), bytes, past, highest });
             return lowest;
         }
-        let (bytes, Heights { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
+        let (bytes, HeightRange { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
         let past = if start { no_past(terrain.start.len()) } else { drawn.past_bytes(None) };
-        let taken = Taken { parts: None, bytes, past, highest };
+        let taken = LayerUpdate { parts: None, bytes, past, highest };
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
             // Until the new terrain is on screen, the old one may be higher.
             block.highest = block.highest.max(highest);
             block.lit.take(taken);
             return lowest;
         }
-        let mut lit = Lit::new(cells);
+        let mut lit = Lighting::new(cells);
         lit.take(taken);
         let mut texture = |format| self.images.add(cell_image(cells, format));
         let textures = Textures {
@@ -311,27 +311,27 @@ impl BlockAssets<'_, '_> {
                 (material.cover, material.past) = (textures.cover.clone(), textures.past.clone());
             }
             let material = block.material.clone();
-            *block = Block { holds, ..Block::new(block.entity, material, textures, cells, highest, lit) };
+            *block = TerrainBlock { holds, ..TerrainBlock::new(block.entity, material, textures, cells, highest, lit) };
             return lowest;
         }
         let material = self.materials.add(GroundMaterial {
-            scene: SceneNumbers::default(),
+            scene: SceneUniforms::default(),
             layers: textures.layers.clone(),
             motion: self.motions.still.clone(),
-            overlay: OverlayNumbers::default(),
+            overlay: OverlayUniforms::default(),
             relief: textures.relief.clone(),
             cover: textures.cover.clone(),
             past: textures.past.clone(),
             flow: self.motions.dry.clone(),
         });
         let entity = self.commands.spawn_empty().id();
-        list.push(Block { holds, ..Block::new(entity, material, textures, cells, highest, lit) });
+        list.push(TerrainBlock { holds, ..TerrainBlock::new(entity, material, textures, cells, highest, lit) });
         lowest
     }
 
     /// Uploads lighting that is finished by `until`, or waits for all of it without one.
-    fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
-        let Blocks { present, starts, lit, .. } = blocks;
+    fn fetch(&mut self, blocks: &mut TerrainBlocks, until: Option<Instant>) {
+        let TerrainBlocks { present, starts, lit, .. } = blocks;
         for block in present.iter_mut().chain(starts) {
             if let Some(found) = block.lit.fetch(until) {
                 self.bring(block, found);
@@ -341,23 +341,23 @@ impl BlockAssets<'_, '_> {
     }
 
     /// Uploads the lighting of a block.
-    fn bring(&mut self, block: &mut Block, found: Found) {
-        let Found { taken, parts, bytes: [relief, cover], water, took, shone } = found;
+    fn bring(&mut self, block: &mut TerrainBlock, found: LightingResult) {
+        let LightingResult { taken, parts, bytes: [relief, cover], water, took, shone } = found;
         block.water = water;
         if shone {
-            self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
+            self.timing.lighting_ms = smoothed(self.timing.lighting_ms, took.as_secs_f64() * 1e3);
         }
         let Textures { layers, relief: slopes, cover: covers, past: pasts } = &block.textures;
-        if let Some(Taken { parts: None, highest, .. }) = taken {
+        if let Some(LayerUpdate { parts: None, highest, .. }) = taken {
             block.highest = highest;
         }
         let ground =
-            taken.map(|Taken { parts, bytes, past, .. }| [(layers, parts.clone(), bytes), (pasts, parts, past)]);
+            taken.map(|LayerUpdate { parts, bytes, past, .. }| [(layers, parts.clone(), bytes), (pasts, parts, past)]);
         let others = [(slopes, parts.clone(), relief), (covers, parts, cover)];
         for (image, parts, bytes) in ground.into_iter().flatten().chain(others) {
             self.timing.uploaded += bytes.len() as u64;
             match parts {
-                Some(parts) => self.patches.0.push(Patch { image: image.id(), parts, bytes }),
+                Some(parts) => self.patches.0.push(TexturePatch { image: image.id(), parts, bytes }),
                 None => {
                     if let Some(mut image) = self.images.get_mut(image) {
                         image.data = Some(bytes);
@@ -369,20 +369,20 @@ impl BlockAssets<'_, '_> {
 }
 
 /// Uploads lighting finished since the last frame.
-fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
+fn fetch_light(mut blocks: ResMut<TerrainBlocks>, mut assets: BlockAssets) {
     assets.fetch(blocks.bypass_change_detection(), Some(Instant::now()));
 }
 
 /// Starts the lighting of every block and uploads results that are ready in time.
 fn show_light(
     simulations: Res<Simulations>,
-    (transport, view): (Res<Transport>, Res<FreeView>),
+    (transport, view): (Res<Transport>, Res<ViewportArea>),
     buttons: Res<ButtonInput<MouseButton>>,
-    mut blocks: ResMut<Blocks>,
+    mut blocks: ResMut<TerrainBlocks>,
     mut assets: BlockAssets,
 ) {
     // During playback or while a mouse button is held, the next frame changes the terrain again.
-    let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
+    let more = transport.playing && !view.is_taking_screenshot || buttons.get_pressed().next().is_some();
     let blocks = blocks.bypass_change_detection();
     let sessions =
         simulations.all().iter().zip(&mut blocks.present).chain(simulations.all().iter().zip(&mut blocks.starts));
@@ -397,13 +397,13 @@ pub(super) fn show_heights(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     comparison: Res<State<Comparison>>,
-    channels: Res<Channels>,
-    mut blocks: ResMut<Blocks>,
+    channels: Res<RiverOverlay>,
+    mut blocks: ResMut<TerrainBlocks>,
     mut assets: BlockAssets,
 ) {
     // Moving the divider does not change heights.
     let kind = if *comparison == Comparison::Simulations { Comparison::Off } else { *comparison.get() };
-    let lakes = (0..simulations.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
+    let lakes = (0..simulations.all().len()).map(|run| channels.lakes(run).map(Grid::version)).collect();
     let seen = Some((*revision, kind, lakes));
     if blocks.shown == seen || !simulations.can_be_shown() || blocks.at_work_on(&simulations, *revision) {
         return;
@@ -439,15 +439,15 @@ pub(super) fn show_heights(
         }
     }
     let timing = &mut assets.timing;
-    timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
+    timing.prepare_ms = smoothed(timing.prepare_ms, begun.elapsed().as_secs_f64() * 1e3);
 }
 
 /// Updates light, colours and positions of the blocks.
 pub(super) fn show_numbers(
     simulations: Res<Simulations>,
     (comparison, divider): (Res<State<Comparison>>, Res<Divider>),
-    (brushes, cursor, view, cut): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>, Res<CutLine>),
-    mut blocks: ResMut<Blocks>,
+    (brushes, cursor, view, cut): (Res<Brushes>, Res<BrushCursor>, Res<ViewportArea>, Res<CutLine>),
+    mut blocks: ResMut<TerrainBlocks>,
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut commands: Commands,
 ) {
@@ -457,7 +457,7 @@ pub(super) fn show_numbers(
     let feet = simulations.all().iter().zip(&blocks.sunk);
     let feet = feet.map(|(session, &sunk)| numbers::foot(&session.simulation.terrain, look, &layout, sunk));
     let foot = feet.fold(0.0, f32::min);
-    let numbers: Vec<SceneNumbers> = simulations
+    let numbers: Vec<SceneUniforms> = simulations
         .all()
         .iter()
         .enumerate()
@@ -467,11 +467,11 @@ pub(super) fn show_numbers(
             let wind = session.simulation.wind();
             let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), foot);
             let centre = if pair.is_some() { Vec2::ZERO } else { layout.centre(index) };
-            let numbers = SceneNumbers::new(terrain, look, &layout, centre, heights, wind);
+            let numbers = SceneUniforms::new(terrain, look, &layout, centre, heights, wind);
             let numbers = cut.0.map_or(numbers, |ends| numbers.cut_along(ends));
             match cursor.0 {
                 // Not in screenshots.
-                Some(ring) if *comparison != Comparison::Start && !view.taking => {
+                Some(ring) if *comparison != Comparison::Start && !view.is_taking_screenshot => {
                     numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
                 }
                 _ => numbers,
@@ -480,7 +480,7 @@ pub(super) fn show_numbers(
         .collect();
     let square = blocks.square.clone();
     let mut new = false;
-    let mut set = |block: &mut Block, numbers: SceneNumbers| {
+    let mut set = |block: &mut TerrainBlock, numbers: SceneUniforms| {
         if block.numbers != numbers {
             (block.numbers, new) = (numbers, true);
             update(&mut materials, &block.material, |material| material.scene = numbers);
@@ -488,8 +488,8 @@ pub(super) fn show_numbers(
         let land = numbers.land(block.highest);
         if block.land != Some(land) {
             (block.land, new) = (Some(land), true);
-            let tract = Some(Tract { land, only: None });
-            let piece = Piece { mesh: square.clone(), material: block.material.clone(), tract };
+            let tract = Some(ChunkSet { land, only: None });
+            let piece = DrawnMesh { mesh: square.clone(), material: block.material.clone(), tract };
             commands.entity(block.entity).insert(piece);
         }
     };
@@ -519,7 +519,7 @@ pub(super) fn show_numbers(
     if new {
         blocks.set_changed();
     }
-    let numbers: Vec<SceneNumbers> = numbers.into_iter().map(|numbers| numbers.beside(0.0, share)).collect();
+    let numbers: Vec<SceneUniforms> = numbers.into_iter().map(|numbers| numbers.beside(0.0, share)).collect();
     if blocks.numbers != numbers {
         blocks.numbers = numbers;
     }

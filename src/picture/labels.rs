@@ -3,8 +3,8 @@
 use bevy::prelude::*;
 use bevy_panorbit_camera::PanOrbitCamera;
 
-use super::{SIDE, camera::FAR, ground::Blocks, numbers::SceneNumbers};
-use crate::world::{CameraMode, Comparison, FreeView, Preferences, Presentation, Simulations, Workspace, amount};
+use super::{SIDE, camera::FAR, ground::TerrainBlocks, numbers::SceneUniforms};
+use crate::world::{CameraMode, Comparison, Preferences, Presentation, Simulations, ViewportArea, Workspace, amount};
 use thalweg_scene::{model::session::Session, settings::Units};
 
 /// Returns the label of a presented block: its name, unless shown above the view, and its dimensions.
@@ -19,10 +19,10 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
 /// front. Also updates view rotation and scale.
 pub(super) fn place_labels(
     simulations: Res<Simulations>,
-    (blocks, mode, comparison): (Res<Blocks>, Res<State<CameraMode>>, Res<State<Comparison>>),
+    (blocks, mode, comparison): (Res<TerrainBlocks>, Res<State<CameraMode>>, Res<State<Comparison>>),
     (workspace, preferences, presentation): (Res<State<Workspace>>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
-    mut view: ResMut<FreeView>,
+    mut view: ResMut<ViewportArea>,
 ) {
     let (camera, transform, projection, orbit) = camera.into_inner();
     let Projection::Perspective(lens) = projection else { return };
@@ -40,7 +40,7 @@ pub(super) fn place_labels(
         let away = (transform.translation().xz() - block.xy()).normalize_or_zero();
         let free = |side: &Vec2| {
             let beyond = block.xy() + *side * block.zw() * 2.6;
-            blocks.numbers.iter().map(SceneNumbers::footprint).all(|other| {
+            blocks.numbers.iter().map(SceneUniforms::footprint).all(|other| {
                 let apart = (beyond - other.xy()).abs();
                 apart.x > other.z || apart.y > other.w
             })
@@ -67,7 +67,7 @@ pub(super) fn place_labels(
     // Walk and fly mode have no focus for a scale bar.
     let metres =
         blocks.numbers.first().filter(|_| *mode == CameraMode::Orbit).map_or(0.0, |numbers| seen / numbers.scale());
-    if (view.turned, view.metres) != (turned, metres) {
-        (view.turned, view.metres) = (turned, metres);
+    if (view.azimuth, view.metres) != (turned, metres) {
+        (view.azimuth, view.metres) = (turned, metres);
     }
 }

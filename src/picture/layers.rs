@@ -9,10 +9,10 @@ use bevy::{
 };
 use rayon::prelude::*;
 
-use super::upload::{self, Room};
+use super::upload::{self, PartLayout};
 use thalweg_sim::{
     core::{
-        grid::{Edition, Grid},
+        grid::{Grid, GridVersion},
         terrain::Terrain,
         tiles::Tiling,
     },
@@ -20,13 +20,13 @@ use thalweg_sim::{
 };
 
 /// Bytes per texel: ground, sand, water depth including suspended sediment, and suspended sediment alone. Where the water is
-/// shallower than [`STANDS`], the last channel is the negative wetness of the ground.
+/// shallower than [`WETNESS_DEPTH`], the last channel is the negative wetness of the ground.
 pub(super) const CELL_BYTES: usize = 16;
 /// Number of layers in the texture.
 const LAYERS: usize = 4;
 
 /// Water depth below which the ground shows its wetness, in metres.
-const STANDS: f32 = 0.01;
+const WETNESS_DEPTH: f32 = 0.01;
 
 /// Elevation change at which the change texture saturates, in cells.
 const PAST: f32 = 1.0;
@@ -34,17 +34,17 @@ const PAST: f32 = 1.0;
 const UNCHANGED: u8 = 128;
 
 /// Version of a texture: editions of the layers and, where present, of wetness, lakes and start, then `risen` and
-/// `suspended_fraction` of [`Drawn`].
-pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3], (bool, f32));
+/// `suspended_fraction` of [`TerrainLayers`].
+pub(super) type Editions = ([GridVersion; LAYERS], [Option<GridVersion>; 3], (bool, f32));
 
 /// Lowest ground and highest ground or water surface, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Heights {
+pub(super) struct HeightRange {
     pub lowest: f32,
     pub highest: f32,
 }
 
-impl Heights {
+impl HeightRange {
     const NONE: Self = Self { lowest: f32::INFINITY, highest: f32::NEG_INFINITY };
 
     /// Returns the range that spans both.
@@ -55,7 +55,7 @@ impl Heights {
 
 /// Layers of a simulation to draw: bedrock, sand, water and suspended sediment; the wetness of the ground, if a process tracks it;
 /// the levels of lakes drawn without simulated water; and the ground at the start.
-pub(super) struct Drawn<'a> {
+pub(super) struct TerrainLayers<'a> {
     layers: [&'a Grid; LAYERS],
     wetness: Option<Cow<'a, Grid>>,
     lakes: Option<&'a Grid>,
@@ -67,7 +67,7 @@ pub(super) struct Drawn<'a> {
     risen: bool,
 }
 
-impl<'a> Drawn<'a> {
+impl<'a> TerrainLayers<'a> {
     pub(super) fn of(simulation: &'a Simulation, lakes: Option<&'a Grid>) -> Self {
         let Terrain { bedrock, sand, water, suspended, start, cell_size, .. } = &simulation.terrain;
         let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
@@ -83,8 +83,8 @@ impl<'a> Drawn<'a> {
 
     pub(super) fn editions(&self) -> Editions {
         (
-            self.layers.map(Grid::edition),
-            self.others().map(|map| map.map(Grid::edition)),
+            self.layers.map(Grid::version),
+            self.others().map(|map| map.map(Grid::version)),
             (self.risen, self.suspended_fraction),
         )
     }
@@ -100,7 +100,7 @@ impl<'a> Drawn<'a> {
         }
         let tiling = Tiling::new(self.width(), self.layers[0].height());
         let mut changed = vec![false; tiling.count()];
-        let mut maps: Vec<(&Grid, Edition)> = self.layers.into_iter().zip(layers).collect();
+        let mut maps: Vec<(&Grid, GridVersion)> = self.layers.into_iter().zip(layers).collect();
         for pair in self.others().into_iter().zip(others) {
             match pair {
                 (None, None) => {}
@@ -115,7 +115,7 @@ impl<'a> Drawn<'a> {
     }
 
     /// Returns the bytes of parts in the layout of `Patch`, and the range of heights in them.
-    pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, Heights) {
+    pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, HeightRange) {
         let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
         let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
         let mut bytes: Vec<u8> = vec![0; count];
@@ -127,7 +127,7 @@ impl<'a> Drawn<'a> {
             rest = others;
         }
         let heights = rooms.into_par_iter().map(|(part, room)| {
-            let mut heights = Heights::NONE;
+            let mut heights = HeightRange::NONE;
             for (y, line) in (part.min.y..part.max.y).zip(room.chunks_exact_mut(row(part))) {
                 let first = y as usize * self.width() + part.min.x as usize;
                 let cells = line.as_chunks_mut::<CELL_BYTES>().0[..part.width() as usize].iter_mut();
@@ -135,12 +135,12 @@ impl<'a> Drawn<'a> {
             }
             heights
         });
-        let heights = heights.reduce(|| Heights::NONE, Heights::and);
+        let heights = heights.reduce(|| HeightRange::NONE, HeightRange::and);
         (bytes, heights)
     }
 
     /// Returns the bytes of all cells and their range of heights.
-    pub(super) fn bytes(&self) -> (Vec<u8>, Heights) {
+    pub(super) fn bytes(&self) -> (Vec<u8>, HeightRange) {
         let (width, count) = (self.width(), self.layers[0].len());
         // Megabytes per frame: not zeroed first.
         let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
@@ -150,7 +150,7 @@ impl<'a> Drawn<'a> {
             let cells = line.as_chunks_mut::<CELL_BYTES>().0.iter_mut();
             self.row_bytes(y * width, cells, |cell, bytes| *cell = bytes.map(MaybeUninit::new))
         });
-        let heights = heights.reduce(|| Heights::NONE, Heights::and);
+        let heights = heights.reduce(|| HeightRange::NONE, HeightRange::and);
         // SAFETY: all layers have `count` cells, so each of the bytes was written.
         unsafe { bytes.set_len(CELL_BYTES * count) };
         (bytes, heights)
@@ -167,9 +167,9 @@ impl<'a> Drawn<'a> {
             (f32::from(UNCHANGED) + 127.0 * share).round() as u8
         };
         let Some(parts) = parts else { return (0..bedrock.len()).into_par_iter().map(byte).collect() };
-        let (rooms, count) = upload::rooms(parts, 1);
+        let (rooms, count) = upload::part_layouts(parts, 1);
         let mut bytes = vec![0; count];
-        for (part, Room { offset, row }) in parts.iter().zip(rooms) {
+        for (part, PartLayout { offset, row }) in parts.iter().zip(rooms) {
             for (line, y) in (part.min.y as usize..part.max.y as usize).enumerate() {
                 let first = y * width + part.min.x as usize;
                 let texels = &mut bytes[offset + line * row..][..part.width() as usize];
@@ -186,23 +186,23 @@ impl<'a> Drawn<'a> {
         first: usize,
         cells: impl ExactSizeIterator<Item = C>,
         write: impl Fn(C, [u8; CELL_BYTES]),
-    ) -> Heights {
+    ) -> HeightRange {
         let range = first..first + cells.len();
         let [bedrock, sand, water, suspended] = self.layers.map(|layer| &layer[range.clone()]);
         let wetness = self.wetness.as_deref().map(|map| &map[range.clone()]);
         let lakes = self.lakes.map(|map| &map[range]);
-        let mut heights = Heights::NONE;
+        let mut heights = HeightRange::NONE;
         for (x, cell) in cells.enumerate() {
             let ground = bedrock[x] + sand[x];
             let last = match wetness {
-                Some(wetness) if water[x] < STANDS => -wetness[x],
+                Some(wetness) if water[x] < WETNESS_DEPTH => -wetness[x],
                 _ => suspended[x] * self.suspended_fraction,
             };
             let depth = water[x] + suspended[x] * self.suspended_fraction;
             let depth = lakes.map_or(depth, |levels| depth.max(levels[x] - ground));
             let values = [ground, sand[x], depth, last].map(f32::to_le_bytes);
             write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));
-            heights = heights.and(Heights { lowest: ground, highest: ground + depth });
+            heights = heights.and(HeightRange { lowest: ground, highest: ground + depth });
         }
         heights
     }
@@ -216,16 +216,16 @@ pub(super) fn highest(terrain: &Terrain) -> f32 {
     tops.reduce(|| f32::NEG_INFINITY, f32::max)
 }
 
-/// Returns [`Drawn::past_bytes`] of the ground at its start.
+/// Returns [`TerrainLayers::past_bytes`] of the ground at its start.
 pub(super) fn no_past(cells: usize) -> Vec<u8> {
     vec![UNCHANGED; cells]
 }
 
-/// Equivalent of [`Drawn::bytes`] for the ground at the start, where sand and water are unknown.
-pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, Heights) {
+/// Equivalent of [`TerrainLayers::bytes`] for the ground at the start, where sand and water are unknown.
+pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, HeightRange) {
     let cells = start.iter().flat_map(|&ground| [ground, 0.0, 0.0, 0.0]);
     let (lowest, highest) = start.min_max();
-    (cells.flat_map(f32::to_le_bytes).collect(), Heights { lowest, highest })
+    (cells.flat_map(f32::to_le_bytes).collect(), HeightRange { lowest, highest })
 }
 
 /// Creates a texture with four floats per cell.
@@ -254,8 +254,8 @@ mod tests {
 
     /// Copies parts into the bytes of a texture, as the GPU does.
     fn patched(texture: &mut [u8], cell: usize, width: usize, parts: &[URect], bytes: &[u8]) {
-        let (rooms, count) = upload::rooms(parts, cell);
-        for (part, Room { offset, row }) in parts.iter().zip(rooms) {
+        let (rooms, count) = upload::part_layouts(parts, cell);
+        for (part, PartLayout { offset, row }) in parts.iter().zip(rooms) {
             let columns = cell * part.width() as usize;
             for (line, y) in (part.min.y..part.max.y).enumerate() {
                 let first = cell * (y as usize * width + part.min.x as usize);
@@ -271,13 +271,13 @@ mod tests {
         let mut session = open_first("alpine-valley", &options).expect("built in");
         session.set("droplets.per_tick", "5").expect("in range");
         let simulation = &mut session.simulation;
-        let (mut texture, _) = Drawn::of(simulation, None).bytes();
-        let mut past = Drawn::of(simulation, None).past_bytes(None);
+        let (mut texture, _) = TerrainLayers::of(simulation, None).bytes();
+        let mut past = TerrainLayers::of(simulation, None).past_bytes(None);
         assert!(past == no_past(past.len()));
         for _ in 0..20 {
-            let held = Drawn::of(simulation, None).editions();
+            let held = TerrainLayers::of(simulation, None).editions();
             simulation.tick();
-            let drawn = Drawn::of(simulation, None);
+            let drawn = TerrainLayers::of(simulation, None);
             let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
             let (bytes, heights) = drawn.part_bytes(&parts);
             assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
@@ -289,9 +289,9 @@ mod tests {
         }
         // Some ground was eroded, some deposited.
         assert!(past.iter().any(|byte| *byte < UNCHANGED) && past.iter().any(|byte| *byte > UNCHANGED));
-        let held = Drawn::of(simulation, None).editions();
+        let held = TerrainLayers::of(simulation, None).editions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
-        assert_eq!(Drawn::of(simulation, None).changed_parts(held), None);
+        assert_eq!(TerrainLayers::of(simulation, None).changed_parts(held), None);
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         simulation.tick();
         simulation.terrain.water[7] = 0.0;
         simulation.tick();
-        let (bytes, _) = Drawn::of(simulation, None).bytes();
+        let (bytes, _) = TerrainLayers::of(simulation, None).bytes();
         let last = |cell: usize| {
             let [.., a, b, c, d] = bytes[CELL_BYTES * cell..][..CELL_BYTES] else { unreachable!("it has 16 bytes") };
             f32::from_le_bytes([a, b, c, d])
@@ -322,7 +322,7 @@ mod tests {
         let ground = simulation.terrain.ground();
         let level = ground[3] + 1.5;
         let lakes = Grid::from_fn(16, 8, |x, y| if y == 0 && x < 6 { level } else { f32::NEG_INFINITY });
-        let drawn = Drawn::of(&simulation, Some(&lakes));
+        let drawn = TerrainLayers::of(&simulation, Some(&lakes));
         let (bytes, _) = drawn.bytes();
         let depth = |cell: usize| {
             let [.., a, b, c, d, _, _, _, _] = bytes[..CELL_BYTES * (cell + 1)] else {
@@ -332,11 +332,11 @@ mod tests {
         };
         assert_eq!([3, 5, 20].map(depth), [level - ground[3], (level - ground[5]).max(2.0), 0.0]);
         // A texture made with other lakes or none cannot be patched.
-        assert_eq!(Drawn::of(&simulation, None).changed_parts(drawn.editions()), None);
+        assert_eq!(TerrainLayers::of(&simulation, None).changed_parts(drawn.editions()), None);
         let other = Grid::filled(16, 8, 0.0);
-        assert_eq!(Drawn::of(&simulation, Some(&other)).changed_parts(drawn.editions()), None);
+        assert_eq!(TerrainLayers::of(&simulation, Some(&other)).changed_parts(drawn.editions()), None);
         // A lake map of another size, not yet updated, is ignored.
-        let (without, _) = Drawn::of(&simulation, Some(&Grid::filled(3, 3, 9e9))).bytes();
-        assert!(without == Drawn::of(&simulation, None).bytes().0);
+        let (without, _) = TerrainLayers::of(&simulation, Some(&Grid::filled(3, 3, 9e9))).bytes();
+        assert!(without == TerrainLayers::of(&simulation, None).bytes().0);
     }
 }

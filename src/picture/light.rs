@@ -14,7 +14,7 @@ use bevy::math::URect;
 
 use super::{
     layers::CELL_BYTES,
-    levels::Coverage,
+    lod::Coverage,
     relief::{Light, Relief, Rims},
     upload,
 };
@@ -22,8 +22,8 @@ use super::{
 /// Reciprocal of the fraction of time spent on shadows while more changes are expected.
 const SHARE: u32 = 10;
 
-/// New layers of a map: of parts in the layout of [`upload::Patch`], or of the whole map.
-pub(super) struct Taken {
+/// New layers of a map: of parts in the layout of [`upload::TexturePatch`], or of the whole map.
+pub(super) struct LayerUpdate {
     pub parts: Option<Vec<URect>>,
     pub bytes: Vec<u8>,
     /// Elevation change of these parts since the start.
@@ -33,9 +33,9 @@ pub(super) struct Taken {
 }
 
 /// Result of a lighting update.
-pub(super) struct Found {
-    pub taken: Option<Taken>,
-    /// Textures of relief and cover: parts in the layout of [`upload::Patch`], or whole.
+pub(super) struct LightingResult {
+    pub taken: Option<LayerUpdate>,
+    /// Textures of relief and cover: parts in the layout of [`upload::TexturePatch`], or whole.
     pub parts: Option<Vec<URect>>,
     pub bytes: [Vec<u8>; 2],
     /// Coverage of the water, if there is any.
@@ -46,9 +46,9 @@ pub(super) struct Found {
 }
 
 /// Relief of a block and its pending updates.
-pub(super) struct Lit {
-    state: State,
-    waiting: Option<Taken>,
+pub(super) struct Lighting {
+    state: LightState,
+    waiting: Option<LayerUpdate>,
     /// Light of the last shadows, if any.
     light: Option<Light>,
     /// `true` if the ground has changed since.
@@ -60,17 +60,17 @@ pub(super) struct Lit {
     pub rims: Rims,
 }
 
-enum State {
+enum LightState {
     Here(Box<Relief>),
     /// Owned by a thread.
-    Away(Mutex<Receiver<(Box<Relief>, Found)>>),
+    Away(Mutex<Receiver<(Box<Relief>, LightingResult)>>),
 }
 
-impl Lit {
+impl Lighting {
     /// Creates the lighting of an empty map of this size.
     pub(super) fn new(size: (usize, usize)) -> Self {
         Self {
-            state: State::Here(Box::new(Relief::new(size))),
+            state: LightState::Here(Box::new(Relief::new(size))),
             waiting: None,
             light: None,
             stale: true,
@@ -83,24 +83,24 @@ impl Lit {
 
     /// `true` while an update is in progress.
     pub(super) fn is_at_work(&self) -> bool {
-        matches!(self.state, State::Away(_))
+        matches!(self.state, LightState::Away(_))
     }
 
     /// Queues new layers.
-    pub(super) fn take(&mut self, taken: Taken) {
+    pub(super) fn take(&mut self, taken: LayerUpdate) {
         self.stale |= taken.parts.as_ref().is_none_or(|parts| !parts.is_empty());
         self.waiting = Some(taken);
     }
 
     /// Waits for the result in progress until a moment, or indefinitely for the first one.
-    pub(super) fn fetch(&mut self, until: Option<Instant>) -> Option<Found> {
-        let State::Away(found) = &mut self.state else { return None };
+    pub(super) fn fetch(&mut self, until: Option<Instant>) -> Option<LightingResult> {
+        let LightState::Away(found) = &mut self.state else { return None };
         let wait = until.filter(|_| !self.first).map_or(Duration::MAX, |until| until - Instant::now());
         let found = found.get_mut().unwrap_or_else(PoisonError::into_inner);
         match found.recv_timeout(wait) {
             Ok((relief, found)) => {
                 self.rims.clone_from(&relief.rims);
-                self.state = State::Here(relief);
+                self.state = LightState::Here(relief);
                 self.first = false;
                 if found.shone {
                     (self.took, self.when) = (found.took, Instant::now());
@@ -119,11 +119,12 @@ impl Lit {
             return;
         }
         let (send, found) = sync_channel(1);
-        let State::Here(mut relief) = std::mem::replace(&mut self.state, State::Away(Mutex::new(found))) else {
+        let LightState::Here(mut relief) = std::mem::replace(&mut self.state, LightState::Away(Mutex::new(found)))
+        else {
             return;
         };
         let taken = self.waiting.take();
-        let looks_up = due && self.light.is_some_and(|known| !known.sees_as(&light));
+        let looks_up = due && self.light.is_some_and(|known| !known.has_same_visibility(&light));
         if due {
             (self.light, self.stale) = (Some(light), false);
         }
@@ -133,7 +134,7 @@ impl Lit {
         // A panic in a rayon pool aborts the program; it is caught to end like any other.
         let look = move || {
             let begun = Instant::now();
-            if let Some(Taken { parts, bytes, .. }) = &taken {
+            if let Some(LayerUpdate { parts, bytes, .. }) = &taken {
                 let whole = [URect::new(0, 0, size.0 as u32, size.1 as u32)];
                 match parts {
                     Some(parts) => relief.take(parts, bytes, |part| upload::row_bytes(row(part)), light),
@@ -141,16 +142,17 @@ impl Lit {
                 }
             }
             if looks_up {
-                relief.look_up(light);
+                relief.update_visibility(light);
             }
             if due {
-                relief.shine(light);
+                relief.update_sunlight(light);
             }
             let parts = relief.changed_parts();
             let bytes = parts.as_ref().map_or_else(|| relief.bytes(), |parts| relief.part_bytes(parts));
             let water = relief.water.clone();
             // The block may have been removed.
-            let _ = send.send((relief, Found { taken, parts, bytes, water, took: begun.elapsed(), shone: due }));
+            let _ =
+                send.send((relief, LightingResult { taken, parts, bytes, water, took: begun.elapsed(), shone: due }));
         };
         rayon::spawn(|| drop(catch_unwind(AssertUnwindSafe(look))));
     }

@@ -8,20 +8,20 @@ mod contours;
 mod cut;
 pub mod framing;
 mod ground;
-mod hand;
 mod labels;
 mod layers;
-mod levels;
 mod light;
+mod lod;
 mod material;
 mod numbers;
 mod overlay;
 mod pass;
 mod pick;
-mod plate;
-mod rays;
+mod plinth;
+mod pointer;
 mod redraw;
 mod relief;
+mod shadows;
 mod surroundings;
 mod tracks;
 mod upload;
@@ -72,7 +72,7 @@ pub(super) fn plugin(app: &mut App) {
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
-    app.insert_resource(shared).init_resource::<capture::Taking>().add_observer(capture::obey).add_plugins((
+    app.insert_resource(shared).init_resource::<capture::ScreenshotState>().add_observer(capture::obey).add_plugins((
         pass::plugin,
         ground::plugin,
         surroundings::plugin,
@@ -93,10 +93,10 @@ pub(super) fn plugin(app: &mut App) {
                 .chain()
                 .in_set(FrameSystems::Aim),
             (
-                framing::measure_whole,
+                framing::measure_scene_frame,
                 framing::frame_blocks,
-                camera::follow_keys,
-                camera::tell_place.run_if(in_state(CameraMode::Orbit)),
+                camera::follow_keyframes,
+                camera::publish_pose.run_if(in_state(CameraMode::Orbit)),
                 contours::write,
                 labels::place_labels,
                 capture::film_window,

@@ -2,10 +2,10 @@
 
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
-use super::{SIDE, levels::Land, relief};
+use super::{SIDE, lod::BlockBounds, relief};
 use crate::world::BrushRing;
 use thalweg_scene::{
-    look::{Background, ColorBy, Look, NO_SNOW},
+    look::{Backdrop, ColorSource, Look, NO_SNOW},
     model::session::Session,
 };
 use thalweg_sim::{
@@ -32,7 +32,7 @@ const FAR_AWAY: f32 = 1e4 * SIDE;
 
 /// Scene uniforms; mirrors `Scene` in `shaders/lib/scene.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct SceneNumbers {
+pub(super) struct SceneUniforms {
     extent: Vec4,
     grid: Vec4,
     pub place: Vec4,
@@ -117,7 +117,7 @@ pub(super) fn towards_sun(look: &Look) -> Vec3 {
 }
 
 /// Returns the factor on distances in haze. A narrow field of view moves the camera away without making it hazier.
-fn nearer(look: &Look) -> f32 {
+fn haze_distance_factor(look: &Look) -> f32 {
     let fresh = Look::default().field_of_view;
     let [lens, usual] = [look.field_of_view, fresh].map(|degrees| (0.5 * degrees.to_radians()).tan());
     (lens / usual).min(1.0)
@@ -125,10 +125,10 @@ fn nearer(look: &Look) -> f32 {
 
 /// Returns the fraction of light lost in haze, corrected for the field of view.
 fn haze(look: &Look) -> f32 {
-    1.0 - (1.0 - look.fog).powf(nearer(look))
+    1.0 - (1.0 - look.fog).powf(haze_distance_factor(look))
 }
 
-impl SceneNumbers {
+impl SceneUniforms {
     /// `level` is the height in metres that maps to 0, `highest` the highest ground so far, `foot` the common foot of the blocks in
     /// world units.
     pub(super) fn new(
@@ -168,14 +168,14 @@ impl SceneNumbers {
                 look.detail,
             ),
             country: Vec4::new(
-                f32::from(u8::from(look.background == Background::Sky)),
+                f32::from(u8::from(look.background == Backdrop::Sky)),
                 look.grid * scale,
                 look.traces,
-                nearer(look),
+                haze_distance_factor(look),
             ),
             life: Vec4::new(look.vegetation, look.glitter, look.cloud_shadows, look.woods),
             ramp_by: Vec4::new(
-                f32::from(u8::from(look.color_by == ColorBy::Ramp)),
+                f32::from(u8::from(look.color_by == ColorSource::Ramp)),
                 f32::from(look.ramp_along as u8),
                 f32::from(look.ramp_across as u8),
                 1.0 / ((highest - level).max(1e-3) * up),
@@ -191,9 +191,9 @@ impl SceneNumbers {
         let ([x, y], [from_x, from_y]) = (cell(ring.place), cell(ring.from.unwrap_or(ring.place)));
         let [source_x, source_y] = ring.source.map_or([NOWHERE; 2], cell);
         let symmetry = if ring.tool.has("symmetry") { brush.symmetry } else { Symmetry::Off };
-        let [across, down] = symmetry.turns().map(|turns| f32::from(u8::from(turns)));
+        let [across, down] = symmetry.axes().map(|turns| f32::from(u8::from(turns)));
         let lowers = ring.inverted != (ring.tool == Tool::Lower);
-        self.brush = Vec4::new(x, y, brush.cells(terrain), brush.falloff.number());
+        self.brush = Vec4::new(x, y, brush.radius_in_cells(terrain), brush.falloff.number());
         self.stroke = Vec4::new(from_x, from_y, if lowers { 1.0 } else { 0.0 }, brush.strength);
         self.marks = Vec4::new(across, down, source_x, source_y);
         self
@@ -331,8 +331,8 @@ impl SceneNumbers {
     }
 
     /// Returns the bounds of the block for its highest point in metres.
-    pub(super) fn land(&self, highest: f32) -> Land {
-        Land {
+    pub(super) fn land(&self, highest: f32) -> BlockBounds {
+        BlockBounds {
             cells: UVec2::new(self.grid.x as u32, self.grid.y as u32),
             centre: self.place.xy(),
             extent: self.extent.xy(),
@@ -363,11 +363,11 @@ impl SceneNumbers {
 
 /// Numbers of a single session, for tests.
 #[cfg(test)]
-pub(super) fn alone(session: &Session) -> SceneNumbers {
+pub(super) fn alone(session: &Session) -> SceneUniforms {
     let terrain = &session.simulation.terrain;
     let layout = Layout::new(std::slice::from_ref(session));
     let (lowest, highest) = terrain.start.min_max();
-    SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (lowest, highest, -10.0), None)
+    SceneUniforms::new(terrain, &Look::default(), &layout, Vec2::ZERO, (lowest, highest, -10.0), None)
 }
 
 /// Returns the highest admissible foot of a block in world units, if its lowest ground is `lowest` metres above that of the start.

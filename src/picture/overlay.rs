@@ -5,12 +5,12 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 use rayon::prelude::*;
 
 use super::{
-    ground::{Blocks, GroundMaterial, show_numbers},
+    ground::{GroundMaterial, TerrainBlocks, show_numbers},
     layers::{byte_image, layer_image},
     material::update,
 };
 use crate::world::{Comparison, FrameSystems, Overlay, Simulations};
-use thalweg_sim::core::{grid::Grid, quantity::Scale};
+use thalweg_sim::core::{grid::Grid, quantity::ColorScale};
 
 /// Number of colour stops.
 const COLORS: usize = 9;
@@ -19,13 +19,13 @@ const ARROWS: f32 = 36.0;
 
 /// Overlay uniforms; mirrors `Overlay` in `shaders/terrain.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct OverlayNumbers {
+pub(super) struct OverlayUniforms {
     range: Vec4,
     arrows: Vec4,
     colors: [Vec4; COLORS],
 }
 
-impl OverlayNumbers {
+impl OverlayUniforms {
     fn new(overlay: &Overlay, shorter_side: usize, film: f32) -> Self {
         let (least, most) = overlay.range;
         let switch = |on: bool| f32::from(u8::from(on));
@@ -34,10 +34,10 @@ impl OverlayNumbers {
             (1.0 / (most - least).max(f32::MIN_POSITIVE), (shorter_side as f32 / ARROWS).max(2.0));
         // Fades to the ground where the value is zero, or small on a logarithmic scale.
         let fade = match scale {
-            Some(Scale::FromZero) => 0.02,
-            Some(Scale::Logarithmic) => 0.1,
+            Some(ColorScale::FromZero) => 0.02,
+            Some(ColorScale::Logarithmic) => 0.1,
             // Classes are not interpolated.
-            Some(Scale::Classes) => -1.0,
+            Some(ColorScale::Classes) => -1.0,
             _ => 0.0,
         };
         Self {
@@ -66,7 +66,7 @@ impl OverlayNumbers {
 
 /// Textures of values and velocities of every block.
 #[derive(Resource)]
-pub(super) struct Motions {
+pub(super) struct OverlayTextures {
     /// One per block.
     images: Vec<Handle<Image>>,
     /// Texture of a block without overlay.
@@ -77,7 +77,7 @@ pub(super) struct Motions {
     pub bare: bool,
 }
 
-impl FromWorld for Motions {
+impl FromWorld for OverlayTextures {
     fn from_world(world: &mut World) -> Self {
         let mut images = world.resource_mut::<Assets<Image>>();
         let still = images.add(layer_image((1, 1), vec![0; 16]));
@@ -86,14 +86,14 @@ impl FromWorld for Motions {
     }
 }
 
-impl Motions {
+impl OverlayTextures {
     pub fn image(&self, block: usize) -> &Handle<Image> {
         self.images.get(block).unwrap_or(&self.still)
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Motions>().add_systems(Update, show.in_set(FrameSystems::Show).after(show_numbers));
+    app.init_resource::<OverlayTextures>().add_systems(Update, show.in_set(FrameSystems::Show).after(show_numbers));
 }
 
 /// Updates values, velocities and colours.
@@ -101,15 +101,15 @@ fn show(
     simulations: Res<Simulations>,
     overlay: Res<Overlay>,
     comparison: Res<State<Comparison>>,
-    blocks: Res<Blocks>,
-    mut motions: ResMut<Motions>,
+    blocks: Res<TerrainBlocks>,
+    mut motions: ResMut<OverlayTextures>,
     mut images: ResMut<Assets<Image>>,
     mut materials: ResMut<Assets<GroundMaterial>>,
 ) {
     if !(overlay.is_changed() || blocks.is_changed() || comparison.is_changed()) {
         return;
     }
-    motions.bare = overlay.on();
+    motions.bare = overlay.is_visible();
     // There are no values for the start.
     let nothing = Overlay::default();
     let painted = if *comparison == Comparison::Start { &nothing } else { &*overlay };
@@ -132,7 +132,7 @@ fn show(
             image.data = Some(bytes);
         }
         let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
-        let numbers = OverlayNumbers::new(painted, shorter_side, overlay.film(simulations.selected().water_look.film));
+        let numbers = OverlayUniforms::new(painted, shorter_side, overlay.film(simulations.selected().water_look.film));
         update(&mut materials, material, |material| {
             material.motion = image.clone();
             material.overlay = numbers;

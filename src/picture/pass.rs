@@ -1,6 +1,6 @@
 //! The render pass of the view: draws all pieces in a fixed order directly into the image, with tone mapping in their shaders.
 //!
-//! A material is a [`Surface`]. Every [`Piece`] of it is drawn. The panels of the window then show the result like any image.
+//! A material is a [`SurfaceMaterial`]. Every [`DrawnMesh`] of it is drawn. The panels of the window then show the result like any image.
 
 use std::{collections::HashMap, marker::PhantomData, ops::Range};
 
@@ -33,11 +33,11 @@ use bevy::{
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    levels::{self, Land, Sight, Square, Tract},
+    lod::{self, BlockBounds, Chunk, ChunkSet, LodView},
     material::Variant,
-    redraw::{Drawing, Waiting},
+    redraw::{DrawSettings, RenderStatus},
 };
-use crate::world::FreeView;
+use crate::world::ViewportArea;
 use thalweg_scene::look::ToneCurve;
 
 /// Returns the texture format of display colours or of linear light.
@@ -47,13 +47,13 @@ pub(super) fn format(as_light: bool) -> TextureFormat {
 const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
 /// A material and its pipeline settings.
-pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
+pub(super) trait SurfaceMaterial: Asset + AsBindGroup<Data = Variant> + Clone {
     /// File below `shaders/` with entry points `vertex` and `fragment`.
     const SHADER: &'static str;
     /// Draw order, from low to high.
     const ORDER: u8;
     /// `true` if it is opaque. Others are alpha-blended and do not write depth.
-    const HIDES: bool;
+    const OPAQUE: bool;
     /// Vertex attributes of its meshes, at shader locations 0, 1, …
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
     /// `true` if its pieces are terrain, with instance data of chunks at the next shader locations.
@@ -69,11 +69,11 @@ pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
 
 /// A mesh to draw with a material.
 #[derive(Component)]
-pub(super) struct Piece<M: Surface> {
+pub(super) struct DrawnMesh<M: SurfaceMaterial> {
     pub mesh: Handle<Mesh>,
     pub material: Handle<M>,
     /// Part of a block whose chunks are drawn, if the mesh is that of a chunk.
-    pub tract: Option<Tract>,
+    pub tract: Option<ChunkSet>,
 }
 
 /// Draws all pieces of a surface.
@@ -85,18 +85,18 @@ impl<M> Default for SurfacePlugin<M> {
     }
 }
 
-impl<M: Surface> Plugin for SurfacePlugin<M>
+impl<M: SurfaceMaterial> Plugin for SurfacePlugin<M>
 where
     M::Param: 'static,
 {
     fn build(&self, app: &mut App) {
-        app.init_asset::<M>().add_plugins(RenderAssetPlugin::<Prepared<M>, GpuImage>::default());
+        app.init_asset::<M>().add_plugins(RenderAssetPlugin::<PreparedSurface<M>, GpuImage>::default());
         let file = format!("embedded://thalweg/shaders/{}", M::SHADER);
         let shader = app.world().resource::<AssetServer>().load(file);
         if let Some(render) = app.get_sub_app_mut(RenderApp) {
             render
                 .insert_resource(ShaderOf::<M> { shader, kind: PhantomData })
-                .init_resource::<Pieces<M>>()
+                .init_resource::<DrawnMeshes<M>>()
                 .add_systems(RenderStartup, begin::<M>.after(begin_view))
                 .add_systems(ExtractSchedule, extract_pieces::<M>)
                 .add_systems(
@@ -110,7 +110,7 @@ where
 pub(super) fn plugin(app: &mut App) {
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render
-            .init_resource::<Lens>()
+            .init_resource::<PassView>()
             .init_resource::<Draws>()
             .add_systems(RenderStartup, begin_view)
             .add_systems(ExtractSchedule, extract_lens)
@@ -124,16 +124,16 @@ struct QueueSurfaces;
 
 /// Camera, target and settings of the view.
 #[derive(Resource, Clone, Default)]
-struct Lens {
-    drawing: Drawing,
-    numbers: ViewNumbers,
-    sight: Sight,
+struct PassView {
+    drawing: DrawSettings,
+    numbers: ViewUniforms,
+    sight: LodView,
     picture: AssetId<Image>,
 }
 
 /// View uniforms; mirrors `View` in `shaders/lib/view.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default)]
-struct ViewNumbers {
+struct ViewUniforms {
     clip_from_world: Mat4,
     eye: Vec4,
     /// Size of the drawn part, and width of lines relative to the screen, in pixels.
@@ -147,9 +147,9 @@ type Eye<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransf
 
 fn extract_lens(
     camera: Extract<Eye>,
-    view: Extract<Res<FreeView>>,
-    drawing: Extract<Res<Drawing>>,
-    mut lens: ResMut<Lens>,
+    view: Extract<Res<ViewportArea>>,
+    drawing: Extract<Res<DrawSettings>>,
+    mut lens: ResMut<PassView>,
     mut draws: ResMut<Draws>,
 ) {
     *draws = Draws::default();
@@ -164,7 +164,7 @@ fn extract_lens(
     let eye = transform.translation();
     let [at, whole] = drawing.part.map_or([Vec2::ZERO, size], |part| [part.at.as_vec2(), part.whole.as_vec2()]);
     let sharpness = drawing.part.map_or(1.0, |part| part.sharpness);
-    let numbers = ViewNumbers {
+    let numbers = ViewUniforms {
         clip_from_world,
         eye: eye.extend(1.0),
         size: size.extend(sharpness),
@@ -172,21 +172,21 @@ fn extract_lens(
     };
     // Height of the view at distance 1.
     let height = 2.0 / clip_from_view.y_axis.y;
-    let sight = Sight { eye, clip_from_world, triangle: height * drawing.triangle };
-    *lens = Lens { drawing: **drawing, numbers, sight, picture: view.picture.id() };
+    let sight = LodView { eye, clip_from_world, triangle: height * drawing.triangle };
+    *lens = PassView { drawing: **drawing, numbers, sight, picture: view.image.id() };
 }
 
 /// Bindings shared by all surfaces: view uniforms and the lookup table of the tone curve.
 #[derive(Resource)]
 struct ViewGroup {
     layout: BindGroupLayoutDescriptor,
-    numbers: UniformBuffer<ViewNumbers>,
-    squares: RawBufferVec<Square>,
+    numbers: UniformBuffer<ViewUniforms>,
+    squares: RawBufferVec<Chunk>,
 }
 
 fn begin_view(mut commands: Commands) {
     let [table, sampler] = get_lut_bind_group_layout_entries();
-    let numbers = uniform_buffer::<ViewNumbers>(false);
+    let numbers = uniform_buffer::<ViewUniforms>(false);
     let entries = BindGroupLayoutEntries::sequential(ShaderStages::VERTEX_FRAGMENT, (numbers, table, sampler));
     let layout = BindGroupLayoutDescriptor::new("view", &entries);
     let squares = RawBufferVec::new(BufferUsages::VERTEX);
@@ -195,15 +195,15 @@ fn begin_view(mut commands: Commands) {
 
 /// Layout and pipelines of a surface.
 #[derive(Resource)]
-struct Kind<M> {
+struct SurfacePipelines<M> {
     layout: BindGroupLayoutDescriptor,
-    pipelines: HashMap<(Variant, u32, ToneCurve, [bool; 2], Stroke), CachedRenderPipelineId>,
+    pipelines: HashMap<(Variant, u32, ToneCurve, [bool; 2], DrawStage), CachedRenderPipelineId>,
     kind: PhantomData<M>,
 }
 
 /// Draw calls of a piece, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stroke {
+enum DrawStage {
     /// Depth of its surface only, biased towards the camera so that no other surface has the same depth.
     Mark,
     /// Its surface, or the whole mesh.
@@ -212,9 +212,9 @@ enum Stroke {
     Walls,
 }
 
-impl Stroke {
+impl DrawStage {
     /// Returns the strokes of a surface.
-    fn of<M: Surface>() -> impl Iterator<Item = Self> {
+    fn of<M: SurfaceMaterial>() -> impl Iterator<Item = Self> {
         let strokes = [(Self::Mark, M::MARKS), (Self::Surface, true), (Self::Walls, M::LAND && M::WALLS)];
         strokes.into_iter().filter_map(|(stroke, drawn)| drawn.then_some(stroke))
     }
@@ -226,15 +226,15 @@ struct ShaderOf<M> {
     kind: PhantomData<M>,
 }
 
-fn begin<M: Surface>(device: Res<RenderDevice>, mut commands: Commands) {
+fn begin<M: SurfaceMaterial>(device: Res<RenderDevice>, mut commands: Commands) {
     let layout = M::bind_group_layout_descriptor(&device);
-    commands.insert_resource(Kind::<M> { layout, pipelines: HashMap::new(), kind: PhantomData });
+    commands.insert_resource(SurfacePipelines::<M> { layout, pipelines: HashMap::new(), kind: PhantomData });
 }
 
-impl<M: Surface> Kind<M> {
+impl<M: SurfaceMaterial> SurfacePipelines<M> {
     fn pipeline(
         &self,
-        (variant, drawing, stroke): (&Variant, &Drawing, Stroke),
+        (variant, drawing, stroke): (&Variant, &DrawSettings, DrawStage),
         vertex: &MeshVertexBufferLayoutRef,
         view: &ViewGroup,
         shader: &Handle<Shader>,
@@ -242,7 +242,7 @@ impl<M: Surface> Kind<M> {
         let located = |(place, attribute): (usize, &MeshVertexAttribute)| attribute.at_shader_location(place as u32);
         let attributes: Vec<_> = M::VERTEX.iter().enumerate().map(located).collect();
         let mut buffers = vec![vertex.0.get_layout(&attributes).ok()?];
-        buffers.extend(M::LAND.then(|| levels::vertex_buffer(attributes.len() as u32)));
+        buffers.extend(M::LAND.then(|| lod::vertex_buffer(attributes.len() as u32)));
         let mut definitions = vec![
             ShaderDefVal::UInt("TONEMAPPING_LUT_TEXTURE_BINDING_INDEX".into(), 1),
             ShaderDefVal::UInt("TONEMAPPING_LUT_SAMPLER_BINDING_INDEX".into(), 2),
@@ -250,9 +250,9 @@ impl<M: Surface> Kind<M> {
         definitions.extend(tone(drawing.tone).0.iter().map(|name| (*name).into()));
         variant.define(&mut definitions);
         let parts =
-            [("WALL", stroke == Stroke::Walls), ("FINE", M::LAND && drawing.fine), ("AS_LIGHT", drawing.is_light())];
+            [("WALL", stroke == DrawStage::Walls), ("FINE", M::LAND && drawing.fine), ("AS_LIGHT", drawing.is_light())];
         definitions.extend(parts.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into()));
-        let (marks, hides) = (stroke == Stroke::Mark, M::HIDES || stroke == Stroke::Mark);
+        let (marks, hides) = (stroke == DrawStage::Mark, M::OPAQUE || stroke == DrawStage::Mark);
         let bias = if M::MARKS { DepthBiasState { constant: 2, ..default() } } else { DepthBiasState::default() };
         Some(RenderPipelineDescriptor {
             label: Some(M::SHADER.into()),
@@ -304,15 +304,15 @@ fn tone(tone: ToneCurve) -> (&'static [&'static str], Tonemapping) {
 }
 
 /// A material on the GPU.
-struct Prepared<M> {
+struct PreparedSurface<M> {
     group: BindGroup,
     variant: Variant,
     kind: PhantomData<M>,
 }
 
-impl<M: Surface> RenderAsset for Prepared<M> {
+impl<M: SurfaceMaterial> RenderAsset for PreparedSurface<M> {
     type SourceAsset = M;
-    type Param = (SRes<RenderDevice>, SRes<PipelineCache>, SRes<Kind<M>>, M::Param);
+    type Param = (SRes<RenderDevice>, SRes<PipelineCache>, SRes<SurfacePipelines<M>>, M::Param);
 
     fn prepare_asset(
         material: M,
@@ -332,15 +332,15 @@ impl<M: Surface> RenderAsset for Prepared<M> {
 
 /// Mesh, tract and material of every piece.
 #[derive(Resource)]
-struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<Tract>, AssetId<M>)>);
+struct DrawnMeshes<M: SurfaceMaterial>(Vec<(AssetId<Mesh>, Option<ChunkSet>, AssetId<M>)>);
 
-impl<M: Surface> Default for Pieces<M> {
+impl<M: SurfaceMaterial> Default for DrawnMeshes<M> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMut<Pieces<M>>) {
+fn extract_pieces<M: SurfaceMaterial>(pieces: Extract<Query<&DrawnMesh<M>>>, mut list: ResMut<DrawnMeshes<M>>) {
     list.0.clear();
     list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.tract.clone(), piece.material.id())));
 }
@@ -350,46 +350,46 @@ fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMu
 struct Draws {
     list: Vec<Draw>,
     /// Chunks of all tracts.
-    squares: Vec<Square>,
-    lands: Vec<(Land, Vec<Square>)>,
+    squares: Vec<Chunk>,
+    lands: Vec<(BlockBounds, Vec<Chunk>)>,
     /// `true` if a mesh, a texture or a shader is not ready.
     waits: bool,
 }
 
 impl Draws {
     /// Collects the chunks of a tract.
-    fn squares_of(&mut self, tract: &Tract, sight: &Sight) -> Squares {
+    fn squares_of(&mut self, tract: &ChunkSet, sight: &LodView) -> ChunkRanges {
         // Shared by ground, water and rivers, so that all use the same triangles.
         let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
-            self.lands.push((tract.land, tract.land.squares(sight)));
+            self.lands.push((tract.land, tract.land.visible_chunks(sight)));
             self.lands.len() - 1
         });
         let seen = &self.lands[known].1;
-        let mut place = |squares: &mut dyn Iterator<Item = Square>| {
+        let mut place = |squares: &mut dyn Iterator<Item = Chunk>| {
             let begin = self.squares.len() as u32;
             self.squares.extend(squares);
             begin..self.squares.len() as u32
         };
         let surfaces = tract.surfaces(seen).into_iter();
         let surfaces = surfaces.map(|(patch, squares)| (patch, place(&mut squares.into_iter()))).collect();
-        Squares { surfaces, walls: place(&mut tract.walls(seen)) }
+        ChunkRanges { surfaces, walls: place(&mut tract.walls(seen)) }
     }
 }
 
 /// Chunks of a draw, as ranges of [`Draws::squares`].
-struct Squares {
+struct ChunkRanges {
     /// By patch of the chunk mesh.
     surfaces: Vec<(Range<u32>, Range<u32>)>,
     walls: Range<u32>,
 }
 
-impl Squares {
+impl ChunkRanges {
     /// Returns the ranges of mesh indices and instances that a stroke draws.
-    fn drawn(&self, stroke: Stroke, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
-        let surface = |(patch, squares): &(Range<u32>, Range<u32>)| (levels::surface(indices, patch), squares.clone());
+    fn drawn(&self, stroke: DrawStage, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
+        let surface = |(patch, squares): &(Range<u32>, Range<u32>)| (lod::surface(indices, patch), squares.clone());
         match stroke {
-            Stroke::Walls => vec![(levels::walls(indices), self.walls.clone())],
-            Stroke::Mark | Stroke::Surface => self.surfaces.iter().map(surface).collect(),
+            DrawStage::Walls => vec![(lod::walls(indices), self.walls.clone())],
+            DrawStage::Mark | DrawStage::Surface => self.surfaces.iter().map(surface).collect(),
         }
     }
 }
@@ -397,22 +397,22 @@ impl Squares {
 struct Draw {
     order: u8,
     is_behind: bool,
-    strokes: Vec<(Stroke, CachedRenderPipelineId)>,
+    strokes: Vec<(DrawStage, CachedRenderPipelineId)>,
     material: BindGroup,
     mesh: AssetId<Mesh>,
     /// `None` for pieces other than terrain.
-    squares: Option<Squares>,
+    squares: Option<ChunkRanges>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn queue<M: Surface>(
-    lens: Res<Lens>,
-    pieces: Res<Pieces<M>>,
-    (materials, meshes): (Res<RenderAssets<Prepared<M>>>, Res<RenderAssets<RenderMesh>>),
+fn queue<M: SurfaceMaterial>(
+    lens: Res<PassView>,
+    pieces: Res<DrawnMeshes<M>>,
+    (materials, meshes): (Res<RenderAssets<PreparedSurface<M>>>, Res<RenderAssets<RenderMesh>>),
     cache: Res<PipelineCache>,
     shader: Res<ShaderOf<M>>,
     view: Res<ViewGroup>,
-    mut kind: ResMut<Kind<M>>,
+    mut kind: ResMut<SurfacePipelines<M>>,
     mut draws: ResMut<Draws>,
 ) {
     for (mesh, tract, material) in &pieces.0 {
@@ -420,8 +420,8 @@ fn queue<M: Surface>(
             draws.waits = true;
             continue;
         };
-        let mut pipeline = |stroke: Stroke| {
-            let Drawing { samples, tone, fine, .. } = lens.drawing;
+        let mut pipeline = |stroke: DrawStage| {
+            let DrawSettings { samples, tone, fine, .. } = lens.drawing;
             let kind_of_picture = [M::LAND && fine, lens.drawing.is_light()];
             let key = (prepared.variant.clone(), samples, tone, kind_of_picture, stroke);
             if let Some(&pipeline) = kind.pipelines.get(&key) {
@@ -432,7 +432,7 @@ fn queue<M: Surface>(
             kind.pipelines.insert(key, pipeline);
             Some((stroke, pipeline))
         };
-        let Some(strokes) = Stroke::of::<M>().map(&mut pipeline).collect() else { continue };
+        let Some(strokes) = DrawStage::of::<M>().map(&mut pipeline).collect() else { continue };
         let squares = tract.as_ref().map(|tract| draws.squares_of(tract, &lens.sight));
         let material = prepared.group.clone();
         draws.list.push(Draw { order: M::ORDER, is_behind: M::IS_BEHIND, strokes, material, mesh: *mesh, squares });
@@ -441,7 +441,7 @@ fn queue<M: Surface>(
 
 /// GPU resources.
 #[derive(SystemParam)]
-struct Card<'w> {
+struct GpuResources<'w> {
     cache: Res<'w, PipelineCache>,
     images: Res<'w, RenderAssets<GpuImage>>,
     allocator: Res<'w, MeshAllocator>,
@@ -454,11 +454,11 @@ struct Card<'w> {
 
 fn draw(
     mut context: RenderContext,
-    lens: Res<Lens>,
-    waiting: Res<Waiting>,
+    lens: Res<PassView>,
+    waiting: Res<RenderStatus>,
     mut draws: ResMut<Draws>,
     mut view: ResMut<ViewGroup>,
-    mut card: Card,
+    mut card: GpuResources,
 ) {
     draws.list.sort_by_key(|draw| draw.order);
     // Bevy reports shaders rejected by the driver; the rest is drawn without them.
@@ -471,7 +471,7 @@ fn draw(
     };
     // Missing resources would leave gaps: keep the last image.
     let waits = draws.waits || !draws.list.iter().flat_map(|draw| &draw.strokes).all(|(_, pipeline)| ready(pipeline));
-    waiting.tell(waits);
+    waiting.set_waiting(waits);
     let part = lens.drawing.part;
     let Some(picture) = card.images.get(part.map_or(lens.picture, |part| part.onto)) else { return };
     let [wanted, room] = [lens.drawing.size, picture.size_2d()];

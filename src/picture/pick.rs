@@ -8,13 +8,13 @@ use bevy::{
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    ground::Blocks,
-    hand::{Hand, Sight},
-    numbers::SceneNumbers,
+    ground::TerrainBlocks,
+    numbers::SceneUniforms,
+    pointer::{PointerInput, ViewContext},
 };
 use crate::world::{
-    Brushes, FrameSystems, FreeView, KeyPointer, MapPlaces, OtherWindows, Pointed, PointerOverView, Simulations, Touch,
-    ViewPlaces,
+    BrushInput, Brushes, FrameSystems, KeyPointer, MapPlaces, OtherWindows, PointedPosition, PointerOverView,
+    Simulations, ViewPlaces, ViewportArea,
 };
 use thalweg_sim::core::{ray, terrain::Terrain};
 
@@ -29,16 +29,16 @@ pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn point(
     simulations: Res<Simulations>,
-    blocks: Res<Blocks>,
-    view: Res<FreeView>,
+    blocks: Res<TerrainBlocks>,
+    view: Res<ViewportArea>,
     (over_view, keys, brushes): (Res<PointerOverView>, Res<KeyPointer>, Res<Brushes>),
     camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     (windows, others): (Query<&Window, With<PrimaryWindow>>, OtherWindows),
     time: Res<Time>,
     mut events: MessageReader<WindowEvent>,
-    mut hand: Local<Hand>,
-    mut pointed: ResMut<Pointed>,
-    mut touches: MessageWriter<Touch>,
+    mut hand: Local<PointerInput>,
+    mut pointed: ResMut<PointedPosition>,
+    mut touches: MessageWriter<BrushInput>,
 ) {
     let (camera, transform) = *camera;
     let terrain = &simulations.selected().simulation.terrain;
@@ -53,18 +53,18 @@ fn point(
         pick(at(1.0)?, at(0.1)?, blocks.numbers.get(simulations.selected_index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
-    let brush = brushes.held.is_some() || over_view.rains;
-    let sight = Sight { place: &place, over_view: over_view.land, keys: keys.0, brush, scale };
-    let (felt, looked) = hand.feel(events.read().filter(|event| !others.has_event(event)), &sight);
+    let brush = brushes.active.is_some() || over_view.adds_rain;
+    let sight = ViewContext { place: &place, over_view: over_view.terrain, keys: keys.0, brush, scale };
+    let (felt, looked) = hand.process(events.read().filter(|event| !others.has_event(event)), &sight);
     touches.write_batch(felt);
     if hand.is_down() {
-        touches.write(Touch::Rest(time.delta_secs()));
+        touches.write(BrushInput::Rest(time.delta_secs()));
         hand.rest(time.delta_secs());
     }
     let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.view || keys.0.is_some());
     if !hand.is_down() {
-        let on_land = found.filter(|_| over_view.land || keys.0.is_some());
-        touches.write(Touch::Hover(on_land, hand.keys()));
+        let on_land = found.filter(|_| over_view.terrain || keys.0.is_some());
+        touches.write(BrushInput::Hover(on_land, hand.keys()));
     }
     if pointed.0 != found {
         pointed.0 = found;
@@ -74,26 +74,26 @@ fn point(
 /// Computes the view positions of the markers of the selected map.
 fn place_marks(
     simulations: Res<Simulations>,
-    blocks: Res<Blocks>,
+    blocks: Res<TerrainBlocks>,
     camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     mut marks: Query<(&MapPlaces, &mut ViewPlaces)>,
 ) {
     let Some(numbers) = blocks.numbers.get(simulations.selected_index()) else { return };
     let terrain = &simulations.selected().simulation.terrain;
     for (MapPlaces(places), mut seen) in &mut marks {
-        let now = places.iter().map(|place| on_picture(*camera, numbers, terrain, *place));
+        let now = places.iter().map(|place| to_view(*camera, numbers, terrain, *place));
         seen.set_if_neq(ViewPlaces(now.collect()));
     }
 }
 
 /// Terrain of the rendered blocks.
 #[derive(SystemParam)]
-pub(super) struct Land<'w> {
+pub(super) struct VisibleTerrain<'w> {
     simulations: Res<'w, Simulations>,
-    blocks: Res<'w, Blocks>,
+    blocks: Res<'w, TerrainBlocks>,
 }
 
-impl Land<'_> {
+impl VisibleTerrain<'_> {
     /// Distance from the camera to the ground in the centre of the view along the view axis, in world units, if any ground is
     /// there.
     pub(super) fn ahead(&self, clip_from_view: Mat4, place: &GlobalTransform) -> Option<f32> {
@@ -107,7 +107,7 @@ impl Land<'_> {
         let met = self.simulations.all().iter().zip(numbers).filter_map(|(session, numbers)| {
             let terrain = &session.simulation.terrain;
             let [column, row] = cell(pick(near, far, numbers, terrain)?, terrain);
-            Some(-view.transform_point3(numbers.world(column, row, terrain.ground_between(column, row))).z)
+            Some(-view.transform_point3(numbers.world(column, row, terrain.sample_ground(column, row))).z)
         });
         met.filter(|&distance| distance > 0.0).min_by(f32::total_cmp)
     }
@@ -119,24 +119,24 @@ fn cell([x, y]: [f32; 2], terrain: &Terrain) -> [f32; 2] {
 }
 
 /// Position of a map point in the view, both as fractions of their sides, or `None` if it lies behind the camera.
-pub(super) fn on_picture(
+pub(super) fn to_view(
     (camera, transform): CameraPlace<'_>,
-    numbers: &SceneNumbers,
+    numbers: &SceneUniforms,
     terrain: &Terrain,
     place: [f32; 2],
 ) -> Option<Vec2> {
     let [column, row] = cell(place, terrain);
-    let ndc = camera.world_to_ndc(transform, numbers.world(column, row, terrain.ground_between(column, row)))?;
+    let ndc = camera.world_to_ndc(transform, numbers.world(column, row, terrain.sample_ground(column, row)))?;
     (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
 }
 
 /// First intersection of the ray through two world points with the ground (ignoring water), as fractions of the map. The part
 /// removed by a cut and the cut face are ignored.
-pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
+pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneUniforms, terrain: &Terrain) -> Option<[f32; 2]> {
     let seen = numbers.behind_cut(near, far)?;
     let [from, begin, end] = [seen, near, far].map(|place| numbers.on_map(place));
     let way: [f64; 3] = std::array::from_fn(|axis| end[axis] - begin[axis]);
-    let [column, row] = ray::meet(terrain, from, way)?;
+    let [column, row] = ray::intersect_ground(terrain, from, way)?;
     let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
     Some([share(column, terrain.width()), share(row, terrain.height())])
 }
@@ -155,7 +155,7 @@ mod tests {
         let numbers = numbers::alone(&session);
         let eye = Vec3::new(0.0, 300.0, 300.0);
         for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
-            let place = numbers.world(column, row, terrain.ground_between(column, row));
+            let place = numbers.world(column, row, terrain.sample_ground(column, row));
             let [x, y] = pick(eye, eye + (place - eye).normalize(), &numbers, terrain).expect("it is on the map");
             let wanted = [(column + 0.5) / 64.0, (row + 0.5) / 64.0];
             let away = (x - wanted[0]).abs().max((y - wanted[1]).abs());
@@ -172,8 +172,8 @@ mod tests {
         let whole = numbers::alone(&session);
         let numbers = whole.cut_along([[0.0, 0.5], [1.0, 0.5]]);
         let eye = Vec3::new(0.0, 300.0, 300.0);
-        let seen = |numbers: &SceneNumbers, column: f32, row: f32| {
-            let place = whole.world(column, row, terrain.ground_between(column, row));
+        let seen = |numbers: &SceneUniforms, column: f32, row: f32| {
+            let place = whole.world(column, row, terrain.sample_ground(column, row));
             pick(eye, eye + (place - eye).normalize(), numbers, terrain)
         };
         // The half on the camera's side, and the half beyond the line.

@@ -5,8 +5,8 @@
 //! full quality.
 
 use crate::world::{
-    BrushCursor, Brushes, Channels, Comparison, CutLine, Divider, FreeView, Overlay, PointerOverView, Preferences,
-    Revision, Simulations, Transport,
+    BrushCursor, Brushes, Comparison, CutLine, Divider, Overlay, PointerOverView, Preferences, Revision, RiverOverlay,
+    Simulations, Transport, ViewportArea,
 };
 use std::{
     sync::{
@@ -28,8 +28,8 @@ use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
 use super::{
     DrawSystems,
-    capture::{self, Part, Taking},
-    ground::Blocks,
+    capture::{self, Part, ScreenshotState},
+    ground::TerrainBlocks,
 };
 use thalweg_scene::{
     look::ToneCurve,
@@ -70,8 +70,8 @@ const CALM: u32 = 3;
 const STILL: Duration = Duration::from_millis(150);
 
 pub(super) fn plugin(app: &mut App) {
-    let waiting = Waiting::default();
-    app.insert_resource(waiting.clone()).init_resource::<Drawing>().init_resource::<FixedStep>().add_systems(
+    let waiting = RenderStatus::default();
+    app.insert_resource(waiting.clone()).init_resource::<DrawSettings>().init_resource::<FixedStep>().add_systems(
         PostUpdate,
         (capture::take, draw_when_changed)
             .chain()
@@ -87,23 +87,23 @@ pub(super) fn plugin(app: &mut App) {
 
 /// State reported by the render world.
 #[derive(Resource, Clone, Default)]
-pub(super) struct Waiting(Arc<Told>);
+pub(super) struct RenderStatus(Arc<StatusFlags>);
 
-struct Told {
+struct StatusFlags {
     /// `true` while a mesh, a texture or a shader is not ready.
     waits: AtomicBool,
     /// Number of the last image part that was drawn.
     part: AtomicU64,
 }
 
-impl Default for Told {
+impl Default for StatusFlags {
     fn default() -> Self {
         Self { waits: AtomicBool::new(true), part: AtomicU64::new(0) }
     }
 }
 
-impl Waiting {
-    pub(super) fn tell(&self, waits: bool) {
+impl RenderStatus {
+    pub(super) fn set_waiting(&self, waits: bool) {
         self.0.waits.store(waits, Ordering::Relaxed);
     }
 
@@ -119,7 +119,7 @@ impl Waiting {
 
 /// Draw settings of this frame.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Drawing {
+pub(super) struct DrawSettings {
     pub due: bool,
     /// Drawn pixels, in the upper left part of the image.
     pub size: UVec2,
@@ -134,7 +134,7 @@ pub(super) struct Drawing {
     pub part: Option<Part>,
 }
 
-impl Drawing {
+impl DrawSettings {
     /// `true` if linear light is rendered instead of display colours.
     pub(super) fn is_light(&self) -> bool {
         self.part.is_some_and(|part| part.as_light)
@@ -147,7 +147,7 @@ pub struct FixedStep(pub Option<(f32, bool)>);
 
 /// Controller of the quality step of a moving view, from the last frame times.
 #[derive(Default)]
-struct Pace {
+struct QualityController {
     step: usize,
     frames: Vec<Duration>,
     /// Step from which a coarser one is being tried, and its frame time in seconds.
@@ -165,7 +165,7 @@ struct Pace {
     slow: u32,
 }
 
-impl Pace {
+impl QualityController {
     /// Records the time from the start of a moving frame to the next; `runs` if the simulation is running.
     fn see(&mut self, took: Duration, runs: bool) {
         self.frames.push(took);
@@ -233,29 +233,29 @@ impl Pace {
 
 /// Everything the view shows, and its requests.
 #[derive(SystemParam)]
-struct Seen<'w> {
+struct RedrawInputs<'w> {
     simulations: Res<'w, Simulations>,
     comparison: Res<'w, State<Comparison>>,
     divider: Res<'w, Divider>,
-    view: ResMut<'w, FreeView>,
+    view: ResMut<'w, ViewportArea>,
     preferences: ResMut<'w, Preferences>,
-    on_land: OnLand<'w>,
+    on_land: TerrainDecorations<'w>,
     revision: Res<'w, Revision>,
     brushes: Res<'w, Brushes>,
-    waiting: Res<'w, Waiting>,
-    blocks: Res<'w, Blocks>,
+    waiting: Res<'w, RenderStatus>,
+    blocks: Res<'w, TerrainBlocks>,
 }
 
 /// Annotations on the terrain.
 #[derive(SystemParam)]
-struct OnLand<'w> {
+struct TerrainDecorations<'w> {
     overlay: Res<'w, Overlay>,
-    channels: Res<'w, Channels>,
+    channels: Res<'w, RiverOverlay>,
     cut: Res<'w, CutLine>,
     cursor: Res<'w, BrushCursor>,
 }
 
-impl OnLand<'_> {
+impl TerrainDecorations<'_> {
     /// Returns the kinds that are drawn.
     fn kinds(&self) -> Kinds {
         Kinds {
@@ -268,7 +268,7 @@ impl OnLand<'_> {
     }
 }
 
-impl Seen<'_> {
+impl RedrawInputs<'_> {
     /// `true` if the terrain or its annotations may have changed.
     fn another_land(&self) -> bool {
         self.simulations.is_changed()
@@ -292,7 +292,7 @@ struct Kinds {
 
 /// State of the last drawn frame and of recent input.
 #[derive(Default)]
-struct Last {
+struct RedrawState {
     /// Frames still to draw.
     due: u32,
     /// Start of the last drawn frame, its duration, and `true` if another frame was requested immediately after it.
@@ -311,27 +311,27 @@ struct Last {
     kinds: Kinds,
     /// Width and height of the image, in pixels.
     whole: UVec2,
-    pace: Pace,
+    pace: QualityController,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn draw_when_changed(
-    mut seen: Seen,
+    mut seen: RedrawInputs,
     camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
     mut motion: MessageReader<MouseMotion>,
     mut keys: MessageReader<KeyboardInput>,
     (over_view, transport, fixed): (Res<PointerOverView>, Res<Transport>, Res<FixedStep>),
     images: Res<Assets<Image>>,
-    mut drawing: ResMut<Drawing>,
+    mut drawing: ResMut<DrawSettings>,
     mut again: MessageWriter<RequestRedraw>,
-    mut taking: ResMut<Taking>,
-    mut last: Local<Last>,
+    mut taking: ResMut<ScreenshotState>,
+    mut last: Local<RedrawState>,
 ) {
     let (transform, projection) = *camera;
     let now = Instant::now();
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
-    let runs = transport.playing && !seen.view.taking || !seen.simulations.rests();
+    let runs = transport.playing && !seen.view.is_taking_screenshot || !seen.simulations.is_displayable();
     // A frame that waits for a shader is no measure of rendering time.
     if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
@@ -345,7 +345,7 @@ fn draw_when_changed(
                 && settings.quality == Quality::Automatic
             {
                 seen.preferences.software = true;
-                last.pace = Pace::default();
+                last.pace = QualityController::default();
             }
         }
     }
@@ -369,7 +369,7 @@ fn draw_when_changed(
         last.due = LINGERS;
     }
     last.place = place;
-    let whole = images.get(&seen.view.picture).map_or(UVec2::ONE, Image::size);
+    let whole = images.get(&seen.view.image).map_or(UVec2::ONE, Image::size);
     let moves = last.changed.is_some_and(|changed| now - changed < STILL);
     let step = fixed.0.unwrap_or(STEPS[last.pace.step]);
     let (share, coarse) = if settings.adaptive_resolution && moves { step } else { (1.0, false) };
@@ -387,15 +387,16 @@ fn draw_when_changed(
     };
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
     let tone = seen.simulations.selected().look.tone_curve;
-    let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
-    let complete = seen.blocks.show(*seen.revision) && seen.on_land.channels.are_of(&seen.simulations, *seen.revision);
+    let wanted = DrawSettings { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
+    let complete = seen.blocks.is_on_screen(*seen.revision)
+        && seen.on_land.channels.are_current(&seen.simulations, *seen.revision);
     // Off-screen the camera does not have to be idle: the pose of the request is kept.
     taking.ready = complete && !(moves && settings.adaptive_resolution) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();
     // A resized window first gets its own view.
     if let Some(part) = taking.part.filter(|_| !resized) {
         let (due, triangle) = (taking.due, settings.triangle / part.whole.y as f32);
-        *drawing = Drawing { due, size: part.size, samples: 4, triangle, fine: true, tone, part: Some(part) };
+        *drawing = DrawSettings { due, size: part.size, samples: 4, triangle, fine: true, tone, part: Some(part) };
         // Its duration is no measure for the view.
         (last.again, last.begun) = (false, None);
         last.pace.frames.clear();
@@ -409,7 +410,7 @@ fn draw_when_changed(
     let on_panels = !over_view.view && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
     let due = last.due > 0 && !(seen.preferences.software && on_panels && rests);
-    *drawing = Drawing { due, ..if due { wanted } else { *drawing } };
+    *drawing = DrawSettings { due, ..if due { wanted } else { *drawing } };
     if due {
         last.due = last.due.saturating_sub(1);
         last.begun = Some(now);
@@ -417,8 +418,8 @@ fn draw_when_changed(
         let edge = |size: u32, whole: u32| if size < whole { 0.5 } else { 0.0 };
         let edges = Vec2::new(edge(size.x, whole.x), edge(size.y, whole.y));
         let view = seen.view.bypass_change_detection();
-        view.share = (size.as_vec2() - edges) / whole.as_vec2();
-        view.drawn += 1;
+        view.rendered_fraction = (size.as_vec2() - edges) / whole.as_vec2();
+        view.frames += 1;
     }
     last.again = last.due > 0 || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
     if last.again {
@@ -433,7 +434,7 @@ mod tests {
     /// Simulates frames of `fixed` plus rendering time (`finest` at the finest step), in milliseconds. Returns the step of each
     /// frame.
     fn steps(fixed: f32, finest: f32) -> Vec<usize> {
-        let mut pace = Pace::default();
+        let mut pace = QualityController::default();
         (0..300)
             .map(|_| {
                 let (step, (share, coarse)) = (pace.step, STEPS[pace.step]);
@@ -463,7 +464,7 @@ mod tests {
     fn a_machine_that_becomes_slower_while_a_coarser_picture_is_tried_keeps_the_coarser_one() {
         // Everything takes 1.6 times as long as soon as a coarser step is tried.
         let last = |fixed: f32, finest: f32| {
-            let (mut pace, mut slower) = (Pace::default(), 1.0);
+            let (mut pace, mut slower) = (QualityController::default(), 1.0);
             for _ in 0..12 * SEEN {
                 let (share, coarse) = STEPS[pace.step];
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
@@ -479,7 +480,7 @@ mod tests {
     #[test]
     fn only_a_machine_that_stays_far_from_the_finest_picture_gives_up() {
         let gives_up = |fixed: f32, finest: f32| {
-            let mut pace = Pace::default();
+            let mut pace = QualityController::default();
             (0..300).any(|_| {
                 let (share, coarse) = STEPS[pace.step];
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
@@ -491,7 +492,7 @@ mod tests {
         // Slightly too slow; fast; or slow elsewhere.
         assert!(!gives_up(10.0, 50.0) && !gives_up(5.0, 20.0) && !gives_up(180.0, 6.0));
         // Slow only at first.
-        let mut pace = Pace::default();
+        let mut pace = QualityController::default();
         for took in [300, 200, 120].into_iter().chain([45; 20]) {
             (0..SEEN).for_each(|_| pace.see(Duration::from_millis(took), false));
         }
@@ -500,7 +501,7 @@ mod tests {
 
     #[test]
     fn the_finest_picture_comes_back_with_more_time() {
-        let mut pace = Pace { step: STEPS.len() - 1, ..Pace::default() };
+        let mut pace = QualityController { step: STEPS.len() - 1, ..QualityController::default() };
         (0..10 * SEEN).for_each(|_| pace.see(Duration::from_millis(9), false));
         assert_eq!(pace.step, 0);
     }

@@ -7,10 +7,10 @@ use bevy::math::{URect, Vec3};
 use rayon::prelude::*;
 
 use super::{
-    levels::Coverage,
+    lod::Coverage,
     numbers,
-    rays::{self, WHOLLY},
-    upload::{self, Room},
+    shadows::{self, MAX_SUNLIGHT},
+    upload::{self, PartLayout},
 };
 use thalweg_scene::look::Look;
 use thalweg_sim::core::tiles::{self, Tiling};
@@ -58,7 +58,7 @@ impl Light {
     }
 
     /// Returns `true` if sky visibility is the same under both.
-    pub(super) fn sees_as(&self, other: &Self) -> bool {
+    pub(super) fn has_same_visibility(&self, other: &Self) -> bool {
         (self.exaggeration, self.cell) == (other.exaggeration, other.cell)
     }
 }
@@ -135,7 +135,7 @@ impl Relief {
         (self.width, self.height)
     }
 
-    /// Updates layers of some parts, stored part after part with rows `stride` bytes apart. [`Self::shine`] updates what depends on
+    /// Updates layers of some parts, stored part after part with rows `stride` bytes apart. [`Self::update_sunlight`] updates what depends on
     /// the sun.
     pub(super) fn take(&mut self, parts: &[URect], bytes: &[u8], stride: impl Fn(&URect) -> usize, light: Light) {
         let mut rest = bytes;
@@ -166,7 +166,7 @@ impl Relief {
     }
 
     /// Recomputes slope and sky visibility of all cells, e.g. for another exaggeration.
-    pub(super) fn look_up(&mut self, light: Light) {
+    pub(super) fn update_visibility(&mut self, light: Light) {
         let tiling = self.tiling();
         self.see(&upload::parts(tiling, 0..tiling.count()), light);
     }
@@ -243,7 +243,7 @@ impl Relief {
                 let (first, count) = (part.min.x as usize, part.width() as usize);
                 for y in part.min.y as usize..part.max.y as usize {
                     let middle = (y + PAD) * (width + 2 * PAD) + first + PAD;
-                    let around = Around { ground, middle, line: width + 2 * PAD, count };
+                    let around = ShadingNeighbourhood { ground, middle, line: width + 2 * PAD, count };
                     around.look(light, seen);
                     for (x, seen) in seen.iter_mut().enumerate() {
                         let x = part.min.x as usize + x;
@@ -265,13 +265,13 @@ impl Relief {
     }
 
     /// Computes the sunlight.
-    pub(super) fn shine(&mut self, light: Light) {
+    pub(super) fn update_sunlight(&mut self, light: Light) {
         let top = std::mem::take(&mut self.top);
         if light.shadows && light.sun.y > 0.0 {
             let size = (self.width, self.height);
-            self.rims = rays::shine(&top, size, light, |row, values| self.light_row(row, values));
+            self.rims = shadows::sweep_sunlight(&top, size, light, |row, values| self.light_row(row, values));
         } else {
-            let lit = vec![half(WHOLLY); self.width];
+            let lit = vec![half(MAX_SUNLIGHT); self.width];
             (0..self.height).for_each(|row| self.light_row(row, &lit));
             self.rims = Rims::default();
         }
@@ -304,12 +304,12 @@ impl Relief {
         [bytemuck::cast_slice(&self.texels).to_vec(), bytemuck::cast_slice(&self.covers).to_vec()]
     }
 
-    /// Returns parts of both textures in the layout of [`upload::Patch`].
+    /// Returns parts of both textures in the layout of [`upload::TexturePatch`].
     pub(super) fn part_bytes(&self, parts: &[URect]) -> [Vec<u8>; 2] {
         fn cut<T: bytemuck::Pod>(values: &[T], width: usize, parts: &[URect]) -> Vec<u8> {
-            let (rooms, count) = upload::rooms(parts, size_of::<T>());
+            let (rooms, count) = upload::part_layouts(parts, size_of::<T>());
             let mut bytes = vec![0; count];
-            for (part, Room { offset, row }) in parts.iter().zip(rooms) {
+            for (part, PartLayout { offset, row }) in parts.iter().zip(rooms) {
                 for (line, y) in (part.min.y as usize..part.max.y as usize).enumerate() {
                     let values = &values[y * width + part.min.x as usize..][..part.width() as usize];
                     let values: &[u8] = bytemuck::cast_slice(values);
@@ -324,7 +324,7 @@ impl Relief {
 
 /// Slopes of the ground around a cell.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct ShadingSample {
     /// Sum of rising slopes over all distances.
     hidden: f32,
     /// Mean slope at coarse and at fine scale; negative where the ground falls.
@@ -332,7 +332,7 @@ struct Seen {
     close: f32,
 }
 
-impl Seen {
+impl ShadingSample {
     /// Fades curvature at the border of the map, beyond which the ground is unknown.
     fn close_to_border(&mut self, cells: usize) {
         let [(near, _), (far, _), _] = RINGS;
@@ -350,7 +350,7 @@ impl Seen {
 }
 
 /// Ground around the cells of a row or of part of one.
-struct Around<'a> {
+struct ShadingNeighbourhood<'a> {
     ground: &'a [f32],
     /// Index of the first cell.
     middle: usize,
@@ -359,17 +359,17 @@ struct Around<'a> {
     count: usize,
 }
 
-impl<'a> Around<'a> {
+impl<'a> ShadingNeighbourhood<'a> {
     /// Returns `count` cells, offset by `x` columns and `y` rows.
     fn at(&self, x: isize, y: isize) -> &'a [f32] {
         &self.ground[self.middle.wrapping_add_signed(x + y * self.line as isize)..][..self.count]
     }
 
     /// Computes rises and falls of the ground around each cell.
-    fn look(&self, light: Light, seen: &mut Vec<Seen>) {
+    fn look(&self, light: Light, seen: &mut Vec<ShadingSample>) {
         let here = self.at(0, 0);
         seen.clear();
-        seen.resize(self.count, Seen::default());
+        seen.resize(self.count, ShadingSample::default());
         for (ring, (reach, diagonal)) in RINGS.into_iter().enumerate() {
             let (r, d) = (reach as isize, diagonal as isize);
             let factor = light.exaggeration / (8.0 * reach as f32 * light.cell);
@@ -431,7 +431,7 @@ mod tests {
         let mut relief = Relief::new(size);
         let whole = [URect::new(0, 0, size.0 as u32, size.1 as u32)];
         relief.take(&whole, &bytes(size, level), |_| 16 * size.0, light);
-        relief.shine(light);
+        relief.update_sunlight(light);
         relief
     }
 
@@ -517,7 +517,7 @@ mod tests {
         let cells = (8..24).flat_map(|y| (30..38).flat_map(move |x| [changed(x, y), 0.0, 0.0, 0.0]));
         let bytes: Vec<u8> = cells.flat_map(f32::to_le_bytes).collect();
         relief.take(&[part], &bytes, |_| 8 * 16, light);
-        relief.shine(light);
+        relief.update_sunlight(light);
         assert!(relief.texels == whole.texels && relief.covers == whole.covers && relief.rims == whole.rims);
         let parts = relief.changed_parts().expect("it is less than half of the map");
         assert!(parts.iter().any(|part| part.contains(UVec2::new(33, 10))) && !parts.is_empty());
@@ -530,7 +530,7 @@ mod tests {
         let mut relief = relief((64, 40), light, |x, _| if x == 30 { 25.0 } else { 0.0 });
         relief.changed_parts();
         assert!((0..40).flat_map(|y| row(&relief, y)).any(|above| above < 0.0));
-        relief.shine(Light { shadows: false, ..light });
+        relief.update_sunlight(Light { shadows: false, ..light });
         assert!((0..40).flat_map(|y| row(&relief, y)).all(|above| above > 1.0) && relief.rims == Rims::default());
         assert_ne!(relief.changed_parts(), Some(vec![]));
     }

@@ -7,12 +7,12 @@ use bevy::{
 
 use super::{
     SIDE,
-    ground::Blocks,
+    ground::TerrainBlocks,
     layers::{byte_image, cell_image},
     material::{Variant, update},
-    numbers::SceneNumbers,
-    pass::{Piece, Surface, SurfacePlugin},
-    plate::Plate,
+    numbers::SceneUniforms,
+    pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
+    plinth::Plinth,
     relief::{self, RIM_CELLS},
 };
 use crate::world::{FrameSystems, Preferences, Simulations};
@@ -25,7 +25,7 @@ const MOST_BLOCKS: usize = MOST_SIDE_BY_SIDE;
 #[bind_group_data(Variant)]
 struct SkyMaterial {
     #[uniform(0)]
-    scene: SceneNumbers,
+    scene: SceneUniforms,
 }
 
 impl From<&SkyMaterial> for Variant {
@@ -35,18 +35,18 @@ impl From<&SkyMaterial> for Variant {
 }
 
 // Drawn after ground and ground plane, in the pixels they leave free.
-impl Surface for SkyMaterial {
+impl SurfaceMaterial for SkyMaterial {
     const SHADER: &'static str = "sky.wgsl";
     const ORDER: u8 = 3;
-    const HIDES: bool = true;
+    const OPAQUE: bool = true;
     const IS_BEHIND: bool = true;
 }
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
 #[bind_group_data(Variant)]
-struct TableMaterial {
+struct GroundPlaneMaterial {
     #[uniform(0)]
-    scene: SceneNumbers,
+    scene: SceneUniforms,
     #[uniform(1)]
     blocks: [Vec4; MOST_BLOCKS],
     #[texture(2)]
@@ -60,17 +60,17 @@ struct TableMaterial {
     letters: Handle<Image>,
 }
 
-impl From<&TableMaterial> for Variant {
-    fn from(TableMaterial { scene, blocks, plate, .. }: &TableMaterial) -> Self {
+impl From<&GroundPlaneMaterial> for Variant {
+    fn from(GroundPlaneMaterial { scene, blocks, plate, .. }: &GroundPlaneMaterial) -> Self {
         let count = blocks.iter().filter(|block| block.z > 0.0).count();
         Self::with(&[("CLOUDS", scene.has_clouds()), ("PLATE", plate.x > 0.0)]).and("BLOCKS", count)
     }
 }
 
-impl Surface for TableMaterial {
+impl SurfaceMaterial for GroundPlaneMaterial {
     const SHADER: &'static str = "table.wgsl";
     const ORDER: u8 = 1;
-    const HIDES: bool = true;
+    const OPAQUE: bool = true;
     const IS_BEHIND: bool = true;
 }
 
@@ -81,15 +81,15 @@ const RIMS: usize = 2 * 4 * MOST_BLOCKS;
 #[derive(Resource)]
 struct Surroundings {
     sky: Handle<SkyMaterial>,
-    table: Handle<TableMaterial>,
+    table: Handle<GroundPlaneMaterial>,
     rims: Handle<Image>,
     /// The plinth shown and its lettering.
-    plate: Option<Plate>,
+    plate: Option<Plinth>,
     letters: Handle<Image>,
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins((SurfacePlugin::<SkyMaterial>::default(), SurfacePlugin::<TableMaterial>::default()))
+    app.add_plugins((SurfacePlugin::<SkyMaterial>::default(), SurfacePlugin::<GroundPlaneMaterial>::default()))
         .insert_resource(ClearColor(Color::BLACK))
         .add_systems(Startup, build)
         .add_systems(Update, show.in_set(FrameSystems::Decorate));
@@ -100,14 +100,14 @@ fn build(
     mut meshes: ResMut<Assets<Mesh>>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
-    mut tables: ResMut<Assets<TableMaterial>>,
+    mut tables: ResMut<Assets<GroundPlaneMaterial>>,
 ) {
-    let scene = SceneNumbers::default();
+    let scene = SceneUniforms::default();
     let sky = skies.add(SkyMaterial { scene });
     let size = (RIM_CELLS, RIMS);
     let rims = images.add(cell_image(size, TextureFormat::R16Float));
     let letters = images.add(byte_image((1, 1), vec![0]));
-    let table = TableMaterial {
+    let table = GroundPlaneMaterial {
         scene,
         blocks: [Vec4::ZERO; MOST_BLOCKS],
         rims: rims.clone(),
@@ -116,29 +116,29 @@ fn build(
     };
     let table = tables.add(table);
     let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
-    commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone(), tract: None });
+    commands.spawn(DrawnMesh { mesh: meshes.add(ball), material: sky.clone(), tract: None });
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
-    commands.spawn(Piece { mesh: meshes.add(lying), material: table.clone(), tract: None });
+    commands.spawn(DrawnMesh { mesh: meshes.add(lying), material: table.clone(), tract: None });
     commands.insert_resource(Surroundings { sky, table, rims, plate: None, letters });
 }
 
 /// Updates light, colours and shadows of sky and ground plane.
 fn show(
-    blocks: Res<Blocks>,
+    blocks: Res<TerrainBlocks>,
     (simulations, preferences): (Res<Simulations>, Res<Preferences>),
     mut parts: ResMut<Surroundings>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
-    mut tables: ResMut<Assets<TableMaterial>>,
-    mut lit: Local<Option<(u64, Vec<SceneNumbers>)>>,
+    mut tables: ResMut<Assets<GroundPlaneMaterial>>,
+    mut lit: Local<Option<(u64, Vec<SceneUniforms>)>>,
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
     let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
     if !(blocks.is_changed() || later || simulations.is_changed() || preferences.is_changed()) {
         return;
     }
-    let plate = Plate::of(&simulations, &scene, preferences.settings.units);
+    let plate = Plinth::of(&simulations, &scene, preferences.settings.units);
     if parts.plate != plate {
         if let Some(plate) = &plate {
             parts.letters = images.add(plate.image());

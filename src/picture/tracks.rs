@@ -11,10 +11,10 @@ use bevy::{
 
 use super::{
     SIDE,
-    ground::Blocks,
+    ground::TerrainBlocks,
     material::{Variant, update},
-    numbers::SceneNumbers,
-    pass::{Piece, Surface, SurfacePlugin},
+    numbers::SceneUniforms,
+    pass::{DrawnMesh, SurfaceMaterial, SurfacePlugin},
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{process::Track, simulation::Slot};
@@ -53,15 +53,15 @@ impl From<&TrackMaterial> for Variant {
     }
 }
 
-impl Surface for TrackMaterial {
+impl SurfaceMaterial for TrackMaterial {
     const SHADER: &'static str = "tracks.wgsl";
     const ORDER: u8 = 6;
-    const HIDES: bool = false;
+    const OPAQUE: bool = false;
     const VERTEX: &'static [MeshVertexAttribute] =
         &[Mesh::ATTRIBUTE_POSITION, Mesh::ATTRIBUTE_NORMAL, Mesh::ATTRIBUTE_UV_0];
 }
 
-struct Streak {
+struct Trail {
     way: Vec<Vec3>,
     /// 1 for a drop, −1 for a grain in the wind; selects the colour in the shader.
     sign: f32,
@@ -69,12 +69,12 @@ struct Streak {
 }
 
 #[derive(Resource)]
-struct Streaks {
+struct Trails {
     mesh: Handle<Mesh>,
     material: Handle<TrackMaterial>,
-    running: Vec<Streak>,
+    running: Vec<Trail>,
     /// State of the last tracks drawn while paused.
-    still: Option<(Revision, Vec<SceneNumbers>)>,
+    still: Option<(Revision, Vec<SceneUniforms>)>,
     start: u64,
     /// Index of the track from the last tick that starts the next trail.
     next: usize,
@@ -89,8 +89,8 @@ pub(super) fn plugin(app: &mut App) {
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
     let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
-    commands.spawn(Piece { mesh: mesh.clone(), material: material.clone(), tract: None });
-    commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
+    commands.spawn(DrawnMesh { mesh: mesh.clone(), material: material.clone(), tract: None });
+    commands.insert_resource(Trails { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -99,13 +99,13 @@ fn draw(
     revision: Res<Revision>,
     transport: Res<Transport>,
     (comparison, cut): (Res<State<Comparison>>, Res<CutLine>),
-    blocks: Res<Blocks>,
+    blocks: Res<TerrainBlocks>,
     time: Res<Time>,
-    mut streaks: ResMut<Streaks>,
+    mut streaks: ResMut<Trails>,
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<TrackMaterial>>,
 ) {
-    if blocks.numbers.len() != simulations.all().len() || !simulations.rests() {
+    if blocks.numbers.len() != simulations.all().len() || !simulations.is_displayable() {
         return;
     }
     let streaks = &mut *streaks;
@@ -131,13 +131,13 @@ fn draw(
             return;
         }
     }
-    let tracks: Vec<(&Session, &SceneNumbers, &Track, f32)> = simulations
+    let tracks: Vec<(&Session, &SceneUniforms, &Track, f32)> = simulations
         .all()
         .iter()
         .zip(&blocks.numbers)
         .flat_map(|(session, numbers)| {
             let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
-            let sign = |slot: &Slot| if slot.process.abilities().weather.is_some() { -1.0 } else { 1.0 };
+            let sign = |slot: &Slot| if slot.process.capabilities().weather.is_some() { -1.0 } else { 1.0 };
             slots.flat_map(move |slot| {
                 slot.process.tracks().iter().map(move |track| (session, numbers, track, sign(slot)))
             })
@@ -153,7 +153,7 @@ fn draw(
         let ways: Vec<Ribbon> = tracks
             .iter()
             .map(|(session, numbers, track, sign)| {
-                let way = way(session, numbers, track);
+                let way = track_points(session, numbers, track);
                 let strength =
                     (0..way.len()).map(|index| sign * (0.08 + 0.3 * index as f32 / way.len() as f32)).collect();
                 (way, strength)
@@ -171,19 +171,19 @@ fn draw(
     for _ in 0..begin {
         streaks.next = (streaks.next + 7) % tracks.len();
         let (session, numbers, track, sign) = tracks[streaks.next];
-        let way = way(session, numbers, track);
+        let way = track_points(session, numbers, track);
         if way.len() > 1 {
-            streaks.running.push(Streak { way, sign, age: 0.0 });
+            streaks.running.push(Trail { way, sign, age: 0.0 });
         }
     }
-    let ways: Vec<Ribbon> = streaks.running.iter().filter_map(Streak::visible).collect();
+    let ways: Vec<Ribbon> = streaks.running.iter().filter_map(Trail::visible).collect();
     show(&ways);
 }
 
 /// Points of a polyline and their opacities.
 type Ribbon = (Vec<Vec3>, Vec<f32>);
 
-impl Streak {
+impl Trail {
     /// Returns the visible part of the track and its opacities.
     fn visible(&self) -> Option<Ribbon> {
         let last = (self.way.len() - 1) as f32;
@@ -198,12 +198,12 @@ impl Streak {
 }
 
 /// Returns a track in world space, on the current ground.
-fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
+fn track_points(session: &Session, numbers: &SceneUniforms, track: &Track) -> Vec<Vec3> {
     let terrain = &session.simulation.terrain;
     let (width, height) = (terrain.width(), terrain.height());
     let place = |&[x, y]: &[f32; 2]| {
         let (column, row) = ((x - 0.5).clamp(0.0, width as f32 - 1.0), (y - 0.5).clamp(0.0, height as f32 - 1.0));
-        numbers.world(column, row, terrain.ground_between(column, row)) + Vec3::Y * LIFT
+        numbers.world(column, row, terrain.sample_ground(column, row)) + Vec3::Y * LIFT
     };
     track[..seen(session, track)].iter().map(place).collect()
 }
@@ -218,7 +218,7 @@ fn seen(session: &Session, track: &Track) -> usize {
     let end = track.windows(2).position(jump).map_or(track.len(), |last| last + 1);
     // On a lake bed it would look like a scratch on the water surface.
     let look = &session.water_look;
-    let deep = |&[x, y]: &[f32; 2]| terrain.water.bilinear(x - 0.5, y - 0.5) > HIDES * look.clarity;
+    let deep = |&[x, y]: &[f32; 2]| terrain.water.sample_bilinear(x - 0.5, y - 0.5) > HIDES * look.clarity;
     track[..end].iter().position(|place| look.shown && deep(place)).unwrap_or(end)
 }
 

@@ -39,7 +39,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// New texels for parts of a texture on the GPU.
-pub(super) struct Patch {
+pub(super) struct TexturePatch {
     pub image: AssetId<Image>,
     pub parts: Vec<URect>,
     /// Rows of each part, laid out by [`rooms`].
@@ -48,7 +48,7 @@ pub(super) struct Patch {
 
 /// Pending patches.
 #[derive(Resource, Default)]
-pub(super) struct Patches(pub Vec<Patch>);
+pub(super) struct Patches(pub Vec<TexturePatch>);
 
 /// Returns the row stride of a part with rows of `bytes`.
 pub(super) fn row_bytes(bytes: usize) -> usize {
@@ -57,14 +57,14 @@ pub(super) fn row_bytes(bytes: usize) -> usize {
 
 /// Layout of a part's rows in the bytes of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Room {
+pub(super) struct PartLayout {
     /// Offset of the first row, and stride, in bytes.
     pub offset: usize,
     pub row: usize,
 }
 
 /// Returns the layout of parts in a patch with this texel size in bytes, and the patch's size.
-pub(super) fn rooms(parts: &[URect], texel: usize) -> (Vec<Room>, usize) {
+pub(super) fn part_layouts(parts: &[URect], texel: usize) -> (Vec<PartLayout>, usize) {
     let mut count = 0;
     // Rows shared by narrow parts: offset of the first, number of rows, and bytes used of each.
     let mut shared: Option<(usize, u32, usize)> = None;
@@ -75,11 +75,11 @@ pub(super) fn rooms(parts: &[URect], texel: usize) -> (Vec<Room>, usize) {
             && *rows == height
             && *taken + bytes <= ALIGNED
         {
-            let room = Room { offset: *begin + *taken, row: ALIGNED };
+            let room = PartLayout { offset: *begin + *taken, row: ALIGNED };
             *taken += bytes;
             return room;
         }
-        let room = Room { offset: count, row: row_bytes(bytes) };
+        let room = PartLayout { offset: count, row: row_bytes(bytes) };
         count += room.row * height as usize;
         if room.row == ALIGNED {
             shared = Some((room.offset, height, bytes));
@@ -127,12 +127,12 @@ fn apply(
         return;
     }
     let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor { label: Some("patches") });
-    for Patch { image, parts, bytes } in patches.0.drain(..) {
+    for TexturePatch { image, parts, bytes } in patches.0.drain(..) {
         let Some(GpuImage { texture, texture_descriptor, .. }) = images.get(image) else { continue };
         let Some(texel) = texture_descriptor.format.block_copy_size(None) else { continue };
         let contents = BufferInitDescriptor { label: Some("patch"), contents: &bytes, usage: BufferUsages::COPY_SRC };
         let buffer = device.create_buffer_with_data(&contents);
-        for (part, Room { offset, row }) in parts.iter().zip(rooms(&parts, texel as usize).0) {
+        for (part, PartLayout { offset, row }) in parts.iter().zip(part_layouts(&parts, texel as usize).0) {
             let (offset, row) = (offset as u64, row as u32);
             let layout = TexelCopyBufferLayout { offset, bytes_per_row: Some(row), rows_per_image: None };
             let mut target = texture.as_image_copy();
@@ -166,9 +166,9 @@ mod tests {
         let parts =
             [rect(0, 0, 8, 8), rect(16, 0, 40, 8), rect(0, 8, 100, 16), rect(40, 16, 44, 20), rect(64, 16, 72, 20)];
         for texel in [1, 4, 8, 16] {
-            let (rooms, count) = rooms(&parts, texel);
+            let (rooms, count) = part_layouts(&parts, texel);
             let mut taken = vec![false; count];
-            for (part, Room { offset, row }) in parts.iter().zip(&rooms) {
+            for (part, PartLayout { offset, row }) in parts.iter().zip(&rooms) {
                 assert!(row.is_multiple_of(ALIGNED) && offset.is_multiple_of(texel));
                 for line in 0..part.height() as usize {
                     for byte in &mut taken[offset + line * row..][..texel * part.width() as usize] {

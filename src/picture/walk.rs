@@ -13,11 +13,11 @@ use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera};
 use super::{
     SIDE,
     camera::{self, Viewpoint},
-    ground::Blocks,
-    numbers::SceneNumbers,
+    ground::TerrainBlocks,
+    numbers::SceneUniforms,
 };
 use crate::world::{
-    Brushes, CameraMode, Comparison, Level, Notices, OtherWindows, PointerOverView, Simulations, Steps,
+    Brushes, CameraMode, Comparison, Level, NavigationInput, Notices, OtherWindows, PointerOverView, Simulations,
 };
 
 /// Orbit radius, in world units.
@@ -68,7 +68,7 @@ fn step_back(mut camera: Lens) {
 }
 
 /// Moves to the focus of the orbit and looks ahead.
-fn glide_down(mut orbit: Single<&mut PanOrbitCamera>, ground: Ground) {
+fn glide_down(mut orbit: Single<&mut PanOrbitCamera>, ground: WalkableGround) {
     let place = orbit.target_focus.xz();
     orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
     orbit.target_pitch = 0.04;
@@ -92,7 +92,7 @@ fn begin(mut camera: Lens, mut notices: ResMut<Notices>, also: &str) {
     orbit.target_radius = CLOSE;
     orbit.force_update = true;
     let text = format!("W, A, S, D to move{also}, drag to look around, scroll to change speed, Esc to leave.");
-    notices.tell(Level::Info, text);
+    notices.notify(Level::Info, text);
 }
 
 fn set_near(projection: &mut Projection, near: f32) {
@@ -104,8 +104,8 @@ fn set_near(projection: &mut Projection, near: f32) {
 /// Moves with keys, looks around with the pointer, and keeps the camera above the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn go(
-    (mode, steps): (Res<State<CameraMode>>, Res<Steps>),
-    (ground, brushes): (Ground, Res<Brushes>),
+    (mode, steps): (Res<State<CameraMode>>, Res<NavigationInput>),
+    (ground, brushes): (WalkableGround, Res<Brushes>),
     over_view: Res<PointerOverView>,
     buttons: Res<ButtonInput<MouseButton>>,
     mut wheel: MessageReader<MouseWheel>,
@@ -126,10 +126,10 @@ pub(super) fn go(
         return;
     }
     let pace = pace.get_or_insert(1.0);
-    if over_view.land {
+    if over_view.terrain {
         *pace = (*pace * NOTCH.powf(turned)).clamp(SLOWEST, FASTEST);
         // The other buttons orbit as usual.
-        if brushes.held.is_none() && buttons.pressed(MouseButton::Left) && dragged != Vec2::ZERO {
+        if brushes.active.is_none() && buttons.pressed(MouseButton::Left) && dragged != Vec2::ZERO {
             orbit.target_yaw -= LOOKS * dragged.x;
             orbit.target_pitch += LOOKS * dragged.y;
         }
@@ -137,12 +137,12 @@ pub(super) fn go(
     let flies = *mode == CameraMode::Fly;
     let turn = if flies { -orbit.target_pitch } else { 0.0 };
     let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, turn, 0.0);
-    let [right, up, ahead] = steps.way;
+    let [right, up, ahead] = steps.direction;
     let way = turn * Vec3::new(right, 0.0, -ahead) + if flies { Vec3::Y * up } else { Vec3::ZERO };
     let speed = SIDE * *pace * if flies { FLIES } else { WALKS } * if steps.is_fast { HASTE } else { 1.0 };
     let step = way.clamp_length_max(1.0) * speed * time.delta_secs().min(0.1);
     let mut focus = (orbit.target_focus + step).clamp_length_max(if flies { FARTHEST } else { 0.85 * SIDE });
-    let least = ground.standing(focus.xz());
+    let least = ground.eye_height(focus.xz());
     focus.y = if flies { focus.y.max(least) } else { least };
     if focus != orbit.target_focus {
         orbit.target_focus = focus;
@@ -154,7 +154,7 @@ pub(super) fn go(
 
 /// Raises an orbiting camera out of the ground, so that it slides over slopes and block edges.
 pub(super) fn stay_outside(
-    ground: Ground,
+    ground: WalkableGround,
     (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
     mut orbit: Single<&mut PanOrbitCamera>,
 ) {
@@ -191,17 +191,17 @@ const STEEP: f32 = 0.2;
 
 /// Ground to stand on.
 #[derive(SystemParam)]
-pub(super) struct Ground<'w> {
+pub(super) struct WalkableGround<'w> {
     simulations: Res<'w, Simulations>,
-    blocks: Res<'w, Blocks>,
+    blocks: Res<'w, TerrainBlocks>,
     comparison: Res<'w, State<Comparison>>,
 }
 
-impl Ground<'_> {
+impl WalkableGround<'_> {
     /// Returns the pitch and radius that lift the camera above the ground, or `None` if it already is.
     fn kept_outside(&self, orbit: &PanOrbitCamera) -> Option<(f32, f32)> {
         // A cut block may be viewed from its open side.
-        if self.blocks.numbers.iter().any(SceneNumbers::is_cut) {
+        if self.blocks.numbers.iter().any(SceneUniforms::is_cut) {
             return None;
         }
         let outside = |pitch: f32, radius: f32| {
@@ -209,7 +209,7 @@ impl Ground<'_> {
             let eye = orbit.target_focus + radius * way;
             // Nor may ground before or below the camera be nearer than the near plane.
             let places = [eye, eye - 2.0 * camera::NEAR_PLANE * way];
-            places.into_iter().all(|place| place.y >= self.standing(place.xz()) + 3.0 * camera::NEAR_PLANE)
+            places.into_iter().all(|place| place.y >= self.eye_height(place.xz()) + 3.0 * camera::NEAR_PLANE)
         };
         let (pitch, radius) = (orbit.target_pitch, orbit.target_radius);
         if outside(pitch, radius) {
@@ -225,10 +225,10 @@ impl Ground<'_> {
 
     /// Returns the yaw closest to the current one that does not face rising ground: on a slope, people look along it or down.
     fn open_side(&self, place: Vec2, yaw: f32) -> f32 {
-        let here = self.standing(place);
+        let here = self.eye_height(place);
         let rise = |yaw: f32| {
             let ahead = place - AHEAD * Vec2::new(yaw.sin(), yaw.cos());
-            (self.standing(ahead) - here) / AHEAD
+            (self.eye_height(ahead) - here) / AHEAD
         };
         let turns = (0..=8i8).flat_map(|step| [f32::from(step), -f32::from(step)]);
         let mut sides = turns.map(|step| yaw + step * std::f32::consts::FRAC_PI_8);
@@ -236,8 +236,8 @@ impl Ground<'_> {
     }
 
     /// Returns the eye height of a walker at a point: on ground, on water, or beside the blocks.
-    fn standing(&self, place: Vec2) -> f32 {
-        let under = |numbers: &SceneNumbers| {
+    fn eye_height(&self, place: Vec2) -> f32 {
+        let under = |numbers: &SceneUniforms| {
             let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
             (place - block).abs().cmple(half).all()
         };
@@ -249,8 +249,8 @@ impl Ground<'_> {
         let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
         let [column, row] = [column as f32, row as f32];
         let top = match self.comparison.get() {
-            Comparison::Start => terrain.start.bilinear(column, row),
-            _ => terrain.ground_between(column, row) + terrain.water.bilinear(column, row),
+            Comparison::Start => terrain.start.sample_bilinear(column, row),
+            _ => terrain.sample_ground(column, row) + terrain.water.sample_bilinear(column, row),
         };
         numbers.world(column, row, top).y + numbers.eye(EYE, EYE_CELLS)
     }
@@ -280,13 +280,13 @@ mod tests {
         let mut app = App::new();
         app.add_plugins(StatesPlugin)
             .insert_resource(Simulations::new(vec![session]))
-            .init_resource::<Blocks>()
-            .init_resource::<Steps>()
+            .init_resource::<TerrainBlocks>()
+            .init_resource::<NavigationInput>()
             .init_state::<Comparison>()
             .init_resource::<Viewpoint>()
             .init_resource::<Brushes>()
             .init_resource::<Notices>()
-            .insert_resource(PointerOverView { view: true, land: true, rains: false })
+            .insert_resource(PointerOverView { view: true, terrain: true, adds_rain: false })
             .init_resource::<ButtonInput<MouseButton>>()
             .init_resource::<Time>()
             .add_message::<MouseWheel>()
@@ -297,7 +297,7 @@ mod tests {
             .add_observer(camera::choose_mode)
             .add_observer(camera::obey)
             .add_systems(Update, go);
-        app.world_mut().resource_mut::<Blocks>().numbers = vec![numbers];
+        app.world_mut().resource_mut::<TerrainBlocks>().numbers = vec![numbers];
         let mut orbit = PanOrbitCamera { target_yaw: 0.0, target_pitch: 0.5, target_radius: 300.0, ..default() };
         camera::set_limits(&mut orbit);
         app.world_mut().spawn((orbit, Projection::from(PerspectiveProjection::default())));
@@ -311,7 +311,7 @@ mod tests {
 
     /// Holds movement keys for some frames.
     fn hold(app: &mut App, way: [f32; 3], frames: usize) {
-        app.insert_resource(Steps { way, is_fast: false });
+        app.insert_resource(NavigationInput { direction: way, is_fast: false });
         for _ in 0..frames {
             app.world_mut().resource_mut::<Time>().advance_by(Duration::from_millis(50));
             app.update();
@@ -322,15 +322,15 @@ mod tests {
         let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
         let orbit = cameras.single(app.world()).expect("there is one");
         let focus = orbit.target_focus;
-        let mut state = SystemState::<Ground<'_>>::new(app.world_mut());
+        let mut state = SystemState::<WalkableGround<'_>>::new(app.world_mut());
         let ground = state.get(app.world()).expect("all is there");
-        (focus, focus.y - ground.standing(focus.xz()))
+        (focus, focus.y - ground.eye_height(focus.xz()))
     }
 
     #[test]
     fn an_eye_that_walks_stays_as_high_above_the_ground_and_one_that_flies_does_not_sink_into_it() {
         let mut app = app();
-        ask(&mut app, CameraCommand::Go(CameraMode::Walk));
+        ask(&mut app, CameraCommand::SetMode(CameraMode::Walk));
         assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Walk);
         let (begins, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "{above} too high");
@@ -340,7 +340,7 @@ mod tests {
         let way = (ends - begins).xz().length();
         assert!((way - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4, "{way}, {above}");
         assert!((ends.y - begins.y).abs() > 1e-3, "the hill is level");
-        ask(&mut app, CameraCommand::Go(CameraMode::Fly));
+        ask(&mut app, CameraCommand::SetMode(CameraMode::Fly));
         hold(&mut app, [0.0, 1.0, 0.0], 20);
         let (_, above) = eye(&mut app);
         assert!(above > 0.9 * FLIES * SIDE, "it rises only {above}");
@@ -348,7 +348,7 @@ mod tests {
         let (_, above) = eye(&mut app);
         assert!(above.abs() < 1e-4, "it sinks to {above}");
         // Walking is confined to the scene.
-        ask(&mut app, CameraCommand::Go(CameraMode::Walk));
+        ask(&mut app, CameraCommand::SetMode(CameraMode::Walk));
         hold(&mut app, [1.0, 0.0, 0.0], 800);
         let (place, _) = eye(&mut app);
         assert!(place.length() < 0.9 * SIDE, "{place}");
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn asked_again_or_to_show_the_land_from_elsewhere_the_camera_goes_round_it_as_before() {
         let mut app = app();
-        for ends in [CameraCommand::Go(CameraMode::Walk), CameraCommand::FrameAll] {
-            ask(&mut app, CameraCommand::Go(CameraMode::Walk));
+        for ends in [CameraCommand::SetMode(CameraMode::Walk), CameraCommand::FrameAll] {
+            ask(&mut app, CameraCommand::SetMode(CameraMode::Walk));
             ask(&mut app, ends);
             assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Orbit);
             let mut cameras = app.world_mut().query::<(&PanOrbitCamera, &Projection)>();
@@ -372,7 +372,7 @@ mod tests {
         }
         // A project is opened with its saved view.
         let place = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 1.0, pitch: 0.7, distance: 99.0 };
-        ask(&mut app, CameraCommand::Go(CameraMode::Fly));
+        ask(&mut app, CameraCommand::SetMode(CameraMode::Fly));
         ask(&mut app, CameraCommand::Place(place));
         let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
         let orbit = cameras.single(app.world()).expect("there is one");
@@ -397,9 +397,9 @@ mod tests {
             (orbit.target_focus + orbit.target_radius * eye, orbit.target_pitch, orbit.target_radius)
         };
         let above = |app: &mut App, eye: Vec3| {
-            let mut state = SystemState::<Ground<'_>>::new(app.world_mut());
+            let mut state = SystemState::<WalkableGround<'_>>::new(app.world_mut());
             let ground = state.get(app.world()).expect("all is there");
-            eye.y - ground.standing(eye.xz())
+            eye.y - ground.eye_height(eye.xz())
         };
         // Unchanged from far away and above.
         for (pitch, radius) in [(0.5, 300.0), (0.03, 600.0), (1.5, 200.0)] {
@@ -432,7 +432,7 @@ mod tests {
     fn a_kept_view_is_gone_to_by_the_shorter_way_and_one_that_is_not_there_is_told() {
         let mut app = app();
         let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
-        app.world_mut().resource_mut::<Simulations>().views.numbered[1] = Some(kept);
+        app.world_mut().resource_mut::<Simulations>().views.bookmarks[1] = Some(kept);
         let orbit = |app: &mut App| {
             let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
             let orbit = cameras.single(app.world()).expect("there is one");
@@ -440,13 +440,13 @@ mod tests {
         };
         let before = orbit(&mut app);
         for number in [0, 1, 10] {
-            ask(&mut app, CameraCommand::GoToView(number));
+            ask(&mut app, CameraCommand::GoToBookmark(number));
             assert_eq!(orbit(&mut app), before);
         }
         let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
         assert!(told.iter().any(|text| text.contains("Bookmark 1 is empty. Press Ctrl+1")), "{told:?}");
-        ask(&mut app, CameraCommand::Go(CameraMode::Fly));
-        ask(&mut app, CameraCommand::GoToView(2));
+        ask(&mut app, CameraCommand::SetMode(CameraMode::Fly));
+        ask(&mut app, CameraCommand::GoToBookmark(2));
         assert_eq!(*app.world().resource::<State<CameraMode>>(), CameraMode::Orbit);
         let (focus, yaw, pitch, radius) = orbit(&mut app);
         assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
@@ -455,9 +455,9 @@ mod tests {
         let session = app.world().resource::<Simulations>().selected().clone();
         app.insert_resource(Simulations::new(vec![session]));
         let before = orbit(&mut app);
-        ask(&mut app, CameraCommand::Move(CameraStep::Turn(10.0, 0.0)));
+        ask(&mut app, CameraCommand::Move(CameraStep::Orbit(10.0, 0.0)));
         let turned = orbit(&mut app);
-        ask(&mut app, CameraCommand::GoToView(2));
+        ask(&mut app, CameraCommand::GoToBookmark(2));
         assert!(orbit(&mut app) == turned && turned != before);
     }
 }

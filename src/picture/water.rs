@@ -8,26 +8,26 @@ use bevy::{
 };
 
 use super::{
-    ground::{Bed, Blocks},
-    levels::Tract,
+    ground::{BlockSurface, TerrainBlocks},
+    lod::ChunkSet,
     material::{Variant, update},
-    numbers::SceneNumbers,
-    overlay::Motions,
-    pass::{Surface, SurfacePlugin},
+    numbers::SceneUniforms,
+    overlay::OverlayTextures,
+    pass::{SurfaceMaterial, SurfacePlugin},
 };
 use crate::world::{Comparison, FrameSystems, Simulations, TICKS_PER_SECOND};
 use thalweg_scene::look::WaterLook;
 
 /// Water uniforms; mirrors `Water` in `shaders/water.wgsl`.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
-struct WaterNumbers {
+struct WaterUniforms {
     color: Vec4,
     silt: Vec4,
     film: Vec4,
     clock: Vec4,
 }
 
-impl WaterNumbers {
+impl WaterUniforms {
     /// Waves are animated by ticks: they stop when the simulation is paused, and a tick always renders the same image.
     fn new(look: &WaterLook, ticks: u64) -> Self {
         let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
@@ -44,13 +44,13 @@ impl WaterNumbers {
 #[bind_group_data(Variant)]
 struct WaterMaterial {
     #[uniform(0)]
-    scene: SceneNumbers,
+    scene: SceneUniforms,
     #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     layers: Handle<Image>,
     #[texture(2, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     motion: Handle<Image>,
     #[uniform(3)]
-    water: WaterNumbers,
+    water: WaterUniforms,
     #[texture(6)]
     #[sampler(7)]
     relief: Handle<Image>,
@@ -67,10 +67,10 @@ impl From<&WaterMaterial> for Variant {
     }
 }
 
-impl Surface for WaterMaterial {
+impl SurfaceMaterial for WaterMaterial {
     const SHADER: &'static str = "water.wgsl";
     const ORDER: u8 = 5;
-    const HIDES: bool = false;
+    const OPAQUE: bool = false;
     const LAND: bool = true;
 }
 
@@ -80,7 +80,7 @@ struct Waters(Vec<Option<Sheet>>, u64);
 
 struct Sheet {
     entity: Entity,
-    tract: Tract,
+    tract: ChunkSet,
     material: Handle<WaterMaterial>,
 }
 
@@ -94,8 +94,8 @@ pub(super) fn plugin(app: &mut App) {
 fn show_water(
     simulations: Res<Simulations>,
     comparison: Res<State<Comparison>>,
-    blocks: Res<Blocks>,
-    motions: Res<Motions>,
+    blocks: Res<TerrainBlocks>,
+    motions: Res<OverlayTextures>,
     mut waters: ResMut<Waters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
@@ -104,14 +104,14 @@ fn show_water(
     if !(found || simulations.is_changed() || comparison.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
-    let beds: Vec<Bed> = blocks.beds().collect();
+    let beds: Vec<BlockSurface> = blocks.beds().collect();
     let kept = beds.len().min(waters.0.len());
     for sheet in waters.0.drain(kept..).flatten() {
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(beds.len(), || None);
     for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(simulations.all()).enumerate() {
-        let Bed { land, numbers, layers, relief, water, .. } = bed;
+        let BlockSurface { land, numbers, layers, relief, water, .. } = bed;
         // There is no water at the start.
         let hidden = !session.water_look.shown || *comparison == Comparison::Start || motions.bare;
         let Some(coverage) = water.filter(|_| !hidden) else {
@@ -125,10 +125,10 @@ fn show_water(
             scene: *numbers,
             layers: layers.clone(),
             motion: motions.image(index).clone(),
-            water: WaterNumbers::new(look, simulations.ticks()),
+            water: WaterUniforms::new(look, simulations.ticks()),
             relief: relief.clone(),
         };
-        let tract = Tract { land, only: Some((Arc::clone(coverage), look.least_depth())) };
+        let tract = ChunkSet { land, only: Some((Arc::clone(coverage), look.least_depth())) };
         match slot {
             Some(sheet) => {
                 if sheet.tract != tract {

@@ -13,18 +13,18 @@ use bevy_egui::{
 };
 
 use super::style;
-use crate::world::Command;
+use crate::world::AppCommand;
 
 /// Code points of the icon font (private use area).
 const ICONS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
 /// Symbols that screen readers should skip.
-const SIGNS: [char; 2] = ['⏵', '⏷'];
+const SYMBOLS: [char; 2] = ['⏵', '⏷'];
 
 pub(crate) fn plugin(app: &mut App) {
     // Windowless apps do not register this message.
     app.add_message::<ActionRequest>().add_systems(
         PreUpdate,
-        pass_on
+        forward_action_requests
             .in_set(EguiPreUpdateSet::ProcessInput)
             .after(EguiInputSet::ReadBevyMessages)
             .before(EguiInputSet::WriteEguiEvents),
@@ -32,7 +32,7 @@ pub(crate) fn plugin(app: &mut App) {
 }
 
 /// Forwards action requests of screen readers to the panels of every window. A window ignores requests for nodes that it does not have.
-fn pass_on(
+fn forward_action_requests(
     mut requests: MessageReader<ActionRequest>,
     contexts: Query<Entity, With<EguiContext>>,
     mut events: MessageWriter<EguiInputEvent>,
@@ -51,24 +51,24 @@ fn asked_id() -> Id {
 }
 
 /// Queues a command of a widget that cannot return it.
-pub fn ask(context: &egui::Context, command: Command) {
-    context.data_mut(|data| data.get_temp_mut_or_default::<Vec<Command>>(asked_id()).push(command));
+pub fn queue_command(context: &egui::Context, command: AppCommand) {
+    context.data_mut(|data| data.get_temp_mut_or_default::<Vec<AppCommand>>(asked_id()).push(command));
 }
 
 /// Takes the queued commands.
-pub fn take_asked(context: &egui::Context) -> Vec<Command> {
-    context.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Vec<Command>>(asked_id())))
+pub fn take_queued_commands(context: &egui::Context) -> Vec<AppCommand> {
+    context.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Vec<AppCommand>>(asked_id())))
 }
 
 /// Plugin that corrects accessible names: removes symbols, and labels the number next to a slider like the slider.
-struct Names;
+struct AccessibleNames;
 
 /// Installs the correction of accessible names in a context.
-pub fn mend_names(context: &egui::Context) {
-    context.add_plugin(Names);
+pub fn install_name_correction(context: &egui::Context) {
+    context.add_plugin(AccessibleNames);
 }
 
-impl egui::Plugin for Names {
+impl egui::Plugin for AccessibleNames {
     fn debug_name(&self) -> &'static str {
         "names"
     }
@@ -116,7 +116,7 @@ fn name_numbers(nodes: &mut [(NodeId, Node)]) {
 
 /// Returns the text without symbols, or `None` if it contains none.
 fn readable(text: &str) -> Option<String> {
-    let is_sign = |letter: char| ICONS.contains(&letter) || SIGNS.contains(&letter);
+    let is_sign = |letter: char| ICONS.contains(&letter) || SYMBOLS.contains(&letter);
     let read = || text.chars().filter(|letter| !is_sign(*letter)).collect::<String>();
     text.contains(is_sign).then(|| read().split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -161,7 +161,7 @@ pub(crate) fn begin_list(ui: &egui::Ui) {
         return;
     }
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
-    arrows_stay(ui);
+    move_focus_with_arrows(ui);
     if opens(ui, 1) {
         to_first(ui);
         let here = (ui.ctx().cumulative_frame_nr(), ui.layer_id());
@@ -179,7 +179,7 @@ pub(crate) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T
 
 /// Focus state of the previous frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Before {
+pub struct FocusHistory {
     /// Last widget with focus.
     focus: Option<Id>,
     /// Last widget with focus outside lists and menus.
@@ -194,9 +194,9 @@ pub struct Before {
 
 /// Prepares the focus at the beginning of a frame: Tab continues from the last focused widget, even if Enter or Escape has cleared the
 /// focus since.
-pub fn begin(context: &egui::Context, before: Before) {
+pub fn begin(context: &egui::Context, before: FocusHistory) {
     context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
-    go_to_part(context);
+    cycle_regions(context);
     // A number field commits its text if it loses the focus before it is drawn.
     let wished = context.data_mut(|data| data.remove_temp::<bool>(wish_id())).unwrap_or_default();
     if let Some(id) = context.memory(|memory| memory.focused()).filter(|_| wished) {
@@ -211,7 +211,7 @@ pub fn begin(context: &egui::Context, before: Before) {
 
 /// Regions of the window that F6 cycles through.
 #[derive(Clone, Debug, Default)]
-struct Parts {
+struct FocusRegions {
     /// Regions and their rectangles in drawing order: of this frame or, before it is drawn, of the previous one.
     drawn: Vec<(Id, egui::Rect)>,
     /// Region that is about to receive the focus.
@@ -222,7 +222,7 @@ struct Parts {
     here: Option<Id>,
 }
 
-impl Parts {
+impl FocusRegions {
     fn id() -> Id {
         Id::new("parts of the window")
     }
@@ -247,14 +247,14 @@ impl Parts {
 }
 
 /// Moves the focus with F6 to the next region of the window, with Shift+F6 to the previous one. A modal dialog keeps the focus.
-fn go_to_part(context: &egui::Context) {
+fn cycle_regions(context: &egui::Context) {
     // `consume_key` without modifiers would also match Shift+F6, so that is consumed first.
     let back = context.input_mut(|input| input.consume_key(egui::Modifiers::SHIFT, Key::F6));
     let forward = context.input_mut(|input| input.consume_key(egui::Modifiers::NONE, Key::F6));
     let held = context.memory(egui::Memory::top_modal_layer).is_some();
     let focused = context.memory(|memory| memory.focused());
     let widget = focused.and_then(|id| context.read_response(id));
-    Parts::with(context, |parts| {
+    FocusRegions::with(context, |parts| {
         let here = widget.as_ref().and_then(|widget| parts.of(widget));
         // A request for a region that was not drawn expires.
         parts.wanted = None;
@@ -277,9 +277,9 @@ fn go_to_part(context: &egui::Context) {
 }
 
 /// Registers a region of the window. Returns `true` if it receives the focus now.
-fn part(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
+fn register_region(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
     let id = Id::new(name);
-    Parts::with(ui.ctx(), |parts| {
+    FocusRegions::with(ui.ctx(), |parts| {
         parts.drawn.push((id, place));
         parts.wanted.take_if(|wanted| *wanted == id).is_some()
     })
@@ -287,13 +287,13 @@ fn part(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
 
 /// Begins a region of the window with focusable widgets: F6 reaches it, and screen readers announce its name. Must be called before its
 /// contents are drawn.
-pub(crate) fn begin_part(ui: &egui::Ui, name: &str) {
+pub(crate) fn begin_region(ui: &egui::Ui, name: &str) {
     ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
         node.set_role(Role::Region);
         node.set_label(name);
     });
-    if part(ui, name, ui.max_rect()) {
-        let last = Parts::with(ui.ctx(), |parts| parts.last.get(&Id::new(name)).copied());
+    if register_region(ui, name, ui.max_rect()) {
+        let last = FocusRegions::with(ui.ctx(), |parts| parts.last.get(&Id::new(name)).copied());
         match last.filter(|last| ui.ctx().read_response(*last).is_some()) {
             Some(last) => ui.memory_mut(|memory| memory.request_focus(last)),
             None => to_first(ui),
@@ -302,7 +302,7 @@ pub(crate) fn begin_part(ui: &egui::Ui, name: &str) {
 }
 
 /// Updates and displays the focus at the end of a frame.
-pub fn end(context: &egui::Context, before: &mut Before) {
+pub fn end(context: &egui::Context, before: &mut FocusHistory) {
     let list = egui::Popup::is_any_open(context);
     if before.list && !list {
         before.back = before.below.map(|below| (below, 2));
@@ -372,9 +372,9 @@ pub(crate) fn follow_focus(ui: &egui::Ui) {
 }
 
 /// Traps the keyboard focus in a modal dialog and focuses its first field. Must be called before its contents are drawn.
-pub(crate) fn hold_keys(ui: &egui::Ui) {
+pub(crate) fn trap_focus(ui: &egui::Ui) {
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
-    take_keys(ui);
+    focus_first_field(ui);
 }
 
 /// Traps the keyboard focus in a modal dialog that sets the initial focus itself. Returns `true` if it has just opened.
@@ -384,7 +384,7 @@ pub(crate) fn hold(ui: &egui::Ui) -> bool {
 }
 
 /// Makes the up and down arrow keys move the focus like Tab. By default, egui moves it to the nearest widget of any window.
-fn arrows_stay(ui: &egui::Ui) {
+fn move_focus_with_arrows(ui: &egui::Ui) {
     let arrows = egui::EventFilter { vertical_arrows: true, ..Default::default() };
     let pressed = |key| ui.input(|input| input.key_pressed(key));
     let direction = match (pressed(Key::ArrowUp), pressed(Key::ArrowDown)) {
@@ -402,7 +402,7 @@ fn arrows_stay(ui: &egui::Ui) {
 }
 
 /// Focuses the first field of a window that opens. Must be called before its contents are drawn.
-pub(crate) fn take_keys(ui: &egui::Ui) {
+pub(crate) fn focus_first_field(ui: &egui::Ui) {
     if opens(ui, 0) {
         ui.data_mut(|data| data.insert_temp(wish_id(), true));
         ui.ctx().request_repaint();
@@ -442,13 +442,13 @@ const STEP: f32 = 8.0;
 
 /// Makes the viewport focusable: arrow keys move a marker, Space presses at it. Returns the position of the marker and `true` if it is
 /// pressed.
-pub(crate) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
+pub(crate) fn viewport_focus_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
     let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
     let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
     land.widget_info(|| {
         WidgetInfo::labeled(WidgetType::Other, true, "Viewport: arrow keys move the marker, Space clicks at it")
     });
-    if part(root, "Viewport", view) {
+    if register_region(root, "Viewport", view) {
         land.request_focus();
     }
     if !land.has_focus() {
@@ -477,7 +477,7 @@ pub(crate) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, 
 }
 
 /// Returns `true` if the viewport is clicked, by the pointer or with Space.
-pub(crate) fn clicks_land(root: &egui::Ui, view: egui::Rect) -> bool {
+pub(crate) fn is_viewport_clicked(root: &egui::Ui, view: egui::Rect) -> bool {
     let focused = root.memory(|memory| memory.has_focus(root.id().with("land")));
     root.input(|input| {
         let pointer = &input.pointer;

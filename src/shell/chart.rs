@@ -1,6 +1,6 @@
 //! A chart in a panel: its title, options menu and curves.
 
-use crate::world::{Command, CommandEvent, Jobs, Notices};
+use crate::world::{AppCommand, AppCommandEvent, Jobs, Notices};
 use bevy::prelude::{App, Event, On, ResMut};
 use bevy_egui::egui::{self, Color32, Ui};
 use egui_phosphor::regular as icon;
@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use super::{access, file_request::FileRequest, style};
 use thalweg_scene::{
     io,
-    io::chart::said,
-    model::chart::{Chart, Mark, Range, ticks, told},
+    io::chart::describe,
+    model::chart::{Chart, MarkerStyle, Range, format_number, ticks},
 };
 
 /// Display options of a chart that the user has set.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct ChartView {
     /// `true` for logarithmic axes, if not the default ones of the chart.
     logarithmic: Option<[bool; 2]>,
     /// Locked axis range.
@@ -24,9 +24,9 @@ struct Seen {
 }
 
 /// Draws a chart with its options menu. Later curves are drawn behind earlier ones.
-pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Command> {
+pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<AppCommand> {
     let asked = head_ui(ui, &mut chart, about);
-    let range = (chart.range.is_some() || !chart.spreads()).then(|| chart.shown_range());
+    let range = (chart.range.is_some() || !chart.has_extent()).then(|| chart.shown_range());
     let [x, y] = [&*chart.axes[0], &*chart.axes[1]];
     let mut plot = plot(ui, chart.key, [x, y], chart.logarithmic);
     if chart.curves.len() > 1 {
@@ -35,15 +35,15 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Com
     let real = chart.logarithmic;
     let axes = chart.axes.clone();
     plot = plot.label_formatter(move |name, point| {
-        let value = |axis: usize, along: f64| told(if real[axis] { 10.0_f64.powf(along) } else { along });
+        let value = |axis: usize, along: f64| format_number(if real[axis] { 10.0_f64.powf(along) } else { along });
         format!("{name}\n{} {}\n{} {}", value(0, point.x), axes[0], value(1, point.y), axes[1])
     });
-    let said = said(&chart);
+    let said = describe(&chart);
     let shown = plot.show(ui, |plot| {
         for (number, curve) in chart.curves.iter().enumerate().rev() {
             let color = curve_color(number);
             let name = curve.name.as_str();
-            if curve.mark == Mark::Line {
+            if curve.mark == MarkerStyle::Line {
                 for part in chart.stretches(&curve.points) {
                     plot.line(Line::new(name, part).color(color).width(2.0).style(dashes(number)));
                 }
@@ -51,9 +51,9 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Com
             }
             let points: PlotPoints<'_> = curve.points.iter().filter_map(|point| chart.place(*point)).collect();
             match curve.mark {
-                Mark::Line => {}
-                Mark::Dots => plot.points(Points::new(name, points).color(color).radius(3.5).filled(true)),
-                Mark::Cloud => plot.points(Points::new(name, points).color(style::FAINT).radius(1.0)),
+                MarkerStyle::Line => {}
+                MarkerStyle::Dots => plot.points(Points::new(name, points).color(color).radius(3.5).filled(true)),
+                MarkerStyle::Cloud => plot.points(Points::new(name, points).color(style::FAINT).radius(1.0)),
             }
         }
         if let Some([[left, right], [low, high]]) = range {
@@ -68,7 +68,7 @@ pub(crate) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Com
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct SaveChart(pub Box<Chart>, pub PathBuf);
 
-impl CommandEvent for SaveChart {}
+impl AppCommandEvent for SaveChart {}
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_observer(|command: On<SaveChart>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
@@ -86,9 +86,9 @@ fn save_request(chart: Chart) -> FileRequest {
 }
 
 /// Draws the title of a chart and its options menu, which sets the axes and their range.
-pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Command> {
+pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<AppCommand> {
     let id = egui::Id::new(("chart", chart.key));
-    let mut seen: Seen = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let mut seen: ChartView = ui.data(|data| data.get_temp(id)).unwrap_or_default();
     let mut asked = None;
     ui.horizontal(|ui| {
         let title = ui.label(&chart.title);
@@ -99,7 +99,7 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<Com
             let mut logarithmic = seen.logarithmic.unwrap_or(chart.logarithmic);
             for (axis, name) in ["Logarithmic x axis", "Logarithmic y axis"].into_iter().enumerate() {
                 if ui.checkbox(&mut logarithmic[axis], name).changed() {
-                    seen = Seen { logarithmic: Some(logarithmic), range: None };
+                    seen = ChartView { logarithmic: Some(logarithmic), range: None };
                 }
             }
             let mut kept = seen.range.is_some();
@@ -137,7 +137,7 @@ pub(crate) fn plot<'a>(ui: &Ui, name: &'a str, axes: [&str; 2], logarithmic: [bo
             .label(axes[axis].to_owned())
             .label_spacing(room)
             .tick_label_color(color)
-            .formatter(move |mark, _| told(real(mark.value)))
+            .formatter(move |mark, _| format_number(real(mark.value)))
     };
     Plot::new(name)
         .height(style::PLOT_HEIGHT)
@@ -200,9 +200,9 @@ mod tests {
 
     #[test]
     fn the_legend_stands_where_there_are_no_points() {
-        let rising = Chart::new("a", "a", ["x", "y"]).and(Curve::line("a", (0..9).map(|x| [f64::from(x); 2])));
+        let rising = Chart::new("a", "a", ["x", "y"]).with_curve(Curve::line("a", (0..9).map(|x| [f64::from(x); 2])));
         assert_eq!(corner(&rising), Corner::LeftTop);
         let falling = Curve::line("a", (0..9).map(|x| [f64::from(x), f64::from(-x)]));
-        assert_eq!(corner(&Chart::new("a", "a", ["x", "y"]).and(falling)), Corner::RightTop);
+        assert_eq!(corner(&Chart::new("a", "a", ["x", "y"]).with_curve(falling)), Corner::RightTop);
     }
 }

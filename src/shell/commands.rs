@@ -1,6 +1,6 @@
 //! The command table, from which menus, shortcuts, palette and help are built. Each feature adds its own commands.
 
-use crate::world::{Command, Jobs};
+use crate::world::{AppCommand, Jobs};
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers, Ui};
 
@@ -8,7 +8,7 @@ use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers, Ui};
 pub const MENUS: [&str; 8] = ["File", "Edit", "Brush", "Scene", "Simulation", "View", "Learn", "Help"];
 
 /// A command with its menu entry, shortcuts and texts.
-pub struct Entry {
+pub struct CommandEntry {
     pub menu: &'static str,
     /// Sort key within the menu, ascending.
     order: u8,
@@ -17,19 +17,19 @@ pub struct Entry {
     /// Tooltip: one imperative sentence.
     pub about: String,
     /// Alternative names by which the palette also finds the command, in lower case.
-    pub other_names: &'static str,
-    pub keys: Vec<KeyboardShortcut>,
-    pub command: Command,
+    pub aliases: &'static str,
+    pub shortcuts: Vec<KeyboardShortcut>,
+    pub command: AppCommand,
     /// `true` if a separator precedes it.
     pub divided: bool,
     /// Submenu that contains it, if any.
-    pub group: Option<&'static str>,
+    pub submenu: Option<&'static str>,
 }
 
-impl Entry {
+impl CommandEntry {
     /// Sets the alternative names.
-    pub fn known_as(&mut self, other_names: &'static str) {
-        self.other_names = other_names;
+    pub fn set_aliases(&mut self, other_names: &'static str) {
+        self.aliases = other_names;
     }
 }
 
@@ -46,43 +46,43 @@ pub const NUMBERS: [Key; 9] =
 
 /// All commands that have a menu entry. Source of menus, shortcuts, palette and help.
 #[derive(Resource, Default)]
-pub struct CommandTable(Vec<Entry>);
+pub struct CommandTable(Vec<CommandEntry>);
 
 impl CommandTable {
     /// Returns all entries in menu order.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &CommandEntry> {
         self.0.iter()
     }
 
     /// Returns the entry of a command.
-    pub fn of(&self, command: &Command) -> Option<&Entry> {
+    pub fn of(&self, command: &AppCommand) -> Option<&CommandEntry> {
         self.0.iter().find(|entry| entry.command == *command)
     }
 
     /// Returns the tooltip of a command, with its shortcuts.
-    pub fn help(&self, context: &egui::Context, command: &Command) -> String {
+    pub fn help(&self, context: &egui::Context, command: &AppCommand) -> String {
         let Some(entry) = self.of(command) else { return String::new() };
-        let keys = keys_text(context, entry);
+        let keys = format_shortcuts(context, entry);
         if keys.is_empty() { entry.about.clone() } else { format!("{} ({keys})", entry.about) }
     }
 
     /// Returns the command of a shortcut. The modifiers must match exactly.
-    pub fn asked_by(&self, modifiers: Modifiers, key: Key) -> Option<&Command> {
+    pub fn by_shortcut(&self, modifiers: Modifiers, key: Key) -> Option<&AppCommand> {
         let held = |modifiers: Modifiers| (modifiers.shift, modifiers.command, modifiers.alt);
         let same = |keys: &KeyboardShortcut| held(keys.modifiers) == held(modifiers) && keys.logical_key == key;
-        self.0.iter().find(|entry| entry.keys.iter().any(same)).map(|entry| &entry.command)
+        self.0.iter().find(|entry| entry.shortcuts.iter().any(same)).map(|entry| &entry.command)
     }
 }
 
 /// Extension trait that registers commands.
 pub trait AddCommands {
     /// Adds commands to a menu, below those with a lower or equal `order`.
-    fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuPart)) -> &mut Self;
+    fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuSection)) -> &mut Self;
 }
 
 impl AddCommands for App {
-    fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuPart)) -> &mut Self {
-        let mut part = MenuPart { menu, order, group: None, entries: Vec::new() };
+    fn add_commands(&mut self, menu: &'static str, order: u8, add: impl FnOnce(&mut MenuSection)) -> &mut Self {
+        let mut part = MenuSection { menu, order, submenu: None, entries: Vec::new() };
         add(&mut part);
         let mut table = self.world_mut().get_resource_or_init::<CommandTable>();
         table.0.extend(part.entries);
@@ -92,15 +92,15 @@ impl AddCommands for App {
 }
 
 /// Builder of a section of a menu.
-pub struct MenuPart {
+pub struct MenuSection {
     menu: &'static str,
     order: u8,
     /// Submenu for the entries added next.
-    pub group: Option<&'static str>,
-    entries: Vec<Entry>,
+    pub submenu: Option<&'static str>,
+    entries: Vec<CommandEntry>,
 }
 
-impl MenuPart {
+impl MenuSection {
     /// Adds an entry. A leading dash in the title puts a separator before it.
     pub fn add(
         &mut self,
@@ -108,25 +108,36 @@ impl MenuPart {
         title: &str,
         about: &str,
         keys: &[(Modifiers, Key)],
-        command: impl Into<Command>,
-    ) -> &mut Entry {
+        command: impl Into<AppCommand>,
+    ) -> &mut CommandEntry {
         let divided = title.starts_with('-');
         let (title, about) = (title.trim_start_matches('-').to_owned(), about.to_owned());
         let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
-        let (menu, order, group) = (self.menu, self.order, self.group);
+        let (menu, order, group) = (self.menu, self.order, self.submenu);
         let command = command.into();
-        self.entries.push(Entry { menu, order, icon, title, about, other_names: "", keys, command, divided, group });
+        self.entries.push(CommandEntry {
+            menu,
+            order,
+            icon,
+            title,
+            about,
+            aliases: "",
+            shortcuts: keys,
+            command,
+            divided,
+            submenu: group,
+        });
         self.entries.last_mut().expect("it was added")
     }
 }
 
 /// Draws buttons of commands, disabled while a job holds the project. Returns the commands whose buttons were clicked.
-pub fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[Command]) -> Vec<Command> {
+pub fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[AppCommand]) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         for entry in wanted.iter().filter_map(|command| table.of(command)) {
             let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
-            if ui.add_enabled(!jobs.hold(), button).on_hover_text(&entry.about).clicked() {
+            if ui.add_enabled(!jobs.is_project_locked(), button).on_hover_text(&entry.about).clicked() {
                 asked.push(entry.command.clone());
             }
         }
@@ -134,14 +145,14 @@ pub fn buttons_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), wanted: &[
     asked
 }
 
-pub fn keys_text(context: &egui::Context, entry: &Entry) -> String {
+pub fn format_shortcuts(context: &egui::Context, entry: &CommandEntry) -> String {
     let text = |keys: &KeyboardShortcut| {
         let text = context.format_shortcut(keys);
         // The symbol printed on the key, not its name.
         let sign = keys.logical_key.symbol_or_name();
         text.strip_suffix(keys.logical_key.name()).map(|held| format!("{held}{sign}")).unwrap_or(text)
     };
-    entry.keys.iter().map(text).collect::<Vec<_>>().join(" or ")
+    entry.shortcuts.iter().map(text).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]
@@ -154,7 +165,7 @@ mod tests {
         let table = command_table();
         let mut keys: Vec<_> = table
             .entries()
-            .flat_map(|entry| &entry.keys)
+            .flat_map(|entry| &entry.shortcuts)
             .map(|keys| format!("{:?}+{:?}", keys.modifiers, keys.logical_key))
             .collect();
         let mut titles: Vec<_> = table.entries().map(|entry| &entry.title).collect();
@@ -170,9 +181,9 @@ mod tests {
     #[test]
     fn other_names_are_words_in_small_letters() {
         let table = command_table();
-        assert!(table.entries().filter(|entry| !entry.other_names.is_empty()).count() > 40);
+        assert!(table.entries().filter(|entry| !entry.aliases.is_empty()).count() > 40);
         for entry in table.entries() {
-            assert!(entry.other_names.chars().all(|letter| letter.is_lowercase() || letter == ' '), "{}", entry.title);
+            assert!(entry.aliases.chars().all(|letter| letter.is_lowercase() || letter == ' '), "{}", entry.title);
         }
     }
 
@@ -181,7 +192,7 @@ mod tests {
         let (context, table) = (egui::Context::default(), command_table());
         let keys = |title: &str| {
             let entry = table.entries().find(|entry| entry.title == title).expect("it exists");
-            keys_text(&context, entry)
+            format_shortcuts(&context, entry)
         };
         assert_eq!((&*keys("Larger brush"), &*keys("Smaller brush")), ("]", "["));
         assert!(["Ctrl+,", "⌘,", "Cmd+,"].contains(&&*keys("Settings…")), "{}", keys("Settings…"));

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use bevy_egui::egui::{self, RichText};
 
-use super::{access, number::Number, style};
-use crate::world::{Command, FileCommand};
+use super::{access, number::NumberField, style};
+use crate::world::{AppCommand, FileCommand};
 use thalweg_scene::{
-    io::export::{self, Dimensions, Export, Print, SETS, Size, Square, Window},
+    io::export::{self, Dimensions, Export, ExportWindow, Print, SETS, Size, Square},
     model::session::Session,
 };
 use thalweg_sim::{core::terrain::Terrain, params::title};
@@ -19,7 +19,7 @@ pub struct ExportDialog {
     dimensions: Dimensions,
     pub folder: PathBuf,
     /// Prefix of the file names.
-    before: String,
+    prefix: String,
 }
 
 impl ExportDialog {
@@ -30,7 +30,7 @@ impl ExportDialog {
             chosen: Vec::new(),
             dimensions: Dimensions::default(),
             folder,
-            before: format!("{}-", session.name),
+            prefix: format!("{}-", session.name),
         };
         dialog.choose(0);
         dialog
@@ -44,10 +44,10 @@ impl ExportDialog {
 
     /// Draws the dialog. Returns `None` while it is open, or its commands (none if cancelled) once it is closed; and `true` if the user
     /// wants to select a folder.
-    pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<Command>>, bool) {
+    pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<AppCommand>>, bool) {
         let (mut answer, mut folder_wanted) = (None, false);
         style::dialog("Export").max_height(context.content_rect().height() * 0.9).show(context, |ui| {
-            access::hold_keys(ui);
+            access::trap_focus(ui);
             ui.set_width(style::EXPORT_WIDTH);
             ui.horizontal_wrapped(|ui| {
                 for (index, preset) in SETS.iter().enumerate() {
@@ -91,7 +91,7 @@ impl ExportDialog {
             });
             ui.horizontal(|ui| {
                 let label = ui.label("File name prefix");
-                ui.text_edit_singleline(&mut self.before).labelled_by(label.id);
+                ui.text_edit_singleline(&mut self.prefix).labelled_by(label.id);
             });
             ui.add_space(4.0);
             ui.horizontal(|ui| {
@@ -100,11 +100,11 @@ impl ExportDialog {
                     count => format!("Export {count} files"),
                 };
                 // A path separator would lead out of the folder.
-                let plain = !self.before.contains(['/', '\\']);
+                let plain = !self.prefix.contains(['/', '\\']);
                 let ready = !self.chosen.is_empty() && plain;
                 if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
                     let chosen = self.chosen.clone();
-                    let (folder, before) = (self.folder.clone(), self.before.clone());
+                    let (folder, before) = (self.folder.clone(), self.prefix.clone());
                     answer = Some(vec![FileCommand::Export(folder, before, chosen, self.dimensions).into()]);
                 }
                 if ui.button("Cancel").clicked() || access::escapes_from(ui) {
@@ -151,10 +151,10 @@ impl ExportDialog {
             let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
                 ui.label("3D print, longer side");
-                let side = Number::new("Longer side", "mm", 10.0..=2000.0);
+                let side = NumberField::new("Longer side", "mm", 10.0..=2000.0);
                 side.drag_ui(ui, width, |field| field).on_hover_text("Set the length of the longer side of the model.");
                 ui.label("base");
-                let thickness = Number::new("Base", "mm", 0.5..=100.0);
+                let thickness = NumberField::new("Base", "mm", 0.5..=100.0);
                 let thickness = thickness.drag_ui(ui, base, |field| field.speed(0.1));
                 thickness.on_hover_text("Set the thickness of the base below the lowest point of the terrain.");
             });
@@ -182,7 +182,7 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
             }
         }
     });
-    let (map, Window { first, size }) = ((terrain.width(), terrain.height()), dimensions.window(terrain));
+    let (map, ExportWindow { first, size }) = ((terrain.width(), terrain.height()), dimensions.window(terrain));
     let vector = |(columns, rows): (usize, usize)| egui::vec2(columns as f32, rows as f32);
     // Bounding box of the map and the square.
     let whole = vector((map.0.max(size.0), map.1.max(size.1)));

@@ -17,79 +17,84 @@ use bevy_egui::egui;
 use rfd::AsyncFileDialog;
 
 use super::{access, style};
-use crate::world::{Command, CommandEvent, Level, Notices, Preferences, Simulations, background::Background};
+use crate::world::{AppCommand, AppCommandEvent, Level, Notices, Preferences, Simulations, background::BackgroundTask};
 use thalweg_scene::model::session::Session;
 
 /// Delay before the hint about an open dialog: it takes a moment to appear.
-const MOMENT: Duration = Duration::from_millis(800);
+const HINT_DELAY: Duration = Duration::from_millis(800);
 /// Duration below which a cancellation means that no dialog appeared: no user is that fast.
-const NEVER_CAME: Duration = Duration::from_millis(250);
+const MIN_DIALOG_TIME: Duration = Duration::from_millis(250);
 
 /// Request to select a file or folder in the native dialog.
 #[derive(Event, Clone)]
 pub struct FileRequest {
     title: String,
-    wanted: Wanted,
-    then: Arc<dyn Fn(PathBuf) -> Command + Send + Sync>,
-    otherwise: Option<Command>,
+    kind: FileDialogKind,
+    then: Arc<dyn Fn(PathBuf) -> AppCommand + Send + Sync>,
+    otherwise: Option<AppCommand>,
 }
 
 /// Result of the native dialog, and the time that it took.
 #[derive(Debug, Default)]
-struct Answer {
+struct FileDialogAnswer {
     path: Option<PathBuf>,
     waited: Duration,
 }
 
 /// Kind of a request.
 #[derive(Clone, Debug, PartialEq)]
-enum Wanted {
+enum FileDialogKind {
     /// An existing file: name of the filter and extensions.
-    File(String, Vec<&'static str>),
+    OpenFile(String, Vec<&'static str>),
     Folder,
     /// A file to write: suggested name, and formats with their extensions, the default first.
-    Place(String, Vec<(String, &'static str)>),
+    SaveFile(String, Vec<(String, &'static str)>),
 }
 
 impl FileRequest {
-    fn new(title: &str, wanted: Wanted, then: impl Fn(PathBuf) -> Command + Send + Sync + 'static) -> Self {
-        Self { title: title.to_owned(), wanted, then: Arc::new(then), otherwise: None }
+    fn new(title: &str, wanted: FileDialogKind, then: impl Fn(PathBuf) -> AppCommand + Send + Sync + 'static) -> Self {
+        Self { title: title.to_owned(), kind: wanted, then: Arc::new(then), otherwise: None }
     }
 
     /// Creates a request for an existing file with one of these extensions. `then` turns its path into a command.
-    pub fn open<C: Into<Command>>(
+    pub fn open<C: Into<AppCommand>>(
         title: &str,
         (kind, extensions): (&str, &[&'static str]),
         then: impl Fn(PathBuf) -> C + Send + Sync + 'static,
     ) -> Self {
-        Self::new(title, Wanted::File(kind.to_owned(), extensions.to_vec()), move |path| then(path).into())
+        Self::new(title, FileDialogKind::OpenFile(kind.to_owned(), extensions.to_vec()), move |path| then(path).into())
     }
 
     /// Creates a request for a file to write, in one of these formats. In `name`, `{name}` and `{title}` are replaced by those of the
     /// selected session.
-    pub fn save<C: Into<Command>>(
+    pub fn save<C: Into<AppCommand>>(
         title: &str,
         name: &str,
         kinds: impl IntoIterator<Item = (String, &'static str)>,
         then: impl Fn(PathBuf) -> C + Send + Sync + 'static,
     ) -> Self {
-        let wanted = Wanted::Place(name.to_owned(), kinds.into_iter().collect());
+        let wanted = FileDialogKind::SaveFile(name.to_owned(), kinds.into_iter().collect());
         Self::new(title, wanted, move |path| then(path).into())
     }
 
     /// Creates a request for a folder.
-    pub fn folder<C: Into<Command>>(title: &str, then: impl Fn(PathBuf) -> C + Send + Sync + 'static) -> Self {
-        Self::new(title, Wanted::Folder, move |path| then(path).into())
+    pub fn folder<C: Into<AppCommand>>(title: &str, then: impl Fn(PathBuf) -> C + Send + Sync + 'static) -> Self {
+        Self::new(title, FileDialogKind::Folder, move |path| then(path).into())
     }
 
     /// Sets a command to run if the dialog is cancelled.
-    pub fn otherwise(mut self, command: impl Into<Command>) -> Self {
+    pub fn otherwise(mut self, command: impl Into<AppCommand>) -> Self {
         self.otherwise = Some(command.into());
         self
     }
 
     /// Opens the native dialog and waits for it on a background thread.
-    fn ask(&self, folder: &Path, session: &Session, window: Option<&RawHandleWrapper>) -> Background<(), Answer> {
+    fn ask(
+        &self,
+        folder: &Path,
+        session: &Session,
+        window: Option<&RawHandleWrapper>,
+    ) -> BackgroundTask<(), FileDialogAnswer> {
         let dialog = AsyncFileDialog::new().set_title(&self.title).set_directory(folder);
         // SAFETY: dialogs are opened on the main thread only.
         let window = window.map(|window| unsafe { window.get_handle() });
@@ -101,16 +106,16 @@ impl FileRequest {
             ($picked:expr) => {{
                 let picked = $picked;
                 let begun = Instant::now();
-                Background::start((), move || {
+                BackgroundTask::start((), move || {
                     let path = block_on(picked).map(|file| file.path().to_owned());
-                    Answer { path, waited: begun.elapsed() }
+                    FileDialogAnswer { path, waited: begun.elapsed() }
                 })
             }};
         }
-        match &self.wanted {
-            Wanted::File(kind, extensions) => wait_for!(dialog.add_filter(kind, extensions).pick_file()),
-            Wanted::Folder => wait_for!(dialog.pick_folder()),
-            Wanted::Place(name, kinds) => {
+        match &self.kind {
+            FileDialogKind::OpenFile(kind, extensions) => wait_for!(dialog.add_filter(kind, extensions).pick_file()),
+            FileDialogKind::Folder => wait_for!(dialog.pick_folder()),
+            FileDialogKind::SaveFile(name, kinds) => {
                 let name = name.replace("{name}", &session.name).replace("{title}", &file_name(&session.title));
                 let name = kinds.first().map_or(name.clone(), |(_, extension)| format!("{name}.{extension}"));
                 // The native dialog does not report the selected filter: the extension of the name decides.
@@ -126,8 +131,8 @@ impl FileRequest {
     /// # Errors
     ///
     /// Returns the path if the extension was added and such a file exists: the dialog has not asked whether to overwrite it.
-    fn whole(&self, path: PathBuf) -> Result<PathBuf, PathBuf> {
-        let Wanted::Place(_, kinds) = &self.wanted else { return Ok(path) };
+    fn with_extension_checked(&self, path: PathBuf) -> Result<PathBuf, PathBuf> {
+        let FileDialogKind::SaveFile(_, kinds) = &self.kind else { return Ok(path) };
         let whole = with_extension(path.clone(), kinds);
         if whole != path && whole.exists() { Err(whole) } else { Ok(whole) }
     }
@@ -135,22 +140,22 @@ impl FileRequest {
 
 impl fmt::Debug for FileRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FileRequest").field("title", &self.title).field("wanted", &self.wanted).finish()
+        formatter.debug_struct("FileRequest").field("title", &self.title).field("wanted", &self.kind).finish()
     }
 }
 
 /// Requests are equal if title and kind are.
 impl PartialEq for FileRequest {
     fn eq(&self, other: &Self) -> bool {
-        (&self.title, &self.wanted) == (&other.title, &other.wanted)
+        (&self.title, &self.kind) == (&other.title, &other.kind)
     }
 }
 
-impl CommandEvent for FileRequest {}
+impl AppCommandEvent for FileRequest {}
 
 /// The open dialog, if any.
 #[derive(Resource, Default)]
-pub struct FileDialog(Option<(FileRequest, Background<(), Answer>)>);
+pub struct FileDialog(Option<(FileRequest, BackgroundTask<(), FileDialogAnswer>)>);
 
 impl FileDialog {
     /// Returns `true` while a dialog is open.
@@ -160,10 +165,10 @@ impl FileDialog {
 }
 
 pub(crate) fn plugin(app: &mut App) {
-    app.init_resource::<FileDialog>().add_observer(ask);
+    app.init_resource::<FileDialog>().add_observer(open_dialog);
 }
 
-fn ask(
+fn open_dialog(
     request: On<FileRequest>,
     mut dialog: ResMut<FileDialog>,
     simulations: Res<Simulations>,
@@ -184,18 +189,18 @@ pub(crate) fn take_answer(
     mut dialog: ResMut<FileDialog>,
     mut preferences: ResMut<Preferences>,
     mut notices: ResMut<Notices>,
-    mut commands: MessageWriter<Command>,
+    mut commands: MessageWriter<AppCommand>,
 ) {
     let Some((request, answer)) = dialog.bypass_change_detection().0.take_if(|(_, answer)| answer.is_finished()) else {
         return;
     };
-    let Answer { path, waited } = answer.join().unwrap_or_default();
+    let FileDialogAnswer { path, waited } = answer.join().unwrap_or_default();
     let chosen = path.map(|path| {
-        match request.wanted {
-            Wanted::Folder => preferences.remembered.last_folder = Some(path.clone()),
+        match request.kind {
+            FileDialogKind::Folder => preferences.remembered.last_folder = Some(path.clone()),
             _ => preferences.remember_folder(&path),
         }
-        request.whole(path)
+        request.with_extension_checked(path)
     });
     match chosen {
         Some(Ok(path)) => {
@@ -208,12 +213,12 @@ pub(crate) fn take_answer(
                 "{} already exists. Nothing was saved. To overwrite it, enter its name with the extension.",
                 there.display()
             );
-            notices.tell(Level::Warning, text);
+            notices.notify(Level::Warning, text);
         }
-        None if waited < NEVER_CAME => {
+        None if waited < MIN_DIALOG_TIME => {
             let text = "No file dialog is available. Install a desktop portal (xdg-desktop-portal) or zenity, drop files on the window, \
                         or name them on the command line.";
-            notices.tell(Level::Error, text);
+            notices.notify(Level::Error, text);
         }
         None => {}
     }
@@ -221,13 +226,13 @@ pub(crate) fn take_answer(
 }
 
 /// Draws a hint that a dialog is open, as it may be hidden behind the window.
-pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<FileDialog>) -> Vec<Command> {
+pub(crate) fn hint_ui(InMut(context): InMut<egui::Context>, mut dialog: ResMut<FileDialog>) -> Vec<AppCommand> {
     let dialog = dialog.bypass_change_detection();
-    if dialog.0.as_ref().is_none_or(|(_, answer)| answer.elapsed() < MOMENT) {
+    if dialog.0.as_ref().is_none_or(|(_, answer)| answer.elapsed() < HINT_DELAY) {
         return Vec::new();
     }
     let window = style::dialog("Select a file").show(context, |ui| {
-        access::hold_keys(ui);
+        access::trap_focus(ui);
         ui.label("A file dialog is open. It may be behind this window.");
         ui.add_space(4.0);
         ui.button("Stop waiting").clicked() || access::escapes_from(ui)
@@ -282,7 +287,7 @@ mod tests {
     #[test]
     fn names_get_the_extension_that_they_lack() {
         let named = |name: &str, kinds: &[&'static str]| {
-            request(kinds).whole(PathBuf::from(name)).expect("nothing is there").display().to_string()
+            request(kinds).with_extension_checked(PathBuf::from(name)).expect("nothing is there").display().to_string()
         };
         assert_eq!(named("/maps/valley v1.2", &["thalweg"]), "/maps/valley v1.2.thalweg");
         assert_eq!(named("/maps/valley.THALWEG", &["thalweg"]), "/maps/valley.THALWEG");
@@ -294,12 +299,15 @@ mod tests {
     fn a_file_that_exists_is_not_written_over_by_a_name_without_its_extension() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (bare, whole) = (folder.path().join("hills"), folder.path().join("hills.thalweg"));
-        assert_eq!(request(&["thalweg"]).whole(bare.clone()), Ok(whole.clone()));
+        assert_eq!(request(&["thalweg"]).with_extension_checked(bare.clone()), Ok(whole.clone()));
         std::fs::write(&whole, "").expect("it is writable");
-        assert_eq!(request(&["thalweg"]).whole(bare.clone()), Err(whole.clone()));
+        assert_eq!(request(&["thalweg"]).with_extension_checked(bare.clone()), Err(whole.clone()));
         // With the extension, the dialog has asked.
-        assert_eq!(request(&["thalweg"]).whole(whole.clone()), Ok(whole));
-        assert_eq!(FileRequest::folder("A folder", FileCommand::OpenFolder).whole(bare.clone()), Ok(bare));
+        assert_eq!(request(&["thalweg"]).with_extension_checked(whole.clone()), Ok(whole));
+        assert_eq!(
+            FileRequest::folder("A folder", FileCommand::OpenFolder).with_extension_checked(bare.clone()),
+            Ok(bare)
+        );
     }
 
     #[test]
@@ -308,29 +316,29 @@ mod tests {
         let path = folder.path().join("hills");
         let mut app = App::new();
         let answered = |app: &mut App, request: FileRequest, chosen: Option<PathBuf>| {
-            let answer = Background::start((), move || Answer { path: chosen, waited: Duration::ZERO });
+            let answer = BackgroundTask::start((), move || FileDialogAnswer { path: chosen, waited: Duration::ZERO });
             while !answer.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             app.insert_resource(FileDialog(Some((request, answer))));
             app.update();
-            app.world_mut().resource_mut::<Messages<Command>>().drain().collect::<Vec<_>>()
+            app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect::<Vec<_>>()
         };
-        app.add_message::<Command>()
+        app.add_message::<AppCommand>()
             .init_resource::<Preferences>()
             .init_resource::<Notices>()
             .add_systems(Update, take_answer);
         let saved = FileCommand::SaveProject(path.with_extension("thalweg"));
-        let save = || request(&["thalweg"]).otherwise(FileCommand::Stay);
-        assert_eq!(answered(&mut app, save(), Some(path)), [Command::from(saved)]);
+        let save = || request(&["thalweg"]).otherwise(FileCommand::CancelQuit);
+        assert_eq!(answered(&mut app, save(), Some(path)), [AppCommand::from(saved)]);
         assert_eq!(app.world().resource::<Preferences>().remembered.last_folder.as_deref(), Some(folder.path()));
         // A selected folder itself is remembered.
         let inner = folder.path().join("maps");
         let choose = FileRequest::folder("A folder", FileCommand::OpenFolder);
         let opened = FileCommand::OpenFolder(inner.clone());
-        assert_eq!(answered(&mut app, choose, Some(inner.clone())), [Command::from(opened)]);
+        assert_eq!(answered(&mut app, choose, Some(inner.clone())), [AppCommand::from(opened)]);
         assert_eq!(app.world().resource::<Preferences>().remembered.last_folder, Some(inner));
-        assert_eq!(answered(&mut app, save(), None), [Command::from(FileCommand::Stay)]);
+        assert_eq!(answered(&mut app, save(), None), [AppCommand::from(FileCommand::CancelQuit)]);
         let told = app.world().resource::<Notices>().shown().last().map(|notice| notice.text.clone());
         assert!(told.is_some_and(|text| text.contains("No file dialog")), "it was answered at once");
     }

@@ -7,15 +7,15 @@ use bevy_egui::egui::{self, Key, RichText};
 
 use super::{
     access,
-    commands::{AddCommands, CTRL, MenuPart, SHIFT_CTRL},
+    commands::{AddCommands, CTRL, MenuSection, SHIFT_CTRL},
     export::ExportDialog,
     file_request::{FileDialog, FileRequest, first_folder},
-    number::Number,
-    panes::Panes,
+    floating::FloatingWindows,
+    number::NumberField,
     style,
 };
 use crate::world::{
-    Command, CommandEvent, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
+    AppCommand, AppCommandEvent, FileCommand, Level, LoadStamp, Notices, Preferences, Presentation, Simulations,
     WindowCommand,
 };
 use egui_phosphor::regular as icon;
@@ -31,11 +31,11 @@ use thalweg_scene::{
 };
 use thalweg_sim::core::terrain::Layer;
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let open = "Open a project, scene, playlist, lesson or heightmap.";
     table
         .add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], open_request())
-        .known_as("load file project scene heightmap dem");
+        .set_aliases("load file project scene heightmap dem");
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
             Layer::Bedrock => "-Import heightmap…".to_owned(),
@@ -46,20 +46,20 @@ fn commands(table: &mut MenuPart) {
     let project = "Save the project to its file.";
     table
         .add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save)
-        .known_as("store write keep project");
+        .set_aliases("store write keep project");
     let other = "Save the project to another file.";
     table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], save_project_request());
     let scene = "Save the current state as a scene file, with its layers as separate files.";
     table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], save_scene_request());
     let export = "Export heightmaps, other maps and meshes for game engines, GIS software and 3D printers.";
     table
-        .add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], AskWhat)
-        .known_as("save as image mesh unity unreal godot blender gis stl obj glb texture");
+        .add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], OpenExportDialog)
+        .set_aliases("save as image mesh unity unreal godot blender gis stl obj glb texture");
     let endings = export::endings("height").map(|(_, ending)| ending).collect::<Vec<_>>().join(", .");
     let heights = format!("Export the heightmap. The file extension sets the format: .{endings}.");
     table
         .add(icon::EXPORT, "Export heightmap…", &heights, &[], save_map_request("height"))
-        .known_as("save heights as elevation dem geotiff exr raw");
+        .set_aliases("save heights as elevation dem geotiff exr raw");
     let preset = "Save all parameters except those of the terrain as a preset for other simulations.";
     table.add(icon::SLIDERS, "-Save preset as…", preset, &[], save_preset_request(None));
     let preset = "Load a preset and set its parameters.";
@@ -68,7 +68,7 @@ fn commands(table: &mut MenuPart) {
     let keys = [(SHIFT_CTRL, Key::C)];
     table
         .add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine)
-        .known_as("script terminal batch headless");
+        .set_aliases("script terminal batch headless");
 }
 
 /// Draws the import and export dialogs.
@@ -76,15 +76,15 @@ pub(crate) fn files_ui(
     InMut(context): InMut<egui::Context>,
     simulations: Res<Simulations>,
     dialog: Res<FileDialog>,
-    mut files: ResMut<Files>,
-) -> Vec<Command> {
+    mut files: ResMut<FileDialogs>,
+) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    let Files { import, export } = files.bypass_change_detection();
+    let FileDialogs { import, export } = files.bypass_change_detection();
     // Hidden while the native dialog for its folder is open.
     if let Some(shown) = export.as_mut().filter(|_| !dialog.is_open()) {
         let (answer, folder_wanted) = shown.ui(context, simulations.selected());
         if folder_wanted {
-            commands.push(FileRequest::folder("Select the export folder", ExportInto).into());
+            commands.push(FileRequest::folder("Select the export folder", SetExportFolder).into());
         }
         if let Some(asked) = answer {
             commands.extend(asked);
@@ -119,12 +119,12 @@ struct ImportDialog {
 
 /// The open import and export dialogs.
 #[derive(Resource, Default)]
-pub struct Files {
+pub struct FileDialogs {
     import: Option<ImportDialog>,
     export: Option<ExportDialog>,
 }
 
-impl Files {
+impl FileDialogs {
     /// Returns `true` if one is open.
     pub fn is_open(&self) -> bool {
         self.import.is_some() || self.export.is_some()
@@ -135,51 +135,59 @@ impl Files {
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
 pub struct AddToPlaylist(pub PathBuf);
 
-impl CommandEvent for AddToPlaylist {}
+impl AppCommandEvent for AddToPlaylist {}
 
 /// Opens the import dialog for a file that was selected or dropped.
 #[derive(Event, Clone, Debug, PartialEq)]
-pub struct AskHow(pub Layer, pub PathBuf);
+pub struct OpenImportDialog(pub Layer, pub PathBuf);
 
 /// Opens the export dialog.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AskWhat;
+pub struct OpenExportDialog;
 
 /// Sets the folder of the export dialog.
 #[derive(Event, Clone, Debug, PartialEq)]
-struct ExportInto(PathBuf);
+struct SetExportFolder(PathBuf);
 
-impl CommandEvent for AskHow {}
-impl CommandEvent for AskWhat {}
-impl CommandEvent for ExportInto {}
+impl AppCommandEvent for OpenImportDialog {}
+impl AppCommandEvent for OpenExportDialog {}
+impl AppCommandEvent for SetExportFolder {}
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_commands("File", 20, commands);
-    app.init_resource::<Files>().add_observer(ask_how).add_observer(ask_what).add_observer(export_into);
+    app.init_resource::<FileDialogs>()
+        .add_observer(open_import_dialog)
+        .add_observer(open_export_dialog)
+        .add_observer(set_export_folder);
 }
 
-fn ask_how(asked: On<AskHow>, mut files: ResMut<Files>, simulations: Res<Simulations>) {
+fn open_import_dialog(asked: On<OpenImportDialog>, mut files: ResMut<FileDialogs>, simulations: Res<Simulations>) {
     files.import = Some(ImportDialog::new(asked.0, asked.1.clone(), simulations.selected()));
 }
 
-fn ask_what(_: On<AskWhat>, mut files: ResMut<Files>, simulations: Res<Simulations>, preferences: Res<Preferences>) {
+fn open_export_dialog(
+    _: On<OpenExportDialog>,
+    mut files: ResMut<FileDialogs>,
+    simulations: Res<Simulations>,
+    preferences: Res<Preferences>,
+) {
     files.export = Some(ExportDialog::new(simulations.selected(), first_folder(&preferences)));
 }
 
-fn export_into(folder: On<ExportInto>, mut files: ResMut<Files>) {
+fn set_export_folder(folder: On<SetExportFolder>, mut files: ResMut<FileDialogs>) {
     if let Some(export) = &mut files.export {
         export.folder.clone_from(&folder.0);
     }
 }
 
 /// Returns the extensions of files with terrain: heightmaps, projects and scenes.
-pub(crate) fn land_endings() -> Vec<&'static str> {
+pub(crate) fn terrain_extensions() -> Vec<&'static str> {
     [&heightmap::ENDINGS[..], &[ENDING, "ron"]].concat()
 }
 
 /// Creates the request for a file to open.
 pub fn open_request() -> FileRequest {
-    let endings = [land_endings(), vec![lesson::ENDING]].concat();
+    let endings = [terrain_extensions(), vec![lesson::ENDING]].concat();
     FileRequest::open(
         "Open a project, scene, lesson or heightmap",
         ("Projects, scenes, lessons and heightmaps", &endings),
@@ -190,7 +198,7 @@ pub fn open_request() -> FileRequest {
 /// Creates the request for a map to import.
 pub fn import_request(layer: Layer) -> FileRequest {
     let title = format!("Import: {}", layer.import_title().to_lowercase());
-    FileRequest::open(&title, ("Maps", &heightmap::ENDINGS), move |path| AskHow(layer, path))
+    FileRequest::open(&title, ("Maps", &heightmap::ENDINGS), move |path| OpenImportDialog(layer, path))
 }
 
 /// Creates the request for the heightmap of the stamp brush.
@@ -225,7 +233,7 @@ pub fn save_scene_request() -> FileRequest {
 /// Creates the request for the file to save the project to. If it is cancelled, a pending quit is cancelled too.
 pub fn save_project_request() -> FileRequest {
     let kinds = [("Project".to_owned(), ENDING)];
-    FileRequest::save("Save project", "{name}", kinds, FileCommand::SaveProject).otherwise(FileCommand::Stay)
+    FileRequest::save("Save project", "{name}", kinds, FileCommand::SaveProject).otherwise(FileCommand::CancelQuit)
 }
 
 impl ImportDialog {
@@ -259,7 +267,7 @@ impl ImportDialog {
 fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool> {
     let mut answer = None;
     style::dialog("Import map").show(context, |ui| {
-        access::hold_keys(ui);
+        access::trap_focus(ui);
         ui.set_width(style::IMPORT_WIDTH);
         ui.label(RichText::new(import.path.display().to_string()).monospace());
         ui.horizontal(|ui| {
@@ -282,23 +290,23 @@ access::begin_list(ui);
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.resample, "Resample to");
                 ui.add_enabled_ui(import.resample, |ui| {
-                    Number::new("Width", "", 32..=4096).drag_ui(ui, &mut import.size.0, |field| field);
+                    NumberField::new("Width", "", 32..=4096).drag_ui(ui, &mut import.size.0, |field| field);
                     ui.label("×");
-                    let height = Number::new("Height", "cells", 32..=4096);
+                    let height = NumberField::new("Height", "cells", 32..=4096);
                     height.drag_ui(ui, &mut import.size.1, |field| field.suffix(" cells"));
                 });
             });
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.state_cell, "Cell size");
                 ui.add_enabled_ui(import.state_cell, |ui| {
-                    let side = Number::new("Cell size", "m", 0.001..=100_000.0);
+                    let side = NumberField::new("Cell size", "m", 0.001..=100_000.0);
                     side.drag_ui(ui, &mut import.cell_size, |field| field);
                 });
             });
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.state_range, "Heights from");
                 ui.add_enabled_ui(import.state_range, |ui| {
-                    let height = |name| Number::new(name, "m", f32::MIN..=f32::MAX);
+                    let height = |name| NumberField::new(name, "m", f32::MIN..=f32::MAX);
                     height("Lowest height").drag_ui(ui, &mut import.range.0, |field| field);
                     ui.label("to");
                     height("Highest height").drag_ui(ui, &mut import.range.1, |field| field);
@@ -322,9 +330,9 @@ access::begin_list(ui);
 }
 
 /// Returns an error message if a file cannot be a scene of a playlist.
-pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
+pub fn playlist_error(path: &Path) -> Option<String> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let known = land_endings().contains(&&*ending);
+    let known = terrain_extensions().contains(&&*ending);
     let what = match () {
         () if path.to_str().is_none() => "the path is not valid Unicode",
         () if path.is_dir() => "this is a folder",
@@ -340,9 +348,9 @@ pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
 pub(crate) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     presentation: Res<Presentation>,
-    panes: Res<Panes>,
+    panes: Res<FloatingWindows>,
     mut notices: ResMut<Notices>,
-    mut commands: MessageWriter<Command>,
+    mut commands: MessageWriter<AppCommand>,
 ) {
     if presentation.is_kiosk() {
         drops.clear();
@@ -353,14 +361,14 @@ pub(crate) fn take_dropped_files(
         _ => None,
     });
     let files: Vec<&PathBuf> = files.collect();
-    if panes.has("playlist") {
+    if panes.is_open("playlist") {
         commands.write_batch(files.into_iter().map(|path| AddToPlaylist(path.clone()).into()));
         return;
     }
     match files[..] {
         [] => {}
         [path] if path.is_dir() => {
-            notices.tell(Level::Error, format!("{}: this is a folder. Drop a file instead.", path.display()));
+            notices.notify(Level::Error, format!("{}: this is a folder. Drop a file instead.", path.display()));
         }
         [path] if Preset::load(path).is_ok() => {
             commands.write(FileCommand::LoadPreset(path.clone()).into());
@@ -373,11 +381,11 @@ pub(crate) fn take_dropped_files(
             commands.write(FileCommand::Open(path.clone(), Options::default()).into());
         }
         [path] => {
-            commands.write(AskHow(Layer::Bedrock, path.clone()).into());
+            commands.write(OpenImportDialog(Layer::Bedrock, path.clone()).into());
         }
         _ => {
             let text = format!("{} files were dropped. Drop one scene or map at a time.", files.len());
-            notices.tell(Level::Error, text);
+            notices.notify(Level::Error, text);
         }
     }
 }
@@ -386,13 +394,13 @@ pub(crate) fn take_dropped_files(
 mod tests {
     use super::*;
 
-    fn dropped(paths: &[&Path]) -> (Vec<Command>, Vec<String>) {
+    fn dropped(paths: &[&Path]) -> (Vec<AppCommand>, Vec<String>) {
         let mut app = App::new();
         app.add_message::<FileDragAndDrop>()
-            .add_message::<Command>()
+            .add_message::<AppCommand>()
             .init_resource::<Notices>()
             .init_resource::<Presentation>()
-            .init_resource::<Panes>()
+            .init_resource::<FloatingWindows>()
             .add_systems(Update, take_dropped_files);
         for path in paths {
             let window = Entity::PLACEHOLDER;
@@ -400,7 +408,7 @@ mod tests {
         }
         app.update();
         let told = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
-        (app.world_mut().resource_mut::<Messages<Command>>().drain().collect(), told)
+        (app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect(), told)
     }
 
     #[test]
@@ -412,7 +420,7 @@ mod tests {
         std::fs::write(&preset, r#"(parameters: {"wind.strength": "2"})"#).expect("it is writable");
         assert_eq!(dropped(&[&preset]), (vec![FileCommand::LoadPreset(preset.clone()).into()], vec![]));
         let map = dropped(&[Path::new("/maps/height.png")]);
-        assert_eq!(map, (vec![AskHow(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
+        assert_eq!(map, (vec![OpenImportDialog(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
     }
 
     #[test]
@@ -421,7 +429,7 @@ mod tests {
         let put = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("it is writable");
-            unfit_for_a_playlist(&path)
+            playlist_error(&path)
         };
         assert_eq!([put("a.thalweg", ""), put("b.PNG", ""), put("c.ron", "(title: \"A\")")], [None, None, None]);
         for (name, text, said) in [
@@ -431,7 +439,7 @@ mod tests {
         ] {
             assert!(put(name, text).is_some_and(|wrong| wrong.contains(said)), "{name}");
         }
-        assert!(unfit_for_a_playlist(folder.path()).is_some_and(|wrong| wrong.contains("this is a folder")));
+        assert!(playlist_error(folder.path()).is_some_and(|wrong| wrong.contains("this is a folder")));
     }
 
     #[test]

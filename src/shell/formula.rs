@@ -8,13 +8,13 @@ use glam::Vec2;
 
 use thalweg_scene::model::formula::{
     Formula,
-    typeset::{Letters, Mark, Typeset},
+    typeset::{FontMetrics, Mark, TypesetFormula},
 };
 
 /// Draws an equation in the given font size.
 pub fn show(ui: &mut Ui, text: &str, size: f32, color: Color32) -> Response {
     let writer = Writer { painter: ui.painter().clone(), color };
-    let set = Typeset::new(&Formula::read(text), &writer, size, ui.available_width());
+    let set = TypesetFormula::new(&Formula::parse(text), &writer, size, ui.available_width());
     let (rect, response) = ui.allocate_exact_size(vec2(set.size.x, set.size.y), Sense::hover());
     for (place, mark) in set.marks {
         let at = |way: Vec2| rect.min + vec2(place.x + way.x, place.y + way.y);
@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, text: &str, size: f32, color: Color32) -> Response {
                 let way = [Vec2::ZERO].into_iter().chain(way).map(at).collect();
                 writer.painter.add(Shape::line(way, Stroke::new(width, color)));
             }
-            Mark::Bow([past, end], width) => {
+            Mark::Curve([past, end], width) => {
                 let points = [Vec2::ZERO, past, end].map(at);
                 let stroke = Stroke::new(width, color);
                 let bow = QuadraticBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke);
@@ -55,7 +55,7 @@ impl Writer {
     }
 }
 
-impl Letters for Writer {
+impl FontMetrics for Writer {
     fn width(&self, text: &str, size: f32, slanted: bool) -> f32 {
         self.galley(text, size, slanted).size().x
     }

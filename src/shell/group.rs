@@ -1,32 +1,33 @@
 //! Panels generated from the declarations of a parameter group, independent of the actual parameters.
 
-use crate::world::{Command, CommandEvent, EditCommand, FileCommand, amount::told_in};
+use crate::world::{AppCommand, AppCommandEvent, EditCommand, FileCommand, amount::display_unit};
 use bevy::prelude::Event;
 use bevy_egui::egui::{self, Key, Modifiers, RichText, Ui};
 
 use super::{
     access,
     files::{preset_request, save_preset_request},
-    number::{Number, Told, units},
-    seek, style,
+    navigate,
+    number::{NumberField, Rounded, units},
+    style,
 };
 use thalweg_scene::io::preset::{PRESETS, Preset};
-use thalweg_sim::params::{Group, Knob, Parameter, Value, choice_title, title, walk};
+use thalweg_sim::params::{Group, Knob, Parameter, Value, choice_title, collect_parameters, title};
 
 /// Opens the dialog to vary a parameter, given by its path, in simulations side by side.
 #[derive(Event, Clone, Debug, PartialEq, Eq)]
 pub struct VaryParameter(pub String);
 
-impl CommandEvent for VaryParameter {}
+impl AppCommandEvent for VaryParameter {}
 
 /// Reason why a parameter has no effect: name of another parameter, and the values that it needs.
-type Idle = (&'static str, Vec<&'static str>);
+type Requirement = (&'static str, Vec<&'static str>);
 
 /// Parameters of a group that the user has changed, by name.
 pub type Changes = Vec<(&'static str, Value)>;
 
 /// Returns the commands that change parameters of a group.
-pub fn set(group: &str, changes: Changes) -> Vec<Command> {
+pub fn set(group: &str, changes: Changes) -> Vec<AppCommand> {
     changes.into_iter().map(|(name, value)| EditCommand::Set(group.to_owned(), name, value).into()).collect()
 }
 
@@ -43,10 +44,10 @@ pub fn all_of_group_ui(
     ui: &mut Ui,
     group: Group<'_>,
     defaults: Group<'_>,
-    idle: impl Fn(&Parameter) -> Option<Idle>,
+    idle: impl Fn(&Parameter) -> Option<Requirement>,
 ) -> Changes {
     let mut changes = Vec::new();
-    for (parameter, default) in walk(group).iter().zip(walk(defaults)) {
+    for (parameter, default) in collect_parameters(group).iter().zip(collect_parameters(defaults)) {
         parameter_ui(ui, parameter, &default.value, idle(parameter), &mut changes);
     }
     changes
@@ -59,8 +60,10 @@ pub fn chosen_of_group_ui(
     defaults: Group<'_>,
     wanted: impl Fn(&str) -> bool,
 ) -> Changes {
-    let (declared, mut changes) = (walk(group), Vec::new());
-    for (parameter, default) in declared.iter().zip(walk(defaults)).filter(|(parameter, _)| wanted(&parameter.path)) {
+    let (declared, mut changes) = (collect_parameters(group), Vec::new());
+    for (parameter, default) in
+        declared.iter().zip(collect_parameters(defaults)).filter(|(parameter, _)| wanted(&parameter.path))
+    {
         parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
     }
     changes
@@ -74,7 +77,7 @@ pub fn some_of_group_ui(
     main_only: bool,
     wanted: impl Fn(&str) -> bool,
 ) -> Changes {
-    let (declared, defaults) = (walk(group), walk(defaults));
+    let (declared, defaults) = (collect_parameters(group), collect_parameters(defaults));
     let all = declared.iter().zip(&defaults).filter(|(parameter, _)| wanted(parameter.name));
     let (main, advanced): (Vec<_>, Vec<_>) = all.partition(|(parameter, _)| parameter.knob.main);
     let mut changes = Vec::new();
@@ -82,7 +85,7 @@ pub fn some_of_group_ui(
         parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
     }
     if !advanced.is_empty() && !main_only {
-        let sought = advanced.iter().any(|(parameter, _)| seek::is_sought(ui, &parameter.path));
+        let sought = advanced.iter().any(|(parameter, _)| navigate::is_sought(ui, &parameter.path));
         let header = egui::CollapsingHeader::new("Advanced").id_salt(group.0).open(sought.then_some(true));
         header.show(ui, |ui| {
             for (parameter, default) in &advanced {
@@ -94,7 +97,7 @@ pub fn some_of_group_ui(
 }
 
 /// Draws a parameter. One without effect is dimmed, but editable.
-fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>, changes: &mut Changes) {
+fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Requirement>, changes: &mut Changes) {
     let changed = parameter.value != *default;
     let mut value = parameter.value.clone();
     let row = ui.horizontal(|ui| {
@@ -115,9 +118,9 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
     });
     let (named, field) = row.inner;
     access::describe(&field, parameter.doc);
-    seek::meet(ui, &parameter.path, &row.response, &field);
+    navigate::highlight(ui, &parameter.path, &row.response, &field);
     if let Value::Number(number) = parameter.value
-        && let Some(text) = parameter.knob.reading.of(number, |unit| told_in(units(ui), unit))
+        && let Some(text) = parameter.knob.reading.format_alias(number, |unit| display_unit(units(ui), unit))
     {
         ui.scope(|ui| {
             ui.spacing_mut().interact_size.y = 0.0;
@@ -149,7 +152,7 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
     menu.at_pointer_fixed().show(|ui| {
         let changed = parameter.value != *default;
         let shown = match default {
-            Value::Number(number) => Told(told_in(units(ui), parameter.knob.unit).1 * number).to_string(),
+            Value::Number(number) => Rounded(display_unit(units(ui), parameter.knob.unit).1 * number).to_string(),
             other => other.to_string(),
         };
         if ui.add_enabled(changed, egui::Button::new(format!("Reset to {shown}"))).clicked() {
@@ -159,16 +162,16 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
         // Parameters of the user, brush, selection or rendering do not affect a simulation.
         let of_picture = ["look.", "water-look.", "rivers."].iter().any(|group| parameter.path.starts_with(group));
         let varies =
-            !matches!(parameter.value, Value::Color(_)) && !of_picture && !seek::is_of_the_person(&parameter.path);
+            !matches!(parameter.value, Value::Color(_)) && !of_picture && !navigate::is_of_the_person(&parameter.path);
         if ui.add_enabled(varies, egui::Button::new("Vary…")).on_hover_text(help).clicked() {
-            access::ask(ui.ctx(), VaryParameter(parameter.path.clone()).into());
+            access::queue_command(ui.ctx(), VaryParameter(parameter.path.clone()).into());
         }
         if ui
             .button("Show in reference")
             .on_hover_text("Open the entry of this parameter in the reference, in your browser.")
             .clicked()
         {
-            access::ask(ui.ctx(), FileCommand::OpenReference(Some(parameter.path.clone())).into());
+            access::queue_command(ui.ctx(), FileCommand::OpenReference(Some(parameter.path.clone())).into());
         }
     });
     resets
@@ -181,7 +184,7 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
             // Four decimals would not resolve such values.
             let tiny = !parameter.whole && min > 0.0 && min < 1e-4;
             let title = parameter.title();
-            let field = Number::new(&title, unit, min..=max).in_powers(tiny);
+            let field = NumberField::new(&title, unit, min..=max).in_powers(tiny);
             field.slider_ui(ui, number, |slider| {
                 let slider = slider.logarithmic(log).max_decimals(if tiny { 9 } else { 4 });
                 if parameter.whole { slider.integer() } else { slider }
@@ -217,7 +220,7 @@ pub(crate) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) ->
     }
 }
 
-fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
+fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Requirement>) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
     if let Some((name, wanted)) = idle {
         let named = |value: &str| if value == "true" { "on".to_owned() } else { choice_title(value) };
@@ -228,8 +231,8 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     ui.label(parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "));
     let knob = &parameter.knob;
     let symbol = if knob.symbol.is_empty() { String::new() } else { format!("{} · ", knob.symbol) };
-    let (unit, times) = told_in(units(ui), knob.unit);
-    let told = |number: f64| Told(times * number);
+    let (unit, times) = display_unit(units(ui), knob.unit);
+    let told = |number: f64| Rounded(times * number);
     let (range, default) = match (&parameter.value, default) {
         (Value::Number(_), Value::Number(default)) => {
             (format!("{} to {} {unit} · ", told(knob.min), told(knob.max)), told(*default).to_string())
@@ -255,7 +258,7 @@ fn colors_of(preset: &Preset) -> impl Iterator<Item = egui::Color32> {
 }
 
 /// Draws the presets of a group: a menu of the built-in ones, with this title and tooltip, and buttons to save and load preset files.
-pub(crate) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &str)) -> Vec<Command> {
+pub(crate) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &str)) -> Vec<AppCommand> {
     let mut commands = Vec::new();
     ui.horizontal(|ui| {
         let presets = PRESETS.iter().filter(|(_, preset)| preset.is_of(key)).collect::<Vec<_>>();

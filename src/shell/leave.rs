@@ -5,20 +5,20 @@ use bevy_egui::egui::{self, Key, Ui};
 
 use super::{
     access,
-    commands::{AddCommands, CTRL, MenuPart},
-    panes::centred,
+    commands::{AddCommands, CTRL, MenuSection},
+    floating::centred_dialog,
 };
-use crate::world::{Command, Document, FileCommand, Simulations, WindowCommand};
+use crate::world::{AppCommand, Document, FileCommand, Simulations, WindowCommand};
 use egui_phosphor::regular as icon;
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_commands("File", 40, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     table
         .add(icon::SIGN_OUT, "-Quit", "Quit Thalweg.", &[(CTRL, Key::Q)], FileCommand::Quit)
-        .known_as("exit close leave");
+        .set_aliases("exit close leave");
 }
 
 /// Draws the dialog about unsaved changes.
@@ -26,11 +26,11 @@ pub fn leave_ui(
     InMut(context): InMut<egui::Context>,
     document: Res<Document>,
     simulations: Res<Simulations>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    if document.asks {
-        centred(context, "Unsaved changes").show(context, |ui| {
-            access::hold_keys(ui);
+    if document.asks_to_save {
+        centred_dialog(context, "Unsaved changes").show(context, |ui| {
+            access::trap_focus(ui);
             answers_ui(ui, &simulations, &mut commands);
         });
     }
@@ -38,7 +38,7 @@ pub fn leave_ui(
 }
 
 /// Draws message and buttons of the dialog.
-fn answers_ui(ui: &mut Ui, simulations: &Simulations, commands: &mut Vec<Command>) {
+fn answers_ui(ui: &mut Ui, simulations: &Simulations, commands: &mut Vec<AppCommand>) {
     let name = simulations.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     ui.label(format!("{} has unsaved changes.", name.as_deref().unwrap_or(&simulations.selected().title)));
     ui.add_space(6.0);
@@ -50,7 +50,7 @@ fn answers_ui(ui: &mut Ui, simulations: &Simulations, commands: &mut Vec<Command
             commands.push(FileCommand::QuitUnsaved.into());
         }
         if ui.button("Cancel").clicked() || access::escapes_from(ui) {
-            commands.push(FileCommand::Stay.into());
+            commands.push(FileCommand::CancelQuit.into());
         }
     });
 }

@@ -5,10 +5,10 @@ use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
 use super::{number::units, style};
 use crate::world::{
     Overlay,
-    amount::{area, told_in},
+    amount::{area, display_unit},
 };
 use thalweg_scene::settings::Units;
-use thalweg_sim::core::quantity::Scale;
+use thalweg_sim::core::quantity::ColorScale;
 
 /// Returns the width of the legend including its distance from the left edge of the view, or 0 without a legend.
 pub fn legend_width(overlay: &Overlay) -> f32 {
@@ -29,7 +29,7 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(LEGEND_WIDTH, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let left = corner + egui::vec2(8.0, -30.0);
-        let (unit, _) = told_in(units, quantity.unit());
+        let (unit, _) = display_unit(units, quantity.unit());
         let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
         let title = format!("{}{unit}", quantity.title());
         painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font.clone(), Color32::WHITE);
@@ -37,10 +37,10 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
         let (least, most) = overlay.range;
         for (share, align) in [(0.0, Align2::LEFT_TOP), (0.5, Align2::CENTER_TOP), (1.0, Align2::RIGHT_TOP)] {
             let value = least + share * (most - least);
-            let value = if quantity.scale() == Scale::Logarithmic { 10.0_f32.powf(value) } else { value };
+            let value = if quantity.scale() == ColorScale::Logarithmic { 10.0_f32.powf(value) } else { value };
             let place = left + egui::vec2(share * style::LEGEND_BAR.x, style::LEGEND_BAR.y + 2.0);
             // The range is empty until the first values arrive.
-            if least < most && quantity.scale() != Scale::Classes {
+            if least < most && quantity.scale() != ColorScale::Classes {
                 painter.text(place, align, value_text(units, value, quantity.unit()), small.clone(), Color32::WHITE);
             }
         }
@@ -49,13 +49,13 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     if overlay.arrows {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(LEGEND_WIDTH, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
-        let (unit, times) = told_in(units, if overlay.arrows_are_of_streams() { "m²" } else { "m/s" });
+        let (unit, times) = display_unit(units, if overlay.arrows_are_of_streams() { "m²" } else { "m/s" });
         let text = format!("Longest arrow: {} {unit}", number(times as f32 * overlay.fastest));
         painter.text(corner + egui::vec2(4.0, -10.0), Align2::LEFT_CENTER, text, font, Color32::WHITE);
     }
 }
 
-fn bar(place: Rect, scale: Scale) -> Mesh {
+fn bar(place: Rect, scale: ColorScale) -> Mesh {
     const STEPS: u32 = 32;
     let mut mesh = Mesh::default();
     for step in 0..=STEPS {
@@ -87,7 +87,7 @@ fn number(value: f32) -> String {
 
 /// Formats a value of the legend. Areas include their unit.
 pub fn value_text(units: Units, value: f32, unit: &str) -> String {
-    if unit == "m²" { area(units, value.into()) } else { number(told_in(units, unit).1 as f32 * value) }
+    if unit == "m²" { area(units, value.into()) } else { number(display_unit(units, unit).1 as f32 * value) }
 }
 
 #[cfg(test)]

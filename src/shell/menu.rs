@@ -8,16 +8,16 @@ use egui_phosphor::regular as icon;
 
 use super::{
     access,
-    commands::{AddCommands, CommandTable, Entry, MENUS, MenuPart, keys_text},
+    commands::{AddCommands, CommandEntry, CommandTable, MENUS, MenuSection, format_shortcuts},
     files::open_request,
     style,
 };
-use crate::world::{Command, EditCommand, FileCommand, History, OpenWorkspace, Preferences, Workspace};
+use crate::world::{AppCommand, EditCommand, FileCommand, History, OpenWorkspace, Preferences, Workspace};
 use thalweg_scene::model::origin::Options;
 
 /// Parameters of the menu bar system.
 #[derive(SystemParam)]
-pub struct MenuBar<'w> {
+pub struct MenuBarParams<'w> {
     table: Res<'w, CommandTable>,
     workspace: Res<'w, State<Workspace>>,
     history: Res<'w, History>,
@@ -28,7 +28,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.add_commands("View", 90, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     table.add(icon::SLIDERS, "-Sculpt workspace", "Show all tools and panels.", &[], OpenWorkspace(Workspace::Sculpt));
     let learn = "Follow the processes step by step: few sliders, more plots, low speed.";
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
@@ -41,20 +41,20 @@ fn commands(table: &mut MenuPart) {
             &[],
             present,
         )
-        .known_as("presentation slideshow");
+        .set_aliases("presentation slideshow");
 }
 
-pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBar) -> Vec<Command> {
+pub fn menu_ui(InMut(ui): InMut<Ui>, state: MenuBarParams) -> Vec<AppCommand> {
     let state = &state;
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
         for menu in MENUS {
             ui.menu_button(menu, |ui| {
-                let entries: Vec<&Entry> = state.table.entries().filter(|entry| entry.menu == menu).collect();
+                let entries: Vec<&CommandEntry> = state.table.entries().filter(|entry| entry.menu == menu).collect();
                 // Entries of a group form a submenu.
                 scrolled_ui(ui, |ui| {
-                    for part in entries.chunk_by(|one, other| one.group == other.group) {
-                        match part[0].group {
+                    for part in entries.chunk_by(|one, other| one.submenu == other.submenu) {
+                        match part[0].submenu {
                             Some(group) => {
                                 let title = format!("{}  {group}", part[0].icon);
                                 ui.menu_button(title, |ui| {
@@ -101,7 +101,7 @@ fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &mut Vec<Command>) {
+fn entries_ui(ui: &mut Ui, entries: &[&CommandEntry], state: &MenuBarParams<'_>, commands: &mut Vec<AppCommand>) {
     let open = open_request();
     for entry in entries {
         if entry.divided {
@@ -118,7 +118,7 @@ fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &m
             _ => (entry.title.clone(), true),
         };
         let text = format!("{}  {title}", entry.icon);
-        let button = egui::Button::new(text).shortcut_text(keys_text(ui.ctx(), entry));
+        let button = egui::Button::new(text).shortcut_text(format_shortcuts(ui.ctx(), entry));
         if ui.add_enabled(enabled, button).on_hover_text(&entry.about).clicked() {
             commands.push(entry.command.clone());
             ui.close();
@@ -129,7 +129,7 @@ fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &MenuBar<'_>, commands: &m
     }
 }
 
-fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<Command> {
+fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<AppCommand> {
     let mut asked = None;
     ui.add_enabled_ui(!recent.is_empty(), |ui| {
         ui.menu_button(format!("{}  Open recent", icon::CLOCK_COUNTER_CLOCKWISE), |ui| {

@@ -1,4 +1,4 @@
-//! Panels and shortcuts. They read the state of the window and send [`Command`]s; nothing here changes the simulation.
+//! Panels and shortcuts. They read the state of the window and send [`AppCommand`]s; nothing here changes the simulation.
 
 pub mod access;
 pub(crate) mod chart;
@@ -6,27 +6,27 @@ pub(crate) mod commands;
 pub(crate) mod export;
 pub mod file_request;
 pub(crate) mod files;
+pub mod floating;
 pub(crate) mod formula;
 pub mod gallery;
 pub mod group;
-pub(crate) mod keys;
 pub mod leave;
 pub mod legend;
 pub(crate) mod menu;
+pub mod navigate;
 pub(crate) mod number;
 pub(crate) mod paint;
 pub(crate) mod palette;
 pub mod panel;
-pub mod panels;
-pub mod panes;
-pub(crate) mod placing;
+pub(crate) mod placement;
 pub(crate) mod repaint;
-pub mod seek;
+pub(crate) mod shortcuts;
 pub(crate) mod style;
 pub(crate) mod timeline;
 pub mod toasts;
 pub(crate) mod tool_bar;
 pub(crate) mod transport;
+pub mod window_layout;
 
 use self::commands::CommandTable;
 use bevy::{
@@ -40,18 +40,18 @@ use bevy_egui::{
 };
 
 use crate::world::{
-    BrushCommand, Brushes, CameraCommand, CameraMode, Command, Course, Document, FileCommand, FrameSystems, FreeView,
-    History, KeyPointer, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
-    Presentation, Simulations, WindowCommand, Workspace,
+    AppCommand, BrushCommand, Brushes, CameraCommand, CameraMode, Document, FileCommand, FrameSystems, History,
+    KeyPointer, LessonState, Level, Notices, OpenWorkspace, OtherWindows, PointerOverView, Preferences, PresentCommand,
+    Presentation, Simulations, ViewportArea, WindowCommand, Workspace,
 };
 use file_request::FileDialog;
-use files::Files;
-use keys::Keyboard;
-use paint::Painting;
+use files::FileDialogs;
+use floating::{FloatingWindowKind, FloatingWindows};
+use paint::PanelRenderGraph;
 use panel::{AddPanel, LayerVisibility, Sidebar, ViewLayers, draw_part, draw_with};
-use panes::{PaneKind, Panes};
-use placing::Placing;
-use repaint::Panels;
+use placement::Placement;
+use repaint::PanelOutput;
+use shortcuts::KeyboardFocus;
 use thalweg_scene::settings::{Settings, Theme};
 
 /// `true` while the interface is visible.
@@ -64,30 +64,30 @@ pub struct ViewModal(pub bool);
 
 /// Render target of the panels, if not the window.
 #[derive(Resource, Clone)]
-pub struct Canvas(pub RenderTarget);
+pub struct UiRenderTarget(pub RenderTarget);
 
 /// Id under which the context stores `true` if a single off-screen frame is drawn, which must not wait for background searches.
 pub(crate) const DRAWN_ONCE: &str = "drawn once";
 
 /// Seconds after which an idle pointer is hidden in the Present workspace.
-const POINTER_RESTS: f32 = 2.0;
+const POINTER_HIDE_DELAY: f32 = 2.0;
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_plugins((EguiPlugin::default(), access::plugin))
-        .init_resource::<Keyboard>()
-        .init_resource::<keys::DeskKeyboard>()
+        .init_resource::<KeyboardFocus>()
+        .init_resource::<shortcuts::PresenterKeyboardFocus>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, (draw, decide_keyboard, follow_pointer, show_pointer).chain())
         .add_systems(
             Update,
             (
-                (keys::ask, files::take_dropped_files, file_request::take_answer, ask_to_leave)
+                (shortcuts::send_commands, files::take_dropped_files, file_request::take_answer, ask_to_leave)
                     .chain()
                     .in_set(FrameSystems::Input),
-                show_document.in_set(FrameSystems::Show),
+                update_window_title.in_set(FrameSystems::Show),
             ),
         );
-    app.add_observer(obey).add_observer(show_title);
+    app.add_observer(handle_command).add_observer(show_title);
     app.add_plugins((repaint::plugin, paint::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
@@ -98,7 +98,7 @@ pub fn registries(app: &mut App) {
         .init_resource::<ViewModal>()
         .init_resource::<CommandTable>()
         .init_resource::<Sidebar>()
-        .init_resource::<Panes>()
+        .init_resource::<FloatingWindows>()
         .add_plugins(file_request::plugin);
 }
 
@@ -108,8 +108,9 @@ pub fn land_plugin(app: &mut App) {
 }
 
 /// Spawns the camera of the window, which composites the view and the panels.
-fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
-    let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Panels::default(), Msaa::Off);
+fn spawn_canvas(mut commands: Commands, canvas: Option<Res<UiRenderTarget>>) {
+    let camera =
+        (Camera2d, CameraRenderGraph::new(PanelRenderGraph), PrimaryEguiContext, PanelOutput::default(), Msaa::Off);
     let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));
     if let Some(canvas) = canvas {
         camera.insert(canvas.0.clone());
@@ -117,29 +118,29 @@ fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
 }
 
 /// Theme and scale of the last applied style.
-type Styled = Option<(Theme, f32)>;
+type AppliedStyle = Option<(Theme, f32)>;
 
-fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut Styled) {
+fn follow_settings(context: &egui::Context, settings: &Settings, styled: &mut AppliedStyle) {
     if *styled != Some((settings.theme, settings.scale)) {
         style::apply(context, settings.theme, styled.is_none());
         context.set_zoom_factor(settings.scale);
         *styled = Some((settings.theme, settings.scale));
     }
-    number::tell_units(context, settings.units);
+    number::set_units(context, settings.units);
 }
 
 /// Draws the interface: the panels around the view, the layers over it, and panes, dialogs and messages on top.
 fn draw(
     world: &mut World,
-    windows: &mut QueryState<(&mut EguiContext, &mut Panels), With<PrimaryEguiContext>>,
-    mut styled: Local<Styled>,
-    mut before: Local<access::Before>,
+    windows: &mut QueryState<(&mut EguiContext, &mut PanelOutput), With<PrimaryEguiContext>>,
+    mut styled: Local<AppliedStyle>,
+    mut before: Local<access::FocusHistory>,
 ) {
     let Ok((mut context, _)) = windows.single_mut(world) else { return };
     let context = context.get_mut().clone();
     follow_settings(&context, &world.resource::<Preferences>().settings, &mut styled);
     // A single off-screen frame must be complete.
-    let once = world.contains_resource::<Canvas>();
+    let once = world.contains_resource::<UiRenderTarget>();
     context.data_mut(|data| data.insert_temp(egui::Id::new(DRAWN_ONCE), once));
     if world.resource::<Presentation>().is_kiosk() {
         context.options_mut(|options| options.zoom_with_keyboard = false);
@@ -153,17 +154,17 @@ fn draw(
     let visible = world.resource::<UiVisible>().0;
     let panels = visible && *world.resource::<State<Workspace>>() != Workspace::Present;
     let (mut asked, view) = if panels {
-        panels::window_ui(&mut root, world)
+        window_layout::window_ui(&mut root, world)
     } else {
         world.resource_mut::<Sidebar>().bypass_change_detection().drawn.clear();
         (Vec::new(), window)
     };
-    let (rect, seen) = on_pixels(view, context.pixels_per_point());
-    let mut free = world.resource_mut::<FreeView>();
+    let (rect, seen) = snap_to_pixels(view, context.pixels_per_point());
+    let mut free = world.resource_mut::<ViewportArea>();
     if free.rect != rect {
         free.rect = rect;
     }
-    let has_picture = free.picture != Handle::default();
+    let has_picture = free.image != Handle::default();
     if let Ok((_, mut of_window)) = windows.single_mut(world)
         && of_window.view != rect
     {
@@ -182,23 +183,23 @@ fn draw(
             }
         }
     }
-    asked.extend(panes::panes_ui(&context, world));
+    asked.extend(floating::floating_windows_ui(&context, world));
     let mut context_of_dialogs = context.clone();
     asked.extend(draw_part(world, leave::leave_ui, &mut context_of_dialogs));
     asked.extend(draw_part(world, files::files_ui, &mut context_of_dialogs));
     asked.extend(draw_part(world, file_request::hint_ui, &mut context_of_dialogs));
-    asked.extend(number::said(&context));
+    asked.extend(number::take_messages(&context));
     let mut over = root.new_child(egui::UiBuilder::new().max_rect(view).id_salt("messages"));
     asked.extend(draw_part(world, toasts::layer_ui, &mut over));
     access::end(&context, &mut before);
-    asked.extend(access::take_asked(&context));
+    asked.extend(access::take_queued_commands(&context));
     world.write_message_batch(asked);
 }
 
 /// Draws the keyboard marker in the viewport and stores its position.
-fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Command> {
+fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<AppCommand> {
     let scale = root.ctx().pixels_per_point();
-    let pressed = access::land_ui(root, root.max_rect());
+    let pressed = access::viewport_focus_ui(root, root.max_rect());
     let now = KeyPointer(pressed.map(|(place, pressed)| (Vec2::new(place.x, place.y) * scale, pressed)));
     keys.set_if_neq(now);
     Vec::new()
@@ -207,35 +208,35 @@ fn land_ui(InMut(root): InMut<egui::Ui>, mut keys: ResMut<KeyPointer>) -> Vec<Co
 /// Determines the owner of the keyboard in the next frame.
 fn decide_keyboard(
     mut contexts: EguiContexts,
-    (panes, files, dialog, document): (Res<Panes>, Res<Files>, Res<FileDialog>, Res<Document>),
+    (panes, files, dialog, document): (Res<FloatingWindows>, Res<FileDialogs>, Res<FileDialog>, Res<Document>),
     modal: Res<ViewModal>,
     keys: Res<KeyPointer>,
     mode: Res<State<CameraMode>>,
-    mut keyboard: ResMut<Keyboard>,
+    mut keyboard: ResMut<KeyboardFocus>,
 ) -> Result {
     let context = contexts.ctx_mut()?;
-    let answers = document.asks
+    let answers = document.asks_to_save
         || files.is_open()
         || dialog.is_open()
-        || panes.has_kind(PaneKind::Search)
-        || panes.has_kind(PaneKind::Dialog)
+        || panes.has_kind(FloatingWindowKind::Search)
+        || panes.has_kind(FloatingWindowKind::Modal)
         || modal.0;
     let now = if answers {
-        Keyboard::Answering
+        KeyboardFocus::Modal
     } else if keys.0.is_some() {
-        Keyboard::Land
+        KeyboardFocus::Viewport
     } else if context.text_edit_focused() {
-        Keyboard::Typing
+        KeyboardFocus::TextField
     } else if egui::Popup::is_any_open(context) {
-        Keyboard::Widget
-    } else if panes.has_kind(PaneKind::Reading) {
-        Keyboard::Window
+        KeyboardFocus::Widget
+    } else if panes.has_kind(FloatingWindowKind::Modeless) {
+        KeyboardFocus::Window
     } else if context.egui_wants_keyboard_input() {
-        Keyboard::Widget
+        KeyboardFocus::Widget
     } else if *mode != CameraMode::Orbit {
-        Keyboard::Walking
+        KeyboardFocus::Camera
     } else {
-        Keyboard::Commands
+        KeyboardFocus::Commands
     };
     keyboard.set_if_neq(now);
     Ok(())
@@ -244,9 +245,9 @@ fn decide_keyboard(
 /// Determines the target of the pointer. It does not change while a button is down, so a drag stays with its target.
 fn follow_pointer(
     mut contexts: EguiContexts,
-    (free, sidebar): (Res<FreeView>, Res<Sidebar>),
-    (workspace, course, mode): (Res<State<Workspace>>, Res<Course>, Res<State<CameraMode>>),
-    (brushes, placing): (Res<Brushes>, Res<Placing>),
+    (free, sidebar): (Res<ViewportArea>, Res<Sidebar>),
+    (workspace, course, mode): (Res<State<Workspace>>, Res<LessonState>, Res<State<CameraMode>>),
+    (brushes, placing): (Res<Brushes>, Res<Placement>),
     others: OtherWindows,
     mut pointer: ResMut<PointerOverView>,
 ) -> Result {
@@ -270,11 +271,11 @@ fn follow_pointer(
     });
     let stage = match **workspace {
         Workspace::Sculpt => false,
-        Workspace::Learn => course.attempt.is_none() && !sidebar.shows("rivers"),
+        Workspace::Learn => course.attempt.is_none() && !sidebar.is_visible("rivers"),
         Workspace::Present => true,
     };
-    let empty = brushes.held.is_none() && placing.placed.is_none() && *mode == CameraMode::Orbit;
-    *pointer = PointerOverView { view: over, land: over && !on_widget(&context), rains: stage && empty };
+    let empty = brushes.active.is_none() && placing.kind.is_none() && *mode == CameraMode::Orbit;
+    *pointer = PointerOverView { view: over, terrain: over && !on_widget(&context), adds_rain: stage && empty };
     Ok(())
 }
 
@@ -287,10 +288,10 @@ fn show_pointer(
     let context = contexts.ctx_mut()?;
     let rests = context.input(|input| input.pointer.time_since_last_movement());
     let presents = *workspace == Workspace::Present;
-    if presents && rests < POINTER_RESTS {
-        context.request_repaint_after_secs(POINTER_RESTS - rests);
+    if presents && rests < POINTER_HIDE_DELAY {
+        context.request_repaint_after_secs(POINTER_HIDE_DELAY - rests);
     }
-    let visible = !presents || rests < POINTER_RESTS;
+    let visible = !presents || rests < POINTER_HIDE_DELAY;
     for mut pointer in windows.iter_mut().filter(|pointer| pointer.visible != visible) {
         pointer.visible = visible;
     }
@@ -298,7 +299,7 @@ fn show_pointer(
 }
 
 /// Returns a rectangle rounded to physical pixels, and the same in points. An unaligned view would be blurred.
-pub(crate) fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
+pub(crate) fn snap_to_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
     let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
     let rect = URect::from_corners(pixel(view.min), pixel(view.max));
@@ -310,7 +311,7 @@ fn ask_to_leave(
     mut closing: MessageReader<WindowCloseRequested>,
     main: Query<(), With<PrimaryWindow>>,
     presentation: Res<Presentation>,
-    mut asked: MessageWriter<Command>,
+    mut asked: MessageWriter<AppCommand>,
     mut commands: Commands,
 ) {
     if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
@@ -330,7 +331,7 @@ fn on_widget(context: &egui::Context) -> bool {
 }
 
 /// Sets the title of the window.
-fn show_document(
+fn update_window_title(
     simulations: Res<Simulations>,
     (document, history): (Res<Document>, Res<History>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
@@ -350,16 +351,16 @@ fn show_title(command: On<PresentCommand>, mut visible: ResMut<UiVisible>) {
 
 /// Handles commands for panels and window.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn obey(
+fn handle_command(
     command: On<WindowCommand>,
-    (mut panes, placing): (ResMut<Panes>, Res<Placing>),
+    (mut panes, placing): (ResMut<FloatingWindows>, Res<Placement>),
     mut visible: ResMut<UiVisible>,
     simulations: Res<Simulations>,
     mut notices: ResMut<Notices>,
     (brushes, workspace, mode): (Res<Brushes>, Res<State<Workspace>>, Res<State<CameraMode>>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut contexts: EguiContexts,
-    (mut commands, mut asked): (Commands, MessageWriter<Command>),
+    (mut commands, mut asked): (Commands, MessageWriter<AppCommand>),
 ) {
     let session = simulations.selected();
     match command.event() {
@@ -371,7 +372,7 @@ fn obey(
         }
         WindowCommand::ToggleUi => visible.0 = !visible.0,
         WindowCommand::Toggle(pane) => panes.toggle(pane),
-        WindowCommand::Seek(path) => {
+        WindowCommand::RevealParameter(path) => {
             visible.0 = true;
             if path.starts_with("settings.") {
                 panes.open("settings");
@@ -380,37 +381,37 @@ fn obey(
                 commands.trigger(OpenWorkspace(Workspace::Sculpt));
             }
             if let Ok(context) = contexts.ctx_mut() {
-                seek::seek(context, path);
+                navigate::navigate_to(context, path);
             }
         }
         WindowCommand::Save => match &simulations.file {
             Some(path) => drop(asked.write(FileCommand::SaveProject(path.clone()).into())),
             None => commands.trigger(files::save_project_request()),
         },
-        WindowCommand::Leave => {
+        WindowCommand::Cancel => {
             let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
-            let left: Command = if brushes.held.is_some() {
+            let left: AppCommand = if brushes.active.is_some() {
                 BrushCommand::Cancel.into()
             } else if *mode != CameraMode::Orbit {
-                CameraCommand::Go(**mode).into()
+                CameraCommand::SetMode(**mode).into()
             } else if !visible.0 {
                 WindowCommand::ToggleUi.into()
             } else if *workspace == Workspace::Present {
                 OpenWorkspace(Workspace::Sculpt).into()
-            } else if full && placing.placed.is_none() {
+            } else if full && placing.kind.is_none() {
                 WindowCommand::ToggleFullScreen.into()
             } else {
                 return;
             };
             asked.write(left);
         }
-        WindowCommand::Say(text) => drop(notices.tell(Level::Warning, text)),
+        WindowCommand::ShowError(text) => drop(notices.notify(Level::Warning, text)),
         WindowCommand::CopyCommandLine => {
             if let Ok(context) = contexts.ctx_mut() {
                 context.copy_text(session.command_line());
                 let but = " Manual edits of layers and springs are not included.";
-                let but = if session.did_by_hand() { but } else { "" };
-                notices.tell(Level::Info, format!("Copied the command line.{but}"));
+                let but = if session.has_manual_edits() { but } else { "" };
+                notices.notify(Level::Info, format!("Copied the command line.{but}"));
             }
         }
     }

@@ -10,8 +10,8 @@ use bevy_egui::egui::{self, DragValue, Slider, Ui, emath::Numeric};
 
 use super::access;
 use crate::world::{
-    Command, WindowCommand,
-    amount::{FOOT, MILE, told_in},
+    AppCommand, WindowCommand,
+    amount::{FOOT, MILE, display_unit},
 };
 use thalweg_scene::settings::Units;
 
@@ -81,24 +81,24 @@ const YEAR: f64 = 365.25 * 86_400.0;
 const LONGEST_SUFFIX: usize = 5;
 
 /// A number field: name, unit and range.
-pub(crate) struct Number<'a> {
+pub(crate) struct NumberField<'a> {
     name: &'a str,
     unit: &'a str,
     range: RangeInclusive<f64>,
     powers: bool,
     /// Display unit, and the size of the field's own unit in it.
-    told: Cell<(&'a str, f64)>,
+    display_unit: Cell<(&'a str, f64)>,
     /// Number as displayed while the field is not edited.
     shown: RefCell<String>,
     /// Message about the last input.
-    said: RefCell<Option<String>>,
+    message: RefCell<Option<String>>,
 }
 
-impl<'a> Number<'a> {
+impl<'a> NumberField<'a> {
     pub(crate) fn new<N: Numeric>(name: &'a str, unit: &'a str, range: RangeInclusive<N>) -> Self {
         let range = range.start().to_f64()..=range.end().to_f64();
         let (shown, said) = (RefCell::default(), RefCell::default());
-        Self { name, unit, range, powers: false, told: Cell::new((unit, 1.0)), shown, said }
+        Self { name, unit, range, powers: false, display_unit: Cell::new((unit, 1.0)), shown, message: said }
     }
 
     /// Sets scientific notation, e.g. 6e-5.
@@ -116,14 +116,14 @@ impl<'a> Number<'a> {
     ) -> egui::Response {
         let range = N::from_f64(*self.range.start())..=N::from_f64(*self.range.end());
         let plain = ui.style().number_formatter.clone();
-        self.told.set(told_in(units(ui), self.unit));
+        self.display_unit.set(display_unit(units(ui), self.unit));
         let slider = tuned(Slider::new(number, range).suffix(self.suffix()));
         let slider = slider
             .custom_formatter(|number, decimals| self.show(number, |number| plain.format(number, decimals)))
             .custom_parser(|text| self.read(text))
             .update_while_editing(false);
         let response = ui.add(slider);
-        self.tell(ui);
+        self.queue_message(ui);
         response
     }
 
@@ -136,7 +136,7 @@ impl<'a> Number<'a> {
     ) -> egui::Response {
         let range = N::from_f64(*self.range.start())..=N::from_f64(*self.range.end());
         let plain = ui.style().number_formatter.clone();
-        self.told.set(told_in(units(ui), self.unit));
+        self.display_unit.set(display_unit(units(ui), self.unit));
         let field = tuned(DragValue::new(number).range(range).suffix(self.suffix()));
         let field = field
             .custom_formatter(|number, decimals| self.show(number, |number| plain.format(number, decimals)))
@@ -144,19 +144,19 @@ impl<'a> Number<'a> {
             .update_while_editing(false);
         let response = ui.add(field);
         access::name(&response, self.name);
-        self.tell(ui);
+        self.queue_message(ui);
         response
     }
 
     fn suffix(&self) -> String {
-        let (unit, _) = self.told.get();
+        let (unit, _) = self.display_unit.get();
         let short = !unit.is_empty() && unit.chars().count() <= LONGEST_SUFFIX;
         if short { format!(" {unit}") } else { String::new() }
     }
 
     fn show(&self, number: f64, plain: impl FnOnce(f64) -> String) -> String {
-        let number = self.told.get().1 * number;
-        let text = if self.powers { in_powers_of_ten(number) } else { plain(number) };
+        let number = self.display_unit.get().1 * number;
+        let text = if self.powers { format_scientific(number) } else { plain(number) };
         self.shown.borrow_mut().clone_from(&text);
         text
     }
@@ -167,11 +167,11 @@ impl<'a> Number<'a> {
         if text == *self.shown.borrow() {
             return None;
         }
-        let (unit, times) = self.told.get();
-        let number = match read(text, unit) {
+        let (unit, times) = self.display_unit.get();
+        let number = match evaluate(text, unit) {
             Ok(number) => number / times,
             Err(why) => {
-                *self.said.borrow_mut() = Some(format!("{}: {why}", self.name));
+                *self.message.borrow_mut() = Some(format!("{}: {why}", self.name));
                 return None;
             }
         };
@@ -179,24 +179,24 @@ impl<'a> Number<'a> {
         // A bound typed as displayed may lie slightly outside the range, by rounding.
         if (within - number).abs() > 1e-4 * within.abs() {
             let (size, bound) = if within < number { ("large", "maximum") } else { ("small", "minimum") };
-            let bound_told = Told(times * within);
+            let bound_told = Rounded(times * within);
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
             let said =
                 format!("{}: \"{}\" is too {size}. Set to the {bound}, {bound_told}{unit}.", self.name, text.trim());
-            *self.said.borrow_mut() = Some(said);
+            *self.message.borrow_mut() = Some(said);
         }
         Some(within)
     }
 
-    fn tell(&self, ui: &Ui) {
-        if let Some(said) = self.said.take() {
+    fn queue_message(&self, ui: &Ui) {
+        if let Some(said) = self.message.take() {
             ui.data_mut(|data| data.get_temp_mut_or_default::<Vec<String>>(said_id()).push(said));
         }
     }
 }
 
 /// Sets the display units of number fields.
-pub(crate) fn tell_units(context: &egui::Context, units: Units) {
+pub(crate) fn set_units(context: &egui::Context, units: Units) {
     context.data_mut(|data| data.insert_temp(units_id(), units));
 }
 
@@ -214,15 +214,15 @@ fn said_id() -> egui::Id {
 }
 
 /// Takes the messages of number fields.
-pub(crate) fn said(context: &egui::Context) -> Vec<Command> {
+pub(crate) fn take_messages(context: &egui::Context) -> Vec<AppCommand> {
     let said = context.data_mut(|data| data.remove_temp::<Vec<String>>(said_id())).unwrap_or_default();
-    said.into_iter().map(|text| WindowCommand::Say(text).into()).collect()
+    said.into_iter().map(|text| WindowCommand::ShowError(text).into()).collect()
 }
 
 /// A number rounded to six significant digits for display.
-pub(crate) struct Told(pub(crate) f64);
+pub(crate) struct Rounded(pub(crate) f64);
 
-impl fmt::Display for Told {
+impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = (5.0 - self.0.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0);
         let power = 10.0_f64.powf(digits);
@@ -231,7 +231,7 @@ impl fmt::Display for Told {
 }
 
 /// Formats a number in scientific notation with up to three digits, e.g. 6e-5.
-fn in_powers_of_ten(number: f64) -> String {
+fn format_scientific(number: f64) -> String {
     let text = format!("{number:.2e}");
     match text.split_once('e') {
         Some((digits, power)) if digits.contains('.') => {
@@ -248,7 +248,7 @@ fn in_powers_of_ten(number: f64) -> String {
 /// # Errors
 ///
 /// Returns a message if the text is not a number or a unit does not match.
-fn read(text: &str, unit: &str) -> Result<f64, String> {
+fn evaluate(text: &str, unit: &str) -> Result<f64, String> {
     let sum = in_unit(text, unit)?;
     let number = exmex::eval_str::<f64>(&sum).ok().filter(|number| number.is_finite());
     number.ok_or_else(|| format!("\"{}\" is not a number. Enter e.g. {}.", text.trim(), example(unit)))
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn small_numbers_have_three_digits_and_a_power() {
         for (number, text) in [(6e-5, "6e-5"), (1e-6, "1e-6"), (1.234e-3, "1.23e-3"), (0.01, "1e-2"), (0.0, "0e0")] {
-            assert_eq!(in_powers_of_ten(number), text);
+            assert_eq!(format_scientific(number), text);
         }
     }
 
@@ -419,7 +419,7 @@ mod tests {
             ("90°", "°", 90.0),
         ];
         for (text, unit, wanted) in same {
-            let found = read(text, unit).unwrap_or_else(|why| panic!("{why}"));
+            let found = evaluate(text, unit).unwrap_or_else(|why| panic!("{why}"));
             assert!((found - wanted).abs() <= 1e-9 * wanted.abs(), "{text:?} in {unit:?} is {wanted}, not {found}");
         }
     }
@@ -437,24 +437,24 @@ mod tests {
             ("m", "m", "\"m\" is not a number. Enter e.g. 12.5, 5 m or 2*3."),
         ];
         for (text, unit, wanted) in bad {
-            assert_eq!(read(text, unit).expect_err(text), wanted);
+            assert_eq!(evaluate(text, unit).expect_err(text), wanted);
         }
     }
 
     #[test]
     fn what_is_too_large_or_too_small_becomes_the_nearest_and_says_so() {
-        let field = Number::new("Speed", "m/s", 0.0..=40.0_f32);
+        let field = NumberField::new("Speed", "m/s", 0.0..=40.0_f32);
         assert_eq!(field.read("500"), Some(40.0));
-        assert_eq!(field.said.take().as_deref(), Some("Speed: \"500\" is too large. Set to the maximum, 40 m/s."));
+        assert_eq!(field.message.take().as_deref(), Some("Speed: \"500\" is too large. Set to the maximum, 40 m/s."));
         assert_eq!(field.read("-1"), Some(0.0));
-        assert_eq!(field.said.take().as_deref(), Some("Speed: \"-1\" is too small. Set to the minimum, 0 m/s."));
-        assert_eq!((field.read("12"), field.said.take()), (Some(12.0), None));
+        assert_eq!(field.message.take().as_deref(), Some("Speed: \"-1\" is too small. Set to the minimum, 0 m/s."));
+        assert_eq!((field.read("12"), field.message.take()), (Some(12.0), None));
     }
 
     #[test]
     fn a_field_of_metres_may_show_and_take_feet() {
-        let field = Number::new("Height", "m", 0.0..=100.0_f32);
-        field.told.set(told_in(Units::Feet, "m"));
+        let field = NumberField::new("Height", "m", 0.0..=100.0_f32);
+        field.display_unit.set(display_unit(Units::Feet, "m"));
         assert_eq!(
             (field.show(30.48, |number| format!("{number:.1}")), field.suffix()),
             ("100.0".to_owned(), " ft".to_owned())
@@ -462,7 +462,7 @@ mod tests {
         let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
         assert!(near(field.read("10"), 3.048) && near(field.read("10 m"), 10.0) && near(field.read("2 yd"), 1.8288));
         assert_eq!(field.read("1 mi"), Some(100.0));
-        let said = field.said.take().unwrap_or_default();
+        let said = field.message.take().unwrap_or_default();
         assert!(
             said.starts_with("Height: \"1 mi\" is too large. Set to the maximum, 328.084")
                 && said.contains("328.084 ft."),
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_number_that_was_only_looked_at_keeps_its_hidden_digits() {
-        let field = Number::new("Speed", "m/s", 0.0..=40.0_f32);
+        let field = NumberField::new("Speed", "m/s", 0.0..=40.0_f32);
         let text = field.show(0.123_456, |_| "0.1235".to_owned());
         assert_eq!(field.read(&text), None);
         assert_eq!(field.read("0.1236"), Some(0.1236));

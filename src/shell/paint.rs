@@ -24,8 +24,8 @@ use bevy::{
 use bevy_egui::egui::{ClippedPrimitive, TextureId, TexturesDelta, epaint::Primitive};
 use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
 
-use super::repaint::{self, Panels};
-use crate::world::FreeView;
+use super::repaint::{self, PanelOutput};
+use crate::world::ViewportArea;
 
 const SHADER: &str = include_str!("../../shaders/window.wgsl");
 /// Formats of the panel texture: gamma-encoded bytes, and the same texels read as linear light.
@@ -34,26 +34,26 @@ const LIGHT: TextureFormat = TextureFormat::Rgba8UnormSrgb;
 
 /// Render graph schedule of the panel camera.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Painting;
+pub(crate) struct PanelRenderGraph;
 
 pub(crate) fn plugin(app: &mut App) {
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render
-            .init_resource::<Screens>()
+            .init_resource::<WindowSurfaces>()
             .add_systems(ExtractSchedule, take_panels)
-            .add_systems(Painting, (paint, show).chain());
+            .add_systems(PanelRenderGraph, (paint, composite).chain());
     }
 }
 
 /// Windows by the camera of their panels.
 #[derive(Resource, Default)]
-struct Screens(EntityHashMap<Screen>);
+struct WindowSurfaces(EntityHashMap<WindowSurface>);
 
 /// Render state of a window, and pending updates.
 #[derive(Default)]
-struct Screen {
-    tools: Option<Tools>,
-    sheet: Option<Sheet>,
+struct WindowSurface {
+    tools: Option<Pipelines>,
+    sheet: Option<PanelTexture>,
     /// Image of the view, the drawn part of it, and its rectangle in the window, in pixels.
     picture: Handle<Image>,
     share: Vec2,
@@ -69,14 +69,14 @@ struct Screen {
 }
 
 /// Persistent texture of the panels.
-struct Sheet {
+struct PanelTexture {
     size: UVec2,
     bytes: TextureView,
     light: TextureView,
 }
 
 /// Panel renderer and pipelines of a window.
-struct Tools {
+struct Pipelines {
     panels: Renderer,
     layout: wgpu::BindGroupLayout,
     clear: wgpu::RenderPipeline,
@@ -90,10 +90,10 @@ struct Tools {
     sampler: Sampler,
 }
 
-fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<Screens>) {
-    let view = main.resource::<FreeView>();
-    let (picture, share) = (view.picture.clone(), view.share);
-    let mut windows = main.query::<(Entity, &mut Panels)>();
+fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<WindowSurfaces>) {
+    let view = main.resource::<ViewportArea>();
+    let (picture, share) = (view.image.clone(), view.rendered_fraction);
+    let mut windows = main.query::<(Entity, &mut PanelOutput)>();
     let mut before = std::mem::take(&mut screens.0);
     for (camera, mut panels) in windows.iter_mut(&mut main) {
         let screen = screens.0.entry(camera).or_insert_with(|| before.remove(&camera).unwrap_or_default());
@@ -116,18 +116,18 @@ fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<Screens>) {
 /// Repaints the changed regions of the panels.
 fn paint(
     view: ViewQuery<(&ViewTarget, &MainEntity)>,
-    mut screens: ResMut<Screens>,
+    mut screens: ResMut<WindowSurfaces>,
     (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
     mut context: RenderContext,
 ) {
     let (target, camera) = view.into_inner();
     let Some(format) = target.out_texture_view_format() else { return };
     let Some(screen) = screens.0.get_mut(&camera.id()) else { return };
-    let Screen { tools, sheet, jobs, unused, textures, changed, scale, .. } = screen;
+    let WindowSurface { tools, sheet, jobs, unused, textures, changed, scale, .. } = screen;
     if tools.as_ref().is_none_or(|tools| tools.format != format) {
-        *tools = Some(Tools::new(&device, format, tools.take()));
+        *tools = Some(Pipelines::new(&device, format, tools.take()));
     }
-    let Some(Tools { panels, clear, .. }) = tools else { return };
+    let Some(Pipelines { panels, clear, .. }) = tools else { return };
     unused.drain(..).for_each(|id| panels.free_texture(&id));
     for (id, delta) in textures.set.drain(..) {
         panels.update_texture(device.wgpu_device(), &queue, id, &delta);
@@ -138,10 +138,10 @@ fn paint(
         *sheet = None;
         *changed = vec![URect::from_corners(UVec2::ZERO, size)];
     }
-    let sheet = sheet.get_or_insert_with(|| Sheet::new(size, &device));
+    let sheet = sheet.get_or_insert_with(|| PanelTexture::new(size, &device));
     let changed: Vec<URect> = changed.drain(..).filter(|rect| rect.max.cmple(size).all()).collect();
     if !changed.is_empty() {
-        let inside = changed.iter().flat_map(|rect| repaint::inside(jobs, *rect, *scale));
+        let inside = changed.iter().flat_map(|rect| repaint::clip_jobs(jobs, *rect, *scale));
         let known = |job: &ClippedPrimitive| match &job.primitive {
             Primitive::Mesh(mesh) => panels.texture(&mesh.texture_id).is_some(),
             Primitive::Callback(_) => false,
@@ -174,16 +174,16 @@ fn paint(
 }
 
 /// Composites view and panels to the window.
-fn show(
+fn composite(
     view: ViewQuery<(&ViewTarget, &MainEntity)>,
-    screens: Res<Screens>,
+    screens: Res<WindowSurfaces>,
     images: Res<RenderAssets<GpuImage>>,
     fallback: Res<FallbackImage>,
     (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
     mut context: RenderContext,
 ) {
     let (target, camera) = view.into_inner();
-    let Some(Screen { tools: Some(tools), sheet: Some(sheet), picture, share, view, over, .. }) =
+    let Some(WindowSurface { tools: Some(tools), sheet: Some(sheet), picture, share, view, over, .. }) =
         screens.0.get(&camera.id())
     else {
         return;
@@ -248,7 +248,7 @@ fn around(part: URect, whole: URect) -> [URect; 4] {
     ]
 }
 
-impl Tools {
+impl Pipelines {
     /// Creates the pipelines for a window format. The panel renderer of `before` is reused, as it holds the textures.
     fn new(device: &RenderDevice, format: TextureFormat, before: Option<Self>) -> Self {
         let module = device.wgpu_device().create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -334,7 +334,7 @@ impl Tools {
     }
 }
 
-impl Sheet {
+impl PanelTexture {
     fn new(size: UVec2, device: &RenderDevice) -> Self {
         let texture = device.create_texture(&TextureDescriptor {
             label: Some("panels"),

@@ -15,17 +15,17 @@ use nucleo_matcher::{
 
 use super::{
     access,
-    commands::{AddCommands, CTRL, CommandTable, MenuPart, keys_text},
-    number::Told,
-    panes::{AddPane, Pane, PaneKind, PaneUi},
+    commands::{AddCommands, CTRL, CommandTable, MenuSection, format_shortcuts},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
+    number::Rounded,
     style,
 };
-use crate::world::{Command, Preferences, Simulations, WindowCommand, amount::told_in};
-use thalweg_sim::params::{Group, Parameter, Value, choice_title, walk};
+use crate::world::{AppCommand, Preferences, Simulations, WindowCommand, amount::display_unit};
+use thalweg_sim::params::{Group, Parameter, Value, choice_title, collect_parameters};
 
 /// Parameters of the palette system: sources of the search.
 #[derive(SystemParam)]
-pub struct Findable<'w> {
+pub struct PaletteParams<'w> {
     table: Res<'w, CommandTable>,
     simulations: Res<'w, Simulations>,
     preferences: Res<'w, Preferences>,
@@ -41,7 +41,7 @@ pub struct Palette {
 }
 
 /// A search result: a command or a parameter.
-struct Row {
+struct SearchResult {
     icon: &'static str,
     /// Title of its menu or panel.
     place: String,
@@ -50,34 +50,34 @@ struct Row {
     about: String,
     /// Shortcuts of a command, or value of a parameter.
     aside: String,
-    command: Command,
+    command: AppCommand,
 }
 
 pub(crate) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", 20, commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("Help", 20, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let pane = WindowCommand::Toggle;
     let palette = "Search for a command or parameter by name.";
     table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(PANE.key));
 }
 
-fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = Row> {
-    table.entries().map(|entry| Row {
+fn rows(context: &egui::Context, table: &CommandTable) -> impl Iterator<Item = SearchResult> {
+    table.entries().map(|entry| SearchResult {
         icon: entry.icon,
         place: entry.menu.to_owned(),
         title: entry.title.clone(),
-        other_names: entry.other_names.to_owned(),
+        other_names: entry.aliases.to_owned(),
         about: entry.about.clone(),
-        aside: keys_text(context, entry),
+        aside: format_shortcuts(context, entry),
         command: entry.command.clone(),
     })
 }
 
-fn parameters(state: &Findable<'_>) -> Vec<Row> {
+fn parameters(state: &PaletteParams<'_>) -> Vec<SearchResult> {
     let (session, units) = (state.simulations.selected(), state.preferences.settings.units);
-    let row = |place: &str, parameter: Parameter| Row {
+    let row = |place: &str, parameter: Parameter| SearchResult {
         icon: icon::SLIDERS_HORIZONTAL,
         place: place.to_owned(),
         title: parameter.title(),
@@ -85,14 +85,14 @@ fn parameters(state: &Findable<'_>) -> Vec<Row> {
         about: parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "),
         aside: match &parameter.value {
             Value::Number(number) => {
-                let (unit, times) = told_in(units, parameter.knob.unit);
-                format!("{} {unit}", Told(times * number)).trim_end().to_owned()
+                let (unit, times) = display_unit(units, parameter.knob.unit);
+                format!("{} {unit}", Rounded(times * number)).trim_end().to_owned()
             }
             Value::Switch(on) => if *on { "on" } else { "off" }.to_owned(),
             Value::Choice(chosen) => choice_title(chosen),
             Value::Color(_) => String::new(),
         },
-        command: WindowCommand::Seek(parameter.path).into(),
+        command: WindowCommand::RevealParameter(parameter.path).into(),
     };
     let groups: [(&str, Group<'_>); 6] = [
         ("Terrain", ("terrain", &session.terrain)),
@@ -106,12 +106,12 @@ fn parameters(state: &Findable<'_>) -> Vec<Row> {
     let processes = slots.map(|(info, params)| (info.title, (info.key, params)));
     processes
         .chain(groups)
-        .flat_map(|(place, group)| walk(group).into_iter().map(move |parameter| row(place, parameter)))
+        .flat_map(|(place, group)| collect_parameters(group).into_iter().map(move |parameter| row(place, parameter)))
         .collect()
 }
 
 /// Returns the results for a search text, best match first.
-fn found(context: &egui::Context, state: &Findable<'_>, typed: &str) -> Vec<Row> {
+fn search(context: &egui::Context, state: &PaletteParams<'_>, typed: &str) -> Vec<SearchResult> {
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
@@ -135,10 +135,14 @@ fn found(context: &egui::Context, state: &Findable<'_>, typed: &str) -> Vec<Row>
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-pub const PANE: Pane = Pane { key: "palette", kind: PaneKind::Search };
+pub const PANE: FloatingWindow = FloatingWindow { key: "palette", kind: FloatingWindowKind::Search };
 
-pub(crate) fn pane_ui(InMut(pane): InMut<PaneUi>, state: Findable, mut palette: Local<Palette>) -> Vec<Command> {
-    if pane.begins {
+pub(crate) fn pane_ui(
+    InMut(pane): InMut<FloatingWindowUi>,
+    state: PaletteParams,
+    mut palette: Local<Palette>,
+) -> Vec<AppCommand> {
+    if pane.just_opened {
         *palette = Palette::default();
     }
     let chosen = palette_ui(&pane.context, &state, &mut palette);
@@ -147,9 +151,9 @@ pub(crate) fn pane_ui(InMut(pane): InMut<PaneUi>, state: Findable, mut palette: 
 }
 
 /// Draws the palette. Returns the selected command.
-fn palette_ui(context: &egui::Context, state: &Findable<'_>, palette: &mut Palette) -> Option<Command> {
+fn palette_ui(context: &egui::Context, state: &PaletteParams<'_>, palette: &mut Palette) -> Option<AppCommand> {
     let mut chosen = None;
-    let found = found(context, state, &palette.typed);
+    let found = search(context, state, &palette.typed);
     egui::Window::new("Command palette")
         .title_bar(false)
         .order(egui::Order::Foreground)

@@ -3,11 +3,11 @@
 use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::Ui;
 
-use crate::world::{Command, Workspace};
+use crate::world::{AppCommand, Workspace};
 
 /// A panel of the sidebar: its heading and visibility. A system draws its content; see [`AddPanel`].
 #[derive(Clone, Copy, Debug)]
-pub struct Panel {
+pub struct SidebarPanel {
     /// Unique name.
     pub key: &'static str,
     /// Heading of the collapsible section; if empty, the panel is not collapsible and draws its own heading, if any.
@@ -24,29 +24,29 @@ pub struct Panel {
 pub const EVERYWHERE: &[Workspace] = &[Workspace::Sculpt, Workspace::Learn];
 
 /// A system that draws into a [`Ui`] and returns commands.
-pub type UiSystem = SystemId<InMut<'static, Ui>, Vec<Command>>;
+pub type UiSystem = SystemId<InMut<'static, Ui>, Vec<AppCommand>>;
 
 /// All panels of the sidebar, from top to bottom.
 #[derive(Resource, Default)]
 pub struct Sidebar {
-    panels: Vec<(Panel, UiSystem)>,
+    panels: Vec<(SidebarPanel, UiSystem)>,
     /// Keys of the panels whose content was drawn in the last frame.
     pub(crate) drawn: Vec<&'static str>,
 }
 
 impl Sidebar {
     /// Returns the panels, from top to bottom.
-    pub fn panels(&self) -> impl Iterator<Item = &Panel> {
+    pub fn panels(&self) -> impl Iterator<Item = &SidebarPanel> {
         self.panels.iter().map(|(panel, _)| panel)
     }
 
     /// Returns the panels with the systems that draw them.
-    pub(crate) fn systems(&self) -> Vec<(Panel, UiSystem)> {
+    pub(crate) fn systems(&self) -> Vec<(SidebarPanel, UiSystem)> {
         self.panels.clone()
     }
 
     /// Returns `true` if the content of a panel is visible.
-    pub fn shows(&self, key: &str) -> bool {
+    pub fn is_visible(&self, key: &str) -> bool {
         self.drawn.contains(&key)
     }
 }
@@ -71,23 +71,23 @@ pub trait AddPanel {
     /// Adds a panel below the existing ones, with the system that draws it.
     fn add_panel<M>(
         &mut self,
-        panel: Panel,
-        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+        panel: SidebarPanel,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self;
 
     /// Adds a layer over the view, above the existing ones. Its system draws into a [`Ui`] of the size of the view.
     fn add_view_layer<M>(
         &mut self,
         visibility: LayerVisibility,
-        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self;
 }
 
 impl AddPanel for App {
     fn add_panel<M>(
         &mut self,
-        panel: Panel,
-        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+        panel: SidebarPanel,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self {
         let system = self.register_system(draw);
         self.world_mut().get_resource_or_init::<Sidebar>().panels.push((panel, system));
@@ -97,7 +97,7 @@ impl AddPanel for App {
     fn add_view_layer<M>(
         &mut self,
         visibility: LayerVisibility,
-        draw: impl IntoSystem<InMut<'static, Ui>, Vec<Command>, M> + 'static,
+        draw: impl IntoSystem<InMut<'static, Ui>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self {
         let system = self.register_system(draw);
         self.world_mut().get_resource_or_init::<ViewLayers>().0.push((visibility, system));
@@ -106,7 +106,7 @@ impl AddPanel for App {
 }
 
 /// Runs the system of a panel or layer. Returns its commands.
-pub(crate) fn draw_with(world: &mut World, system: UiSystem, ui: &mut Ui) -> Vec<Command> {
+pub(crate) fn draw_with(world: &mut World, system: UiSystem, ui: &mut Ui) -> Vec<AppCommand> {
     or_log(world.run_system_with(system, ui))
 }
 

@@ -21,22 +21,22 @@ use bevy_egui::{
     },
 };
 
-use super::Canvas;
-use crate::world::FreeView;
+use super::UiRenderTarget;
+use crate::world::ViewportArea;
 
 /// Frames presented after a change: the system may drop one.
-const LINGERS: u32 = 2;
+const EXTRA_FRAMES: u32 = 2;
 /// Interval at which the window is presented in any case: the system may have lost its contents.
-const ANYWAY: Duration = Duration::from_secs(6);
+const MAX_PRESENT_INTERVAL: Duration = Duration::from_secs(6);
 /// Maximum number of regions before they are merged: each region clones its primitives.
-const MANY: usize = 8;
+const MAX_REGIONS: usize = 8;
 /// Size of the tiles of changed pixels. Wide, like lines of text.
 const TILE: UVec2 = UVec2::new(64, 16);
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_systems(
         PostUpdate,
-        paint_what_changed
+        track_damage
             .after(EguiPostUpdateSet::ProcessOutput)
             .after(CameraUpdateSystems)
             .before(VisibilitySystems::CheckVisibility),
@@ -45,11 +45,11 @@ pub(crate) fn plugin(app: &mut App) {
 
 /// Paint jobs of the panels of a window, and their regions that changed since the last repaint. Component of the panel camera.
 #[derive(Component, Default)]
-pub(crate) struct Panels {
+pub(crate) struct PanelOutput {
     /// Rectangle of the view, in pixels of the window.
     pub view: URect,
     /// Minimum interval between updates of the view.
-    every: Duration,
+    min_interval: Duration,
     pub jobs: Arc<Vec<ClippedPrimitive>>,
     /// Pending texture updates.
     pub textures: TexturesDelta,
@@ -60,19 +60,19 @@ pub(crate) struct Panels {
     /// Pixels per point.
     pub scale: f32,
     size: UVec2,
-    shown: Shown,
+    shown: PresentedFrame,
 }
 
-impl Panels {
+impl PanelOutput {
     /// Creates the panels of a window whose view is updated at most once per interval.
     pub(crate) fn every(every: Duration) -> Self {
-        Self { every, ..Self::default() }
+        Self { min_interval: every, ..Self::default() }
     }
 }
 
 /// State of the last presented frame.
 #[derive(Default)]
-struct Shown {
+struct PresentedFrame {
     /// Rectangle of the view.
     view: URect,
     /// Number of the view's image.
@@ -84,13 +84,14 @@ struct Shown {
 }
 
 /// Query data of the panel cameras and their output.
-type Output<'a> = (&'a mut Camera, &'a RenderTarget, &'a mut EguiRenderOutput, &'a EguiOutput, &'a mut Panels);
+type PanelCamera<'a> =
+    (&'a mut Camera, &'a RenderTarget, &'a mut EguiRenderOutput, &'a EguiOutput, &'a mut PanelOutput);
 
-fn paint_what_changed(
-    canvas: Option<Res<Canvas>>,
-    view: Res<FreeView>,
+fn track_damage(
+    canvas: Option<Res<UiRenderTarget>>,
+    view: Res<ViewportArea>,
     mut events: MessageReader<WindowEvent>,
-    mut outputs: Query<Output>,
+    mut outputs: Query<PanelCamera>,
     pictures: Query<(), With<Screenshot>>,
 ) {
     // Windows with window events; `None` is the main window.
@@ -102,7 +103,7 @@ fn paint_what_changed(
         let size = camera.physical_target_size().unwrap_or_default();
         let jobs = std::mem::take(&mut output.paint_jobs);
         let textures = std::mem::take(&mut output.textures_delta);
-        let mut tiles = Tiles::new(size, *scale);
+        let mut tiles = MarkedTiles::new(size, *scale);
         if panels.size != size || panels.scale != *scale || moved {
             tiles.mark_all();
         } else {
@@ -114,19 +115,19 @@ fn paint_what_changed(
             }
         }
         let mut changed = tiles.rects();
-        if changed.len() > MANY {
+        if changed.len() > MAX_REGIONS {
             changed = changed.into_iter().reduce(|a, b| a.union(b)).into_iter().collect();
         }
         if !changed.is_empty() || panels.view != panels.shown.view {
-            panels.over = over(&jobs, panels.view, &mut Tiles::new(size, *scale));
+            panels.over = covered_rects(&jobs, panels.view, &mut MarkedTiles::new(size, *scale));
         }
-        let early = panels.shown.at.is_some_and(|shown| shown.elapsed() < panels.every);
-        let another = panels.shown.drawn != view.drawn && !early;
+        let early = panels.shown.at.is_some_and(|shown| shown.elapsed() < panels.min_interval);
+        let another = panels.shown.drawn != view.frames && !early;
         if !changed.is_empty() || another || panels.view != panels.shown.view || !pictures.is_empty() {
-            panels.shown.due = LINGERS;
+            panels.shown.due = EXTRA_FRAMES;
         }
         if another {
-            panels.shown.drawn = view.drawn;
+            panels.shown.drawn = view.frames;
         }
         panels.shown.view = panels.view;
         panels.changed.extend(changed);
@@ -134,7 +135,8 @@ fn paint_what_changed(
         (panels.jobs, panels.scale, panels.size) = (Arc::new(jobs), *scale, size);
         // An off-screen frame may be captured at any time.
         let shown = &mut panels.shown;
-        let show = canvas.is_some() || shown.due > 0 || shown.at.is_none_or(|shown| shown.elapsed() > ANYWAY);
+        let show =
+            canvas.is_some() || shown.due > 0 || shown.at.is_none_or(|shown| shown.elapsed() > MAX_PRESENT_INTERVAL);
         if show {
             shown.due = shown.due.saturating_sub(1);
             shown.at = Some(Instant::now());
@@ -146,13 +148,13 @@ fn paint_what_changed(
 }
 
 /// Returns disjoint rectangles of the view covered by paint jobs, in pixels.
-fn over(jobs: &[ClippedPrimitive], view: URect, tiles: &mut Tiles) -> Vec<URect> {
+fn covered_rects(jobs: &[ClippedPrimitive], view: URect, tiles: &mut MarkedTiles) -> Vec<URect> {
     let [min, max] = [view.min, view.max].map(|pixel| egui::pos2(pixel.x as f32, pixel.y as f32) / tiles.scale);
     let seen = Rect::from_min_max(min, max);
     for job in jobs.iter().filter(|job| bounds(job).intersects(seen)) {
         if let Primitive::Mesh(mesh) = &job.primitive {
             for corners in mesh.indices.chunks_exact(3) {
-                tiles.mark(around(&triangle(mesh, corners)).intersect(job.clip_rect).intersect(seen));
+                tiles.mark(triangle_bounds(&triangle(mesh, corners)).intersect(job.clip_rect).intersect(seen));
             }
         }
     }
@@ -179,14 +181,14 @@ fn concerned(event: &WindowEvent) -> Option<Entity> {
 }
 
 /// Tiles of a window, each marked or not.
-struct Tiles {
+struct MarkedTiles {
     size: UVec2,
     scale: f32,
     columns: usize,
     marked: Vec<bool>,
 }
 
-impl Tiles {
+impl MarkedTiles {
     fn new(size: UVec2, scale: f32) -> Self {
         let [columns, rows] = [size.x.div_ceil(TILE.x) as usize, size.y.div_ceil(TILE.y) as usize];
         Self { size, scale, columns, marked: vec![false; columns * rows] }
@@ -224,7 +226,7 @@ impl Tiles {
 
     /// Marks the differences between two lists of jobs in paint order.
     fn compare(&mut self, old: &[ClippedPrimitive], new: &[ClippedPrimitive]) {
-        let (old, new) = between(old, new, same);
+        let (old, new) = trim_common(old, new, same);
         if old.len() != new.len() {
             old.iter().chain(new).for_each(|job| self.mark(bounds(job)));
             return;
@@ -245,12 +247,12 @@ impl Tiles {
     fn compare_meshes(&mut self, old: &Mesh, new: &Mesh, clip: Rect) {
         let [old, new] = [old, new].map(|mesh| mesh.indices.chunks_exact(3).map(|corners| triangle(mesh, corners)));
         let (old, new): (Vec<_>, Vec<_>) = (old.collect(), new.collect());
-        let (old, new) = between(&old, &new, |a, b| a == b);
+        let (old, new) = trim_common(&old, &new, |a, b| a == b);
         let alike = old.len() == new.len();
         for (here, there) in [(old, new), (new, old)] {
             for (index, triangle) in here.iter().enumerate() {
                 if !(alike && *triangle == there[index]) {
-                    self.mark(around(triangle).intersect(clip));
+                    self.mark(triangle_bounds(triangle).intersect(clip));
                 }
             }
         }
@@ -284,7 +286,7 @@ impl Tiles {
 }
 
 /// Returns two lists without their common prefix and suffix.
-fn between<'a, T>(old: &'a [T], new: &'a [T], same: impl Fn(&T, &T) -> bool) -> (&'a [T], &'a [T]) {
+fn trim_common<'a, T>(old: &'a [T], new: &'a [T], same: impl Fn(&T, &T) -> bool) -> (&'a [T], &'a [T]) {
     let first = old.iter().zip(new).take_while(|(a, b)| same(a, b)).count();
     let (old, new) = (&old[first..], &new[first..]);
     let last = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| same(a, b)).count();
@@ -303,7 +305,7 @@ fn triangle(mesh: &Mesh, corners: &[u32]) -> [Vertex; 3] {
     [0, 1, 2].map(|corner| mesh.vertices[corners[corner] as usize])
 }
 
-fn around(triangle: &[Vertex; 3]) -> Rect {
+fn triangle_bounds(triangle: &[Vertex; 3]) -> Rect {
     Rect::from_points(&triangle.map(|vertex| vertex.pos))
 }
 
@@ -316,7 +318,7 @@ fn bounds(job: &ClippedPrimitive) -> Rect {
 }
 
 /// Clips jobs to a rectangle in pixels.
-pub(crate) fn inside(jobs: &[ClippedPrimitive], rect: URect, scale: f32) -> impl Iterator<Item = ClippedPrimitive> {
+pub(crate) fn clip_jobs(jobs: &[ClippedPrimitive], rect: URect, scale: f32) -> impl Iterator<Item = ClippedPrimitive> {
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
     let rect = Rect::from_min_max(point(rect.min), point(rect.max));
     jobs.iter().filter_map(move |job| {
@@ -344,7 +346,7 @@ mod tests {
     }
 
     fn changed(old: &[ClippedPrimitive], new: &[ClippedPrimitive], scale: f32) -> Vec<URect> {
-        let mut tiles = Tiles::new(SIZE, scale);
+        let mut tiles = MarkedTiles::new(SIZE, scale);
         tiles.compare(old, new);
         tiles.rects()
     }
@@ -380,7 +382,7 @@ mod tests {
 
     #[test]
     fn rectangles_cover_marked_tiles_once_and_stay_within_the_window() {
-        let mut tiles = Tiles::new(UVec2::new(130, 50), 1.0);
+        let mut tiles = MarkedTiles::new(UVec2::new(130, 50), 1.0);
         tiles.mark(Rect::from_min_max(pos2(-30.0, 20.0), pos2(40.0, 900.0)));
         tiles.mark(Rect::from_min_max(pos2(100.0, 0.0), pos2(129.0, 40.0)));
         let rects = tiles.rects();
@@ -399,13 +401,13 @@ mod tests {
         }
         tiles.mark_all();
         assert_eq!(tiles.rects(), [URect::new(0, 0, 130, 50)]);
-        assert!(Tiles::new(UVec2::ZERO, 1.0).rects().is_empty());
+        assert!(MarkedTiles::new(UVec2::ZERO, 1.0).rects().is_empty());
     }
 
     #[test]
     fn what_is_painted_again_is_cut_to_its_rectangle() {
         let jobs = [job(&[(10.0, 10.0, Color32::WHITE)]), job(&[(300.0, 10.0, Color32::WHITE)])];
-        let cut: Vec<_> = inside(&jobs, URect::new(0, 0, 64, 32), 2.0).collect();
+        let cut: Vec<_> = clip_jobs(&jobs, URect::new(0, 0, 64, 32), 2.0).collect();
         let [ClippedPrimitive { clip_rect, .. }] = &cut[..] else { panic!("one of two lies there: {}", cut.len()) };
         assert_eq!(*clip_rect, Rect::from_min_max(pos2(0.0, 0.0), pos2(32.0, 16.0)));
     }

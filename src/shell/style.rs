@@ -7,7 +7,7 @@ use thalweg_scene::settings::Theme;
 
 // Sizes are in points.
 pub const PANEL_WIDTH: f32 = 300.0;
-pub const LEAST_PANEL_WIDTH: f32 = 120.0;
+pub const MIN_PANEL_WIDTH: f32 = 120.0;
 /// Width of parameter names.
 pub const NAME_WIDTH: f32 = 124.0;
 pub const STATUS_HEIGHT: f32 = 24.0;
@@ -182,7 +182,7 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
         // Contains arrows that the other fonts lack.
         fonts.families.entry(FontFamily::Proportional).or_default().push("Hack".to_owned());
         context.set_fonts(fonts);
-        access::mend_names(context);
+        access::install_name_correction(context);
         // Long frames make clicks longer.
         context.options_mut(|options| options.input_options.max_click_duration = 1.5);
     }

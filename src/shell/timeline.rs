@@ -4,30 +4,33 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Color32, Key, Rect, RichText, Sense, Stroke, Ui};
 
 use super::style::{self, ACCENT};
-use crate::world::{CameraCommand, Command, FollowsKeys, History, HistoryCommand, KeyframeCommand, Mark, Simulations};
+use crate::world::{
+    AppCommand, CameraCommand, FollowsKeyframes, History, HistoryCommand, KeyframeCommand, Simulations,
+    TimelinePosition,
+};
 use thalweg_scene::model::film::{self, Ease};
 use thalweg_sim::params::capital;
 
 /// Parameters of the timeline system.
 #[derive(SystemParam)]
-pub struct TimelineBar<'w> {
+pub struct TimelineParams<'w> {
     history: Res<'w, History>,
     simulations: Res<'w, Simulations>,
-    follows_keys: Res<'w, FollowsKeys>,
+    follows_keys: Res<'w, FollowsKeyframes>,
 }
 
 /// Maximum number of rows; later branches share the last one.
-const MOST: usize = 3;
+const MAX_ROWS: usize = 3;
 
 /// Returns the height of the timeline.
 pub fn timeline_height(simulations: &Simulations, history: &History) -> f32 {
     let branches = history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
     let keys = if simulations.views.keys.list().is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
-    style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32 + keys
+    style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MAX_ROWS) as f32 + keys
 }
 
 /// Draws the timeline: the states of all branches (manual edits with a ring), the current tick, and the keyframes.
-pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
+pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineParams) -> Vec<AppCommand> {
     let state = &state;
     let marks = state.history.marks();
     let ticks = state.simulations.ticks();
@@ -39,11 +42,11 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
     response.widget_info(|| egui::WidgetInfo::slider(true, ticks as f64, "Timeline"));
     let inner = rect.shrink2(egui::vec2(10.0, 5.0));
     let at = |tick: u64| inner.left() + inner.width() * (tick - first) as f32 / (last - first) as f32;
-    let row = |branch: usize| inner.bottom() - style::BRANCH_HEIGHT * (branch.min(MOST - 1) as f32 + 0.5);
+    let row = |branch: usize| inner.bottom() - style::BRANCH_HEIGHT * (branch.min(MAX_ROWS - 1) as f32 + 0.5);
     let painter = ui.painter().with_clip_rect(rect);
     let weak = ui.visuals().weak_text_color();
-    for branch in 0..=marks.iter().map(|mark| mark.branch.min(MOST - 1)).max().unwrap_or(0) {
-        let own = || marks.iter().filter(|mark| mark.branch.min(MOST - 1) == branch).map(|mark| mark.tick);
+    for branch in 0..=marks.iter().map(|mark| mark.branch.min(MAX_ROWS - 1)).max().unwrap_or(0) {
+        let own = || marks.iter().filter(|mark| mark.branch.min(MAX_ROWS - 1) == branch).map(|mark| mark.tick);
         let (from, to) = (own().min().unwrap_or(first), own().max().unwrap_or(last));
         let line = [egui::pos2(at(from), row(branch)), egui::pos2(at(to), row(branch))];
         painter.line_segment(line, Stroke::new(2.0, weak.gamma_multiply(0.5)));
@@ -71,11 +74,11 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
         let pressed = |key| ui.input(|input| input.num_presses(key)) as i64;
         let steps = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
-        asked.extend(beside(&marks, state.history.here(), steps));
+        asked.extend(step_along_branch(&marks, state.history.here(), steps));
     }
     let pointer = response.interact_pointer_pos().or(response.hover_pos());
     let nearest = pointer.and_then(|pointer| {
-        let away = |mark: &&Mark| {
+        let away = |mark: &&TimelinePosition| {
             let (x, y) = (at(mark.tick) - pointer.x, 3.0 * (row(mark.branch) - pointer.y));
             x * x + y * y
         };
@@ -104,19 +107,19 @@ pub fn timeline_ui(InMut(ui): InMut<Ui>, state: TimelineBar) -> Vec<Command> {
             let tick = tick_at(pointer.x);
             (tick, egui::pos2(at(tick), spot.y))
         };
-        asked.extend(key_ui(ui, state, (number, key), spot, drag));
+        asked.extend(keyframe_ui(ui, state, (number, key), spot, drag));
     }
     asked
 }
 
 /// Draws a camera keyframe: a draggable diamond with a menu.
-fn key_ui(
+fn keyframe_ui(
     ui: &mut Ui,
-    state: &TimelineBar<'_>,
-    (number, key): (usize, &film::Key),
+    state: &TimelineParams<'_>,
+    (number, key): (usize, &film::CameraKeyframe),
     spot: egui::Pos2,
     drag: impl Fn(egui::Pos2) -> (u64, egui::Pos2),
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     const HALF: f32 = 5.0;
     let tick = key.tick as u64;
     let place = Rect::from_center_size(spot, egui::Vec2::splat(2.0 * HALF + 2.0));
@@ -136,7 +139,7 @@ fn key_ui(
     egui::Popup::menu(&response).show(|ui| {
         ui.label(RichText::new(&name).strong());
         if ui.button("Go to keyframe").clicked() {
-            asked.push(CameraCommand::GoToKey(tick).into());
+            asked.push(CameraCommand::GoToKeyframe(tick).into());
         }
         ui.separator();
         ui.label("Interpolation to the next keyframe");
@@ -146,7 +149,7 @@ fn key_ui(
             (Ease::Hold, "Hold", "Hold this position, then jump to the next keyframe."),
         ] {
             if ui.radio(key.then == then, name).on_hover_text(help).clicked() {
-                asked.push(KeyframeCommand::Then(tick, then).into());
+                asked.push(KeyframeCommand::SetInterpolation(tick, then).into());
             }
         }
         ui.separator();
@@ -174,7 +177,7 @@ fn key_ui(
 }
 
 /// Draws the tooltip of a state: name, tick, branch and thumbnail.
-fn place_ui(ui: &mut Ui, state: &TimelineBar<'_>, mark: Mark) {
+fn place_ui(ui: &mut Ui, state: &TimelineParams<'_>, mark: TimelinePosition) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
     let name = state.history.label(mark.id).map(|label| capital(&label.to_string()));
     ui.label(RichText::new(name.unwrap_or_else(|| "Simulation state".to_owned())).strong());
@@ -199,9 +202,9 @@ fn place_ui(ui: &mut Ui, state: &TimelineBar<'_>, mark: Mark) {
 }
 
 /// Returns the command that moves by `steps` states along the current branch.
-fn beside(marks: &[Mark], here: Option<u64>, steps: i64) -> Option<Command> {
+fn step_along_branch(marks: &[TimelinePosition], here: Option<u64>, steps: i64) -> Option<AppCommand> {
     let now = marks.iter().find(|mark| Some(mark.id) == here).filter(|_| steps != 0)?;
-    let mut own: Vec<&Mark> = marks.iter().filter(|mark| mark.branch == now.branch).collect();
+    let mut own: Vec<&TimelinePosition> = marks.iter().filter(|mark| mark.branch == now.branch).collect();
     own.sort_by_key(|mark| mark.tick);
     let place = own.iter().position(|mark| mark.id == now.id)? as i64;
     let wanted = own.get(usize::try_from(place + steps).ok()?)?;

@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, Align2, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{access, style};
-use crate::world::{Command, FileCommand, Level, Notices, Presentation, Workspace};
+use crate::world::{AppCommand, FileCommand, Level, Notices, Presentation, Workspace};
 use thalweg_scene::io::JobProgress;
 
 /// Draws messages over the view. A presentation shows only errors and questions, a kiosk nothing.
@@ -14,7 +14,7 @@ pub(crate) fn layer_ui(
     notices: Res<Notices>,
     workspace: Res<State<Workspace>>,
     presentation: Res<Presentation>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let shows = *workspace == Workspace::Present && presentation.is_on();
     let told = |level| !shows || !presentation.is_kiosk() && matches!(level, Level::Error | Level::Question);
     toasts_ui(root.ctx(), &notices, root.max_rect(), told)
@@ -27,7 +27,7 @@ pub fn toasts_ui(
     notices: &Notices,
     view: egui::Rect,
     told: impl Fn(Level) -> bool,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let mut commands = Vec::new();
     let mut bottom = view.bottom() - 14.0;
     let newest_first: Vec<_> = notices.shown().filter(|notice| told(notice.level)).collect();

@@ -7,10 +7,10 @@ use egui_phosphor::regular as icon;
 use super::{
     access,
     commands::CommandTable,
-    placing::{Placed, Placing},
+    placement::{Placement, PlacementKind},
     style::{self, ACCENT},
 };
-use crate::world::{BrushCommand, Brushes, Command};
+use crate::world::{AppCommand, BrushCommand, Brushes};
 use thalweg_sim::edit::Tool;
 
 pub fn tool_icon(tool: Tool) -> &'static str {
@@ -38,10 +38,10 @@ pub fn tool_bar_ui(
     InMut(ui): InMut<Ui>,
     brushes: Res<Brushes>,
     table: Res<CommandTable>,
-    mut placing: ResMut<Placing>,
-) -> Vec<Command> {
+    mut placing: ResMut<Placement>,
+) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    let held = brushes.held;
+    let held = brushes.active;
     let button = |ui: &mut Ui, icon: &str, name: &str, about: &str, on: bool| {
         let fill = if on { ACCENT.gamma_multiply(0.55) } else { Color32::TRANSPARENT };
         let text = RichText::new(icon).size(18.0);
@@ -54,24 +54,25 @@ pub fn tool_bar_ui(
     egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
-        let looks = held.is_none() && placing.placed.is_none();
+        let looks = held.is_none() && placing.kind.is_none();
         if button(ui, icon::CURSOR, "No brush", "Deselect the brush. (Esc)", looks) {
             placing.begin(None);
-            asked.push(BrushCommand::Hold(None).into());
+            asked.push(BrushCommand::Activate(None).into());
         }
         ui.separator();
         for tool in Tool::ALL {
-            let help = table.help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
+            let help = table.help(ui.ctx(), &BrushCommand::Activate(Some(tool)).into());
             let on = held == Some(tool);
             if button(ui, tool_icon(tool), tool.title(), &help, on) {
                 placing.begin(None);
-                asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
+                asked.push(BrushCommand::Activate(if on { None } else { Some(tool) }).into());
             }
         }
         ui.separator();
-        let sources = [(Placed::Spring, icon::DROP, "Spring"), (Placed::Drain, icon::DROP_SLASH, "Drain")];
+        let sources =
+            [(PlacementKind::Spring, icon::DROP, "Spring"), (PlacementKind::Drain, icon::DROP_SLASH, "Drain")];
         for (placed, icon, name) in sources {
-            let on = placing.placed == Some(placed);
+            let on = placing.kind == Some(placed);
             if button(ui, icon, name, "Click on the map to place it, then drag and adjust it there.", on) {
                 asked.push(placing.toggle(placed));
             }

@@ -2,7 +2,7 @@
 
 use super::{
     commands::CommandTable,
-    number::Number,
+    number::NumberField,
     style::{ACCENT, ERROR, duration, grouped},
 };
 use bevy::{ecs::system::SystemParam, prelude::*};
@@ -10,28 +10,28 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use crate::world::{
-    CameraCommand, Command, CompareCommand, Comparison, FollowsKeys, KeyframeCommand, PictureCommand, Preferences,
-    Record, Recording, RunCommand, SPEEDS, Simulations, Timing, ToggleRecording, Transport,
-    amount::{told_in, volume},
+    AppCommand, CameraCommand, CompareCommand, Comparison, FollowsKeyframes, KeyframeCommand, Preferences, Recording,
+    SPEEDS, ScreenshotCommand, SimulationCommand, Simulations, TimeSeries, Timing, ToggleRecording, Transport,
+    amount::{display_unit, volume},
 };
 use thalweg_scene::settings::Units;
 use thalweg_sim::{process::Counts, simulation::Slot};
 
 /// Parameters of the transport bar system.
 #[derive(SystemParam)]
-pub struct TransportBar<'w> {
+pub struct TransportBarParams<'w> {
     table: Res<'w, CommandTable>,
     transport: Res<'w, Transport>,
     comparison: Res<'w, State<Comparison>>,
     simulations: Res<'w, Simulations>,
-    follows_keys: Res<'w, FollowsKeys>,
+    follows_keys: Res<'w, FollowsKeyframes>,
     recording: Res<'w, Recording>,
 }
 
 /// Draws the transport bar: playback, speed, seed, comparison, camera and recording.
-pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
+pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBarParams) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    let button = |ui: &mut Ui, icon: &str, name: &str, command: Command, on: bool| -> Option<Command> {
+    let button = |ui: &mut Ui, icon: &str, name: &str, command: AppCommand, on: bool| -> Option<AppCommand> {
         let mut button = egui::Button::new(format!("{icon} {name}"));
         if on {
             button = button.fill(ACCENT.gamma_multiply(0.55));
@@ -44,29 +44,29 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
         .scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden)
         .show(ui, |ui| {
             ui.horizontal_centered(|ui| {
-                asked.extend(button(ui, icon::SKIP_BACK, "Restart", RunCommand::Restart.into(), false));
+                asked.extend(button(ui, icon::SKIP_BACK, "Restart", SimulationCommand::Restart.into(), false));
                 let (sign, name) = if state.transport.playing { (icon::PAUSE, "Pause") } else { (icon::PLAY, "Play") };
-                asked.extend(button(ui, sign, name, RunCommand::TogglePlay.into(), true));
-                asked.extend(button(ui, icon::SKIP_FORWARD, "Tick", RunCommand::Step(1).into(), false));
-                asked.extend(button(ui, icon::FAST_FORWARD, "10", RunCommand::Step(10).into(), false));
-                asked.extend(button(ui, icon::STEPS, "Stage", RunCommand::Stage.into(), false));
+                asked.extend(button(ui, sign, name, SimulationCommand::TogglePlay.into(), true));
+                asked.extend(button(ui, icon::SKIP_FORWARD, "Tick", SimulationCommand::Step(1).into(), false));
+                asked.extend(button(ui, icon::FAST_FORWARD, "10", SimulationCommand::Step(10).into(), false));
+                asked.extend(button(ui, icon::STEPS, "Stage", SimulationCommand::Stage.into(), false));
                 ui.separator();
                 let mut speed = state.transport.speed;
                 let label = ui.label("Speed");
-                let slider = Number::new("Speed", "×", SPEEDS)
+                let slider = NumberField::new("Speed", "×", SPEEDS)
                     .slider_ui(ui, &mut speed, |slider| slider.logarithmic(true).suffix("×").max_decimals(2));
                 let slider = slider.labelled_by(label.id);
                 if slider
                     .on_hover_text("Set the speed, as a multiple of 20 ticks per second. The machine may limit it.")
                     .changed()
                 {
-                    asked.push(RunCommand::SetSpeed(speed).into());
+                    asked.push(SimulationCommand::SetSpeed(speed).into());
                 }
                 ui.separator();
-                asked.extend(button(ui, icon::DICE_FIVE, "New seed", RunCommand::NewSeed.into(), false));
+                asked.extend(button(ui, icon::DICE_FIVE, "New seed", SimulationCommand::NewSeed.into(), false));
                 ui.separator();
                 // A second click returns to the current state.
-                let toggled = |wanted: Comparison, on: bool| -> Command {
+                let toggled = |wanted: Comparison, on: bool| -> AppCommand {
                     CompareCommand::Show(if on { Comparison::Off } else { wanted }).into()
                 };
                 let alone = *state.comparison == Comparison::Start;
@@ -91,7 +91,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBar) -> Vec<Command> {
                     asked.extend(button(ui, icon::PATH, "Keyframes", KeyframeCommand::Follow.into(), follows));
                 }
                 asked.extend(button(ui, icon::CORNERS_OUT, "Frame", CameraCommand::FrameAll.into(), false));
-                asked.extend(button(ui, icon::CAMERA, "Screenshot", PictureCommand::Take.into(), false));
+                asked.extend(button(ui, icon::CAMERA, "Screenshot", ScreenshotCommand::Take.into(), false));
                 if let Some(seconds) = state.recording.seconds() {
                     let text = format!("{} {}:{:02}", icon::RECORD, seconds / 60, seconds % 60);
                     let stop = egui::Button::new(RichText::new(text).color(ERROR));
@@ -114,7 +114,7 @@ fn moved_text(units: Units, moved: f64, share: f64) -> String {
 pub fn status_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
-    record: Res<Record>,
+    record: Res<TimeSeries>,
     preferences: Res<Preferences>,
     timing: Res<Timing>,
 ) {
@@ -125,9 +125,9 @@ pub fn status_ui(
     let residual = solid.residual(record.volumes[0]);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
     let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
-    let limited: u64 = counts.iter().map(|counts| counts.limited).sum();
+    let limited: u64 = counts.iter().map(|counts| counts.limiter_applications).sum();
     let units = preferences.settings.units;
-    let (unit, times) = told_in(units, "m");
+    let (unit, times) = display_unit(units, "m");
     // Rounded to three decimals.
     let side = (times * f64::from(terrain.cell_size) * 1e3).round() / 1e3;
     let mut parts = vec![
@@ -140,7 +140,7 @@ pub fn status_ui(
     }
     if simulation.simulated_seconds() > 0.0 {
         let flows =
-            |slot: &&Slot| slot.enabled && slot.process.abilities().acceleration.is_some_and(|times| times > 1.0);
+            |slot: &&Slot| slot.enabled && slot.process.capabilities().acceleration.is_some_and(|times| times > 1.0);
         let flow = simulation.slots.iter().find(flows).map(|slot| slot.process.counts().seconds);
         let flow = flow.map(|seconds| format!(" ({} of flow)", duration(seconds))).unwrap_or_default();
         parts.push(format!("{} simulated{flow}", duration(simulation.simulated_seconds())));

@@ -42,14 +42,14 @@ pub fn round_length(units: Units, longest: f64) -> (f64, String) {
 
 /// Returns the display unit of a metric unit, and the factor from metric values to displayed ones. A unit without a counterpart is
 /// returned as it is.
-pub fn told_in(units: Units, unit: &str) -> (&str, f64) {
+pub fn display_unit(units: Units, unit: &str) -> (&str, f64) {
     let told = FEET.iter().find(|(metric, ..)| units == Units::Feet && *metric == unit);
     told.map_or((unit, 1.0), |&(_, told, size)| (told, 1.0 / size))
 }
 
 /// Formats a length in metres with this number of decimals.
 pub fn length(units: Units, metres: f64, decimals: usize) -> String {
-    let (unit, times) = told_in(units, "m");
+    let (unit, times) = display_unit(units, "m");
     let (value, last) = (times * metres, 10_f64.powi(-(decimals as i32)));
     // Avoids "-0".
     let value = if value.abs() < 0.5 * last { 0.0 } else { value };
@@ -58,7 +58,7 @@ pub fn length(units: Units, metres: f64, decimals: usize) -> String {
 
 /// Formats a volume in cubic metres.
 pub fn volume(units: Units, value: f64) -> String {
-    let (unit, times) = told_in(units, "m³");
+    let (unit, times) = display_unit(units, "m³");
     let value = times * value;
     let (scale, name) = match value.abs() {
         large if large >= 1e9 && units == Units::Metric => (1e-9, "km³".to_owned()),
@@ -102,9 +102,9 @@ mod tests {
         );
         assert_eq!([9.0, 40_468.6, 2.6e6].map(|value| area(Units::Feet, value)), ["97 ft²", "10.00 acres", "1.00 mi²"]);
         assert_eq!(length(Units::Feet, 100.0, 1), "328.1 ft");
-        assert_eq!((told_in(Units::Feet, "px"), told_in(Units::Metric, "m")), (("px", 1.0), ("m", 1.0)));
+        assert_eq!((display_unit(Units::Feet, "px"), display_unit(Units::Metric, "m")), (("px", 1.0), ("m", 1.0)));
         // 25.4 mm/h are 1 in/h.
-        let (unit, times) = told_in(Units::Feet, "mm/h");
+        let (unit, times) = display_unit(Units::Feet, "mm/h");
         assert!(unit == "in/h" && (25.4 * times - 1.0).abs() < 1e-12);
     }
 }

@@ -19,14 +19,14 @@ pub fn pool() -> &'static TaskPool {
 
 /// Background computation, with its request.
 #[derive(Debug)]
-pub struct Background<Request, Output> {
+pub struct BackgroundTask<Request, Output> {
     /// The request.
     pub request: Request,
     begun: Instant,
     task: Task<Option<Output>>,
 }
 
-impl<Request, Output: Send + 'static> Background<Request, Output> {
+impl<Request, Output: Send + 'static> BackgroundTask<Request, Output> {
     /// Starts `work`.
     pub fn start(request: Request, work: impl FnOnce() -> Output + Send + 'static) -> Self {
         // The panic hook has reported the panic already; it must not propagate to the system that takes the output.
@@ -65,10 +65,10 @@ mod tests {
     fn several_computations_run_at_once_and_a_panic_leaves_no_output() {
         // Each waits until the next one has started.
         let (begins, has_begun) = channel();
-        let first = Background::start("first", move || has_begun.recv().is_ok());
-        let second = Background::start("second", move || begins.send(()).is_ok());
+        let first = BackgroundTask::start("first", move || has_begun.recv().is_ok());
+        let second = BackgroundTask::start("second", move || begins.send(()).is_ok());
         assert_eq!((first.request, first.join(), second.join()), ("first", Some(true), Some(true)));
-        let broken = Background::start((), || -> u32 { panic!("a fault that is expected here") });
+        let broken = BackgroundTask::start((), || -> u32 { panic!("a fault that is expected here") });
         while !broken.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }

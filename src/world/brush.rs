@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, Job, JobKind, Jobs, Level, Notices, WorkReplaced, jobs::name};
+use super::{AppCommandEvent, Job, JobKind, Jobs, Level, Notices, ProjectReplaced, jobs::name};
 use thalweg_scene::{io::heightmap, model::origin::Options};
 use thalweg_sim::{
     core::grid::Grid,
     edit::{Brush, Selection, Tool},
-    params::{Value, set, walk, write},
+    params::{Value, collect_parameters, set, write},
 };
 
 /// Factor by which a shortcut changes the radius.
@@ -21,7 +21,7 @@ const STAMP_SIDE: usize = 129;
 #[derive(Resource, Clone, Debug)]
 pub struct Brushes {
     /// The active brush, if any.
-    pub held: Option<Tool>,
+    pub active: Option<Tool>,
     brushes: BTreeMap<Tool, Brush>,
     /// Parameters of the next mask selection.
     pub selection: Selection,
@@ -35,7 +35,7 @@ pub struct Brushes {
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum BrushCommand {
     /// Activates a brush, or none.
-    Hold(Option<Tool>),
+    Activate(Option<Tool>),
     /// Enlarges the brush by a number of steps; a negative number shrinks it.
     Resize(i32),
     /// Undoes the stroke in progress; without one, deactivates the brush.
@@ -46,10 +46,10 @@ pub enum BrushCommand {
 #[derive(Event, Clone, Debug, PartialEq)]
 pub struct LoadStamp(pub PathBuf);
 
-impl CommandEvent for BrushCommand {}
+impl AppCommandEvent for BrushCommand {}
 
-impl CommandEvent for LoadStamp {
-    fn follows_strokes(&self) -> bool {
+impl AppCommandEvent for LoadStamp {
+    fn flushes_strokes(&self) -> bool {
         true
     }
 }
@@ -57,14 +57,14 @@ impl CommandEvent for LoadStamp {
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Brushes>()
         .init_resource::<BrushCursor>()
-        .add_message::<Touch>()
+        .add_message::<BrushInput>()
         .add_observer(load_stamp)
         .add_observer(forget_source);
 }
 
 fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     let path = command.0.clone();
-    let job = Job::new(JobKind::Beside, format!("Loading {} as the stamp…", name(&path)));
+    let job = Job::new(JobKind::Independent, format!("Loading {} as the stamp…", name(&path)));
     let load = move |_: &_| {
         let map = heightmap::read(&path, &Options::default())?;
         let (low, high) = map.heights.min_max();
@@ -77,13 +77,13 @@ fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMu
 }
 
 fn take_stamp(In((name, relief)): In<(String, Grid)>, mut brushes: ResMut<Brushes>, mut notices: ResMut<Notices>) {
-    notices.tell(Level::Info, format!("The stamp is now {name}."));
+    notices.notify(Level::Info, format!("The stamp is now {name}."));
     brushes.stamp = (Arc::new(relief), name);
-    brushes.held = Some(Tool::Stamp);
+    brushes.active = Some(Tool::Stamp);
 }
 
 /// Resets the source of the clone brush, which belongs to the previous project.
-fn forget_source(replaced: On<WorkReplaced>, mut brushes: ResMut<Brushes>) {
+fn forget_source(replaced: On<ProjectReplaced>, mut brushes: ResMut<Brushes>) {
     if replaced.opened && brushes.source.is_some() {
         brushes.source = None;
     }
@@ -92,7 +92,7 @@ fn forget_source(replaced: On<WorkReplaced>, mut brushes: ResMut<Brushes>) {
 impl Default for Brushes {
     fn default() -> Self {
         Self {
-            held: None,
+            active: None,
             brushes: Tool::ALL.into_iter().map(|tool| (tool, Brush::of(tool))).collect(),
             selection: Selection::default(),
             stamp: (Arc::new(mountain()), "Mountain".to_owned()),
@@ -109,16 +109,17 @@ impl Brushes {
 
     /// Sets a parameter of the active brush.
     pub(super) fn change(&mut self, name: &str, value: &Value) {
-        if let Some(brush) = self.held.and_then(|tool| self.brushes.get_mut(&tool)) {
+        if let Some(brush) = self.active.and_then(|tool| self.brushes.get_mut(&tool)) {
             write(brush, name, value);
         }
     }
 
     /// Enlarges the active brush by a number of steps; a negative number shrinks it.
     pub fn resize(&mut self, steps: i32) {
-        if let Some(tool) = self.held {
+        if let Some(tool) = self.active {
             let wanted = self.of(tool).radius * KEY_STEP.powi(steps);
-            let knob = walk(("brush", self.of(tool))).into_iter().find(|parameter| parameter.name == "radius");
+            let knob =
+                collect_parameters(("brush", self.of(tool))).into_iter().find(|parameter| parameter.name == "radius");
             let wanted =
                 knob.map_or(f64::from(wanted), |found| f64::from(wanted).clamp(found.knob.min, found.knob.max));
             // Rounds to three digits.
@@ -131,7 +132,7 @@ impl Brushes {
     pub fn changed(&self) -> BTreeMap<String, String> {
         let differing = self.brushes.iter().flat_map(|(tool, brush)| {
             let fresh = Brush::of(*tool);
-            let (now, fresh) = (walk((tool.key(), brush)), walk((tool.key(), &fresh)));
+            let (now, fresh) = (collect_parameters((tool.key(), brush)), collect_parameters((tool.key(), &fresh)));
             let changed: Vec<_> = now.into_iter().zip(fresh).filter(|(now, fresh)| now.value != fresh.value).collect();
             changed.into_iter().map(|(now, _)| (now.path, now.value.to_string()))
         });
@@ -179,7 +180,7 @@ pub struct BrushRing {
 
 /// Modifier keys held during pointer input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct ModifierKeys {
     /// Smooths, whatever the active brush.
     pub shift: bool,
     /// Inverts the brush.
@@ -192,11 +193,11 @@ pub struct Held {
 
 /// Pointer input on the selected map. Positions are fractions of the map's sides.
 #[derive(Message, Clone, Copy, Debug, PartialEq)]
-pub enum Touch {
+pub enum BrushInput {
     /// The pointer is over a position, or not on the terrain, and no button is down.
-    Hover(Option<[f32; 2]>, Held),
+    Hover(Option<[f32; 2]>, ModifierKeys),
     /// The button is pressed.
-    Press([f32; 2], Held),
+    Press([f32; 2], ModifierKeys),
     /// The pointer moves with the button down.
     Move([f32; 2]),
     /// The pressure of the pen changes, from 0 to 1. A mouse always has pressure 1.
@@ -215,11 +216,11 @@ mod tests {
 
     #[test]
     fn each_tool_has_its_own_brush_which_is_remembered() {
-        let mut brushes = Brushes { held: Some(Tool::Raise), ..Brushes::default() };
+        let mut brushes = Brushes { active: Some(Tool::Raise), ..Brushes::default() };
         assert!(brushes.changed().is_empty());
         brushes.change("strength", &Value::Number(0.25));
         brushes.resize(200);
-        brushes.held = Some(Tool::Sand);
+        brushes.active = Some(Tool::Sand);
         brushes.change("falloff", &Value::Choice("linear".to_owned()));
         let kept = brushes.changed();
         let mut again = Brushes::default();

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, Simulations};
+use super::{AppCommandEvent, Simulations};
 use thalweg_scene::io::project::Camera;
 
 /// Navigation mode of the camera.
@@ -19,9 +19,9 @@ pub enum CameraMode {
 
 /// Keyboard input for walking and flying.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Steps {
+pub struct NavigationInput {
     /// Right, up and forward, from -1 to 1.
-    pub way: [f32; 3],
+    pub direction: [f32; 3],
     /// `true` if faster than usual.
     pub is_fast: bool,
 }
@@ -40,47 +40,47 @@ pub enum CameraCommand {
     /// Sets the pose.
     Place(Camera),
     /// Goes to a bookmark, from 1 to 9.
-    GoToView(usize),
+    GoToBookmark(usize),
     /// Goes to the keyframe at this tick.
-    GoToKey(u64),
+    GoToKeyframe(u64),
     /// Walks or flies, or returns to orbiting if already in this mode.
-    Go(CameraMode),
+    SetMode(CameraMode),
 }
 
 /// Step of the camera for a shortcut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CameraStep {
     /// Orbits the focus by these angles in degrees, horizontally and vertically.
-    Turn(f32, f32),
+    Orbit(f32, f32),
     /// Orbits to this azimuth, in degrees from south through east, and this elevation, by the shorter way.
-    From(f32, f32),
+    OrbitTo(f32, f32),
     /// Pans to the right and away, in fractions of the distance.
-    Shift(f32, f32),
+    Pan(f32, f32),
     /// Zooms in by this factor.
-    Near(f32),
+    Zoom(f32),
 }
 
 /// Screenshots, written to the user's folder.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureCommand {
+pub enum ScreenshotCommand {
     /// Screenshot of the viewport, without panels.
     Take,
     /// Screenshot of the window, with panels.
     TakeWindow,
 }
 
-impl CommandEvent for CameraCommand {
-    fn suits_kiosk(&self, _: &Simulations) -> bool {
+impl AppCommandEvent for CameraCommand {
+    fn is_allowed_in_kiosk(&self, _: &Simulations) -> bool {
         matches!(self, Self::FrameAll | Self::ToggleTurntable | Self::Move(_))
     }
 
-    fn suits_presenter(&self) -> bool {
-        matches!(self, Self::GoToView(_))
+    fn is_allowed_in_presenter(&self) -> bool {
+        matches!(self, Self::GoToBookmark(_))
     }
 
-    fn repeats(&self) -> bool {
+    fn repeats_while_held(&self) -> bool {
         matches!(self, Self::Move(_))
     }
 }
 
-impl CommandEvent for PictureCommand {}
+impl AppCommandEvent for ScreenshotCommand {}

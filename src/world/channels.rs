@@ -7,11 +7,11 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Comparison, Revision, Simulations, background::Background};
+use super::{Comparison, Revision, Simulations, background::BackgroundTask};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::grid::Grid,
-    hydrology::network::{Drawn, Land, RiverParams},
+    hydrology::network::{RiverMaps, RiverParams, RiverTerrain},
     simulation::Simulation,
 };
 
@@ -19,14 +19,14 @@ use thalweg_sim::{
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(250);
 /// Number of cells above which the first frame does not wait for the rivers.
-const AT_ONCE: usize = 1 << 21;
+const MAX_SYNCHRONOUS_CELLS: usize = 1 << 21;
 
 /// Rivers of each simulation; `None` where they are hidden.
-type Maps = Vec<Option<Arc<Drawn>>>;
+type RiverLayers = Vec<Option<Arc<RiverMaps>>>;
 
 /// Request for rivers: version of the state, parameters, and `true` if the starts are visible too.
 #[derive(Clone, PartialEq)]
-struct Question {
+struct RiverRequest {
     of: Revision,
     params: Vec<RiverParams>,
     starts: bool,
@@ -34,40 +34,40 @@ struct Question {
 
 /// Rivers of all simulations.
 #[derive(Resource, Default)]
-pub struct Channels {
+pub struct RiverOverlay {
     /// Rivers last extracted.
-    pub maps: Maps,
+    pub maps: RiverLayers,
     /// Rivers at the starts, while these are visible.
-    pub starts: Maps,
-    /// Lake levels of each simulation, see [`Drawn::lakes`]. They are updated in place, so that few tiles change.
+    pub starts: RiverLayers,
+    /// Lake levels of each simulation, see [`RiverMaps::lakes`]. They are updated in place, so that few tiles change.
     lakes: Vec<Option<Grid>>,
     /// Last request, and the one for which the rivers of the starts were last extracted.
-    asked: Option<Question>,
-    starts_of: Option<Question>,
-    work: Option<Background<(), [Maps; 2]>>,
+    asked: Option<RiverRequest>,
+    starts_of: Option<RiverRequest>,
+    work: Option<BackgroundTask<(), [RiverLayers; 2]>>,
     rest: Option<Instant>,
 }
 
-impl Channels {
+impl RiverOverlay {
     /// Returns `true` if the rivers are those of this state, so that no update is pending.
-    pub fn are_of(&self, simulations: &Simulations, revision: Revision) -> bool {
+    pub fn are_current(&self, simulations: &Simulations, revision: Revision) -> bool {
         let params = simulations.all().iter().map(|session| &session.rivers);
         let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
         asked && self.work.is_none()
     }
 
-    /// Returns the lake levels of a simulation, see [`Drawn::lakes`].
+    /// Returns the lake levels of a simulation, see [`RiverMaps::lakes`].
     pub fn lakes(&self, run: usize) -> Option<&Grid> {
         self.lakes.get(run)?.as_ref()
     }
 
-    fn take(&mut self, [maps, starts]: [Maps; 2]) {
+    fn take(&mut self, [maps, starts]: [RiverLayers; 2]) {
         self.lakes.resize(maps.len(), None);
         for (lakes, map) in self.lakes.iter_mut().zip(&maps) {
             let found = map.as_ref().and_then(|map| map.lakes.as_ref());
             let size = |lakes: &Grid| (lakes.width(), lakes.height());
             match (&mut *lakes, found) {
-                (Some(lakes), Some(found)) if size(lakes) == size(found) => lakes.follow(found),
+                (Some(lakes), Some(found)) if size(lakes) == size(found) => lakes.copy_changes(found),
                 _ => *lakes = found.cloned(),
             }
         }
@@ -79,13 +79,13 @@ impl Channels {
 }
 
 /// Returns the input of the river extraction for each simulation; `None` where rivers are hidden.
-fn lands(simulations: &Simulations, of: fn(&Simulation, &RiverParams) -> Land) -> Vec<Option<Land>> {
+fn lands(simulations: &Simulations, of: fn(&Simulation, &RiverParams) -> RiverTerrain) -> Vec<Option<RiverTerrain>> {
     let land = |session: &Session| session.rivers.shown.then(|| of(&session.simulation, &session.rivers));
     simulations.all().iter().map(land).collect()
 }
 
-fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
-    lands.map(|lands| lands.into_iter().map(|land| land.map(|land| Arc::new(land.drawn()))).collect())
+fn find(lands: [Vec<Option<RiverTerrain>>; 2]) -> [RiverLayers; 2] {
+    lands.map(|lands| lands.into_iter().map(|land| land.map(|land| Arc::new(land.river_maps()))).collect())
 }
 
 /// Updates the rivers of all simulations.
@@ -93,10 +93,10 @@ pub(super) fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
     comparison: Res<State<Comparison>>,
-    mut channels: ResMut<Channels>,
+    mut channels: ResMut<RiverOverlay>,
 ) {
     let params = simulations.all().iter().map(|session| session.rivers.clone()).collect();
-    let question = Question { of: *revision, params, starts: comparison.shows_start() };
+    let question = RiverRequest { of: *revision, params, starts: comparison.shows_start() };
     // Avoids triggering change detection in every frame.
     let quiet = channels.bypass_change_detection();
     let (start, same) = match &quiet.asked {
@@ -122,7 +122,7 @@ pub(super) fn follow(
     }
     let shown = simulations.all().iter().filter(|session| session.rivers.shown);
     let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
-    if start && cells > AT_ONCE && quiet.work.is_some() {
+    if start && cells > MAX_SYNCHRONOUS_CELLS && quiet.work.is_some() {
         // Only one search at a time, as each has a copy of the terrain. Its result for other terrain will be dropped.
         if !quiet.maps.is_empty() {
             (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
@@ -138,7 +138,7 @@ pub(super) fn follow(
         return;
     }
     // The start does not change.
-    let of = |asked: &Question| (asked.of.start, asked.params.clone());
+    let of = |asked: &RiverRequest| (asked.of.start, asked.params.clone());
     let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
     let lands = [
         lands(&simulations, Simulation::river_land),
@@ -151,12 +151,12 @@ pub(super) fn follow(
         // Results for other terrain are obsolete.
         (channels.work, channels.maps, channels.starts, channels.lakes) = (None, Vec::new(), Vec::new(), Vec::new());
         // The first frame of a simulation includes its rivers, unless that would delay it too much.
-        if cells <= AT_ONCE {
+        if cells <= MAX_SYNCHRONOUS_CELLS {
             channels.take(find(lands));
             return;
         }
     }
-    channels.bypass_change_detection().work = Some(Background::start((), move || find(lands)));
+    channels.bypass_change_detection().work = Some(BackgroundTask::start((), move || find(lands)));
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
         let mut app = App::new();
         app.insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
-            .init_resource::<Channels>()
+            .init_resource::<RiverOverlay>()
             .init_state::<Comparison>()
             .add_systems(Update, follow);
         app
@@ -178,17 +178,17 @@ mod tests {
     /// Returns `true` if the rivers are those of the current state.
     fn settled(app: &App) -> bool {
         let world = app.world();
-        world.resource::<Channels>().are_of(world.resource::<Simulations>(), *world.resource::<Revision>())
+        world.resource::<RiverOverlay>().are_current(world.resource::<Simulations>(), *world.resource::<Revision>())
     }
 
     #[test]
     fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
-        let side = AT_ONCE.isqrt() + 8;
+        let side = MAX_SYNCHRONOUS_CELLS.isqrt() + 8;
         let options = Options { size: Some((side, side)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
         session.rivers.shown = true;
         let mut app = app(session);
-        let state = |app: &App| (app.world().resource::<Channels>().maps.len(), settled(app));
+        let state = |app: &App| (app.world().resource::<RiverOverlay>().maps.len(), settled(app));
         for start in 1..3 {
             app.insert_resource(Revision { state: start, start });
             app.update();
@@ -209,7 +209,7 @@ mod tests {
         session.rivers = RiverParams { shown: true, from_cells: 40.0, ..RiverParams::default() };
         let mut app = app(session);
         let count = |app: &App| {
-            let maps = &app.world().resource::<Channels>().maps;
+            let maps = &app.world().resource::<RiverOverlay>().maps;
             maps.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count()
         };
         let wait = |app: &mut App| {
@@ -229,19 +229,19 @@ mod tests {
         let at_start = count(&app);
         assert!(at_start < first && at_start > 0);
         app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.terrain.bedrock.fill(5.0);
-        app.world_mut().resource_mut::<Revision>().goes_on();
-        app.world_mut().resource_mut::<Channels>().rest = None;
+        app.world_mut().resource_mut::<Revision>().next_state();
+        app.world_mut().resource_mut::<RiverOverlay>().rest = None;
         wait(&mut app);
         let level = count(&app);
         // The start keeps its rivers while it is visible.
-        assert!(app.world().resource::<Channels>().starts.is_empty());
+        assert!(app.world().resource::<RiverOverlay>().starts.is_empty());
         app.world_mut().resource_mut::<NextState<Comparison>>().set(Comparison::Split);
         app.update();
         while !settled(&app) {
             app.update();
             std::thread::sleep(Duration::from_millis(2));
         }
-        let starts = &app.world().resource::<Channels>().starts;
+        let starts = &app.world().resource::<RiverOverlay>().starts;
         let of_start =
             starts.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count();
         assert_eq!((of_start, count(&app)), (at_start, level));

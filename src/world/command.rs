@@ -9,11 +9,11 @@ use bevy::{
 
 use super::{Jobs, Level, Notices, Presentation, Restarts, Simulations, restart};
 
-/// Command of a feature. Sent as a [`Command`], it is rejected where it is not applicable; a system that triggers the event
+/// Command of a feature. Sent as a [`AppCommand`], it is rejected where it is not applicable; a system that triggers the event
 /// directly skips these checks.
-pub trait CommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt::Debug + PartialEq {
+pub trait AppCommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt::Debug + PartialEq {
     /// Returns `true` if it changes, replaces or saves the project. It is rejected while a job holds the project.
-    fn needs_the_work(&self) -> bool {
+    fn requires_project(&self) -> bool {
         false
     }
 
@@ -24,34 +24,34 @@ pub trait CommandEvent: for<'a> Event<Trigger<'a> = GlobalTrigger> + Clone + fmt
     }
 
     /// Returns `true` if strokes made before it must be completed first. This extends to commands it sends.
-    fn follows_strokes(&self) -> bool {
-        self.needs_the_work()
+    fn flushes_strokes(&self) -> bool {
+        self.requires_project()
     }
 
     /// Returns `true` if it is allowed in a kiosk, where visitors interact with a scene but cannot open files, panels or other
     /// terrain.
-    fn suits_kiosk(&self, _: &Simulations) -> bool {
+    fn is_allowed_in_kiosk(&self, _: &Simulations) -> bool {
         false
     }
 
     /// Returns `true` if it may be sent by a shortcut in the presenter's window.
-    fn suits_presenter(&self) -> bool {
+    fn is_allowed_in_presenter(&self) -> bool {
         false
     }
 
     /// Returns `true` if it repeats while its key is held.
-    fn repeats(&self) -> bool {
+    fn repeats_while_held(&self) -> bool {
         false
     }
 }
 
-/// Command of any feature. Commands are executed in [`FrameSystems::Obey`](super::FrameSystems::Obey), in the order in which they
+/// Command of any feature. Commands are executed in [`FrameSystems::Execute`](super::FrameSystems::Execute), in the order in which they
 /// were sent.
 #[derive(Message, Clone)]
-pub struct Command(Arc<dyn AnyCommand>);
+pub struct AppCommand(Arc<dyn ErasedAppCommand>);
 
-/// Type-erased [`CommandEvent`].
-trait AnyCommand: Any + Send + Sync + fmt::Debug {
+/// Type-erased [`AppCommandEvent`].
+trait ErasedAppCommand: Any + Send + Sync + fmt::Debug {
     fn trigger(&self, world: &mut World);
     fn equals(&self, other: &dyn Any) -> bool;
     fn needs_the_work(&self) -> bool;
@@ -62,7 +62,7 @@ trait AnyCommand: Any + Send + Sync + fmt::Debug {
     fn repeats(&self) -> bool;
 }
 
-impl<C: CommandEvent> AnyCommand for C {
+impl<C: AppCommandEvent> ErasedAppCommand for C {
     fn trigger(&self, world: &mut World) {
         world.trigger(self.clone());
     }
@@ -72,103 +72,103 @@ impl<C: CommandEvent> AnyCommand for C {
     }
 
     fn needs_the_work(&self) -> bool {
-        CommandEvent::needs_the_work(self)
+        AppCommandEvent::requires_project(self)
     }
 
     fn restarts(&self) -> bool {
-        CommandEvent::restarts(self)
+        AppCommandEvent::restarts(self)
     }
 
     fn follows_strokes(&self) -> bool {
-        CommandEvent::follows_strokes(self)
+        AppCommandEvent::flushes_strokes(self)
     }
 
     fn suits_kiosk(&self, simulations: &Simulations) -> bool {
-        CommandEvent::suits_kiosk(self, simulations)
+        AppCommandEvent::is_allowed_in_kiosk(self, simulations)
     }
 
     fn suits_presenter(&self) -> bool {
-        CommandEvent::suits_presenter(self)
+        AppCommandEvent::is_allowed_in_presenter(self)
     }
 
     fn repeats(&self) -> bool {
-        CommandEvent::repeats(self)
+        AppCommandEvent::repeats_while_held(self)
     }
 }
 
-impl Command {
+impl AppCommand {
     /// Returns the command if it has this type.
-    pub fn get<C: CommandEvent>(&self) -> Option<&C> {
+    pub fn get<C: AppCommandEvent>(&self) -> Option<&C> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
 
-    /// See [`CommandEvent::follows_strokes`].
+    /// See [`AppCommandEvent::flushes_strokes`].
     pub fn follows_strokes(&self) -> bool {
         self.0.follows_strokes()
     }
 
-    /// See [`CommandEvent::suits_kiosk`].
+    /// See [`AppCommandEvent::is_allowed_in_kiosk`].
     pub fn suits_kiosk(&self, simulations: &Simulations) -> bool {
         self.0.suits_kiosk(simulations)
     }
 
-    /// See [`CommandEvent::suits_presenter`].
+    /// See [`AppCommandEvent::is_allowed_in_presenter`].
     pub fn suits_presenter(&self) -> bool {
         self.0.suits_presenter()
     }
 
-    /// See [`CommandEvent::repeats`].
+    /// See [`AppCommandEvent::repeats_while_held`].
     pub fn repeats(&self) -> bool {
         self.0.repeats()
     }
 }
 
-impl<C: CommandEvent> From<C> for Command {
+impl<C: AppCommandEvent> From<C> for AppCommand {
     fn from(command: C) -> Self {
         Self(Arc::new(command))
     }
 }
 
-impl PartialEq for Command {
+impl PartialEq for AppCommand {
     fn eq(&self, other: &Self) -> bool {
         self.0.equals(&*other.0)
     }
 }
 
-impl<C: CommandEvent> PartialEq<C> for Command {
+impl<C: AppCommandEvent> PartialEq<C> for AppCommand {
     fn eq(&self, other: &C) -> bool {
         self.get() == Some(other)
     }
 }
 
-impl fmt::Debug for Command {
+impl fmt::Debug for AppCommand {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
 }
 
 /// Executes the commands that were sent, and those that they send.
-pub(super) fn obey(world: &mut World, mut asked: Local<MessageCursor<Command>>) {
+pub(super) fn execute_commands(world: &mut World, mut asked: Local<MessageCursor<AppCommand>>) {
     loop {
-        let commands: Vec<Command> = asked.read(world.resource::<Messages<Command>>()).cloned().collect();
+        let commands: Vec<AppCommand> = asked.read(world.resource::<Messages<AppCommand>>()).cloned().collect();
         if commands.is_empty() {
             return;
         }
         for command in commands {
-            carry_out(&command, world);
+            execute_command(&command, world);
         }
     }
 }
 
-fn carry_out(command: &Command, world: &mut World) {
+fn execute_command(command: &AppCommand, world: &mut World) {
     let simulations = world.resource::<Simulations>();
     if world.resource::<Presentation>().is_kiosk() && !command.suits_kiosk(simulations) {
         return;
     }
-    if let Some(held) = world.resource::<Jobs>().held.as_ref().filter(|_| command.0.needs_the_work()) {
-        let text = format!("{}. Wait for it to finish, or cancel it.", held.doing);
-        world.resource_mut::<Notices>().tell(Level::Info, text);
+    if let Some(held) = world.resource::<Jobs>().locked.as_ref().filter(|_| command.0.needs_the_work()) {
+        let text = format!("{}. Wait for it to finish, or cancel it.", held.description);
+        world.resource_mut::<Notices>().notify(Level::Info, text);
         return;
     }
     if command.0.needs_the_work()
@@ -191,8 +191,8 @@ mod tests {
     #[derive(Event, Clone, Debug, PartialEq)]
     struct Rest;
 
-    impl CommandEvent for Count {}
-    impl CommandEvent for Rest {}
+    impl AppCommandEvent for Count {}
+    impl AppCommandEvent for Rest {}
 
     #[derive(Resource, Default)]
     struct Counted(Vec<u32>);
@@ -200,25 +200,25 @@ mod tests {
     #[test]
     fn commands_are_carried_out_in_their_order_with_what_they_ask_for_in_turn() {
         let mut app = App::new();
-        app.add_message::<Command>()
+        app.add_message::<AppCommand>()
             .init_resource::<Counted>()
             .init_resource::<Presentation>()
             .init_resource::<Jobs>()
             .init_resource::<Notices>()
-            .insert_resource(Simulations::new(vec![thalweg_scene::model::session::Session::small(
+            .insert_resource(Simulations::new(vec![thalweg_scene::model::session::Session::placeholder(
                 "alone",
                 1,
                 thalweg_scene::model::origin::Origin::default(),
             )]))
-            .add_observer(|count: On<Count>, mut counted: ResMut<Counted>, mut asked: MessageWriter<Command>| {
+            .add_observer(|count: On<Count>, mut counted: ResMut<Counted>, mut asked: MessageWriter<AppCommand>| {
                 counted.0.push(count.0);
                 if count.0 < 3 {
                     asked.write(Count(count.0 + 10).into());
                 }
             })
-            .add_systems(Update, obey);
+            .add_systems(Update, execute_commands);
         for number in 1..=3 {
-            app.world_mut().write_message(Command::from(Count(number)));
+            app.world_mut().write_message(AppCommand::from(Count(number)));
         }
         app.update();
         app.update();
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn commands_are_equal_if_type_and_values_are() {
-        let [one, same, other, rest] = [Count(1).into(), Count(1).into(), Count(2).into(), Command::from(Rest)];
+        let [one, same, other, rest] = [Count(1).into(), Count(1).into(), Count(2).into(), AppCommand::from(Rest)];
         assert!(one == same && one == Count(1) && one != other && one != Count(2));
         assert!(one != rest && one != Rest && rest == Rest && one.get::<Rest>().is_none());
     }

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, Level, Notices, Simulations};
+use super::{AppCommandEvent, Level, Notices, Simulations};
 
 /// Mode of comparison. A change takes effect in the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -52,13 +52,13 @@ pub enum CompareCommand {
     Flicker,
 }
 
-impl CommandEvent for CompareCommand {}
+impl AppCommandEvent for CompareCommand {}
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_state::<Comparison>().init_resource::<Divider>().add_observer(obey);
+    app.init_state::<Comparison>().init_resource::<Divider>().add_observer(handle_command);
 }
 
-fn obey(
+fn handle_command(
     command: On<CompareCommand>,
     simulations: Res<Simulations>,
     comparison: Res<State<Comparison>>,
@@ -70,7 +70,7 @@ fn obey(
         CompareCommand::Show(Comparison::Simulations) | CompareCommand::Flicker if simulations.all().len() < 2 => {
             let text =
                 "There is only one simulation. To compare it with others, use Simulation ▸ Simulations side by side.";
-            notices.tell(Level::Info, text);
+            notices.notify(Level::Info, text);
         }
         CompareCommand::Show(wanted) => {
             *divider = Divider::default();

@@ -6,14 +6,14 @@ use bevy::prelude::*;
 
 use super::{CameraCommand, CameraStep, FrameSystems, Jobs, Level, Notices, Revision, Simulations};
 use thalweg_scene::{
-    io::lesson::Progress,
+    io::lesson::LessonProgress,
     model::lesson::{Answer, Attempt},
     settings::lessons_file,
 };
 
 /// Simulation of a lesson step, while it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Run {
+struct StepRun {
     /// Index of the step.
     step: usize,
     /// Last tick.
@@ -26,38 +26,38 @@ struct Run {
 
 /// The open lesson, if any.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Course {
+pub struct LessonState {
     /// The student's attempt at it.
     pub attempt: Option<Attempt>,
     /// Answers to all lessons.
-    pub progress: Progress,
+    pub progress: LessonProgress,
     /// File of the answers; `None` if they are not saved.
     file: Option<PathBuf>,
     /// Identifier of the lesson's project.
     work: u64,
-    run: Option<Run>,
+    run: Option<StepRun>,
     /// Camera direction requested by the lesson.
     pub(crate) seen_from: Option<[f32; 2]>,
     /// Answers discarded last, and the file of their lesson.
     pub(crate) forgotten: Option<(PathBuf, BTreeMap<String, Answer>)>,
 }
 
-impl Course {
+impl LessonState {
     /// Loads saved answers. A damaged file is left as it is, and new answers are not saved.
     pub fn load(notices: &mut Notices) -> Self {
         let file = lessons_file();
-        let loaded = file.as_deref().map_or_else(|| Ok(Progress::default()), Progress::load);
+        let loaded = file.as_deref().map_or_else(|| Ok(LessonProgress::default()), LessonProgress::load);
         match loaded {
             Ok(progress) => Self { progress, file, ..Self::default() },
             Err(error) => {
-                notices.tell(Level::Warning, format!("{error}."));
+                notices.notify(Level::Warning, format!("{error}."));
                 Self::default()
             }
         }
     }
 
     /// Saves the answers.
-    pub(crate) fn keep(&mut self, jobs: &mut Jobs) {
+    pub(crate) fn save(&mut self, jobs: &mut Jobs) {
         if let Some(attempt) = &self.attempt {
             self.progress.keep(attempt);
         }
@@ -79,13 +79,14 @@ impl Course {
 
     /// Returns `true` if the current project is that of the lesson.
     pub fn is_of(&self, simulations: &Simulations) -> bool {
-        self.work == simulations.work()
+        self.work == simulations.project_id()
     }
 
     /// Starts the simulation of the current step, which ends after this tick.
     pub(crate) fn runs_until(&mut self, until: u64, simulations: &Simulations, revision: Revision) {
         let step = self.attempt.as_ref().map_or(0, |attempt| attempt.step);
-        self.run = Some(Run { step, until, of: (simulations.work(), revision.start), ticks: simulations.ticks() });
+        self.run =
+            Some(StepRun { step, until, of: (simulations.project_id(), revision.start), ticks: simulations.ticks() });
     }
 
     /// Returns the last tick of the running simulation of a step.
@@ -95,18 +96,18 @@ impl Course {
 
     /// Returns `true` if the simulation of a step ends with the current state.
     pub(crate) fn ends_at(&self, simulations: &Simulations) -> bool {
-        self.run.is_some_and(|run| run.of.0 == simulations.work() && simulations.ticks() >= run.until)
+        self.run.is_some_and(|run| run.of.0 == simulations.project_id() && simulations.ticks() >= run.until)
     }
 }
 
 pub(crate) fn plugin(app: &mut App) {
-    app.init_resource::<Course>().add_systems(Update, (follow, turn_camera).chain().in_set(FrameSystems::Follow));
+    app.init_resource::<LessonState>().add_systems(Update, (follow, turn_camera).chain().in_set(FrameSystems::Follow));
 }
 
 /// Points the camera in the direction requested by the lesson.
-fn turn_camera(mut course: ResMut<Course>, mut commands: Commands) {
+fn turn_camera(mut course: ResMut<LessonState>, mut commands: Commands) {
     if let Some([round, up]) = course.bypass_change_detection().seen_from.take() {
-        commands.trigger(CameraCommand::Move(CameraStep::From(round, up)));
+        commands.trigger(CameraCommand::Move(CameraStep::OrbitTo(round, up)));
     }
 }
 
@@ -114,18 +115,18 @@ fn turn_camera(mut course: ResMut<Course>, mut commands: Commands) {
 fn follow(
     simulations: Res<Simulations>,
     revision: Res<Revision>,
-    mut course: ResMut<Course>,
+    mut course: ResMut<LessonState>,
     mut jobs: ResMut<Jobs>,
     mut notices: ResMut<Notices>,
 ) {
     let quiet = course.bypass_change_detection();
     if quiet.is_of(&simulations)
-        && quiet.attempt.as_mut().is_some_and(|attempt| attempt.goes_back(revision.start, simulations.ticks()))
+        && quiet.attempt.as_mut().is_some_and(|attempt| attempt.discard_after(revision.start, simulations.ticks()))
     {
         course.set_changed();
     }
     let Some(run) = &mut course.bypass_change_detection().run else { return };
-    let goes_on = run.of == (simulations.work(), revision.start) && simulations.ticks() >= run.ticks;
+    let goes_on = run.of == (simulations.project_id(), revision.start) && simulations.ticks() >= run.ticks;
     run.ticks = simulations.ticks();
     let done = goes_on && simulations.between_ticks() && simulations.ticks() >= run.until;
     if goes_on && !done {
@@ -135,12 +136,12 @@ fn follow(
     course.run = None;
     match &mut course.attempt {
         Some(attempt) if done => {
-            attempt.has_run(step, revision.start, simulations.ticks());
-            course.keep(&mut jobs);
+            attempt.record_run(step, revision.start, simulations.ticks());
+            course.save(&mut jobs);
         }
         Some(_) => {
             let text = "The simulation of this step was cancelled because the terrain was changed. Restart the simulations of the lesson.";
-            notices.tell(Level::Info, text);
+            notices.notify(Level::Info, text);
         }
         None => {}
     }

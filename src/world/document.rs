@@ -8,12 +8,12 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, History, Job, JobKind, Jobs, Notices, Preferences, Simulations, Work};
+use super::{FileCommand, History, Job, JobKind, Jobs, Notices, Preferences, ProjectParams, Simulations};
 use thalweg_scene::{
     io::{
         Error, JobProgress,
-        keep::{Keeper, left_behind},
         project::{self, Camera, Project, Views},
+        recovery::{RecoverySlot, find_abandoned},
     },
     model::{film::Pose, origin::Options, session::Session},
 };
@@ -27,7 +27,7 @@ const EARLY: f32 = 0.8;
 #[derive(Resource, Debug)]
 pub struct Document {
     /// `true` while the user is asked about unsaved changes.
-    pub asks: bool,
+    pub asks_to_save: bool,
     /// Change count at the last save or opening; `None` if the project was recovered after a crash.
     saved: Option<u64>,
     /// Change count and tick at the last autosave, save or opening.
@@ -36,7 +36,7 @@ pub struct Document {
     /// `true` if an autosave is due before the interval ends.
     keeps_now: bool,
     /// Autosaves; the last one is that of the project, the others belong to projects it has replaced.
-    keepers: Vec<Keeper>,
+    keepers: Vec<RecoverySlot>,
     /// Autosaves left by crashes and not offered yet, the newest last.
     left_behind: Vec<PathBuf>,
     /// `true` if the program exits once the project is saved.
@@ -44,13 +44,13 @@ pub struct Document {
     /// `true` if another process is about to continue with the project, saved or not.
     pub handed_over: bool,
     /// Autosave for that process.
-    pub left: Option<PathBuf>,
+    pub handover_path: Option<PathBuf>,
 }
 
 impl Default for Document {
     fn default() -> Self {
         Self {
-            asks: false,
+            asks_to_save: false,
             saved: Some(0),
             kept: (0, 0),
             kept_at: Instant::now(),
@@ -59,7 +59,7 @@ impl Default for Document {
             left_behind: Vec::new(),
             leaves: false,
             handed_over: false,
-            left: None,
+            handover_path: None,
         }
     }
 }
@@ -70,13 +70,13 @@ impl Document {
     ///
     /// # Errors
     /// The folder is not writable.
-    pub fn keep_in(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
+    pub fn start_autosave(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
         self.kept = (0, tick);
-        self.keepers.push(Keeper::new(folder)?);
+        self.keepers.push(RecoverySlot::new(folder)?);
         if let Some(path) = opened {
             self.takes_over(path);
         }
-        self.left_behind = left_behind(folder);
+        self.left_behind = find_abandoned(folder);
         self.left_behind.reverse();
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Document {
         let left_behind = own.is_some_and(|folder| folder == path.parent());
         if left_behind {
             self.saved = None;
-            self.keepers.extend(Keeper::take_over(path));
+            self.keepers.extend(RecoverySlot::take_over(path));
         }
         left_behind
     }
@@ -109,7 +109,7 @@ impl Document {
     }
 
     /// Marks the current state as saved, since it equals its file.
-    pub(super) fn is_opened(&mut self, work: &Work) {
+    pub(super) fn is_opened(&mut self, work: &ProjectParams) {
         self.is_saved((work.history.changes(), work.simulations.ticks()));
     }
 
@@ -119,13 +119,13 @@ impl Document {
     }
 
     /// Requests an autosave at the end of this frame.
-    pub(super) fn keep_now(&mut self) {
+    pub(super) fn autosave_now(&mut self) {
         self.keeps_now = true;
     }
 
     /// Closes the question about unsaved changes; `leaves` makes the program exit once the project is saved.
     pub(super) fn answered(&mut self, leaves: bool) {
-        (self.asks, self.leaves) = (false, leaves);
+        (self.asks_to_save, self.leaves) = (false, leaves);
     }
 
     /// Returns `true` if the program should exit now that the project is saved, and resets that request.
@@ -136,7 +136,7 @@ impl Document {
 
 /// Pose of the camera, set by the view.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Eye {
+pub struct CameraPose {
     /// In world units.
     pub camera: Option<Camera>,
     /// In the units of a keyframe, once there is terrain.
@@ -144,8 +144,8 @@ pub struct Eye {
 }
 
 /// Returns a copy of the project for saving.
-pub(super) fn project(simulations: &Simulations, eye: Eye) -> Box<Project> {
-    let views = Views { eye: eye.camera, kept: simulations.views.clone() };
+pub(super) fn project(simulations: &Simulations, eye: CameraPose) -> Box<Project> {
+    let views = Views { eye: eye.camera, saved: simulations.views.clone() };
     Box::new(Project { chosen: simulations.selected_index(), views, ..Project::of(simulations.all().to_vec()) })
 }
 
@@ -160,7 +160,7 @@ pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>
             modified.and_then(|then| then.elapsed().ok()).map_or_else(String::new, |age| format!(" {}", ago(age)));
         let text = format!("Thalweg closed unexpectedly{age}. The project was autosaved to {}.", path.display());
         let open = FileCommand::Open(path.clone(), Options::default());
-        notices.ask(text, [("Open", open.into()), ("Discard", FileCommand::ThrowAway(path).into())]);
+        notices.ask(text, [("Open", open.into()), ("Discard", FileCommand::DiscardAutosave(path).into())]);
     }
 }
 
@@ -195,10 +195,10 @@ pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -
 
 /// Autosaves the project at regular intervals, and before it is replaced, whether the user or only time has changed it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-pub(super) fn keep(
+pub(super) fn autosave(
     mut leaving: MessageReader<AppExit>,
     simulations: Res<Simulations>,
-    eye: Res<Eye>,
+    eye: Res<CameraPose>,
     history: Res<History>,
     preferences: Res<Preferences>,
     mut document: ResMut<Document>,
@@ -211,21 +211,21 @@ pub(super) fn keep(
     if let Some(exit) = leaving.read().last() {
         let keepers = std::mem::take(&mut document.keepers);
         if exit.is_success() && !jobs.failed {
-            keepers.into_iter().for_each(Keeper::end);
+            keepers.into_iter().for_each(RecoverySlot::end);
         } else if let Some(keeper) = keepers.last() {
             // After an irregular exit, the autosave is offered at the next start.
-            let held = jobs.held.take();
+            let held = jobs.locked.take();
             if fresh || document.handed_over {
                 let mut project = project(held.as_ref().map_or(&simulations, |held| &held.before), *eye);
                 match save(&mut project, keeper.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
-                    Ok(_) => document.left = Some(keeper.path().to_owned()),
+                    Ok(_) => document.handover_path = Some(keeper.path().to_owned()),
                 }
             }
         }
         return;
     }
-    let Some(keeper) = document.keepers.last().filter(|_| !jobs.hold()) else { return };
+    let Some(keeper) = document.keepers.last().filter(|_| !jobs.is_project_locked()) else { return };
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
     if !(std::mem::take(&mut document.keeps_now) || due) {
@@ -236,6 +236,6 @@ pub(super) fn keep(
         let (path, mut project) = (keeper.path().to_owned(), project(&simulations, *eye));
         let keep = move |progress: &JobProgress| save(&mut project, &path, progress).map(|()| now);
         let kept = |In(now): In<(u64, u64)>, mut document: ResMut<Document>| document.is_kept(now);
-        jobs.start(&mut notices, Job::new(JobKind::Beside, ""), keep, kept);
+        jobs.start(&mut notices, Job::new(JobKind::Independent, ""), keep, kept);
     }
 }

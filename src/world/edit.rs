@@ -2,18 +2,18 @@
 
 use bevy::prelude::*;
 
-use super::{Brushes, CommandEvent, History, Label, Level, Simulations, Work};
+use super::{AppCommandEvent, Brushes, History, Label, Level, ProjectParams, Simulations};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::terrain::Source,
-    edit::{Combine, Patch},
+    edit::{CombineMode, UndoPatch},
     params::{Value, write},
     process::{fluvial, water},
     simulation::Simulation,
 };
 
 /// Groups of parameters that belong to the user or the active brush instead of the project.
-const BESIDE_THE_WORK: [&str; 3] = ["settings", "brush", "selection"];
+const NON_PROJECT_GROUPS: [&str; 3] = ["settings", "brush", "selection"];
 /// Process that moves water.
 const WATER: &str = water::INFO.key;
 
@@ -27,7 +27,7 @@ pub enum EditCommand {
     /// Limits a process to unmasked terrain, or not.
     Limit(&'static str, bool),
     /// Combines the selection with the mask.
-    Select(Combine),
+    Select(CombineMode),
     /// Inverts the mask.
     InvertMask,
     /// Clears the mask.
@@ -35,50 +35,50 @@ pub enum EditCommand {
     /// Replaces the springs and drains of all simulations.
     SetSources(Vec<Source>),
     /// Adds a uniform layer of sand of this thickness in metres.
-    SpreadSand(f32),
+    AddSand(f32),
     /// Removes all sand.
     RemoveSand,
     /// Removes all water.
-    Dry,
+    RemoveWater,
     /// Shows or hides the water.
     ToggleWater,
     /// Enables water without rain.
-    LetWaterFlow,
+    EnableWater,
     /// Undoes the last step.
     Undo,
     /// Redoes the step undone last.
     Redo,
 }
 
-impl CommandEvent for EditCommand {
-    fn needs_the_work(&self) -> bool {
-        !matches!(self, Self::Set(group, ..) if BESIDE_THE_WORK.contains(&&**group))
+impl AppCommandEvent for EditCommand {
+    fn requires_project(&self) -> bool {
+        !matches!(self, Self::Set(group, ..) if NON_PROJECT_GROUPS.contains(&&**group))
     }
 
     fn restarts(&self) -> bool {
         matches!(self, Self::Set(group, ..) if group == "terrain")
     }
 
-    fn follows_strokes(&self) -> bool {
+    fn flushes_strokes(&self) -> bool {
         true
     }
 
-    fn suits_kiosk(&self, simulations: &Simulations) -> bool {
+    fn is_allowed_in_kiosk(&self, simulations: &Simulations) -> bool {
         match self {
             Self::Set(group, name, _) => {
                 simulations.selected().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
             }
-            Self::LetWaterFlow => true,
+            Self::EnableWater => true,
             _ => false,
         }
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_observer(obey);
+    app.add_observer(handle_command);
 }
 
-fn obey(command: On<EditCommand>, mut work: Work, mut brushes: ResMut<Brushes>) {
+fn handle_command(command: On<EditCommand>, mut work: ProjectParams, mut brushes: ResMut<Brushes>) {
     match command.event() {
         EditCommand::Set(group, name, value) => match &**group {
             "settings" => {
@@ -115,16 +115,16 @@ fn obey(command: On<EditCommand>, mut work: Work, mut brushes: ResMut<Brushes>) 
                 simulations.all_mut().iter_mut().for_each(|session| session.set_sources(sources.clone()));
             });
         }
-        EditCommand::SpreadSand(thickness) => {
+        EditCommand::AddSand(thickness) => {
             work.change_layers(Label::SandSpread, |simulation| simulation.spread_sand(*thickness));
         }
         EditCommand::RemoveSand => work.change_layers(Label::SandRemoved, Simulation::remove_sand),
-        EditCommand::Dry => work.change_layers(Label::Dried, Simulation::dry),
+        EditCommand::RemoveWater => work.change_layers(Label::WaterRemoved, Simulation::dry),
         EditCommand::ToggleWater => {
             let shown = Value::Switch(!work.simulations.selected().water_look.shown);
             work.set("water-look", "shown", &shown);
         }
-        EditCommand::LetWaterFlow => {
+        EditCommand::EnableWater => {
             work.set(WATER, "rain_rate", &Value::Number(0.0));
             work.enable(WATER, true);
         }
@@ -133,11 +133,11 @@ fn obey(command: On<EditCommand>, mut work: Work, mut brushes: ResMut<Brushes>) 
     }
 }
 
-impl Work<'_> {
+impl ProjectParams<'_> {
     /// Sets a parameter in all simulations, or only in the selected one if simulations side by side differ in it by design.
     pub fn set(&mut self, group: &str, name: &'static str, value: &Value) {
         self.notices.retract(EditCommand::Undo);
-        let chosen = self.differs(group, name).then_some(self.simulations.selected_index());
+        let chosen = self.varies_between_tiles(group, name).then_some(self.simulations.selected_index());
         let label = Label::parameter(&self.simulations, group, name, value);
         self.history.set(&mut self.simulations, label, true, |simulations| {
             write_parameter(simulations, chosen, group, name, value);
@@ -145,7 +145,7 @@ impl Work<'_> {
     }
 
     /// Returns `true` if simulations side by side differ in a parameter by design.
-    pub(super) fn differs(&self, group: &str, name: &str) -> bool {
+    pub(super) fn varies_between_tiles(&self, group: &str, name: &str) -> bool {
         let path = format!("{group}.{name}");
         let mut tiles = self.simulations.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.any(|tile| tile.set.contains_key(&path))
@@ -160,7 +160,7 @@ impl Work<'_> {
     /// Enables or disables a process, and disables those it replaces.
     fn enable(&mut self, key: &'static str, on: bool) {
         self.notices.retract(EditCommand::Undo);
-        let (without, with) = (self.bytes(|_| {}), self.bytes(|session| switch(session, key, on)));
+        let (without, with) = (self.bytes(|_| {}), self.bytes(|session| set_enabled(session, key, on)));
         if !self.has_room(with.saturating_sub(without)) {
             return;
         }
@@ -175,19 +175,19 @@ impl Work<'_> {
         let mut tuned = false;
         self.history.set(&mut self.simulations, label, false, |simulations| {
             for session in simulations.all_mut() {
-                replaced.iter().for_each(|other| switch(session, other.key, false));
-                switch(session, key, on);
+                replaced.iter().for_each(|other| set_enabled(session, other.key, false));
+                set_enabled(session, key, on);
                 let range = session.range.clone();
                 tuned |= key == fluvial::INFO.key && session.simulation.tune_default_uplift(&range);
             }
         });
         if tuned {
             let text = "Erodibility, diffusivity and years per tick were adjusted to the extent of the terrain.";
-            self.notices.tell(Level::Info, text);
+            self.notices.notify(Level::Info, text);
         }
         for other in replaced {
             let title = info.map_or("", |info| info.title);
-            self.notices.tell(Level::Info, format!("{title} replaces {}, which is now disabled.", other.title));
+            self.notices.notify(Level::Info, format!("{title} replaces {}, which is now disabled.", other.title));
         }
     }
 
@@ -197,21 +197,21 @@ impl Work<'_> {
         // Strokes lie between ticks, and so does undoing them.
         self.simulations.finish_tick();
         let Some((label, replaced)) = step(&mut self.history, &mut self.simulations) else {
-            self.notices.tell(Level::Info, format!("Nothing to {}.", word.to_lowercase()));
+            self.notices.notify(Level::Info, format!("Nothing to {}.", word.to_lowercase()));
             return;
         };
         let tick = self.simulations.ticks();
         let then = if tick == ticks { String::new() } else { format!(" The simulation is back at tick {tick}.") };
-        self.notices.tell(Level::Info, format!("{word}: {label}.{then}"));
-        self.revision.goes_on();
+        self.notices.notify(Level::Info, format!("{word}: {label}.{then}"));
+        self.revision.next_state();
         if replaced {
-            self.begins();
+            self.mark_started();
         }
     }
 }
 
 /// Changes the mask of every simulation as one stroke.
-fn change_mask(work: &mut Work, change: impl Fn(&mut Simulation, &mut Patch)) {
+fn change_mask(work: &mut ProjectParams, change: impl Fn(&mut Simulation, &mut UndoPatch)) {
     work.simulations.finish_tick();
     work.history.begin_stroke(&work.simulations, Label::Mask);
     let patches = work.history.stroke().into_iter().flatten();
@@ -221,7 +221,7 @@ fn change_mask(work: &mut Work, change: impl Fn(&mut Simulation, &mut Patch)) {
         .zip(patches)
         .for_each(|(session, patch)| change(&mut session.simulation, patch));
     work.history.end_stroke();
-    work.revision.goes_on();
+    work.revision.next_state();
 }
 
 /// Writes a parameter of the selected session, or of all.
@@ -234,7 +234,7 @@ fn write_parameter(simulations: &mut Simulations, chosen: Option<usize>, group: 
 }
 
 /// Enables or disables a process.
-fn switch(session: &mut Session, key: &str, on: bool) {
+fn set_enabled(session: &mut Session, key: &str, on: bool) {
     if let Some(slot) = session.simulation.slot_mut(key) {
         slot.enabled = on;
     }

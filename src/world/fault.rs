@@ -16,9 +16,9 @@ pub(super) fn stop_broken(
     let Some(fault) = simulations.fault().cloned() else { return };
     transport.pause();
     history.bypass_change_detection().go_back(&mut simulations);
-    revision.goes_on();
-    document.keep_now();
-    notices.tell(
+    revision.next_state();
+    document.autosave_now();
+    notices.notify(
         Level::Error,
         format!(
             "{fault}. The simulation is paused and restored to the last stored state, tick {}.",

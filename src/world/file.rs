@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use bevy::prelude::*;
 
 use super::{
-    CommandEvent, Document, EditCommand, Eye, Job, JobKind, Label, Level, Notices, Work,
+    AppCommandEvent, CameraPose, Document, EditCommand, Job, JobKind, Label, Level, Notices, ProjectParams,
     document::{self, project},
     jobs::name,
     opening,
 };
 use thalweg_scene::{
     io::{
-        Budget, Error, JobProgress, NewLand,
-        export::{self, Dimensions, Export, Subject},
-        keep::Keeper,
+        Budget, Error, JobProgress, NewTerrain,
+        export::{self, Dimensions, Export, ExportSubject},
         preset::Preset,
         project::Project,
+        recovery::RecoverySlot,
         reference, scene,
     },
     model::origin::Options,
@@ -30,7 +30,7 @@ pub enum FileCommand {
     /// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
     Open(PathBuf, Options),
     /// Creates new terrain.
-    New(Box<NewLand>),
+    New(Box<NewTerrain>),
     /// Loads heights or another map into the current simulations.
     Load(Layer, PathBuf, Options),
     /// Exports a map of the selected simulation; the file extension selects the format.
@@ -56,7 +56,7 @@ pub enum FileCommand {
     /// Dismisses a notification.
     Dismiss(u64),
     /// Deletes an autosave left by a crash.
-    ThrowAway(PathBuf),
+    DiscardAutosave(PathBuf),
     /// Exits the program, after asking about unsaved changes.
     Quit,
     /// Exits the program without saving.
@@ -64,11 +64,11 @@ pub enum FileCommand {
     /// Exits the program once the project is saved.
     QuitWhenSaved,
     /// Cancels quitting.
-    Stay,
+    CancelQuit,
 }
 
-impl CommandEvent for FileCommand {
-    fn needs_the_work(&self) -> bool {
+impl AppCommandEvent for FileCommand {
+    fn requires_project(&self) -> bool {
         !matches!(
             self,
             Self::CancelJob(_)
@@ -78,30 +78,30 @@ impl CommandEvent for FileCommand {
                 | Self::Quit
                 | Self::QuitUnsaved
                 | Self::QuitWhenSaved
-                | Self::Stay
-                | Self::ThrowAway(_)
+                | Self::CancelQuit
+                | Self::DiscardAutosave(_)
         )
     }
 
-    fn follows_strokes(&self) -> bool {
+    fn flushes_strokes(&self) -> bool {
         true
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_observer(obey);
+    app.add_observer(handle_command);
 }
 
-fn obey(
+fn handle_command(
     command: On<FileCommand>,
-    mut work: Work,
+    mut work: ProjectParams,
     mut document: ResMut<Document>,
-    eye: Res<Eye>,
+    eye: Res<CameraPose>,
     mut leave: MessageWriter<AppExit>,
 ) {
     match command.event() {
         FileCommand::Open(input, options) => opening::open(&mut work, &mut document, input, options),
-        FileCommand::New(land) => opening::make(&mut work, &mut document, land.clone()),
+        FileCommand::New(land) => opening::create_terrain(&mut work, &mut document, land.clone()),
         FileCommand::Load(layer, path, options) => {
             opening::load(&mut work, &mut document, *layer, path.clone(), options.clone());
         }
@@ -115,12 +115,12 @@ fn obey(
         FileCommand::LoadPreset(path) => {
             work.preferences.remember_folder(path);
             let loaded = Preset::load(path).and_then(|preset| set_preset(&mut work, preset, path));
-            work.tell(loaded, format!("Loaded parameters from {}.", path.display()));
+            work.notify_result(loaded, format!("Loaded parameters from {}.", path.display()));
         }
         FileCommand::UsePreset(name) => {
             if let Some(preset) = Preset::built_in(name) {
                 let set = set_preset(&mut work, preset.clone(), Path::new(name));
-                work.tell(set, format!("Applied the preset {}.", preset.title));
+                work.notify_result(set, format!("Applied the preset {}.", preset.title));
             }
         }
         FileCommand::Export(folder, before, exports, dimensions) => {
@@ -132,7 +132,7 @@ fn obey(
             let open = move |_: &JobProgress| {
                 reference::write(&folder, ("settings", &Settings::default()))?;
                 let page = match &at {
-                    Some(at) => reference::write_way(&folder, at)?,
+                    Some(at) => reference::write_redirect(&folder, at)?,
                     None => folder.join(reference::PAGE),
                 };
                 open::that_detached(&page).map_err(|error| {
@@ -143,43 +143,43 @@ fn obey(
                     )
                 })
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Beside, ""), open, |In(()): In<()>| ());
+            work.jobs.start(&mut work.notices, Job::new(JobKind::Independent, ""), open, |In(()): In<()>| ());
         }
         FileCommand::OpenFolder(path) => {
             // Create it if nothing was written there yet.
             let _ = std::fs::create_dir_all(path);
             if let Err(error) = open::that_detached(path) {
                 let text = format!("{}: the file manager could not be started ({error}).", path.display());
-                work.notices.tell(Level::Error, text);
+                work.notices.notify(Level::Error, text);
             }
         }
         FileCommand::CancelJob(id) => work.notices.cancel(*id),
         FileCommand::Dismiss(id) => work.notices.dismiss(*id),
-        FileCommand::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
+        FileCommand::DiscardAutosave(path) => RecoverySlot::take_over(path).into_iter().for_each(RecoverySlot::end),
         // Cancelling restores a state that may need saving.
-        FileCommand::Quit if work.jobs.hold() => {
+        FileCommand::Quit if work.jobs.is_project_locked() => {
             work.jobs.cancel_changes();
-            work.notices.tell(Level::Info, "Cancelled. Quit again to exit.");
+            work.notices.notify(Level::Info, "Cancelled. Quit again to exit.");
         }
-        FileCommand::Quit if document.unsaved(&work.history) => document.asks = true,
+        FileCommand::Quit if document.unsaved(&work.history) => document.asks_to_save = true,
         FileCommand::Quit | FileCommand::QuitUnsaved => drop(leave.write(AppExit::Success)),
         FileCommand::QuitWhenSaved => document.answered(true),
-        FileCommand::Stay => document.answered(false),
+        FileCommand::CancelQuit => document.answered(false),
     }
 }
 
-fn save_map(work: &mut Work, map: &'static str, path: &Path) {
+fn save_map(work: &mut ProjectParams, map: &'static str, path: &Path) {
     let mut session = work.simulations.selected().clone();
     work.jobs.save(&mut work.notices, path, move |path, progress| {
         document::finish_tick(&mut session, path)?;
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
-        let subject = Subject::new(&session, Dimensions::default(), &exports)?;
+        let subject = ExportSubject::new(&session, Dimensions::default(), &exports)?;
         Export::save(map, &subject, path, progress)
     });
 }
 
-fn save_scene(work: &mut Work, path: &Path) {
+fn save_scene(work: &mut ProjectParams, path: &Path) {
     let mut session = work.simulations.selected().clone();
     work.jobs.save(&mut work.notices, path, move |path, progress| {
         document::finish_tick(&mut session, path)?;
@@ -188,13 +188,13 @@ fn save_scene(work: &mut Work, path: &Path) {
 }
 
 /// Exports several results to a folder, with a prefix for file names.
-fn export(work: &mut Work, folder: PathBuf, before: String, exports: Vec<Export>, dimensions: Dimensions) {
+fn export(work: &mut ProjectParams, folder: PathBuf, before: String, exports: Vec<Export>, dimensions: Dimensions) {
     let mut session = work.simulations.selected().clone();
-    let mut job = Job::new(JobKind::Beside, format!("Exporting to {}…", folder.display()));
-    job.cancels = true;
+    let mut job = Job::new(JobKind::Independent, format!("Exporting to {}…", folder.display()));
+    job.is_cancellable = true;
     let save = move |progress: &JobProgress| {
         document::finish_tick(&mut session, &folder)?;
-        let subject = Subject::new(&session, dimensions, &exports)?;
+        let subject = ExportSubject::new(&session, dimensions, &exports)?;
         let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
         Ok((folder, written.len()))
     };
@@ -205,7 +205,7 @@ fn export(work: &mut Work, folder: PathBuf, before: String, exports: Vec<Export>
 }
 
 /// Result of saving a project.
-struct Saved {
+struct SavedProject {
     path: PathBuf,
     /// Change count and tick of the saved state, and the identifier of its project.
     now: (u64, u64),
@@ -214,31 +214,31 @@ struct Saved {
     size: String,
 }
 
-fn save_project(work: &mut Work, path: PathBuf, eye: Eye) {
+fn save_project(work: &mut ProjectParams, path: PathBuf, eye: CameraPose) {
     work.preferences.remember_folder(&path);
     work.history.end_stroke();
     let mut project = project(&work.simulations, eye);
     if work.preferences.settings.save_timeline {
-        let (timeline, left_out) = work.history.keyframes(&work.simulations);
+        let (timeline, left_out) = work.history.snapshots(&work.simulations);
         project.timeline = timeline;
         if left_out > 0 {
             let text = match left_out {
                 1 => "The oldest undone stroke is not included in the project.".to_owned(),
                 _ => format!("The oldest {left_out} undone strokes are not included in the project."),
             };
-            work.notices.tell(Level::Warning, text);
+            work.notices.notify(Level::Warning, text);
         }
     }
     let now = (work.history.changes(), work.simulations.ticks());
-    let of = work.simulations.work();
-    let mut job = Job::new(JobKind::Saves, format!("Saving {}…", name(&path)));
-    job.fails = |world| {
+    let of = work.simulations.project_id();
+    let mut job = Job::new(JobKind::Save, format!("Saving {}…", name(&path)));
+    job.on_failure = |world| {
         world.resource_mut::<Document>().leaves();
     };
     let save = move |progress: &JobProgress| {
         document::save(&mut project, &path, progress)?;
         let size = size_of(&path, &project);
-        Ok(Saved { path, now, work: of, size })
+        Ok(SavedProject { path, now, work: of, size })
     };
     work.jobs.start(&mut work.notices, job, save, take_saved);
 }
@@ -254,12 +254,17 @@ fn size_of(path: &Path, project: &Project) -> String {
     }
 }
 
-fn take_saved(In(saved): In<Saved>, mut work: Work, mut document: ResMut<Document>, mut leave: MessageWriter<AppExit>) {
-    let Saved { path, now, work: of, size } = saved;
+fn take_saved(
+    In(saved): In<SavedProject>,
+    mut work: ProjectParams,
+    mut document: ResMut<Document>,
+    mut leave: MessageWriter<AppExit>,
+) {
+    let SavedProject { path, now, work: of, size } = saved;
     work.preferences.remember_file(&path);
-    work.notices.tell(Level::Info, format!("Saved {}{size}", path.display()));
+    work.notices.notify(Level::Info, format!("Saved {}{size}", path.display()));
     // Another project may have been opened meanwhile.
-    if work.simulations.work() == of {
+    if work.simulations.project_id() == of {
         work.simulations.file = Some(path);
         document.is_saved(now);
     }
@@ -269,7 +274,7 @@ fn take_saved(In(saved): In<Saved>, mut work: Work, mut document: ResMut<Documen
 }
 
 /// Applies a preset, except for parameters in which simulations side by side differ by design.
-fn set_preset(work: &mut Work, mut preset: Preset, path: &Path) -> Result<(), Error> {
+fn set_preset(work: &mut ProjectParams, mut preset: Preset, path: &Path) -> Result<(), Error> {
     let tiles = work.simulations.all().iter().filter_map(|session| session.tile.as_ref());
     tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
     preset.apply(&mut work.simulations.selected().outline(), path)?;

@@ -8,27 +8,27 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Level, Notices, Revision, Simulations, background::Background};
+use super::{FileCommand, Level, Notices, Revision, Simulations, background::BackgroundTask};
 use thalweg_scene::{
-    io::{Error, JobProgress, Pixels, output},
+    io::{Error, ImagePixels, JobProgress, output},
     settings::picture_folder,
 };
 use thalweg_sim::core::{grid::Grid, terrain::Layer};
 
 /// Bedrock and sand of each session while a mountain range grows, until they are taken for display.
-pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
+pub(super) type PreviewLayers = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
 
 /// Effect of a job on the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// Does not affect the project.
-    Beside,
+    Independent,
     /// Saves the project to a file of the user.
-    Saves,
+    Save,
     /// Derives a new state from the project, which is locked meanwhile.
-    Holds,
+    Exclusive,
     /// Opens another project. Only the last one of several takes effect.
-    Opens,
+    Open,
 }
 
 /// Job before its start.
@@ -38,16 +38,16 @@ pub struct Job {
     /// Effect on the project.
     pub kind: JobKind,
     /// `true` if the user can cancel it.
-    pub cancels: bool,
+    pub is_cancellable: bool,
     /// Called if it fails.
-    pub fails: fn(&mut World),
+    pub on_failure: fn(&mut World),
 }
 
 impl Job {
     /// Creates a job of this kind. The user can cancel it if it changes or replaces the project.
     pub fn new(kind: JobKind, text: impl Into<String>) -> Self {
-        let cancels = matches!(kind, JobKind::Holds | JobKind::Opens);
-        Self { text: text.into(), kind, cancels, fails: |_| {} }
+        let cancels = matches!(kind, JobKind::Exclusive | JobKind::Open);
+        Self { text: text.into(), kind, is_cancellable: cancels, on_failure: |_| {} }
     }
 }
 
@@ -62,7 +62,7 @@ struct RunningJob {
     progress: JobProgress,
     kind: JobKind,
     fails: fn(&mut World),
-    work: Background<(), Result<Delivery, Error>>,
+    work: BackgroundTask<(), Result<Delivery, Error>>,
     /// File of an autosave.
     autosaves: Option<PathBuf>,
 }
@@ -80,21 +80,21 @@ pub struct Jobs {
     /// Pending autosaves, by file.
     autosaves: BTreeMap<PathBuf, Autosave>,
     /// The locked project, while a job derives a new state from it.
-    pub(super) held: Option<Held>,
+    pub(super) locked: Option<LockedProject>,
     /// `true` if the project could not be saved while the program exited.
     pub(super) failed: bool,
     /// Folder of screenshots, if not the user's.
-    pub pictures: Option<PathBuf>,
+    pub screenshot_folder: Option<PathBuf>,
 }
 
 /// Locked project, which cannot be changed until the job has finished.
-pub(super) struct Held {
+pub(super) struct LockedProject {
     /// State when it was locked.
     pub before: Arc<Simulations>,
     /// Layers to display meanwhile.
-    pub sheets: Sheets,
+    pub preview_layers: PreviewLayers,
     /// Description of the job, as the beginning of a sentence.
-    pub doing: &'static str,
+    pub description: &'static str,
 }
 
 impl Jobs {
@@ -104,27 +104,27 @@ impl Jobs {
     }
 
     /// Returns an unused file name in the folder of screenshots.
-    pub fn free_picture(&self, stem: &str, ending: &str) -> PathBuf {
-        free_name(&self.pictures.clone().unwrap_or_else(picture_folder), stem, ending)
+    pub fn unused_screenshot_path(&self, stem: &str, ending: &str) -> PathBuf {
+        free_name(&self.screenshot_folder.clone().unwrap_or_else(picture_folder), stem, ending)
     }
 
     /// Returns `true` while a job derives a new state from the project, which is locked meanwhile.
-    pub fn hold(&self) -> bool {
-        self.held.is_some()
+    pub fn is_project_locked(&self) -> bool {
+        self.locked.is_some()
     }
 
     /// Returns `true` while a job changes, replaces or saves the project.
-    pub(super) fn concern_the_work(&self) -> bool {
-        self.running.iter().any(|job| job.kind != JobKind::Beside)
+    pub(super) fn involve_project(&self) -> bool {
+        self.running.iter().any(|job| job.kind != JobKind::Independent)
     }
 
     /// Cancels jobs that change or replace the project.
     pub(super) fn cancel_changes(&self) {
-        let changing = self.running.iter().filter(|job| matches!(job.kind, JobKind::Holds | JobKind::Opens));
+        let changing = self.running.iter().filter(|job| matches!(job.kind, JobKind::Exclusive | JobKind::Open));
         changing.for_each(|job| job.progress.cancel());
     }
 
-    /// Starts a job. Its output is passed to `then`, a system that runs in [`FrameSystems::Obey`](super::FrameSystems::Obey).
+    /// Starts a job. Its output is passed to `then`, a system that runs in [`FrameSystems::Execute`](super::FrameSystems::Execute).
     pub fn start<T: Send + 'static, M: 'static>(
         &mut self,
         notices: &mut Notices,
@@ -132,20 +132,20 @@ impl Jobs {
         work: impl FnOnce(&JobProgress) -> Result<T, Error> + Send + 'static,
         then: impl IntoSystem<In<T>, (), M> + Send + 'static,
     ) {
-        let Job { text, kind, cancels, fails } = job;
-        if kind == JobKind::Opens {
+        let Job { text, kind, is_cancellable: cancels, on_failure: fails } = job;
+        if kind == JobKind::Open {
             // The last one wins.
-            for job in self.running.iter_mut().filter(|job| job.kind == JobKind::Opens) {
+            for job in self.running.iter_mut().filter(|job| job.kind == JobKind::Open) {
                 job.progress.cancel();
                 job.notice.take().into_iter().for_each(|notice| notices.dismiss(notice));
             }
         }
         let progress = JobProgress::default();
-        let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
+        let notice = (!text.is_empty()).then(|| notices.notify_progress(text, progress.clone()));
         if let Some(notice) = notice.filter(|_| cancels) {
-            notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
+            notices.add_button(notice, "Cancel", FileCommand::CancelJob(notice));
         }
-        let work = Background::start((), {
+        let work = BackgroundTask::start((), {
             let progress = progress.clone();
             move || {
                 let output = work(&progress)?;
@@ -167,9 +167,9 @@ impl Jobs {
         path: &Path,
         save: impl FnOnce(&Path, &JobProgress) -> Result<(), Error> + Send + 'static,
     ) {
-        let job = Job::new(JobKind::Beside, format!("Saving {}…", name(path)));
+        let job = Job::new(JobKind::Independent, format!("Saving {}…", name(path)));
         let path = path.to_owned();
-        self.start(notices, job, move |progress: &JobProgress| save(&path, progress).map(|()| path), tell_written);
+        self.start(notices, job, move |progress: &JobProgress| save(&path, progress).map(|()| path), notify_written);
     }
 
     /// Saves a file of the program itself in the background, and reports only errors. While a file is being saved, only the last of
@@ -188,7 +188,7 @@ impl Jobs {
         let due: Vec<_> = self.autosaves.extract_if(.., |path, _| is_free(path)).collect();
         for (path, save) in due {
             let target = path.clone();
-            let work = Background::start((), move || {
+            let work = BackgroundTask::start((), move || {
                 save(&target)?;
                 let delivery: Delivery = Box::new(|_| {});
                 Ok(delivery)
@@ -196,7 +196,7 @@ impl Jobs {
             self.running.push(RunningJob {
                 notice: None,
                 progress: JobProgress::default(),
-                kind: JobKind::Beside,
+                kind: JobKind::Independent,
                 fails: |_| {},
                 work,
                 autosaves: Some(path),
@@ -205,25 +205,25 @@ impl Jobs {
     }
 
     /// Saves a screenshot in the background.
-    pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Pixels) {
-        let folder = self.pictures.clone().unwrap_or_else(picture_folder);
+    pub fn save_screenshot(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: ImagePixels) {
+        let folder = self.screenshot_folder.clone().unwrap_or_else(picture_folder);
         let write = move |progress: &JobProgress| {
             let path = free_name(&folder, &stem, pixels.ending());
             output::replace(&path, |file| pixels.write(file, size, progress))?;
             Ok(path)
         };
-        self.start(notices, Job::new(JobKind::Beside, "Saving screenshot…"), write, tell_written);
+        self.start(notices, Job::new(JobKind::Independent, "Saving screenshot…"), write, notify_written);
     }
 }
 
 /// Reports that a file was written, and offers to open its folder.
-pub(crate) fn tell_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
+pub(crate) fn notify_written(In(path): In<PathBuf>, mut notices: ResMut<Notices>) {
     let folder = path.parent().unwrap_or(Path::new(""));
     notices.offer_folder(format!("Saved {}.", path.display()), folder);
 }
 
 /// Applies the output of finished jobs. Changes made meanwhile are kept.
-pub(super) fn take_over(world: &mut World) {
+pub(super) fn apply_outputs(world: &mut World) {
     // Avoids triggering change detection in every frame. Jobs started here are taken in another frame.
     let mut jobs = world.resource_mut::<Jobs>();
     let jobs = jobs.bypass_change_detection();
@@ -232,16 +232,16 @@ pub(super) fn take_over(world: &mut World) {
     let finished: Vec<RunningJob> = running.extract_if(.., |job| job.work.is_finished()).collect();
     for RunningJob { notice, work, progress, kind, fails, .. } in finished {
         notice.into_iter().for_each(|notice| world.resource_mut::<Notices>().dismiss(notice));
-        if kind == JobKind::Holds {
-            put_back(world);
+        if kind == JobKind::Exclusive {
+            restore_locked(world);
         }
-        let replaces = matches!(kind, JobKind::Holds | JobKind::Opens);
+        let replaces = matches!(kind, JobKind::Exclusive | JobKind::Open);
         const CANCELLED: &str = "Cancelled. Nothing changed.";
         let failed = match work.join() {
             // Superseded by another project, or cancelled.
             Some(_) if replaces && progress.is_cancelled() => {
                 if notice.is_some() {
-                    world.resource_mut::<Notices>().tell(Level::Info, CANCELLED);
+                    world.resource_mut::<Notices>().notify(Level::Info, CANCELLED);
                 }
                 continue;
             }
@@ -250,35 +250,35 @@ pub(super) fn take_over(world: &mut World) {
                 continue;
             }
             Some(Err(_)) if progress.is_cancelled() => {
-                world.resource_mut::<Notices>().tell(Level::Info, CANCELLED);
+                world.resource_mut::<Notices>().notify(Level::Info, CANCELLED);
                 continue;
             }
             Some(Err(error)) => format!("{error}."),
             None => PANICKED.to_owned(),
         };
-        world.resource_mut::<Notices>().tell(Level::Error, failed);
+        world.resource_mut::<Notices>().notify(Level::Error, failed);
         fails(world);
     }
 }
 
 /// Restores the locked project.
-fn put_back(world: &mut World) {
-    if let Some(Held { before, .. }) = world.resource_mut::<Jobs>().held.take() {
+fn restore_locked(world: &mut World) {
+    if let Some(LockedProject { before, .. }) = world.resource_mut::<Jobs>().locked.take() {
         *world.resource_mut::<Simulations>() = Arc::unwrap_or_clone(before);
-        world.resource_mut::<Revision>().goes_on();
+        world.resource_mut::<Revision>().next_state();
     }
 }
 
 /// Displays the latest state of a growing mountain range in place of the locked project.
 pub(super) fn show_growth(jobs: Res<Jobs>, mut simulations: ResMut<Simulations>, mut revision: ResMut<Revision>) {
-    let Some(Held { sheets, .. }) = &jobs.held else { return };
+    let Some(LockedProject { preview_layers: sheets, .. }) = &jobs.locked else { return };
     let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
     for (session, sheet) in simulations.all_mut().iter_mut().zip(sheets) {
         let Some([bedrock, sand]) = sheet else { continue };
         let terrain = &mut session.simulation.terrain;
         (terrain.bedrock, terrain.sand) = (bedrock, sand);
         terrain.set_layer(Layer::Water, None);
-        revision.goes_on();
+        revision.next_state();
     }
 }
 
@@ -309,7 +309,7 @@ pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: Re
                     Some(Err(error)) => error!("{error}"),
                     None => error!("a job panicked"),
                 }
-                failed |= job.kind == JobKind::Saves;
+                failed |= job.kind == JobKind::Save;
             }
             jobs.start_autosaves();
         }

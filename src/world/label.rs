@@ -25,13 +25,13 @@ pub enum Label {
     /// Change of a spring or drain, with its number.
     SpringChanged(usize),
     /// Insertion of a camera keyframe at a tick.
-    KeySet(u64),
+    KeyframeInserted(u64),
     /// Deletion of the camera keyframe at a tick.
-    KeyRemoved(u64),
+    KeyframeDeleted(u64),
     /// Movement of a camera keyframe to a tick.
-    KeyMoved(u64),
+    KeyframeMoved(u64),
     /// Change of a camera keyframe's interpolation.
-    KeyEased(u64),
+    KeyframeInterpolation(u64),
     /// Brush stroke.
     Stroke(Tool),
     /// Selected, inverted or cleared mask.
@@ -41,7 +41,7 @@ pub enum Label {
     /// Removal of all sand.
     SandRemoved,
     /// Removal of all water.
-    Dried,
+    WaterRemoved,
     /// Carved outlets of depressions.
     Carved,
     /// Depressions filled with water.
@@ -53,7 +53,7 @@ pub enum Label {
     /// Restart.
     Restart,
     /// Restart without sculpting.
-    RestartUnshaped,
+    RestartWithoutSculpting,
     /// Simulations side by side, with their number; 1 for a single simulation.
     SideBySide(usize),
     /// Restart with the next seed.
@@ -67,7 +67,7 @@ pub enum Label {
     /// Parameters set by a lesson step.
     Lesson,
     /// New terrain.
-    NewLand,
+    NewTerrain,
     /// Opened scene or project, with its name.
     Opened(String),
     /// Map loaded from a file of this name.
@@ -86,7 +86,7 @@ impl Label {
     }
 
     /// Returns the label of both steps merged into one, or `None` if this step does not continue the first.
-    pub(super) fn after(&self, first: &Self) -> Option<Self> {
+    pub(super) fn merge(&self, first: &Self) -> Option<Self> {
         match (self, first) {
             (Self::Parameter(group, name, masked, [_, after]), Self::Parameter(other, same, both, [before, _])) => {
                 let one = (group, name, masked) == (other, same, both);
@@ -123,23 +123,23 @@ impl fmt::Display for Label {
             Self::SpringPlaced(number) => write!(f, "spring {number} added"),
             Self::SpringRemoved(count) => write!(f, "one of {count} springs removed"),
             Self::SpringChanged(number) => write!(f, "spring {number} changed"),
-            Self::KeySet(tick) => write!(f, "camera keyframe inserted at tick {tick}"),
-            Self::KeyRemoved(tick) => write!(f, "camera keyframe deleted at tick {tick}"),
-            Self::KeyMoved(tick) => write!(f, "camera keyframe moved to tick {tick}"),
-            Self::KeyEased(tick) => write!(f, "interpolation of the camera keyframe at tick {tick}"),
+            Self::KeyframeInserted(tick) => write!(f, "camera keyframe inserted at tick {tick}"),
+            Self::KeyframeDeleted(tick) => write!(f, "camera keyframe deleted at tick {tick}"),
+            Self::KeyframeMoved(tick) => write!(f, "camera keyframe moved to tick {tick}"),
+            Self::KeyframeInterpolation(tick) => write!(f, "interpolation of the camera keyframe at tick {tick}"),
             Self::Stroke(tool) => f.write_str(tool.title()),
             Self::Mask => f.write_str("mask"),
             Self::SandSpread => f.write_str("sand added"),
             Self::SandRemoved => f.write_str("sand removed"),
-            Self::Dried => f.write_str("water removed"),
+            Self::WaterRemoved => f.write_str("water removed"),
             Self::Carved => f.write_str("outlets carved"),
             Self::Lesson => f.write_str("lesson step"),
-            Self::NewLand => f.write_str("new terrain"),
+            Self::NewTerrain => f.write_str("new terrain"),
             Self::LakesFilled => f.write_str("lakes filled"),
             Self::RiversFilled => f.write_str("rivers filled"),
             Self::Grown => f.write_str("mountain range grown"),
             Self::Restart => f.write_str("restart"),
-            Self::RestartUnshaped => f.write_str("restart without sculpting"),
+            Self::RestartWithoutSculpting => f.write_str("restart without sculpting"),
             Self::SideBySide(1) => f.write_str("single simulation"),
             Self::SideBySide(count) => write!(f, "{count} simulations side by side"),
             Self::NewSeed => f.write_str("new seed"),

@@ -1,9 +1,9 @@
 //! Model of the application: simulations, time, history and files, and the commands that change them. Each process has its own
 //! system; ticks run within a frame budget.
 
-mod ahead;
 pub mod amount;
 pub mod background;
+mod bookmarks;
 mod brush;
 mod camera;
 mod channels;
@@ -13,6 +13,7 @@ mod compare;
 mod course;
 mod document;
 mod edit;
+mod fast_forward;
 mod fault;
 mod file;
 mod history;
@@ -25,6 +26,7 @@ pub(crate) mod overlay;
 mod places;
 mod preferences;
 mod presentation;
+mod project;
 mod quiz;
 mod record;
 mod recording;
@@ -32,46 +34,44 @@ mod restart;
 mod run;
 mod simulations;
 mod ticks;
-mod views;
 mod window;
-mod work;
 mod workspace;
 
 use std::time::{Duration, Instant};
 
 use bevy::{ecs::message::MessageUpdateSystems, prelude::*};
 
-use self::command::obey;
+use self::command::execute_commands;
 pub use self::{
-    ahead::Ahead,
-    brush::{BrushCommand, BrushCursor, BrushRing, Brushes, Held, LoadStamp, Touch},
-    camera::{CameraCommand, CameraMode, CameraStep, PictureCommand, Steps},
-    channels::Channels,
-    command::{Command, CommandEvent},
+    bookmarks::{FollowsKeyframes, KeyframeCommand, SaveBookmark},
+    brush::{BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, LoadStamp, ModifierKeys},
+    camera::{CameraCommand, CameraMode, CameraStep, NavigationInput, ScreenshotCommand},
+    channels::RiverOverlay,
+    command::{AppCommand, AppCommandEvent},
     compare::{CompareCommand, Comparison, Divider},
-    course::Course,
-    document::{Document, Eye},
+    course::LessonState,
+    document::{CameraPose, Document},
     edit::EditCommand,
+    fast_forward::FastForward,
     file::FileCommand,
-    history::{History, HistoryCommand, HistoryPicture, HistoryRow, Mark},
+    history::{History, HistoryCommand, HistoryRow, Thumbnail, TimelinePosition},
     jobs::{Job, JobKind, Jobs},
     label::Label,
     notice::{Level, Notice, Notices},
-    opening::{LessonOpened, WorkReplaced},
+    opening::{LessonOpened, ProjectReplaced},
     other_windows::OtherWindows,
     overlay::{Overlay, OverlayCommand},
     places::{MapPlaces, MarkSystems, ViewPlaces},
     preferences::Preferences,
     presentation::{Draft, PresentCommand, Presentation},
+    project::ProjectParams,
     quiz::{Quiz, QuizCommand, QuizQuestion},
-    record::{DuneSample, LedgerSample, Record},
+    record::{DuneSample, LedgerSample, TimeSeries},
     recording::{Recording, ToggleRecording},
     restart::Restarts,
-    run::RunCommand,
-    simulations::{FrameSystems, KeepSystems, Simulations},
-    views::{FollowsKeys, KeepView, KeyframeCommand},
+    run::SimulationCommand,
+    simulations::{AutosaveSystems, FrameSystems, Simulations},
     window::WindowCommand,
-    work::Work,
     workspace::{OpenWorkspace, Workspace},
 };
 pub use thalweg_scene::model::SPEEDS;
@@ -110,15 +110,15 @@ pub struct Deadline {
     ticks_until: Instant,
     /// Time that ticks used in the last frame, and the excess of all frames so far: a part of a tick is not interrupted once begun.
     spent: Duration,
-    owed: Duration,
+    excess: Duration,
     /// `true` if ticks pause in this frame to compensate for the excess.
-    rests: bool,
+    pauses_ticks: bool,
 }
 
 impl Default for Deadline {
     fn default() -> Self {
         let now = Instant::now();
-        Self { until: now, ticks_until: now, spent: Duration::ZERO, owed: Duration::ZERO, rests: false }
+        Self { until: now, ticks_until: now, spent: Duration::ZERO, excess: Duration::ZERO, pauses_ticks: false }
     }
 }
 
@@ -135,24 +135,24 @@ impl Deadline {
 
     /// Begins a frame with a target duration for ticks.
     fn begin(&mut self, fair: Duration) {
-        let owed = self.owed.min(MOST_OWED * fair);
+        let owed = self.excess.min(MAX_PAUSED_FRAMES * fair);
         let paid = owed.min(fair);
-        (self.owed, self.spent) = (owed - paid, Duration::ZERO);
+        (self.excess, self.spent) = (owed - paid, Duration::ZERO);
         // A stroke may use all the time, regardless of the excess of ticks.
         self.until = Instant::now() + fair;
         self.ticks_until = self.until - paid;
-        self.rests = !owed.is_zero() && paid == fair;
+        self.pauses_ticks = !owed.is_zero() && paid == fair;
     }
 
     /// Ends the ticks of a frame, which started at `begun`.
     fn end(&mut self, begun: Instant) {
         self.spent = begun.elapsed();
-        self.owed += self.ticks_until.elapsed();
+        self.excess += self.ticks_until.elapsed();
     }
 }
 
 /// Maximum number of consecutive frames without ticks, regardless of the excess.
-const MOST_OWED: u32 = 4;
+const MAX_PAUSED_FRAMES: u32 = 4;
 
 /// Line of the cutaway, in fractions of the map's sides, or `None`.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
@@ -169,12 +169,12 @@ pub struct Revision {
 
 impl Revision {
     /// Marks another state of the same simulation.
-    pub fn goes_on(&mut self) {
+    pub fn next_state(&mut self) {
         self.state += 1;
     }
 
     /// Marks the start of another simulation.
-    pub fn begins(&mut self) {
+    pub fn next_start(&mut self) {
         self.state += 1;
         self.start += 1;
     }
@@ -188,9 +188,9 @@ pub struct Timing {
     /// Milliseconds per rendered frame, smoothed.
     pub frame_ms: f64,
     /// Milliseconds to prepare heights for upload, smoothed.
-    pub remesh_ms: f64,
+    pub prepare_ms: f64,
     /// Milliseconds of background threads to compute light and shadow, smoothed.
-    pub shine_ms: f64,
+    pub lighting_ms: f64,
     /// Bytes of heights and light uploaded since startup.
     pub uploaded: u64,
     spent: Duration,
@@ -211,9 +211,9 @@ pub struct PointerOverView {
     /// `true` over the viewport, and not over a panel or a window.
     pub view: bool,
     /// `true` if, in addition, it is not over a marker, so that input affects the terrain.
-    pub land: bool,
+    pub terrain: bool,
     /// `true` if a press on the terrain adds rain: no brush is active, and nothing else handles the press.
-    pub rains: bool,
+    pub adds_rain: bool,
 }
 
 /// Position of the keyboard pointer in the viewport, in physical pixels, and `true` while it is pressed; `None` while the keys are
@@ -223,30 +223,30 @@ pub struct KeyPointer(pub Option<(Vec2, bool)>);
 
 /// Part of the window not covered by panels, in physical pixels, and the image rendered for it.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct FreeView {
+pub struct ViewportArea {
     /// Upper left corner and size.
     pub rect: URect,
     /// Rendered image.
-    pub picture: Handle<Image>,
+    pub image: Handle<Image>,
     /// Rendered part of the image, as a fraction of its sides from the upper left corner. The rest is empty.
-    pub share: Vec2,
+    pub rendered_fraction: Vec2,
     /// Number of rendered frames.
-    pub drawn: u64,
+    pub frames: u64,
     /// Simulations side by side: index, position of the label in fractions of the viewport, and label.
     pub labels: Vec<(usize, Vec2, String)>,
     /// Contour labels: position in fractions of the viewport, direction in radians, and height in metres.
     pub heights: Vec<(Vec2, f32, f32)>,
     /// Azimuth of the camera in radians: the angle by which directions along columns and rows appear rotated.
-    pub turned: f32,
+    pub azimuth: f32,
     /// Distance in metres between the upper and the lower edge, at the point the camera looks at.
     pub metres: f32,
     /// `true` while a screenshot is taken; the simulation is paused meanwhile.
-    pub taking: bool,
+    pub is_taking_screenshot: bool,
 }
 
 /// Point on the selected map under the pointer, in fractions of its sides.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pointed(pub Option<[f32; 2]>);
+pub struct PointedPosition(pub Option<[f32; 2]>);
 
 impl Default for Transport {
     fn default() -> Self {
@@ -269,59 +269,65 @@ impl Transport {
 /// Adds everything except the sessions.
 pub fn plugin(app: &mut App) {
     app.init_resource::<Transport>()
-        .init_resource::<Ahead>()
+        .init_resource::<FastForward>()
         .insert_resource(FrameBudget(Duration::from_millis(12)))
         .init_resource::<Deadline>()
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
-        .insert_resource(PointerOverView { view: true, land: true, rains: false })
+        .insert_resource(PointerOverView { view: true, terrain: true, adds_rain: false })
         .init_resource::<KeyPointer>()
-        .init_resource::<FreeView>()
+        .init_resource::<ViewportArea>()
         .init_state::<CameraMode>()
-        .init_resource::<Steps>()
-        .init_resource::<Pointed>()
+        .init_resource::<NavigationInput>()
+        .init_resource::<PointedPosition>()
         .init_resource::<CutLine>()
         .init_resource::<Preferences>()
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
         .init_resource::<Restarts>()
-        .init_resource::<Record>()
-        .init_resource::<Channels>()
+        .init_resource::<TimeSeries>()
+        .init_resource::<RiverOverlay>()
         .init_resource::<Document>()
-        .init_resource::<Eye>()
-        .add_message::<Command>()
+        .init_resource::<CameraPose>()
+        .add_message::<AppCommand>()
         .add_plugins((simulations::plugin, ticks::plugin, history::plugin, workspace::plugin))
-        .add_plugins((run::plugin, edit::plugin, file::plugin, views::plugin, compare::plugin))
+        .add_plugins((run::plugin, edit::plugin, file::plugin, bookmarks::plugin, compare::plugin))
         .add_plugins((brush::plugin, overlay::plugin))
         .add_plugins((quiz::plugin, course::plugin))
         .add_plugins((presentation::plugin, recording::plugin))
         .add_systems(
             Update,
             // Output of a job is taken one frame after its start at the earliest, when the state it replaces has been stored.
-            (jobs::take_over, jobs::show_growth, obey, restart::advance, views::rest_without_keyframes)
+            (
+                jobs::apply_outputs,
+                jobs::show_growth,
+                execute_commands,
+                restart::advance,
+                bookmarks::rest_without_keyframes,
+            )
                 .chain()
-                .in_set(FrameSystems::Obey),
+                .in_set(FrameSystems::Execute),
         )
         .add_systems(
             Update,
-            (ticks::run_due, ticks::run_due_stage, ahead::follow, fault::stop_broken, record::sample)
+            (ticks::run_due, ticks::run_due_stage, fast_forward::follow, fault::stop_broken, record::sample)
                 .chain()
-                .run_if(works_in_place)
+                .run_if(has_project)
                 .in_set(FrameSystems::Tick),
         )
         .add_systems(Update, channels::follow.in_set(FrameSystems::Follow))
         .add_systems(First, preferences::say_budget.after(MessageUpdateSystems).run_if(resource_changed::<Preferences>))
         .add_systems(
             Last,
-            (document::offer, preferences::remember, jobs::wait_before_exit, document::keep)
+            (document::offer, preferences::remember, jobs::wait_before_exit, document::autosave)
                 .chain()
-                .in_set(KeepSystems),
+                .in_set(AutosaveSystems),
         );
 }
 
 /// Returns `true` unless a job holds the project.
-pub fn works_in_place(jobs: Res<Jobs>) -> bool {
-    !jobs.hold()
+pub fn has_project(jobs: Res<Jobs>) -> bool {
+    !jobs.is_project_locked()
 }
 
 #[cfg(test)]

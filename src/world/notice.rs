@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Command, FileCommand, RunCommand};
+use super::{AppCommand, FileCommand, SimulationCommand};
 use thalweg_scene::io::{Error, JobProgress};
 
 /// Severity of a notification.
@@ -48,7 +48,7 @@ pub struct Notice {
     /// Text, as full sentences.
     pub text: String,
     /// Buttons, each with its command.
-    pub answers: Vec<(&'static str, Command)>,
+    pub answers: Vec<(&'static str, AppCommand)>,
     /// Progress, of a job.
     pub progress: Option<JobProgress>,
     since: Instant,
@@ -56,7 +56,7 @@ pub struct Notice {
 
 impl Notice {
     /// Returns the time until it disappears. Jobs stay until they finish, errors until dismissed, questions until answered.
-    fn lasts(&self) -> Duration {
+    fn duration(&self) -> Duration {
         match self.level {
             Level::Info => Duration::from_secs(6),
             Level::Warning => Duration::from_secs(14),
@@ -73,25 +73,25 @@ pub struct Notices {
 }
 
 /// Maximum number of notifications on screen. Beyond it the oldest is removed that is neither a job nor a question.
-const MOST: usize = 6;
+const MAX_VISIBLE: usize = 6;
 
 impl Notices {
     /// Adds a notification. Returns its identifier.
-    pub fn tell(&mut self, level: Level, text: impl Into<String>) -> u64 {
+    pub fn notify(&mut self, level: Level, text: impl Into<String>) -> u64 {
         self.offer(level, text, None)
     }
 
     /// Reports the result of an operation.
-    pub fn tell_result(&mut self, done: Result<(), Error>, text: String) {
+    pub fn notify_result(&mut self, done: Result<(), Error>, text: String) {
         match done {
-            Ok(()) => self.tell(Level::Info, text),
-            Err(error) => self.tell(Level::Error, format!("{error}.")),
+            Ok(()) => self.notify(Level::Info, text),
+            Err(error) => self.notify(Level::Error, format!("{error}.")),
         };
     }
 
     /// Adds a notification with the progress of a job. Returns its identifier.
-    pub fn work(&mut self, text: impl Into<String>, progress: JobProgress) -> u64 {
-        let id = self.tell(Level::Working, text);
+    pub fn notify_progress(&mut self, text: impl Into<String>, progress: JobProgress) -> u64 {
+        let id = self.notify(Level::Working, text);
         if let Some(notice) = self.list.last_mut() {
             notice.progress = Some(progress);
         }
@@ -99,18 +99,18 @@ impl Notices {
     }
 
     /// Adds a question, which stays until it is answered.
-    pub fn ask(&mut self, text: impl Into<String>, answers: impl IntoIterator<Item = (&'static str, Command)>) {
+    pub fn ask(&mut self, text: impl Into<String>, answers: impl IntoIterator<Item = (&'static str, AppCommand)>) {
         self.add(Level::Question, text.into(), answers.into_iter().collect());
     }
 
     /// Adds a notification with an optional button. Returns its identifier.
-    pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, Command)>) -> u64 {
+    pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, AppCommand)>) -> u64 {
         self.add(level, text.into(), action.into_iter().collect())
     }
 
     /// Reports that the simulation is paused after opening, and offers to play it.
     pub fn offer_play(&mut self) {
-        let play = Some(("Play", RunCommand::TogglePlay.into()));
+        let play = Some(("Play", SimulationCommand::TogglePlay.into()));
         self.offer(Level::Info, "The simulation is paused. Press Play (Space) to start it.", play);
     }
 
@@ -119,14 +119,14 @@ impl Notices {
         self.offer(Level::Info, text, Some(("Open folder", FileCommand::OpenFolder(folder.to_owned()).into())));
     }
 
-    fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, Command)>) -> u64 {
+    fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, AppCommand)>) -> u64 {
         // A repeated message replaces the previous one.
         self.list.retain(|notice| notice.text != text || notice.level != level);
-        self.list.retain(|notice| notice.since.elapsed() < notice.lasts());
+        self.list.retain(|notice| notice.since.elapsed() < notice.duration());
         // Remove the least severe, the oldest first.
         let expendable = [Level::Info, Level::Warning, Level::Error];
         let mut oldest = expendable.iter().filter_map(|&level| self.list.iter().position(|n| n.level == level));
-        if self.list.len() >= MOST
+        if self.list.len() >= MAX_VISIBLE
             && let Some(oldest) = oldest.next()
         {
             self.list.remove(oldest);
@@ -147,14 +147,14 @@ impl Notices {
     }
 
     /// Adds a button to a notification.
-    pub fn let_act(&mut self, id: u64, word: &'static str, command: impl Into<Command>) {
+    pub fn add_button(&mut self, id: u64, word: &'static str, command: impl Into<AppCommand>) {
         if let Some(notice) = self.list.iter_mut().find(|notice| notice.id == id) {
             notice.answers.push((word, command.into()));
         }
     }
 
     /// Removes buttons whose command is no longer valid.
-    pub fn retract(&mut self, command: impl Into<Command>) {
+    pub fn retract(&mut self, command: impl Into<AppCommand>) {
         let command = command.into();
         for notice in &mut self.list {
             notice.answers.retain(|(_, offered)| *offered != command);
@@ -177,6 +177,6 @@ impl Notices {
 
     /// Returns the visible notifications, the oldest first.
     pub fn shown(&self) -> impl Iterator<Item = &Notice> {
-        self.list.iter().filter(|notice| notice.since.elapsed() < notice.lasts())
+        self.list.iter().filter(|notice| notice.since.elapsed() < notice.duration())
     }
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use bevy::prelude::*;
 
 use super::{
-    Ahead, CameraCommand, Document, EditCommand, Job, JobKind, Label, Level, PresentCommand, Simulations, Work,
-    jobs::name,
+    CameraCommand, Document, EditCommand, FastForward, Job, JobKind, Label, Level, PresentCommand, ProjectParams,
+    Simulations, jobs::name,
 };
 use std::sync::Arc;
 use thalweg_scene::{
     io::{
-        Budget, Error, NewLand, heightmap, lesson, playlist,
+        Budget, Error, NewTerrain, heightmap, lesson, playlist,
         project::{self, Keyframes, Project},
         scene,
     },
@@ -29,11 +29,11 @@ use thalweg_sim::{
 
 /// Event after the project was replaced.
 #[derive(Event, Clone, Copy, Debug)]
-pub struct WorkReplaced {
+pub struct ProjectReplaced {
     /// `true` if it is unchanged since it was opened.
     pub opened: bool,
     /// `true` if it is a scene of the playlist being presented.
-    pub performed: bool,
+    pub presented: bool,
 }
 
 /// Event after a lesson was opened; its session has replaced the project.
@@ -41,7 +41,7 @@ pub struct WorkReplaced {
 pub struct LessonOpened(pub Box<Lesson>);
 
 /// Result of opening.
-enum Opened {
+enum OpeningResult {
     /// Sessions that replace the current ones, and the label of the undo step.
     Sessions(Label, Vec<Session>),
     /// Playlist to present.
@@ -53,66 +53,66 @@ enum Opened {
 }
 
 /// Opens a scene by name, a scene file, a project, a lesson, a playlist or a heightmap.
-pub(crate) fn open(work: &mut Work, document: &mut Document, input: &Path, options: &Options) {
-    document.keep_now();
+pub(crate) fn open(work: &mut ProjectParams, document: &mut Document, input: &Path, options: &Options) {
+    document.autosave_now();
     work.preferences.remember_folder(input);
-    let job = Job::new(JobKind::Opens, format!("Opening {}…", title(input)));
+    let job = Job::new(JobKind::Open, format!("Opening {}…", title(input)));
     let (input, options) = (input.to_owned(), options.clone());
     work.jobs.start(&mut work.notices, job, move |_| read(input, &options), take_opened);
 }
 
 /// Creates new terrain.
-pub(super) fn make(work: &mut Work, document: &mut Document, land: Box<NewLand>) {
-    document.keep_now();
-    let make = move |_: &_| Ok(Opened::Sessions(Label::NewLand, vec![land.open()?]));
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Opens, "Creating new terrain…"), make, take_opened);
+pub(super) fn create_terrain(work: &mut ProjectParams, document: &mut Document, land: Box<NewTerrain>) {
+    document.autosave_now();
+    let make = move |_: &_| Ok(OpeningResult::Sessions(Label::NewTerrain, vec![land.open()?]));
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Open, "Creating new terrain…"), make, take_opened);
 }
 
-fn read(path: PathBuf, options: &Options) -> Result<Opened, Error> {
+fn read(path: PathBuf, options: &Options) -> Result<OpeningResult, Error> {
     if project::is_project(&path) {
         let project = project::open_whole(&path)?;
-        return Ok(Opened::Project(path, Box::new(project)));
+        return Ok(OpeningResult::Project(path, Box::new(project)));
     }
     if lesson::is_lesson(&path) {
         let (lesson, session) = lesson::open(&path)?;
-        return Ok(Opened::Lesson(Box::new(lesson), Box::new(session)));
+        return Ok(OpeningResult::Lesson(Box::new(lesson), Box::new(session)));
     }
     if playlist::is_playlist_file(&path) {
-        return Ok(Opened::Playlist(playlist::read(&path)?));
+        return Ok(OpeningResult::Playlist(playlist::read(&path)?));
     }
     let sessions = scene::open(&path, options)?;
-    Ok(Opened::Sessions(Label::Opened(title(&path)), sessions))
+    Ok(OpeningResult::Sessions(Label::Opened(title(&path)), sessions))
 }
 
 fn take_opened(
-    In(opened): In<Opened>,
-    mut work: Work,
+    In(opened): In<OpeningResult>,
+    mut work: ProjectParams,
     mut document: ResMut<Document>,
-    mut ahead: ResMut<Ahead>,
+    mut ahead: ResMut<FastForward>,
     mut commands: Commands,
 ) {
     match opened {
-        Opened::Sessions(label, sessions) => {
-            let new = label == Label::NewLand;
-            work.replace_and_tell(label, Simulations::new(sessions), &Keyframes::default());
+        OpeningResult::Sessions(label, sessions) => {
+            let new = label == Label::NewTerrain;
+            work.replace_and_notify(label, Simulations::new(sessions), &Keyframes::default());
             document.is_opened(&work);
-            commands.trigger(WorkReplaced { opened: true, performed: false });
+            commands.trigger(ProjectReplaced { opened: true, presented: false });
             commands.trigger(CameraCommand::FrameAgain);
             work.transport.playing = true;
             ahead.begin(&work.simulations, &mut work.notices);
-            stand_still_on_own_land(&mut work, new);
+            pause_imported_terrain(&mut work, new);
         }
-        Opened::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list))),
-        Opened::Lesson(lesson, session) => {
+        OpeningResult::Playlist(list) => commands.trigger(PresentCommand::Begin(Arc::new(list))),
+        OpeningResult::Lesson(lesson, session) => {
             let label = Label::Opened(lesson.head.title.clone());
-            work.replace_and_tell(label, Simulations::new(vec![*session]), &Keyframes::default());
+            work.replace_and_notify(label, Simulations::new(vec![*session]), &Keyframes::default());
             document.is_opened(&work);
-            commands.trigger(WorkReplaced { opened: true, performed: false });
+            commands.trigger(ProjectReplaced { opened: true, presented: false });
             // Starts paused, as the student goes through the steps at their own pace.
             commands.trigger(CameraCommand::FrameAll);
             commands.trigger(LessonOpened(lesson));
         }
-        Opened::Project(path, project) => {
+        OpeningResult::Project(path, project) => {
             let Project { sessions, chosen, views, timeline } = *project;
             if let Some(camera) = views.eye {
                 commands.trigger(CameraCommand::Place(camera));
@@ -120,28 +120,28 @@ fn take_opened(
             work.transport.playing = false;
             let mut simulations = Simulations::new(sessions);
             simulations.select(chosen);
-            simulations.views = views.kept;
+            simulations.views = views.saved;
             let opened = !document.takes_over(&path);
             let label = Label::Opened(name(&path));
             if opened {
                 work.preferences.remember_file(&path);
                 simulations.file = Some(path);
             }
-            work.replace_and_tell(label, simulations, &timeline);
+            work.replace_and_notify(label, simulations, &timeline);
             if opened {
                 document.is_opened(&work);
             }
-            commands.trigger(WorkReplaced { opened, performed: false });
+            commands.trigger(ProjectReplaced { opened, presented: false });
         }
     }
 }
 
 /// Loads heights or another map into the current sessions.
-pub(super) fn load(work: &mut Work, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
-    document.keep_now();
+pub(super) fn load(work: &mut ProjectParams, document: &mut Document, layer: Layer, path: PathBuf, options: Options) {
+    document.autosave_now();
     work.preferences.remember_folder(&path);
     let text = format!("Loading {} as {}…", name(&path), layer.import_title().to_lowercase());
-    let job = Job::new(JobKind::Beside, text);
+    let job = Job::new(JobKind::Independent, text);
     if layer == Layer::Bedrock {
         let read = move |_: &_| Ok((heightmap::read(&path, &options)?, path, options));
         work.jobs.start(&mut work.notices, job, read, take_heights);
@@ -156,18 +156,22 @@ pub(super) fn load(work: &mut Work, document: &mut Document, layer: Layer, path:
     }
 }
 
-fn take_heights(In((map, path, options)): In<(Heightmap, PathBuf, Options)>, mut work: Work, mut commands: Commands) {
+fn take_heights(
+    In((map, path, options)): In<(Heightmap, PathBuf, Options)>,
+    mut work: ProjectParams,
+    mut commands: Commands,
+) {
     let label = Label::Loaded(Layer::Bedrock, name(&path));
-    let session = match on_heights(&path, options, map, work.simulations.selected()) {
+    let session = match session_from_heights(&path, options, map, work.simulations.selected()) {
         Ok(session) => session,
         Err(error) => {
-            work.notices.tell(Level::Error, format!("{error}."));
+            work.notices.notify(Level::Error, format!("{error}."));
             return;
         }
     };
-    work.replace_and_tell(label, Simulations::new(vec![session]), &Keyframes::default());
-    commands.trigger(WorkReplaced { opened: false, performed: false });
-    stand_still_on_own_land(&mut work, false);
+    work.replace_and_notify(label, Simulations::new(vec![session]), &Keyframes::default());
+    commands.trigger(ProjectReplaced { opened: false, presented: false });
+    pause_imported_terrain(&mut work, false);
 }
 
 /// Loaded map with its warnings.
@@ -178,29 +182,29 @@ struct LoadedMap {
     warnings: Vec<String>,
 }
 
-fn take_map(In(loaded): In<LoadedMap>, mut work: Work, mut commands: Commands) {
+fn take_map(In(loaded): In<LoadedMap>, mut work: ProjectParams, mut commands: Commands) {
     let LoadedMap { layer, path, map, warnings } = loaded;
-    match with_map(&work.simulations, layer, &path, &map, &warnings) {
+    match simulations_with_map(&work.simulations, layer, &path, &map, &warnings) {
         Ok(changed) => {
-            work.replace_and_tell(Label::Loaded(layer, name(&path)), changed, &Keyframes::default());
-            commands.trigger(WorkReplaced { opened: false, performed: false });
+            work.replace_and_notify(Label::Loaded(layer, name(&path)), changed, &Keyframes::default());
+            commands.trigger(ProjectReplaced { opened: false, presented: false });
         }
         Err(error) => {
-            work.notices.tell(Level::Error, format!("{error}."));
+            work.notices.notify(Level::Error, format!("{error}."));
         }
     }
 }
 
 /// Pauses imported or new terrain, so that the user sees it before it changes.
-fn stand_still_on_own_land(work: &mut Work, new: bool) {
-    if work.simulations.selected().is_a_map() || new {
+fn pause_imported_terrain(work: &mut ProjectParams, new: bool) {
+    if work.simulations.selected().is_imported_map() || new {
         work.transport.pause();
         work.notices.offer_play();
     }
 }
 
 /// Returns the current simulations at their start, with another map of sand, softness, rain, water or sediment.
-fn with_map(
+fn simulations_with_map(
     simulations: &Simulations,
     layer: Layer,
     path: &Path,
@@ -208,10 +212,10 @@ fn with_map(
     warnings: &[String],
 ) -> Result<Simulations, Error> {
     // The current simulations stay in memory beside the new ones until the history has packed them.
-    Budget::present().ask(path, simulations.all().iter().map(Session::bytes).sum())?;
-    let mut changed = simulations.of_other_work();
+    Budget::present().request(path, simulations.all().iter().map(Session::bytes).sum())?;
+    let mut changed = simulations.with_new_project_id();
     for session in changed.all_mut() {
-        session.note_shape();
+        session.record_sculpted_start();
         session.set_map(layer, path, map.clone()).map_err(|unfit| Error::unfit(path, unfit))?;
         session.warnings = warnings.to_vec();
         session.restart(session.simulation.seed());
@@ -219,17 +223,17 @@ fn with_map(
     Ok(changed)
 }
 
-impl Work<'_> {
+impl ProjectParams<'_> {
     /// Replaces the current project.
     pub(super) fn replace(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
         self.restarts.clear();
         self.history.replace(&mut self.simulations, label, |simulations| *simulations = new);
         self.history.begin_with(keyframes, &self.simulations);
-        self.begins();
+        self.mark_started();
     }
 
     /// Replaces the current project, and notifies the user.
-    fn replace_and_tell(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
+    fn replace_and_notify(&mut self, label: Label, new: Simulations, keyframes: &Keyframes) {
         let ticks = self.simulations.ticks();
         let text = format!("{}.", capital(&label.to_string()));
         self.replace(label, new, keyframes);
@@ -237,13 +241,13 @@ impl Work<'_> {
             self.simulations.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
         warnings.dedup();
         for warning in warnings {
-            self.notices.tell(Level::Warning, warning);
+            self.notices.notify(Level::Warning, warning);
         }
         self.notices.retract(EditCommand::Undo);
         if ticks > 0 {
             self.offer_undo(format!("{text} Undo restores the previous {ticks} ticks."));
         } else {
-            self.notices.tell(Level::Info, text);
+            self.notices.notify(Level::Info, text);
         }
     }
 }
@@ -254,13 +258,13 @@ pub(super) fn title(input: &Path) -> String {
 }
 
 /// Creates a session from a heightmap, with the lighting, colours and processes of another.
-fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
+fn session_from_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
     let origin = Origin { input: path.to_owned(), options, ..Origin::default() };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut fresh = heightmap::session(&stem, map, origin)?;
     fresh.look = old.look.clone();
     fresh.water_look = old.water_look.clone();
     fresh.rivers = old.rivers.clone();
-    fresh.simulation.take_over(&old.simulation);
+    fresh.simulation.copy_settings_from(&old.simulation);
     Ok(fresh)
 }

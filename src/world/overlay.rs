@@ -4,12 +4,12 @@ use bevy::prelude::*;
 use colorgrad::Gradient;
 use rayon::prelude::*;
 
-use super::{Brushes, CommandEvent, FrameSystems, Revision, Simulations, WorkReplaced};
+use super::{AppCommandEvent, Brushes, FrameSystems, ProjectReplaced, Revision, Simulations};
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::{
         grid::Grid,
-        quantity::{Quantity, Scale},
+        quantity::{ColorScale, Quantity},
         terrain::Layer,
     },
     edit::Tool,
@@ -81,20 +81,23 @@ pub enum OverlayCommand {
     ToggleArrows,
 }
 
-impl CommandEvent for OverlayCommand {}
+impl AppCommandEvent for OverlayCommand {}
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Overlay>()
-        .add_observer(obey)
+        .add_observer(handle_command)
         .add_observer(clear)
         .add_systems(
             Update,
-            follow_brush.after(super::obey).before(super::views::rest_without_keyframes).in_set(FrameSystems::Obey),
+            follow_brush
+                .after(super::execute_commands)
+                .before(super::bookmarks::rest_without_keyframes)
+                .in_set(FrameSystems::Execute),
         )
         .add_systems(Update, follow_ticks.in_set(FrameSystems::Follow));
 }
 
-fn obey(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
+fn handle_command(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
     match command.event() {
         OverlayCommand::Show(quantity) => overlay.show(*quantity),
         OverlayCommand::Toggle => overlay.toggle(),
@@ -103,7 +106,7 @@ fn obey(command: On<OverlayCommand>, mut overlay: ResMut<Overlay>) {
 }
 
 /// Resets the overlay, which belongs to the previous project.
-fn clear(replaced: On<WorkReplaced>, mut overlay: ResMut<Overlay>) {
+fn clear(replaced: On<ProjectReplaced>, mut overlay: ResMut<Overlay>) {
     if replaced.opened {
         overlay.show(None);
         overlay.arrows = false;
@@ -112,7 +115,7 @@ fn clear(replaced: On<WorkReplaced>, mut overlay: ResMut<Overlay>) {
 
 impl Overlay {
     /// Returns `true` if the water must be transparent.
-    pub fn on(&self) -> bool {
+    pub fn is_visible(&self) -> bool {
         self.shown.is_some() || self.arrows
     }
 
@@ -127,15 +130,15 @@ impl Overlay {
     }
 
     /// Returns the colour at a fraction of the range, as linear RGB.
-    pub fn color(scale: Scale, share: f32) -> [f32; 3] {
-        if scale == Scale::Classes {
+    pub fn color(scale: ColorScale, share: f32) -> [f32; 3] {
+        if scale == ColorScale::Classes {
             let color = CLASSES[(share * (CLASSES.len() - 1) as f32).round() as usize % CLASSES.len()];
             return Color::srgb_u8(color[0], color[1], color[2]).to_linear().to_vec3().to_array();
         }
         let [red, green, blue, _] = match scale {
-            Scale::AroundZero => colorgrad::preset::pu_or().at(1.0 - share).to_linear_rgba(),
+            ColorScale::AroundZero => colorgrad::preset::pu_or().at(1.0 - share).to_linear_rgba(),
             // Skips the dark end, which is hard to see in the shadow of a valley.
-            Scale::Logarithmic => colorgrad::preset::viridis().at(0.35 + 0.65 * share).to_linear_rgba(),
+            ColorScale::Logarithmic => colorgrad::preset::viridis().at(0.35 + 0.65 * share).to_linear_rgba(),
             _ => colorgrad::preset::viridis().at(share).to_linear_rgba(),
         };
         [red, green, blue]
@@ -191,9 +194,9 @@ impl Overlay {
             self.values = now.collect();
         }
         self.range = match quantity.scale() {
-            Scale::UpTo(most) => (0.0, most),
-            Scale::Classes => (0.0, (CLASSES.len() - 1) as f32),
-            Scale::Logarithmic => {
+            ColorScale::UpTo(most) => (0.0, most),
+            ColorScale::Classes => (0.0, (CLASSES.len() - 1) as f32),
+            ColorScale::Logarithmic => {
                 // Zero has no logarithm.
                 let least = simulations
                     .all()
@@ -221,7 +224,7 @@ impl Overlay {
                     sample = sizes(|_| 1);
                 }
                 let most = follow(self.range.1, largest(sample, ABOVE));
-                (if scale == Scale::AroundZero { -most } else { 0.0 }, most)
+                (if scale == ColorScale::AroundZero { -most } else { 0.0 }, most)
             }
         };
     }
@@ -229,10 +232,10 @@ impl Overlay {
 
 /// Displays the map that the active brush paints, until the brush is deactivated.
 fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
-    if std::mem::replace(&mut *seen, brushes.held) == brushes.held {
+    if std::mem::replace(&mut *seen, brushes.active) == brushes.active {
         return;
     }
-    let painted = brushes.held.and_then(|tool| match tool {
+    let painted = brushes.active.and_then(|tool| match tool {
         Tool::Rain => Some(Quantity::Layer(Layer::Rain)),
         Tool::Softness => Some(Quantity::Layer(Layer::Softness)),
         Tool::Uplift => Some(Quantity::Layer(Layer::Uplift)),
@@ -253,7 +256,7 @@ fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: L
 /// Updates the overlay after a tick.
 pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
     let from_cells = simulations.selected().rivers.from_cells;
-    if overlay.by_stages && simulations.between_ticks() && simulations.selected().simulation.staged().is_none() {
+    if overlay.by_stages && simulations.between_ticks() && simulations.selected().simulation.stage_changes().is_none() {
         overlay.by_stages = false;
         if overlay.shown == Some(Quantity::StageChange) {
             overlay.put(None);
@@ -261,7 +264,7 @@ pub(crate) fn follow_ticks(simulations: Res<Simulations>, revision: Res<Revision
     }
     let now = (*revision, overlay.shown, overlay.arrows, from_cells);
     // Sliders and switches also change values between ticks.
-    if (overlay.seen == Some(now) && !simulations.is_changed()) || !simulations.rests() {
+    if (overlay.seen == Some(now) && !simulations.is_changed()) || !simulations.is_displayable() {
         return;
     }
     let goes_on = overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_scale_around_zero_differ_and_its_middle_is_pale() {
-        let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| Overlay::color(Scale::AroundZero, share));
+        let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| Overlay::color(ColorScale::AroundZero, share));
         assert!(low[0] > low[2] && high[2] > high[0] || low[2] > low[0] && high[0] > high[2]);
         assert!(middle.iter().all(|part| *part > 0.8));
     }

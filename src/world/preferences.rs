@@ -9,8 +9,8 @@ use bevy::prelude::*;
 
 use super::{Brushes, Draft, Jobs, Level, Notices};
 use thalweg_scene::{
-    io::{Budget, SaidBy},
-    settings::{Remembered, Settings, settings_file},
+    io::{Budget, BudgetSource},
+    settings::{Settings, SettingsFile, settings_file},
 };
 
 /// Maximum number of recent projects.
@@ -22,7 +22,7 @@ pub struct Preferences {
     /// Settings.
     pub settings: Settings,
     /// Content of the settings file.
-    pub remembered: Remembered,
+    pub remembered: SettingsFile,
     /// `true` with a software renderer, or a GPU that is as slow.
     pub software: bool,
     /// Settings file; `None` if there is no place for it.
@@ -33,10 +33,10 @@ impl Preferences {
     /// Loads the settings file. `software` is `true` with a software renderer.
     pub fn load(software: bool, notices: &mut Notices) -> Self {
         let file = settings_file();
-        let loaded = file.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
+        let loaded = file.as_deref().map_or_else(|| Ok(SettingsFile::default()), SettingsFile::load);
         let remembered = loaded.unwrap_or_else(|error| {
-            notices.tell(Level::Warning, format!("{error}."));
-            Remembered::default()
+            notices.notify(Level::Warning, format!("{error}."));
+            SettingsFile::default()
         });
         Self { settings: remembered.settings(), remembered, software, file }
     }
@@ -61,7 +61,7 @@ impl Preferences {
 
 /// Sets the memory limit, which applies to the whole program.
 pub(super) fn say_budget(preferences: Res<Preferences>) {
-    Budget::say(SaidBy::Settings, preferences.settings.budget());
+    Budget::set(BudgetSource::Settings, preferences.settings.budget());
 }
 
 /// Saves the settings after a pause in changes, and before the program exits.

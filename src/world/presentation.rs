@@ -5,26 +5,27 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use bevy::prelude::*;
 
 use super::{
-    Ahead, CameraCommand, CommandEvent, Document, FrameSystems, History, Job, JobKind, Jobs, Label, Level, Notices,
-    OpenWorkspace, Simulations, Transport, Work, WorkReplaced, Workspace, jobs::tell_written, opening, works_in_place,
+    AppCommandEvent, CameraCommand, Document, FastForward, FrameSystems, History, Job, JobKind, Jobs, Label, Level,
+    Notices, OpenWorkspace, ProjectParams, ProjectReplaced, Simulations, Transport, Workspace, has_project,
+    jobs::notify_written, opening,
 };
 use thalweg_scene::{
     io::{Error, JobProgress, playlist, project::Keyframes},
     model::{
-        film::Keys,
+        film::CameraKeyframes,
         playlist::{Item, Playlist},
         session::Session,
     },
 };
 
 /// Time without input after which a kiosk starts again.
-const ALONE: Duration = Duration::from_secs(60);
+const KIOSK_IDLE: Duration = Duration::from_secs(60);
 /// Time since the last input during which the next scene does not follow, since a visitor interacts with this one.
-const PLAYS: Duration = Duration::from_secs(20);
+const INTERACTION_GRACE: Duration = Duration::from_secs(20);
 /// Default duration of a scene in a kiosk, in seconds.
-const USUAL: f64 = 60.0;
+const DEFAULT_SCENE_SECONDS: f64 = 60.0;
 /// Delay after which a kiosk skips a scene that cannot be opened, and minimum time between requests.
-const SOON: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// Command of the presentation.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -41,16 +42,16 @@ pub enum PresentCommand {
     Draft(Arc<Playlist>),
 }
 
-impl CommandEvent for PresentCommand {
-    fn needs_the_work(&self) -> bool {
+impl AppCommandEvent for PresentCommand {
+    fn requires_project(&self) -> bool {
         !matches!(self, Self::Save(..) | Self::Draft(_))
     }
 
-    fn suits_kiosk(&self, _: &Simulations) -> bool {
+    fn is_allowed_in_kiosk(&self, _: &Simulations) -> bool {
         matches!(self, Self::Go(_) | Self::Again)
     }
 
-    fn suits_presenter(&self) -> bool {
+    fn is_allowed_in_presenter(&self) -> bool {
         true
     }
 }
@@ -115,7 +116,7 @@ impl Presentation {
 
     /// Marks the requested scene as open.
     pub(super) fn is_shown(&mut self, simulations: &Simulations) {
-        (self.work, self.age) = (Some(simulations.work()), Duration::ZERO);
+        (self.work, self.age) = (Some(simulations.project_id()), Duration::ZERO);
     }
 
     /// Marks the requested scene as failed.
@@ -141,7 +142,7 @@ impl Presentation {
     /// Returns the current scene, unless another project has replaced it.
     pub fn item(&self, simulations: &Simulations) -> Option<&Item> {
         let list = self.list.as_ref()?;
-        self.work.filter(|work| *work == simulations.work()).and_then(|_| list.scenes.get(self.at))
+        self.work.filter(|work| *work == simulations.project_id()).and_then(|_| list.scenes.get(self.at))
     }
 
     /// Returns the presented playlist.
@@ -153,8 +154,8 @@ impl Presentation {
     pub fn left(&self) -> Option<Duration> {
         let (number, count) = self.number();
         let seconds = self.list.as_ref()?.scenes.get(self.at)?.seconds;
-        let seconds = if self.kiosk && seconds == 0.0 { USUAL } else { seconds };
-        let rest = self.idle.map_or(Duration::ZERO, |idle| PLAYS.saturating_sub(idle));
+        let seconds = if self.kiosk && seconds == 0.0 { DEFAULT_SCENE_SECONDS } else { seconds };
+        let rest = self.idle.map_or(Duration::ZERO, |idle| INTERACTION_GRACE.saturating_sub(idle));
         let left = Duration::from_secs_f64(seconds).saturating_sub(self.age).max(rest);
         (seconds > 0.0 && (self.kiosk || number < count)).then_some(left)
     }
@@ -185,9 +186,9 @@ impl Presentation {
         }
         if self.item(simulations).is_none() {
             // A scene that cannot be opened does not stop a kiosk.
-            return (self.kiosk && self.failed && self.age >= SOON).then_some(PresentCommand::Go(1));
+            return (self.kiosk && self.failed && self.age >= RETRY_DELAY).then_some(PresentCommand::Go(1));
         }
-        if self.kiosk && self.idle.is_some_and(|idle| idle >= ALONE) {
+        if self.kiosk && self.idle.is_some_and(|idle| idle >= KIOSK_IDLE) {
             return Some(PresentCommand::Again);
         }
         (self.left() == Some(Duration::ZERO)).then_some(PresentCommand::Go(1))
@@ -229,17 +230,21 @@ impl Draft {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Presentation>().init_resource::<Draft>().add_observer(obey).add_observer(end).add_systems(
-        Update,
-        follow
-            .after(super::ahead::follow)
-            .before(super::fault::stop_broken)
-            .run_if(works_in_place.and_then(in_state(Workspace::Present)))
-            .in_set(FrameSystems::Tick),
-    );
+    app.init_resource::<Presentation>()
+        .init_resource::<Draft>()
+        .add_observer(handle_command)
+        .add_observer(end)
+        .add_systems(
+            Update,
+            follow
+                .after(super::fast_forward::follow)
+                .before(super::fault::stop_broken)
+                .run_if(has_project.and_then(in_state(Workspace::Present)))
+                .in_set(FrameSystems::Tick),
+        );
 }
 
-fn obey(
+fn handle_command(
     command: On<PresentCommand>,
     mut presentation: ResMut<Presentation>,
     mut draft: ResMut<Draft>,
@@ -258,12 +263,12 @@ fn obey(
         PresentCommand::Go(steps) => presentation.go(*steps),
         PresentCommand::Save(list, path) => {
             let saved = Arc::clone(list);
-            let job = Job::new(JobKind::Beside, "Saving playlist…");
+            let job = Job::new(JobKind::Independent, "Saving playlist…");
             let (list, path) = (Arc::clone(list), path.clone());
             let save = move |_: &JobProgress| playlist::save(&list, &path).map(|()| path);
             let then = move |In(path): In<PathBuf>, mut draft: ResMut<Draft>, notices: ResMut<Notices>| {
                 draft.is_saved_as(&saved);
-                tell_written(In(path), notices);
+                notify_written(In(path), notices);
             };
             jobs.start(&mut notices, job, save, then);
             return;
@@ -275,41 +280,41 @@ fn obey(
     };
     match next {
         Some((list, at)) => {
-            document.keep_now();
+            document.autosave_now();
             // The audience does not need a notification.
-            let mut job = Job::new(JobKind::Opens, "");
-            job.fails = |world| world.resource_mut::<Presentation>().fails();
-            jobs.start(&mut notices, job, move |_: &JobProgress| perform(&list, at), show_scene);
+            let mut job = Job::new(JobKind::Open, "");
+            job.on_failure = |world| world.resource_mut::<Presentation>().fails();
+            jobs.start(&mut notices, job, move |_: &JobProgress| open_scene(&list, at), show_scene);
         }
         None if presentation.number().1 > 0 => {}
         None => {
             let text = "No presentation is running. Open or drop a playlist, or start with \"thalweg present\".";
-            notices.tell(Level::Info, text);
+            notices.notify(Level::Info, text);
         }
     }
 }
 
 /// Opened scene of a playlist.
-struct Performed {
+struct OpenedScene {
     title: String,
     sessions: Vec<Session>,
     /// Its camera keyframes.
-    keys: Keys,
+    keys: CameraKeyframes,
 }
 
-fn perform(list: &Playlist, at: usize) -> Result<Performed, Error> {
+fn open_scene(list: &Playlist, at: usize) -> Result<OpenedScene, Error> {
     let item = &list.scenes[at];
     let sessions = playlist::open(item)?;
     let title = if item.title.is_empty() { opening::title(&item.open) } else { item.title.clone() };
-    Ok(Performed { title, sessions, keys: playlist::keys(item) })
+    Ok(OpenedScene { title, sessions, keys: playlist::keys(item) })
 }
 
 fn show_scene(
-    In(Performed { title, sessions, keys }): In<Performed>,
-    mut work: Work,
+    In(OpenedScene { title, sessions, keys }): In<OpenedScene>,
+    mut work: ProjectParams,
     mut presentation: ResMut<Presentation>,
     mut document: ResMut<Document>,
-    mut ahead: ResMut<Ahead>,
+    mut ahead: ResMut<FastForward>,
     mut commands: Commands,
 ) {
     if !presentation.is_on() {
@@ -326,7 +331,7 @@ fn show_scene(
     simulations.views.keys = keys;
     work.replace(Label::Opened(title), simulations, &Keyframes::default());
     document.is_opened(&work);
-    commands.trigger(WorkReplaced { opened: true, performed: true });
+    commands.trigger(ProjectReplaced { opened: true, presented: true });
     presentation.is_shown(&work.simulations);
     if usual && presentation.item(&work.simulations).is_none_or(|item| item.camera.is_empty()) {
         commands.trigger(CameraCommand::FrameAll);
@@ -339,8 +344,8 @@ fn show_scene(
 }
 
 /// Ends the presentation when something else is opened.
-fn end(replaced: On<WorkReplaced>, mut presentation: ResMut<Presentation>) {
-    if !replaced.performed {
+fn end(replaced: On<ProjectReplaced>, mut presentation: ResMut<Presentation>) {
+    if !replaced.presented {
         presentation.end();
     }
 }
@@ -366,7 +371,7 @@ fn follow(
     }
     presentation.stopped = is_over;
     if let Some(next) = presentation.next(&simulations, time.delta()) {
-        presentation.rest = SOON;
+        presentation.rest = RETRY_DELAY;
         if next == PresentCommand::Again {
             presentation.idle = None;
         }

@@ -4,21 +4,21 @@ use bevy::prelude::*;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{CommandEvent, Job, JobKind, Level, Simulations, Work};
+use super::{AppCommandEvent, Job, JobKind, Level, ProjectParams, Simulations};
 use thalweg_scene::{
     io::JobProgress,
     model::{origin::Tile, session::Session},
 };
 use thalweg_sim::{
-    core::rng::Stream,
-    params::{self, Parameter, Value, walk},
+    core::rng::RandomStream,
+    params::{self, Parameter, Value, collect_parameters},
 };
 
 /// Cells along the shorter side, and ticks, of the small simulations that test the effect of a parameter.
 const SMALL: u32 = 64;
 const TICKS: u64 = 30;
 /// Minimum effect of a parameter: difference of the ground relative to the change by the simulation itself.
-const SHOWS: f64 = 0.08;
+const MIN_EFFECT: f64 = 0.08;
 /// Number of options.
 const OPTIONS: usize = 4;
 /// Maximum number of parameters to test.
@@ -49,7 +49,7 @@ pub struct Quiz {
 }
 
 /// Question with its two simulations.
-type Found = (QuizQuestion, [Tile; 2]);
+type GeneratedQuestion = (QuizQuestion, [Tile; 2]);
 
 /// Command of the quiz.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -60,17 +60,17 @@ pub enum QuizCommand {
     Guess(usize),
 }
 
-impl CommandEvent for QuizCommand {
-    fn needs_the_work(&self) -> bool {
+impl AppCommandEvent for QuizCommand {
+    fn requires_project(&self) -> bool {
         matches!(self, Self::Ask)
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Quiz>().add_observer(obey);
+    app.init_resource::<Quiz>().add_observer(handle_command);
 }
 
-fn obey(command: On<QuizCommand>, mut work: Work, mut quiz: ResMut<Quiz>) {
+fn handle_command(command: On<QuizCommand>, mut work: ProjectParams, mut quiz: ResMut<Quiz>) {
     match *command.event() {
         QuizCommand::Ask => look_for_question(&mut work),
         QuizCommand::Guess(option) => quiz.guess(option),
@@ -78,31 +78,35 @@ fn obey(command: On<QuizCommand>, mut work: Work, mut quiz: ResMut<Quiz>) {
 }
 
 /// Searches for a parameter with a visible effect, in the background.
-fn look_for_question(work: &mut Work) {
+fn look_for_question(work: &mut ProjectParams) {
     if !work.has_room(work.simulations.selected().bytes()) {
         return;
     }
     let session = work.simulations.selected().clone();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let of = work.simulations.work();
-    let job = Job::new(JobKind::Opens, "Looking for a parameter with a visible effect…");
+    let of = work.simulations.project_id();
+    let job = Job::new(JobKind::Open, "Looking for a parameter with a visible effect…");
     let generate = move |progress: &JobProgress| Ok((QuizQuestion::generate(session, seed, progress), of));
     work.jobs.start(&mut work.notices, job, generate, ask_question);
 }
 
 /// Starts two simulations that differ in one parameter.
-fn ask_question(In((found, of)): In<(Option<Found>, u64)>, mut work: Work, mut quiz: ResMut<Quiz>) {
+fn ask_question(
+    In((found, of)): In<(Option<GeneratedQuestion>, u64)>,
+    mut work: ProjectParams,
+    mut quiz: ResMut<Quiz>,
+) {
     // Another project was opened meanwhile.
-    if of != work.simulations.work() {
+    if of != work.simulations.project_id() {
         return;
     }
     let Some((question, tiles)) = found else {
         let text = "No parameter of the enabled processes changes the terrain enough in a few ticks. Open another scene, or enable another process.";
-        work.notices.tell(Level::Info, text);
+        work.notices.notify(Level::Info, text);
         return;
     };
     if work.side_by_side(&tiles) {
-        quiz.ask(question, work.simulations.work());
+        quiz.ask(question, work.simulations.project_id());
     }
 }
 
@@ -126,8 +130,8 @@ impl QuizQuestion {
 impl QuizQuestion {
     /// Selects a parameter of a session by a seed, and returns the question with its two simulations; `None` if no parameter has a
     /// visible effect within a few ticks, or if it is cancelled. Takes seconds.
-    fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<Found> {
-        let mut chance = Stream::new(seed, "quiz", 1);
+    fn generate(session: Session, seed: u64, progress: &JobProgress) -> Option<GeneratedQuestion> {
+        let mut chance = RandomStream::new(seed, "quiz", 1);
         let mut all = candidates(&session);
         // Shuffle.
         for last in (1..all.len()).rev() {
@@ -154,7 +158,8 @@ impl QuizQuestion {
             let squares = changed.iter().zip(usual.simulation.terrain.start.iter());
             let squares = squares.map(|(now, start)| f64::from(now - start) * f64::from(now - start)).sum::<f64>();
             let change = (squares / changed.len().max(1) as f64).sqrt();
-            (difference.size.is_finite() && change > 0.0 && difference.size > SHOWS * change).then_some((number, value))
+            (difference.size.is_finite() && change > 0.0 && difference.size > MIN_EFFECT * change)
+                .then_some((number, value))
         });
         let (number, value) = shown?;
         let chosen = all.swap_remove(number);
@@ -190,7 +195,7 @@ impl Quiz {
 
     /// Returns `true` while the parameters of the second simulation must stay hidden.
     pub(super) fn keeps_secret(&self, simulations: &Simulations) -> bool {
-        self.now.as_ref().is_some_and(|question| question.is_of(simulations.work()) && question.guess.is_none())
+        self.now.as_ref().is_some_and(|question| question.is_of(simulations.project_id()) && question.guess.is_none())
     }
 }
 
@@ -198,7 +203,7 @@ impl Quiz {
 fn candidates(session: &Session) -> Vec<Parameter> {
     let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
     let all = slots.flat_map(|slot| {
-        let declared = walk((slot.key(), slot.process.params()));
+        let declared = collect_parameters((slot.key(), slot.process.params()));
         let acts = |parameter: &Parameter| {
             parameter.knob.main && !parameter.knob.indirect && parameter.knob.idle(&declared).is_none()
         };

@@ -21,8 +21,8 @@ use thalweg_sim::{
 /// Number of samples above which every second one is dropped.
 const MOST_SAMPLES: usize = 1024;
 /// Distance in cells for measuring the celerity of dunes, and ticks after which slower dunes are measured.
-const WELL_TOLD: f64 = 1.5;
-const LONG: u64 = 400;
+const MIN_DISPLACEMENT: f64 = 1.5;
+const MAX_TICKS_BETWEEN: u64 = 400;
 
 /// Ledger at a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ pub struct DuneSample {
 
 /// Time series of the selected simulation.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Record {
+pub struct TimeSeries {
     /// Statistics of the terrain at the last measurement.
     pub statistics: Statistics,
     /// Ledger over time, the oldest first.
@@ -84,7 +84,7 @@ pub struct Record {
     rest: Option<Instant>,
 }
 
-impl Record {
+impl TimeSeries {
     /// Returns the volume of the layers of a matter, in cubic metres.
     fn volume(&mut self, terrain: &Terrain, matter: Matter) -> f64 {
         let layers = terrain.layers().filter(|(layer, _)| layer.row().matter == matter);
@@ -112,7 +112,7 @@ impl Record {
         let tick = simulation.ticks();
         self.dunes.retain(|sample| sample.tick < tick);
         // After a long gap, another dune may be in the same place.
-        if self.dunes.last().is_none_or(|last| tick - last.tick > LONG) {
+        if self.dunes.last().is_none_or(|last| tick - last.tick > MAX_TICKS_BETWEEN) {
             self.dunes_before = None;
         }
         let Some(wind) = simulation.wind() else {
@@ -123,13 +123,14 @@ impl Record {
         let cell = f64::from(simulation.terrain.cell_size);
         let way = self.dunes_before.as_ref().filter(|(before, _)| *before < tick).map(|(before, dunes)| {
             // Beyond half a wavelength, the next dune may match instead.
-            let way =
-                now.way_since(dunes).filter(|way| now.wavelength.is_none_or(|wavelength| *way < 0.5 * wavelength));
+            let way = now
+                .migration_since(dunes)
+                .filter(|way| now.wavelength.is_none_or(|wavelength| *way < 0.5 * wavelength));
             (way, way.map(|way| way / (tick - before) as f64), tick - before)
         });
         // A displacement below 1.5 cells is too inaccurate; one that is too large resets the reference.
         let celerity = match way {
-            Some((Some(way), celerity, ticks)) if way >= WELL_TOLD * cell || ticks >= LONG => {
+            Some((Some(way), celerity, ticks)) if way >= MIN_DISPLACEMENT * cell || ticks >= MAX_TICKS_BETWEEN => {
                 self.dunes_before = Some((tick, now.clone()));
                 celerity
             }
@@ -157,7 +158,7 @@ fn thin_out<T>(samples: &mut Vec<T>) {
 }
 
 /// Samples the selected simulation.
-pub(super) fn sample(simulations: Res<Simulations>, revision: Res<Revision>, mut record: ResMut<Record>) {
+pub(super) fn sample(simulations: Res<Simulations>, revision: Res<Revision>, mut record: ResMut<TimeSeries>) {
     let simulation = &simulations.selected().simulation;
     let run = (revision.start, simulations.selected_index());
     let fresh = record.seen != Some((*revision, simulations.selected_index()));

@@ -2,66 +2,66 @@
 
 use bevy::prelude::*;
 
-use super::{CommandEvent, Jobs, KeepSystems, Level, Notices, Simulations, background::Background};
+use super::{AppCommandEvent, AutosaveSystems, Jobs, Level, Notices, Simulations, background::BackgroundTask};
 use thalweg_scene::io::{
     Error,
-    film::{Filmed, Picture, Reel, Shot},
+    film::{FrameSource, RecordingResult, RgbFrame, VideoRecorder},
 };
 
 /// State of the video recording.
 #[derive(Resource, Default)]
 pub struct Recording {
-    state: State,
+    state: RecordingState,
 }
 
 #[derive(Default)]
-enum State {
+enum RecordingState {
     #[default]
     Off,
     /// Requested; the first frame determines the size.
     Asked,
-    On(Reel),
+    On(VideoRecorder),
     /// The encoder is finishing the video.
-    Ending(Background<(), Result<Filmed, Error>>),
+    Ending(BackgroundTask<(), Result<RecordingResult, Error>>),
 }
 
 impl Recording {
     /// Returns the duration in whole seconds, if frames of the window are needed for a recording.
     pub fn seconds(&self) -> Option<u64> {
         match &self.state {
-            State::Off | State::Ending(_) => None,
-            State::Asked => Some(0),
-            State::On(reel) => Some(reel.seconds() as u64),
+            RecordingState::Off | RecordingState::Ending(_) => None,
+            RecordingState::Asked => Some(0),
+            RecordingState::On(reel) => Some(reel.seconds() as u64),
         }
     }
 
     /// Returns `true` if the recording needs attention in the next frame.
     pub fn is_at_work(&self) -> bool {
-        !matches!(self.state, State::Off)
+        !matches!(self.state, RecordingState::Off)
     }
 
     /// Records a frame of the window, given its size and a callback that reads its pixels.
-    pub fn show(
+    pub fn record_frame(
         &mut self,
         size: (usize, usize),
-        shot: impl FnOnce() -> Option<Picture> + Send + 'static,
+        shot: impl FnOnce() -> Option<RgbFrame> + Send + 'static,
         (simulations, jobs): (&Simulations, &Jobs),
         notices: &mut Notices,
     ) {
-        if matches!(self.state, State::Asked) {
+        if matches!(self.state, RecordingState::Asked) {
             // Anything after a dot would be taken for a file extension.
             let stem = format!("{}-film", simulations.selected().name.replace('.', "-"));
-            let path = jobs.free_picture(&stem, "mp4");
-            self.state = match Reel::begin(&path, size) {
-                Ok(reel) => State::On(reel),
+            let path = jobs.unused_screenshot_path(&stem, "mp4");
+            self.state = match VideoRecorder::begin(&path, size) {
+                Ok(reel) => RecordingState::On(reel),
                 Err(error) => {
-                    notices.tell(Level::Error, error.to_string());
-                    State::Off
+                    notices.notify(Level::Error, error.to_string());
+                    RecordingState::Off
                 }
             };
         }
-        let shot: Shot = Box::new(shot);
-        if let State::On(reel) = &self.state
+        let shot: FrameSource = Box::new(shot);
+        if let RecordingState::On(reel) = &self.state
             && !reel.show(shot)
         {
             self.end();
@@ -71,25 +71,26 @@ impl Recording {
     /// Lets the encoder finish the video.
     fn end(&mut self) {
         self.state = match std::mem::take(&mut self.state) {
-            State::On(reel) => State::Ending(Background::start((), || reel.end())),
-            State::Off | State::Asked => State::Off,
-            ending @ State::Ending(_) => ending,
+            RecordingState::On(reel) => RecordingState::Ending(BackgroundTask::start((), || reel.end())),
+            RecordingState::Off | RecordingState::Asked => RecordingState::Off,
+            ending @ RecordingState::Ending(_) => ending,
         };
     }
 
     /// Reports the path of a finished video, optionally waiting for it.
-    fn tell(&mut self, waits: bool, notices: &mut Notices) {
-        let has_ended = |state: &State| matches!(state, State::Ending(ends) if waits || ends.is_finished());
+    fn notify(&mut self, waits: bool, notices: &mut Notices) {
+        let has_ended =
+            |state: &RecordingState| matches!(state, RecordingState::Ending(ends) if waits || ends.is_finished());
         if !has_ended(&self.state) {
             return;
         }
-        let State::Ending(ends) = std::mem::take(&mut self.state) else { return };
+        let RecordingState::Ending(ends) = std::mem::take(&mut self.state) else { return };
         let Some(filmed) = ends.join() else {
-            notices.tell(Level::Error, "The video was not finished because of a bug in Thalweg.");
+            notices.notify(Level::Error, "The video was not finished because of a bug in Thalweg.");
             return;
         };
         match filmed {
-            Ok(Filmed { path, seconds, missing, is_folder }) => {
+            Ok(RecordingResult { path, seconds, missing, is_folder }) => {
                 let place = path.display();
                 let mut text = if is_folder {
                     format!(
@@ -106,7 +107,7 @@ impl Recording {
                 notices.offer_folder(text, &folder);
             }
             Err(error) => {
-                notices.tell(Level::Error, error.to_string());
+                notices.notify(Level::Error, error.to_string());
             }
         }
     }
@@ -116,21 +117,21 @@ impl Recording {
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToggleRecording;
 
-impl CommandEvent for ToggleRecording {}
+impl AppCommandEvent for ToggleRecording {}
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Recording>()
         .add_observer(toggle)
-        .add_systems(Last, follow.before(super::document::offer).in_set(KeepSystems));
+        .add_systems(Last, follow.before(super::document::offer).in_set(AutosaveSystems));
 }
 
 fn toggle(_: On<ToggleRecording>, mut recording: ResMut<Recording>, mut notices: ResMut<Notices>) {
     match recording.state {
-        State::Off => recording.state = State::Asked,
-        State::Ending(_) => {
-            notices.tell(Level::Info, "The previous video is still being written. Try again in a moment.");
+        RecordingState::Off => recording.state = RecordingState::Asked,
+        RecordingState::Ending(_) => {
+            notices.notify(Level::Info, "The previous video is still being written. Try again in a moment.");
         }
-        State::Asked | State::On(_) => recording.end(),
+        RecordingState::Asked | RecordingState::On(_) => recording.end(),
     }
 }
 
@@ -145,5 +146,5 @@ pub(super) fn follow(
     if leaves {
         quiet.end();
     }
-    quiet.tell(leaves, &mut notices);
+    quiet.notify(leaves, &mut notices);
 }

@@ -4,17 +4,17 @@ use std::{collections::VecDeque, sync::Arc};
 
 use bevy::prelude::*;
 
-use super::{EditCommand, Label, Level, Simulations, Work, background::Background, jobs::PANICKED};
+use super::{EditCommand, Label, Level, ProjectParams, Simulations, background::BackgroundTask, jobs::PANICKED};
 use thalweg_scene::model::session::{Session, Start};
 use thalweg_sim::params::Value;
 
 /// Callback that changes the parameters of a session, given its index, before its terrain is generated, and returns its seed.
-type Change = Arc<dyn Fn(usize, &mut Session) -> u64 + Send + Sync>;
+type RestartChange = Arc<dyn Fn(usize, &mut Session) -> u64 + Send + Sync>;
 
 /// Restart of all simulations.
 struct Restart {
     label: Label,
-    change: Change,
+    change: RestartChange,
     /// Changed terrain parameter, if any.
     parameter: Option<TerrainParameter>,
 }
@@ -31,7 +31,7 @@ struct TerrainParameter {
 #[derive(Resource, Default)]
 pub struct Restarts {
     queued: VecDeque<Restart>,
-    running: Option<Background<Restart, Vec<Start>>>,
+    running: Option<BackgroundTask<Restart, Vec<Start>>>,
 }
 
 impl Restarts {
@@ -67,22 +67,22 @@ impl Restarts {
 }
 
 /// Applies the restart whose terrain is complete, and starts the next one.
-pub(super) fn advance(mut work: Work) {
-    if work.restarts.running.as_ref().is_some_and(Background::is_finished) {
+pub(super) fn advance(mut work: ProjectParams) {
+    if work.restarts.running.as_ref().is_some_and(BackgroundTask::is_finished) {
         work.apply_restart();
     }
     work.generate_next();
 }
 
 /// Completes all restarts, for commands that need their terrain.
-pub(super) fn complete(mut work: Work) {
+pub(super) fn complete(mut work: ProjectParams) {
     while work.restarts.is_active() {
         work.generate_next();
         work.apply_restart();
     }
 }
 
-impl Work<'_> {
+impl ProjectParams<'_> {
     /// Restarts all simulations, each with the seed that `change` returns for its old one.
     pub(super) fn restart(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64 + Send + Sync + 'static) {
         self.notices.retract(EditCommand::Undo);
@@ -103,7 +103,7 @@ impl Work<'_> {
         if !self.has_room(wanted) {
             return;
         }
-        let selected = self.differs(group, name).then_some(self.simulations.selected_index());
+        let selected = self.varies_between_tiles(group, name).then_some(self.simulations.selected_index());
         let label = Label::parameter(&self.simulations, group, name, value);
         let parameter = TerrainParameter { name, value: value.clone(), continues: self.history.continues_drag() };
         let value = value.clone();
@@ -124,11 +124,11 @@ impl Work<'_> {
         let Some(restart) = self.restarts.queued.pop_front() else { return };
         let mut sessions: Vec<Session> = Vec::new();
         for session in self.simulations.all_mut() {
-            session.note_shape();
+            session.record_sculpted_start();
             sessions.push(session.without_simulation());
         }
         let change = Arc::clone(&restart.change);
-        self.restarts.running = Some(Background::start(restart, move || {
+        self.restarts.running = Some(BackgroundTask::start(restart, move || {
             let start = |(index, session): (usize, &mut Session)| {
                 let seed = change(index, session);
                 session.start(seed)
@@ -139,9 +139,9 @@ impl Work<'_> {
 
     /// Replaces the terrain with the one that is being generated. Blocks until it is complete.
     fn apply_restart(&mut self) {
-        let Some((restart, starts)) = self.restarts.running.take().map(Background::finish) else { return };
+        let Some((restart, starts)) = self.restarts.running.take().map(BackgroundTask::finish) else { return };
         let Some(starts) = starts else {
-            self.notices.tell(Level::Error, PANICKED);
+            self.notices.notify(Level::Error, PANICKED);
             return;
         };
         let Restart { label, change, parameter } = restart;
@@ -168,6 +168,6 @@ impl Work<'_> {
                 }
             }
         }
-        self.begins();
+        self.mark_started();
     }
 }

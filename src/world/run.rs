@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use bevy::prelude::*;
 
 use super::{
-    CommandEvent, EditCommand, Job, JobKind, Label, Level, Quiz, SPEEDS, Simulations, Work, amount::length,
-    jobs::Sheets,
+    AppCommandEvent, EditCommand, Job, JobKind, Label, Level, ProjectParams, Quiz, SPEEDS, Simulations, amount::length,
+    jobs::PreviewLayers,
 };
 use std::sync::{Arc, PoisonError};
 use thalweg_scene::{
@@ -17,7 +17,7 @@ use thalweg_sim::simulation::grow::GrowthEnd;
 
 /// Command for playback, restarts and simulations side by side.
 #[derive(Event, Clone, Debug, PartialEq)]
-pub enum RunCommand {
+pub enum SimulationCommand {
     /// Starts or pauses the simulation.
     TogglePlay,
     /// Pauses, and runs a number of ticks.
@@ -44,93 +44,93 @@ pub enum RunCommand {
     /// tiles, the selected one continues alone.
     SideBySide(Vec<Tile>),
     /// Selects one of the simulations side by side.
-    Choose(usize),
+    Select(usize),
 }
 
-impl CommandEvent for RunCommand {
-    fn needs_the_work(&self) -> bool {
+impl AppCommandEvent for SimulationCommand {
+    fn requires_project(&self) -> bool {
         !matches!(self, Self::TogglePlay | Self::SetSpeed(_))
     }
 
     fn restarts(&self) -> bool {
-        use RunCommand::{NewSeed, Restart, RestartUnshaped, SetSeed, SetSize};
+        use SimulationCommand::{NewSeed, Restart, RestartUnshaped, SetSeed, SetSize};
         matches!(self, Restart | RestartUnshaped | NewSeed | SetSeed(_) | SetSize(_))
     }
 
-    fn follows_strokes(&self) -> bool {
-        self.needs_the_work() && !matches!(self, Self::Step(_) | Self::Stage)
+    fn flushes_strokes(&self) -> bool {
+        self.requires_project() && !matches!(self, Self::Step(_) | Self::Stage)
     }
 
-    fn suits_kiosk(&self, _: &Simulations) -> bool {
+    fn is_allowed_in_kiosk(&self, _: &Simulations) -> bool {
         matches!(self, Self::TogglePlay | Self::Restart)
     }
 
-    fn suits_presenter(&self) -> bool {
+    fn is_allowed_in_presenter(&self) -> bool {
         matches!(self, Self::TogglePlay | Self::Step(_) | Self::Stage)
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_observer(obey);
+    app.add_observer(handle_command);
 }
 
-fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
+fn handle_command(command: On<SimulationCommand>, mut work: ProjectParams, quiz: Res<Quiz>) {
     match command.event() {
-        RunCommand::TogglePlay => {
+        SimulationCommand::TogglePlay => {
             work.transport.playing = !work.transport.playing;
             work.transport.due = 0.0;
             let idle = |session: &Session| session.simulation.slots.iter().all(|slot| !slot.enabled);
             if work.transport.playing && work.simulations.all().iter().all(idle) {
                 let text = "No process is enabled, so nothing will change. Enable one in its panel on the right.";
-                work.notices.tell(Level::Info, text);
+                work.notices.notify(Level::Info, text);
             }
         }
-        RunCommand::Step(ticks) => {
+        SimulationCommand::Step(ticks) => {
             // Drop the ticks that playback still owed.
             if std::mem::take(&mut work.transport.playing) {
                 work.transport.due = 0.0;
             }
             work.transport.due += f64::from(*ticks);
         }
-        RunCommand::Stage => {
+        SimulationCommand::Stage => {
             work.transport.pause();
             // If a stage takes longer than the key repeat interval, no queue builds up.
             work.transport.stage = true;
         }
-        RunCommand::SlowMotion(stages) => {
+        SimulationCommand::SlowMotion(stages) => {
             work.transport.slow = *stages;
             work.transport.due = 0.0;
         }
-        RunCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
-        RunCommand::Restart => work.restart(Label::Restart, |_, seed| seed),
-        RunCommand::RestartUnshaped => work.restart(Label::RestartUnshaped, |session, seed| {
-            session.forget_shape();
+        SimulationCommand::SetSpeed(speed) => work.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
+        SimulationCommand::Restart => work.restart(Label::Restart, |_, seed| seed),
+        SimulationCommand::RestartUnshaped => work.restart(Label::RestartWithoutSculpting, |session, seed| {
+            session.discard_sculpted_start();
             seed
         }),
-        RunCommand::NewSeed => {
+        SimulationCommand::NewSeed => {
             let count = work.simulations.all().len() as u64;
             work.restart(Label::NewSeed, move |_, seed| seed.wrapping_add(count));
         }
-        RunCommand::SetSeed(seed) => {
+        SimulationCommand::SetSeed(seed) => {
             let seed = *seed;
             // The seeds of simulations side by side keep their differences.
             let chosen = work.simulations.selected().simulation.seed();
             work.restart(Label::Seed, move |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
         }
-        RunCommand::SetSize(side) => {
+        SimulationCommand::SetSize(side) => {
             let side = *side;
             work.restart(Label::Size, move |session, seed| {
                 session.resize(side);
                 seed
             });
         }
-        RunCommand::Grow => grow(&mut work),
-        RunCommand::SideBySide(tiles) => {
+        SimulationCommand::Grow => grow(&mut work),
+        SimulationCommand::SideBySide(tiles) => {
             work.side_by_side(tiles);
         }
-        RunCommand::Choose(index) => {
+        SimulationCommand::Select(index) => {
             if *index > 0 && quiz.keeps_secret(&work.simulations) {
-                work.notices.tell(Level::Info, "The values of simulation B are hidden until you have answered.");
+                work.notices.notify(Level::Info, "The values of simulation B are hidden until you have answered.");
             } else {
                 work.simulations.select(*index);
             }
@@ -138,7 +138,7 @@ fn obey(command: On<RunCommand>, mut work: Work, quiz: Res<Quiz>) {
     }
 }
 
-impl Work<'_> {
+impl ProjectParams<'_> {
     /// Starts simulations side by side that differ in the parameters of their tiles; without tiles, the selected simulation
     /// continues alone. Returns `false` if they were not started.
     pub fn side_by_side(&mut self, tiles: &[Tile]) -> bool {
@@ -148,7 +148,7 @@ impl Work<'_> {
         for tile in tiles {
             let mut outline = chosen.outline();
             if let Err(wrong) = outline.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text))) {
-                self.notices.tell(Level::Error, format!("{wrong}."));
+                self.notices.notify(Level::Error, format!("{wrong}."));
                 return false;
             }
             bytes +=
@@ -161,7 +161,7 @@ impl Work<'_> {
         self.history.replace(&mut self.simulations, label, |simulations| {
             let mut chosen = simulations.sessions.swap_remove(simulations.selected);
             chosen.tile = None;
-            chosen.note_shape();
+            chosen.record_sculpted_start();
             // Other simulations make it another project.
             (simulations.selected, simulations.work) = (0, Simulations::next_work());
             let begin = |tile: &Tile| {
@@ -179,7 +179,7 @@ impl Work<'_> {
                 "Restarted side by side. Undo restores the previous simulation with its {ticks} ticks."
             ));
         }
-        self.begins();
+        self.mark_started();
         if !tiles.is_empty() {
             self.transport.playing = true;
         }
@@ -188,13 +188,13 @@ impl Work<'_> {
 }
 
 /// Grows a mountain range in the background. It is displayed meanwhile, and the project is locked.
-fn grow(work: &mut Work) {
+fn grow(work: &mut ProjectParams) {
     let wanted: u64 = work.simulations.all().iter().map(Session::bytes_to_grow).sum();
-    let Some((before, sheets)) = work.hold("A mountain range is growing", work.bytes_of_copy() + wanted) else {
+    let Some((before, sheets)) = work.lock("A mountain range is growing", work.bytes_of_copy() + wanted) else {
         return;
     };
     let grow = move |progress: &JobProgress| grown(before, &sheets, progress);
-    work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Growing a mountain range…"), grow, take_grown);
+    work.jobs.start(&mut work.notices, Job::new(JobKind::Exclusive, "Growing a mountain range…"), grow, take_grown);
     // Hides tracks and measurements of the previous terrain during growth.
     for session in work.simulations.all_mut() {
         let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
@@ -203,7 +203,11 @@ fn grow(work: &mut Work) {
 }
 
 /// Returns the sessions with a grown mountain range, and `true` if all ranges are mature.
-fn grown(before: Arc<Simulations>, sheets: &Sheets, progress: &JobProgress) -> Result<(Vec<Session>, bool), Error> {
+fn grown(
+    before: Arc<Simulations>,
+    sheets: &PreviewLayers,
+    progress: &JobProgress,
+) -> Result<(Vec<Session>, bool), Error> {
     let mut sessions = before.all().to_vec();
     drop(before);
     let (all, mut mature) = (sessions.len() as f32, true);
@@ -215,7 +219,7 @@ fn grown(before: Arc<Simulations>, sheets: &Sheets, progress: &JobProgress) -> R
             let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
             // Created again once the last one was taken.
             if sheet.is_none() {
-                *sheet = Some(growth.layers().map(|layer| layer.resampled(size.0, size.1)));
+                *sheet = Some(growth.layers().map(|layer| layer.resample(size.0, size.1)));
             }
             !progress.is_cancelled()
         });
@@ -228,7 +232,7 @@ fn grown(before: Arc<Simulations>, sheets: &Sheets, progress: &JobProgress) -> R
     Ok((sessions, mature))
 }
 
-fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: Work) {
+fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: ProjectParams) {
     work.history.replace(&mut work.simulations, Label::Grown, |simulations| {
         simulations.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
     });
@@ -241,5 +245,5 @@ fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: Work) 
         format!("The mountain range has grown to {height} but is not mature: uplift still exceeds erosion.")
     };
     work.offer_undo(format!("{text} Undo restores the previous terrain."));
-    work.begins();
+    work.mark_started();
 }

@@ -14,7 +14,7 @@ use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::{Deadline, History, ticks::ready};
-use thalweg_scene::{io::project::KeptViews, model::session::Session};
+use thalweg_scene::{io::project::SavedViews, model::session::Session};
 use thalweg_sim::{
     process::catalogue,
     simulation::{Simulation, fault::Fault},
@@ -30,7 +30,7 @@ pub struct Simulations {
     /// Project file they were opened from or last saved to.
     pub file: Option<PathBuf>,
     /// Bookmarks and camera keyframes of the project.
-    pub views: KeptViews,
+    pub views: SavedViews,
     /// Identifier of the project, unique since program start and unaffected by undo and redo.
     pub(super) work: u64,
 }
@@ -43,11 +43,11 @@ impl Simulations {
     pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
-        Self { sessions, selected: 0, halted: false, file: None, views: KeptViews::default(), work: Self::next_work() }
+        Self { sessions, selected: 0, halted: false, file: None, views: SavedViews::default(), work: Self::next_work() }
     }
 
     /// Returns a copy with a new project identifier.
-    pub(super) fn of_other_work(&self) -> Self {
+    pub(super) fn with_new_project_id(&self) -> Self {
         Self { work: Self::next_work(), ..self.clone() }
     }
 
@@ -67,7 +67,7 @@ impl Simulations {
     }
 
     /// Returns the identifier of the project.
-    pub fn work(&self) -> u64 {
+    pub fn project_id(&self) -> u64 {
         self.work
     }
 
@@ -102,7 +102,7 @@ impl Simulations {
     }
 
     /// Resumes a tick that was paused between two stages.
-    pub fn go_on(&mut self) {
+    pub fn resume(&mut self) {
         self.halted = false;
     }
 
@@ -134,7 +134,7 @@ impl Simulations {
     }
 
     /// `true` if the layers are in a state to be displayed: between ticks, or paused between stages.
-    pub fn rests(&self) -> bool {
+    pub fn is_displayable(&self) -> bool {
         self.halted || self.between_ticks()
     }
 
@@ -154,7 +154,7 @@ pub enum FrameSystems {
     /// The brush edits the terrain.
     Edit,
     /// Commands are executed: those of shortcuts in the same frame, those of panels in the next one.
-    Obey,
+    Execute,
     /// Due ticks run within the time budget of the frame.
     Tick,
     /// Measurements and lessons are updated after the ticks.
@@ -169,16 +169,16 @@ pub enum FrameSystems {
 
 /// End of a frame, where project and settings are saved, also when the program is about to exit.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KeepSystems;
+pub struct AutosaveSystems;
 
 /// Pass over a tick, or over the rest of one.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SimTick;
 
 pub(super) fn plugin(app: &mut App) {
-    use FrameSystems::{Aim, Decorate, Edit, Follow, Input, Obey, Point, Show, Tick};
-    app.configure_sets(Update, (Input, Point, Edit, Obey, Tick, Follow, Aim, Show, Decorate).chain());
-    app.init_schedule(SimTick).add_systems(SimTick, begin_tick.before(Turn(0)));
+    use FrameSystems::{Aim, Decorate, Edit, Execute, Follow, Input, Point, Show, Tick};
+    app.configure_sets(Update, (Input, Point, Edit, Execute, Tick, Follow, Aim, Show, Decorate).chain());
+    app.init_schedule(SimTick).add_systems(SimTick, begin_tick.before(ProcessOrder(0)));
     let processes = catalogue();
     for (turn, process) in processes.iter().enumerate() {
         let run_process = move |mut simulations: ResMut<Simulations>, deadline: Res<Deadline>| {
@@ -189,15 +189,15 @@ pub(super) fn plugin(app: &mut App) {
         };
         let run_process =
             IntoSystem::into_system(run_process).with_name(format!("thalweg::run_{}", process.info().key));
-        app.add_systems(SimTick, run_process.in_set(Turn(turn)))
-            .configure_sets(SimTick, Turn(turn).before(Turn(turn + 1)));
+        app.add_systems(SimTick, run_process.in_set(ProcessOrder(turn)))
+            .configure_sets(SimTick, ProcessOrder(turn).before(ProcessOrder(turn + 1)));
     }
-    app.add_systems(SimTick, end_tick.in_set(Turn(processes.len())));
+    app.add_systems(SimTick, end_tick.in_set(ProcessOrder(processes.len())));
 }
 
 /// Position of a process in [`SimTick`].
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Turn(usize);
+struct ProcessOrder(usize);
 
 /// Begins a tick, or continues one.
 fn begin_tick(mut simulations: ResMut<Simulations>, mut history: ResMut<History>) {

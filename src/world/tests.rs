@@ -4,11 +4,11 @@ use crate::features;
 use bevy::state::app::StatesPlugin;
 use thalweg_scene::{
     io::{
-        project::{self, KeptViews},
+        project::{self, SavedViews},
         scene::open_first,
     },
     model::{
-        film::{Ease, Key},
+        film::{CameraKeyframe, Ease},
         origin::Options,
     },
 };
@@ -27,7 +27,7 @@ fn app() -> App {
     app
 }
 
-fn send(app: &mut App, command: impl Into<Command>) {
+fn send(app: &mut App, command: impl Into<AppCommand>) {
     app.world_mut().write_message(command.into());
 }
 
@@ -42,7 +42,7 @@ fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
     let mut app = app();
     app.update();
     let before = app.world().resource::<Revision>().state;
-    send(&mut app, RunCommand::Step(3));
+    send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     assert_eq!(app.world().resource::<Simulations>().selected().simulation.ticks(), 3);
     assert_eq!(app.world().resource::<Revision>().state, before + 3);
@@ -53,7 +53,7 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
     let (mut whole, mut slow) = (app(), app());
     slow.insert_resource(FrameBudget(Duration::from_nanos(1)));
     for app in [&mut whole, &mut slow] {
-        send(app, RunCommand::Step(2));
+        send(app, SimulationCommand::Step(2));
         update_until_quiet(app);
     }
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
@@ -68,22 +68,22 @@ fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stop
         deadline.begin(fair);
         let brush = deadline.until.saturating_duration_since(Instant::now());
         assert!(brush > fair / 2, "a stroke has {brush:?}");
-        (deadline.rests, deadline.left())
+        (deadline.pauses_ticks, deadline.left())
     };
-    let mut deadline = Deadline { owed: 5 * fair / 2, ..Deadline::default() };
+    let mut deadline = Deadline { excess: 5 * fair / 2, ..Deadline::default() };
     assert_eq!([begin(&mut deadline), begin(&mut deadline)], [(true, Duration::ZERO); 2]);
     let (rests, left) = begin(&mut deadline);
     assert!(!rests && left > fair / 4 && left <= fair / 2, "{left:?}");
     // However large the excess is, ticks continue.
-    deadline.owed = 1000 * fair;
+    deadline.excess = 1000 * fair;
     let rested = (0..20).take_while(|_| begin(&mut deadline).0).count();
-    assert_eq!(rested, MOST_OWED as usize);
+    assert_eq!(rested, MAX_PAUSED_FRAMES as usize);
     // The time that a pass uses beyond its limit adds to the excess.
     deadline.begin(Duration::ZERO);
-    assert!(!deadline.rests, "without any time it would never run");
+    assert!(!deadline.pauses_ticks, "without any time it would never run");
     std::thread::sleep(Duration::from_millis(3));
     deadline.end(Instant::now());
-    assert!(deadline.owed >= Duration::from_millis(3), "{:?}", deadline.owed);
+    assert!(deadline.excess >= Duration::from_millis(3), "{:?}", deadline.excess);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_tick_of_many_frames_is_shown_while_it_runs() {
     let state = |app: &App| app.world().resource::<Revision>().state;
     app.update();
     let before = state(&app);
-    send(&mut app, RunCommand::Step(1));
+    send(&mut app, SimulationCommand::Step(1));
     let mut midway = false;
     while app.world().resource::<Simulations>().ticks() == 0 {
         app.update();
@@ -119,7 +119,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
         app
     };
     let (mut whole, mut staged) = (ready(), ready());
-    send(&mut whole, RunCommand::Step(2));
+    send(&mut whole, SimulationCommand::Step(2));
     update_until_quiet(&mut whole);
     let simulations = |app: &App| app.world().resource::<Simulations>().clone();
     let revision = |app: &App| app.world().resource::<Revision>().state;
@@ -127,17 +127,17 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     let mut next = Vec::new();
     for _ in 0..4 {
         let before = revision(&staged);
-        send(&mut staged, RunCommand::Stage);
+        send(&mut staged, SimulationCommand::Stage);
         // Nothing advances on its own, however many frames pass.
         (0..4).for_each(|_| staged.update());
         assert_eq!(revision(&staged), before + 1);
-        assert!(simulations(&staged).rests());
+        assert!(simulations(&staged).is_displayable());
         next.push(simulations(&staged).next_stage().map(|(_, stage)| stage));
     }
     assert_eq!(next, [Some("flow"), Some("erosion"), Some("slide"), None]);
     assert_eq!(simulations(&staged).ticks(), 1);
     // The rest of a tick begun in this way counts as one.
-    for command in [RunCommand::Stage, RunCommand::Step(1)] {
+    for command in [SimulationCommand::Stage, SimulationCommand::Step(1)] {
         send(&mut staged, command);
         update_until_quiet(&mut staged);
     }
@@ -151,9 +151,9 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
 fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
     let mut app = app();
     let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
-    send(&mut app, RunCommand::Step(1));
+    send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
-    send(&mut app, RunCommand::Restart);
+    send(&mut app, SimulationCommand::Restart);
     app.update();
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain == start);
     send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)));
@@ -165,14 +165,14 @@ fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
 #[test]
 fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     let mut app = app();
-    send(&mut app, RunCommand::Step(3));
+    send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         let water = session.simulation.slot_mut("water").expect("it is in the catalogue");
         water.enabled = true;
         session.simulation.terrain.bedrock[70] = f32::NAN;
     }
-    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, SimulationCommand::TogglePlay);
     app.update();
     let begun = Instant::now();
     while app.world().resource::<Transport>().playing && begun.elapsed() < Duration::from_secs(60) {
@@ -187,7 +187,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
         world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].text.contains("failed in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
-    send(&mut app, RunCommand::Step(1));
+    send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     assert!(app.world().resource::<Simulations>().selected().simulation.fault().is_none());
 }
@@ -196,15 +196,15 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
 fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
-    send(&mut app, EditCommand::SpreadSand(2.0));
-    send(&mut app, RunCommand::Step(3));
+    send(&mut app, EditCommand::AddSand(2.0));
+    send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
         session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
     }
     assert!(kept(folder.path()).is_empty(), "no autosave was due");
-    send(&mut app, RunCommand::Step(1));
+    send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     let simulation = &app.world().resource::<Simulations>().selected().simulation;
@@ -233,19 +233,19 @@ fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
 #[test]
 fn what_is_thrown_away_comes_back_bit_by_bit() {
     let mut app = app();
-    send(&mut app, RunCommand::Step(2));
+    send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let before = terrain(&app);
-    let commands: [Command; 8] = [
-        RunCommand::Restart.into(),
-        RunCommand::NewSeed.into(),
-        RunCommand::SetSeed(99).into(),
-        RunCommand::SetSize(32).into(),
+    let commands: [AppCommand; 8] = [
+        SimulationCommand::Restart.into(),
+        SimulationCommand::NewSeed.into(),
+        SimulationCommand::SetSeed(99).into(),
+        SimulationCommand::SetSize(32).into(),
         EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)).into(),
-        EditCommand::SpreadSand(1.0).into(),
+        EditCommand::AddSand(1.0).into(),
         EditCommand::RemoveSand.into(),
-        EditCommand::Dry.into(),
+        EditCommand::RemoveWater.into(),
     ];
     for command in commands {
         send(&mut app, command.clone());
@@ -332,7 +332,7 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
 fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = app();
-    send(&mut app, RunCommand::Step(1));
+    send(&mut app, SimulationCommand::Step(1));
     update_until_quiet(&mut app);
     let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     let path = folder.path().join("height.png");
@@ -377,7 +377,7 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
     };
     app.insert_resource(Transport::default());
     assert_eq!(run(&mut app), 10);
-    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, SimulationCommand::TogglePlay);
     assert!(run(&mut app) > 100, "it was paused twice");
 }
 
@@ -425,10 +425,10 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    send(&mut app, RunCommand::Step(2));
+    send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
     assert!(!is_unsaved(&app), "looking around leaves nothing to save");
-    send(&mut app, EditCommand::SpreadSand(2.0));
+    send(&mut app, EditCommand::AddSand(2.0));
     app.update();
     assert!(is_unsaved(&app));
     send(&mut app, FileCommand::SaveProject(path.clone()));
@@ -454,32 +454,34 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let mut app = app();
     let kept = |app: &App| app.world().resource::<Simulations>().views.clone();
     // The camera pose is not known yet.
-    send(&mut app, KeepView(3));
+    send(&mut app, SaveBookmark(3));
     app.update();
     send(&mut app, KeyframeCommand::Set);
     app.update();
-    assert!(kept(&app) == KeptViews::default() && !is_unsaved(&app));
+    assert!(kept(&app) == SavedViews::default() && !is_unsaved(&app));
     let camera = project::Camera { focus: [1.0, 2.0, 3.0], yaw: 0.5, pitch: 0.6, distance: 70.0 };
-    let pose = Key::still(30.0, 40.0, 2.0).pose();
-    app.insert_resource(Eye { camera: Some(camera), pose: Some(pose) });
+    let pose = CameraKeyframe::still(30.0, 40.0, 2.0).pose();
+    app.insert_resource(CameraPose { camera: Some(camera), pose: Some(pose) });
     for number in [0, 3, 10] {
-        send(&mut app, KeepView(number));
+        send(&mut app, SaveBookmark(number));
     }
     app.update();
-    let mut wanted = KeptViews::default();
-    wanted.numbered[2] = Some(camera);
+    let mut wanted = SavedViews::default();
+    wanted.bookmarks[2] = Some(camera);
     assert!(kept(&app) == wanted && is_unsaved(&app), "a bookmark is an unsaved change");
     send(&mut app, KeyframeCommand::Set);
     app.update();
     let tick = app.world().resource::<Simulations>().ticks();
-    for command in
-        [KeyframeCommand::Then(tick, Ease::Even), KeyframeCommand::Move(tick, tick + 5), KeyframeCommand::Set]
-    {
+    for command in [
+        KeyframeCommand::SetInterpolation(tick, Ease::Even),
+        KeyframeCommand::Move(tick, tick + 5),
+        KeyframeCommand::Set,
+    ] {
         send(&mut app, command);
     }
     app.update();
     assert_eq!(kept(&app).keys.list().len(), 2);
-    let follows = |app: &App| app.world().resource::<FollowsKeys>().0;
+    let follows = |app: &App| app.world().resource::<FollowsKeyframes>().0;
     for wanted in [true, false, true] {
         send(&mut app, KeyframeCommand::Follow);
         app.update();
@@ -487,10 +489,10 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     }
     send(&mut app, KeyframeCommand::Remove(tick));
     app.update();
-    wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
+    wanted.keys.set(CameraKeyframe::new(tick as f64 + 5.0, pose, Ease::Even));
     assert_eq!(kept(&app), wanted);
     // All of it can be undone, also after ticks have run.
-    send(&mut app, RunCommand::Step(3));
+    send(&mut app, SimulationCommand::Step(3));
     app.update();
     app.update();
     let left = wanted.keys.list().to_vec();
@@ -522,7 +524,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let options = Options { size: Some((32, 32)), ..Options::default() };
     send(&mut app, FileCommand::Open("round-hill".into(), options));
     wait_for_jobs(&mut app);
-    assert!(kept(&app) == KeptViews::default() && !follows(&app));
+    assert!(kept(&app) == SavedViews::default() && !follows(&app));
     send(&mut app, FileCommand::Open(path.clone(), Options::default()));
     wait_for_jobs(&mut app);
     assert_eq!(kept(&app), wanted);
@@ -533,14 +535,14 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    send(&mut app, EditCommand::SpreadSand(2.0));
+    send(&mut app, EditCommand::AddSand(2.0));
     app.update();
     send(&mut app, FileCommand::Quit);
     app.update();
-    assert!(app.world().resource::<Document>().asks && !leaves(&app));
-    send(&mut app, FileCommand::Stay);
+    assert!(app.world().resource::<Document>().asks_to_save && !leaves(&app));
+    send(&mut app, FileCommand::CancelQuit);
     app.update();
-    assert!(!app.world().resource::<Document>().asks && !leaves(&app));
+    assert!(!app.world().resource::<Document>().asks_to_save && !leaves(&app));
     send(&mut app, FileCommand::QuitWhenSaved);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     for _ in 0..2000 {
@@ -561,7 +563,7 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
 fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
-    send(&mut app, EditCommand::SpreadSand(2.0));
+    send(&mut app, EditCommand::AddSand(2.0));
     app.update();
     let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, FileCommand::Open("cone".into(), Options::default()));
@@ -591,7 +593,7 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     send(&mut app, EditCommand::Undo);
     app.update();
     assert_eq!(file(&app), Some(second));
-    send(&mut app, EditCommand::SpreadSand(3.0));
+    send(&mut app, EditCommand::AddSand(3.0));
     app.update();
     let wanted = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     app.world_mut().write_message(AppExit::error());

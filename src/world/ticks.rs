@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{
-    Ahead, Course, Deadline, FrameBudget, FrameSystems, FreeView, History, Level, Notices, Overlay, Revision,
-    RunCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, Workspace, simulations::SimTick, smoothed,
+    Deadline, FastForward, FrameBudget, FrameSystems, History, LessonState, Level, Notices, Overlay, Revision,
+    SimulationCommand, Simulations, TICKS_PER_SECOND, Timing, Transport, ViewportArea, Workspace, simulations::SimTick,
+    smoothed,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::core::quantity::Quantity;
@@ -24,7 +25,7 @@ pub(super) fn plugin(app: &mut App) {
 fn set_deadline(
     budget: Res<FrameBudget>,
     time: Res<Time>,
-    (ahead, simulations, transport): (Res<Ahead>, Res<Simulations>, Res<Transport>),
+    (ahead, simulations, transport): (Res<FastForward>, Res<Simulations>, Res<Transport>),
     mut deadline: ResMut<Deadline>,
 ) {
     // If rendering itself is slow, as with a software renderer, the simulation gets a proportional share: half the remaining frame
@@ -48,7 +49,7 @@ pub(super) fn ready<'a>(
     simulations.halted = false;
     let first = simulations.common_ticks();
     let takes_part = move |session: &&mut Session| before || session.simulation.ticks() == first;
-    simulations.all_mut().iter_mut().filter(takes_part).for_each(Session::note_shape);
+    simulations.all_mut().iter_mut().filter(takes_part).for_each(Session::record_sculpted_start);
     simulations.all_mut().iter_mut().filter(takes_part)
 }
 
@@ -64,12 +65,12 @@ pub(super) fn run_due(world: &mut World) {
     }
     // An unfinished tick is always completed. Another one begins if it is due and neither the brush nor a screenshot waits.
     let due = |world: &World, transport: &Transport| {
-        let ahead = || world.resource::<Ahead>().runs(world.resource::<Simulations>(), transport);
-        let holds = transport.brush_waits || world.resource::<FreeView>().taking;
+        let ahead = || world.resource::<FastForward>().runs(world.resource::<Simulations>(), transport);
+        let holds = transport.brush_waits || world.resource::<ViewportArea>().is_taking_screenshot;
         !holds && (transport.due >= 1.0 || ahead())
     };
-    let (begun, rests, mut worked) = (Instant::now(), world.resource::<Deadline>().rests, false);
-    while !rests && (!world.resource::<Simulations>().rests() || due(world, &transport)) {
+    let (begun, rests, mut worked) = (Instant::now(), world.resource::<Deadline>().pauses_ticks, false);
+    while !rests && (!world.resource::<Simulations>().is_displayable() || due(world, &transport)) {
         worked = true;
         let pass = Instant::now();
         world.run_schedule(SimTick);
@@ -88,19 +89,19 @@ pub(super) fn run_due(world: &mut World) {
             timing.spent = Duration::ZERO;
             timing.shown = Some(Instant::now());
             transport.due = (transport.due - 1.0).max(0.0);
-            world.resource_mut::<Revision>().goes_on();
+            world.resource_mut::<Revision>().next_state();
         }
-        if finished && world.resource::<Course>().ends_at(world.resource::<Simulations>()) {
+        if finished && world.resource::<LessonState>().ends_at(world.resource::<Simulations>()) {
             transport = Transport { playing: false, due: 0.0, ..transport };
         }
         // Only once, when the total is reached: neither a resumed simulation nor one of a lesson is paused again.
-        let taught = world.resource::<Course>().runs_to().is_some();
+        let taught = world.resource::<LessonState>().runs_to().is_some();
         let reached = finished && complete && transport.complete == Some(false) && !taught;
         transport.complete = Some(complete);
         if reached && transport.playing {
             transport = Transport { playing: false, due: 0.0, ..transport };
             let text = "The map is finished: the total number of droplets has run. Press Play to continue.";
-            let play = Some(("Play", RunCommand::TogglePlay.into()));
+            let play = Some(("Play", SimulationCommand::TogglePlay.into()));
             world.resource_mut::<Notices>().offer(Level::Info, text, play);
         }
         let deadline = world.resource::<Deadline>();
@@ -115,14 +116,14 @@ pub(super) fn run_due(world: &mut World) {
     }
     // A long tick is displayed while it runs.
     let simulations = world.resource::<Simulations>();
-    let midway = !simulations.rests() && simulations.can_be_shown();
+    let midway = !simulations.is_displayable() && simulations.can_be_shown();
     let mut timing = world.resource_mut::<Timing>();
     if midway && timing.shown.is_none_or(|shown| shown.elapsed() > LONG) {
         timing.shown = Some(Instant::now());
-        world.resource_mut::<Revision>().goes_on();
+        world.resource_mut::<Revision>().next_state();
     }
     // Skip frames that only waited for input.
-    let drawn = world.resource::<FreeView>().drawn;
+    let drawn = world.resource::<ViewportArea>().frames;
     let mut timing = world.resource_mut::<Timing>();
     if timing.drawn != drawn {
         timing.drawn = drawn;
@@ -138,7 +139,7 @@ pub(super) fn run_due_stage(
     mut simulations: ResMut<Simulations>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
-    (workspace, course, mut overlay): (Res<State<Workspace>>, Res<Course>, ResMut<Overlay>),
+    (workspace, course, mut overlay): (Res<State<Workspace>>, Res<LessonState>, ResMut<Overlay>),
 ) {
     let quiet = transport.bypass_change_detection();
     if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
@@ -156,7 +157,7 @@ pub(super) fn run_due_stage(
         session.simulation.stage();
     });
     simulations.halted = !simulations.between_ticks();
-    revision.goes_on();
+    revision.next_state();
     if !simulations.halted && course.ends_at(&simulations) {
         quiet.playing = false;
     }

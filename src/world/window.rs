@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::CommandEvent;
+use super::AppCommandEvent;
 /// Command for panels, dialogs or the window.
 #[derive(Event, Clone, Debug, PartialEq)]
 pub enum WindowCommand {
@@ -13,19 +13,19 @@ pub enum WindowCommand {
     /// Opens or closes the pane with this key.
     Toggle(&'static str),
     /// Reveals a parameter in its panel, by path.
-    Seek(String),
+    RevealParameter(String),
     /// Saves the project to its file, or asks for a file if there is none.
     Save,
     /// Shows an error of a panel.
-    Say(String),
+    ShowError(String),
     /// Cancels or leaves the innermost of: stroke, brush, hidden panels, Present workspace, fullscreen.
-    Leave,
+    Cancel,
     /// Copies the command line that reproduces this simulation.
     CopyCommandLine,
 }
 
-impl CommandEvent for WindowCommand {
-    fn follows_strokes(&self) -> bool {
+impl AppCommandEvent for WindowCommand {
+    fn flushes_strokes(&self) -> bool {
         // Saving the project needs complete strokes.
         matches!(self, Self::Save)
     }

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::{Brushes, CommandEvent, Presentation, SPEEDS, Transport};
+use super::{AppCommandEvent, Brushes, Presentation, SPEEDS, Transport};
 
 /// Active workspace. A change takes effect before the next frame.
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub enum Workspace {
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenWorkspace(pub Workspace);
 
-impl CommandEvent for OpenWorkspace {}
+impl AppCommandEvent for OpenWorkspace {}
 
 pub(super) fn plugin(app: &mut App) {
     app.init_state::<Workspace>()
@@ -45,7 +45,7 @@ fn reset_speed(mut transport: ResMut<Transport>) {
 
 /// Prevents accidental sculpting during a presentation.
 fn release_brush(mut brushes: ResMut<Brushes>) {
-    brushes.held = None;
+    brushes.active = None;
 }
 
 fn end_presentation(mut presentation: ResMut<Presentation>) {

@@ -6,15 +6,15 @@ use std::{fs, io::Read, path::Path, sync::Arc};
 
 use thalweg_scene::{
     io::{
-        JobProgress, Place,
+        JobProgress, RasterMetadata,
         preset::Preset,
         project::{self, Keyframe, Keyframes, Project},
         scene,
         scene::open_first,
         write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
     },
-    model::{origin::Options, session::Session, state::State},
-    settings::{Remembered, Settings, Theme},
+    model::{origin::Options, session::Session, state::SimulationState},
+    settings::{Settings, SettingsFile, Theme},
 };
 use thalweg_sim::core::grid::Grid;
 
@@ -52,7 +52,7 @@ fn work_with_timeline() -> Project {
     let mut timeline = Keyframes::default();
     for (id, parent) in [(0, None), (1, Some(0))] {
         (0..3).for_each(|_| session.simulation.tick());
-        let states = Arc::new(vec![State::packed(&mut session)]);
+        let states = Arc::new(vec![SimulationState::capture_packed(&mut session)]);
         timeline.frames.push(Keyframe { id, parent, states });
     }
     timeline.here = Some(1);
@@ -78,7 +78,7 @@ fn the_stored_files_are_written_anew() {
     let written = |name: &str| fs::read(path(name)).expect("it was written");
     let quiet = JobProgress::default();
     let hills = Grid::from_fn(32, 33, |x, y| 100.0 + 40.0 * (x as f32 * 0.2).sin() + 30.0 * (y as f32 * 0.3).cos());
-    let square = hills.resampled(32, 32);
+    let square = hills.resample(32, 32);
 
     write_png16(&path("map.png"), &hills, hills.min_max(), &quiet).expect("it is writable");
     let png = written("map.png");
@@ -113,7 +113,7 @@ fn the_stored_files_are_written_anew() {
     put("r32", "bad-numbers", &[0xff; 4 * 32 * 32]);
 
     let nodata = Grid::from_fn(32, 32, |x, y| f32::from(x < 3 && y < 5));
-    let place = Place { nodata: Some(&nodata), ..Place::local(5.0) };
+    let place = RasterMetadata { nodata: Some(&nodata), ..RasterMetadata::local(5.0) };
     write_tiff(&path("map.tif"), &square, place).expect("it is writable");
     let tif = written("map.tif");
     put("tif", "good", &tif);
@@ -123,7 +123,7 @@ fn the_stored_files_are_written_anew() {
     put("tif", "bad-claims-16384", &[&tif[..width], &[0, 64, 0, 0], &tif[width + 4..]].concat());
     put("tif", "bad-text", b"II*\0this is no picture");
 
-    write_asc(&path("map.asc"), &square, Place::local(5.0), &quiet).expect("it is writable");
+    write_asc(&path("map.asc"), &square, RasterMetadata::local(5.0), &quiet).expect("it is writable");
     let asc = written("map.asc");
     put("asc", "good", &asc);
     let degrees = replaced(&replaced(&asc, "xllcorner 0", "XLLCENTER 7"), "cellsize 5", "cellsize 0.001");
@@ -161,7 +161,7 @@ fn the_stored_files_are_written_anew() {
     put("preset", "bad-terrain", &replaced(&preset, "wind.law\": \"2020", "terrain.width\": \"4096"));
     put("preset", "bad-text", b"no preset");
 
-    let mut remembered = Remembered::default();
+    let mut remembered = SettingsFile::default();
     remembered.last_folder = Some("/maps".into());
     remembered.keep(&Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() });
     remembered.recent.push("work.thalweg".into());

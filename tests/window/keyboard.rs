@@ -2,7 +2,7 @@
 
 use super::*;
 use thalweg::{
-    shell::{access, leave::leave_ui, seek},
+    shell::{access, leave::leave_ui, navigate},
     world::WindowCommand,
 };
 use thalweg_scene::settings::Units;
@@ -26,7 +26,7 @@ fn everything_that_tab_reaches_has_a_name() {
     for scene in ["river-valley", "one-barchan"] {
         let (shelf, asked) = (Shelf::of(scene), RefCell::default());
         let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
-        access::mend_names(&harness.ctx);
+        access::install_name_correction(&harness.ctx);
         harness.run_steps(3);
         for title in ["Terrain", "Springs and drains", "Mask", "Overlays", "Water look", "History", "Ledger"] {
             let column = column(&harness);
@@ -45,7 +45,7 @@ fn everything_that_tab_reaches_has_a_name() {
 #[test]
 fn a_dialog_has_the_keyboard_and_keeps_it() {
     let mut document = Document::default();
-    document.asks = true;
+    document.asks_to_save = true;
     let shelf = Shelf::of("round-hill").with(document);
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
@@ -72,7 +72,7 @@ fn a_dialog_has_the_keyboard_and_keeps_it() {
     }
     harness.key_press(Key::Escape);
     harness.run_steps(2);
-    assert_eq!(asked.take(), [FileCommand::Stay]);
+    assert_eq!(asked.take(), [FileCommand::CancelQuit]);
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
     harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
     harness.run_steps(2);
     let path = "droplets.bank_angle";
-    assert_eq!(asked.take(), [WindowCommand::Seek(path.to_owned())]);
+    assert_eq!(asked.take(), [WindowCommand::RevealParameter(path.to_owned())]);
     let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 500.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
     // Its process is disabled, and it is not a main parameter.
     assert!(harness.query_by_label("Bank angle").is_none());
-    seek::seek(&harness.ctx, path);
+    navigate::navigate_to(&harness.ctx, path);
     harness.run_steps(20);
     let column = column(&harness);
     let rect = harness.get_by_role_and_label(Role::Slider, "Bank angle").rect();
@@ -137,8 +137,7 @@ fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
     harness.run_steps(200);
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);
-    let changed =
-        |asked: &Command| matches!(asked.get(), Some(EditCommand::Set(group, "bank_angle", _)) if group == "droplets");
+    let changed = |asked: &AppCommand| matches!(asked.get(), Some(EditCommand::Set(group, "bank_angle", _)) if group == "droplets");
     assert!(asked.borrow().iter().any(changed), "{:?}", asked.borrow());
 }
 
@@ -152,7 +151,7 @@ fn delete_resets_the_parameter_that_has_the_focus() {
         asked.borrow_mut().extend(group_ui(ui, ("look", &look), ("look", &session.look), false));
     });
     harness.run_steps(2);
-    let name = walk(("look", &look))
+    let name = collect_parameters(("look", &look))
         .into_iter()
         .find(|parameter| parameter.name == "sun_elevation")
         .expect("it is declared")
@@ -168,7 +167,7 @@ fn delete_resets_the_parameter_that_has_the_focus() {
 #[test]
 fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back() {
     let settings = RefCell::new(Settings::default());
-    let before = RefCell::new(access::Before::default());
+    let before = RefCell::new(access::FocusHistory::default());
     let mut harness = Harness::builder().with_size([420.0, 900.0]).build_ui(|ui| {
         access::begin(ui.ctx(), *before.borrow());
         let now = settings.borrow().clone();
@@ -205,7 +204,7 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
 #[test]
 fn f6_goes_from_part_to_part_and_back_to_where_it_was() {
     let shelf = Shelf::of("round-hill");
-    let before = RefCell::new(access::Before::default());
+    let before = RefCell::new(access::FocusHistory::default());
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
         access::begin(ui.ctx(), *before.borrow());
         shelf.use_world(|world| drop(window_ui(ui, world)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::features::{lessons::LessonCommand, section::KeepDrawing};
+use thalweg::features::{lessons::LessonCommand, section::SaveDrawing};
 use thalweg_scene::{
     io::lesson::{built_in, open},
     model::lesson::{Answer, Attempt, Task},
@@ -16,8 +16,8 @@ fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
     let mut attempt = Attempt::new(lesson, answers);
     attempt.step = step;
     let simulations = Simulations::new(vec![session]);
-    let mut course = Course::default();
-    course.open(attempt, simulations.work());
+    let mut course = LessonState::default();
+    course.open(attempt, simulations.project_id());
     Shelf::new(simulations).with(State::new(Workspace::Learn)).with(course)
 }
 
@@ -99,7 +99,7 @@ fn asked_to_draw() -> (Shelf, String) {
     section.now = shelf.simulations(|simulations| {
         thalweg_sim::measure::section(&simulations.selected().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
     });
-    section.start = section.now.iter().map(thalweg_sim::measure::Layers::ground).collect();
+    section.start = section.now.iter().map(thalweg_sim::measure::SectionPoint::ground).collect();
     (shelf.with(section), task.key().expect("it is answered").to_owned())
 }
 
@@ -110,9 +110,9 @@ fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
 }
 
 /// Returns the heights kept under a key.
-fn kept(asked: &[Command], key: &str) -> Vec<f32> {
-    match asked.last().and_then(Command::get) {
-        Some(KeepDrawing(of, heights)) if of == key => heights.clone(),
+fn kept(asked: &[AppCommand], key: &str) -> Vec<f32> {
+    match asked.last().and_then(AppCommand::get) {
+        Some(SaveDrawing(of, heights)) if of == key => heights.clone(),
         _ => panic!("it was not kept: {asked:?}"),
     }
 }
@@ -140,7 +140,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
         (0..heights.len())
             .map(|place| {
                 let share = place as f32 / (heights.len() - 1) as f32;
-                terrain.ground_between(share * terrain.width() as f32 - 0.5, 0.5 * terrain.height() as f32 - 0.5)
+                terrain.sample_ground(share * terrain.width() as f32 - 0.5, 0.5 * terrain.height() as f32 - 0.5)
             })
             .collect::<Vec<_>>()
     });

@@ -28,11 +28,11 @@ use thalweg::{
         checks::CheckCommand,
         overview::view_ui,
         present::{
-            playlist::ListDialog,
-            presenter::{self, desk_ui},
+            playlist::PlaylistDialog,
+            presenter::{self, presenter_ui},
             stage::presentation_ui,
         },
-        rivers::{ChooseRiver, Rivers},
+        rivers::{RiverStudy, SelectRiver},
         section::{Section, SectionCommand},
         springs::{
             SpringMarks,
@@ -44,32 +44,33 @@ use thalweg::{
     picture::{FixedStep, camera::Viewpoint, capture::rgb},
     shell::{
         UiVisible,
+        floating::{FloatingWindows, floating_windows_ui},
         group::group_ui,
-        panel::{Panel, Sidebar},
-        panels::window_ui,
-        panes::{Panes, panes_ui},
+        panel::{Sidebar, SidebarPanel},
         toasts::toasts_ui,
+        window_layout::window_ui,
     },
     world::{
-        BrushCommand, Brushes, CameraCommand, CameraMode, CameraStep, Command, CompareCommand, Comparison, Course,
-        Divider, Document, Draft, EditCommand, Eye, FileCommand, FollowsKeys, FreeView, Held, History, Jobs,
-        KeyframeCommand, Notices, OpenWorkspace, Overlay, OverlayCommand, PictureCommand, Pointed, Preferences,
-        PresentCommand, Presentation, Quiz, Record, Recording, Revision, RunCommand, Simulations, Timing, Touch,
-        Transport, ViewPlaces, WindowCommand, Workspace,
+        AppCommand, BrushCommand, BrushInput, Brushes, CameraCommand, CameraMode, CameraPose, CameraStep,
+        CompareCommand, Comparison, Divider, Document, Draft, EditCommand, FileCommand, FollowsKeyframes, History,
+        Jobs, KeyframeCommand, LessonState, ModifierKeys, Notices, OpenWorkspace, Overlay, OverlayCommand,
+        PointedPosition, Preferences, PresentCommand, Presentation, Quiz, Recording, Revision, ScreenshotCommand,
+        SimulationCommand, Simulations, TimeSeries, Timing, Transport, ViewPlaces, ViewportArea, WindowCommand,
+        Workspace,
     },
 };
 use thalweg_scene::{
-    allocator::{Counting, in_use},
+    allocator::{TrackingAllocator, in_use},
     io::{
-        Error, JobProgress, Pixels,
+        Error, ImagePixels, JobProgress,
         preset::PRESETS,
         project,
-        scene::{self, BUILT_IN, Picture, PictureOptions},
-        watch::Shooting,
+        scene::{self, BUILT_IN, RenderJob, RenderOptions},
+        watch::VideoJob,
     },
     look::ToneCurve,
     model::{
-        film::{Caption, Ease, Key as CameraKey, Pose, Script},
+        film::{CameraKeyframe as CameraKey, Caption, Ease, Pose, Script},
         origin::Options,
         playlist::Playlist,
         session::Session,
@@ -84,12 +85,12 @@ use thalweg_sim::{
     edit::Tool,
     hydrology::network::RiverParams,
     measure::{Study, statistics::Statistics},
-    params::{Value, walk},
+    params::{Value, collect_parameters},
     process::catalogue,
 };
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: TrackingAllocator = TrackingAllocator;
 
 mod keyboard;
 mod learn;
@@ -111,8 +112,8 @@ impl Shelf {
         macro_rules! init {
             ($($resource:ty)*) => { $(app.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Revision Record Recording History Brushes Document Preferences Overlay Pointed );
-        init!(State<Workspace> State<Comparison> Divider Notices Course Presentation Quiz Jobs State<CameraMode> FollowsKeys Draft FreeView);
+        init!(Transport Timing Revision TimeSeries Recording History Brushes Document Preferences Overlay PointedPosition );
+        init!(State<Workspace> State<Comparison> Divider Notices LessonState Presentation Quiz Jobs State<CameraMode> FollowsKeyframes Draft ViewportArea);
         Self(RefCell::new(app))
     }
 
@@ -135,20 +136,20 @@ impl Shelf {
     }
 
     /// Draws the whole window and collects its commands.
-    fn window<'a>(&'a self, asked: &'a RefCell<Vec<Command>>) -> impl FnMut(&mut egui::Ui) + 'a {
+    fn window<'a>(&'a self, asked: &'a RefCell<Vec<AppCommand>>) -> impl FnMut(&mut egui::Ui) + 'a {
         move |ui| asked.borrow_mut().extend(self.use_world(|world| window_ui(ui, world).0))
     }
 
     /// Draws the open panes and collects their commands.
-    fn panes<'a>(&'a self, asked: &'a RefCell<Vec<Command>>) -> impl FnMut(&mut egui::Ui) + 'a {
-        move |ui| asked.borrow_mut().extend(self.use_world(|world| panes_ui(ui.ctx(), world)))
+    fn panes<'a>(&'a self, asked: &'a RefCell<Vec<AppCommand>>) -> impl FnMut(&mut egui::Ui) + 'a {
+        move |ui| asked.borrow_mut().extend(self.use_world(|world| floating_windows_ui(ui.ctx(), world)))
     }
 
     /// Draws a panel or a layer over the view and collects its commands.
     fn part<'a, M: 'static>(
         &'a self,
-        system: impl IntoSystem<InMut<'static, egui::Ui>, Vec<Command>, M> + Copy + 'static,
-        asked: &'a RefCell<Vec<Command>>,
+        system: impl IntoSystem<InMut<'static, egui::Ui>, Vec<AppCommand>, M> + Copy + 'static,
+        asked: &'a RefCell<Vec<AppCommand>>,
     ) -> impl FnMut(&mut egui::Ui) + 'a {
         move |ui| {
             asked
@@ -158,15 +159,15 @@ impl Shelf {
     }
 
     fn toggle(&self, pane: &'static str) {
-        self.use_world(|world| world.resource_mut::<Panes>().toggle(pane));
+        self.use_world(|world| world.resource_mut::<FloatingWindows>().toggle(pane));
     }
 
     fn has(&self, pane: &str) -> bool {
-        self.0.borrow().world().resource::<Panes>().has(pane)
+        self.0.borrow().world().resource::<FloatingWindows>().is_open(pane)
     }
 
     /// Returns the panels with visible headings in a workspace.
-    fn panels(&self, workspace: Workspace) -> Vec<Panel> {
+    fn panels(&self, workspace: Workspace) -> Vec<SidebarPanel> {
         let app = self.0.borrow();
         let panels = app.world().resource::<Sidebar>().panels();
         panels.filter(|panel| !panel.title.is_empty() && panel.workspaces.contains(&workspace)).copied().collect()
@@ -174,13 +175,13 @@ impl Shelf {
 }
 
 /// Returns the rivers of the selected session.
-fn studied(shelf: &Shelf) -> Rivers {
+fn studied(shelf: &Shelf) -> RiverStudy {
     let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
     let study =
         |simulations: &Simulations| Study::of(&simulations.selected().simulation.river_land(&params), Some([0.5, 0.5]));
     let found = shelf.simulations(study);
-    let mut rivers = Rivers::default();
-    (rivers.found, rivers.chosen) = (Some(found), Some([0.5, 0.5]));
+    let mut rivers = RiverStudy::default();
+    (rivers.study, rivers.selected_place) = (Some(found), Some([0.5, 0.5]));
     rivers
 }
 
@@ -209,9 +210,9 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     // Plain noise is not realistic terrain.
     assert!(harness.query_by_label("Pits: not realistic").is_some());
     for (button, command) in [
-        ("Network", Command::from(OverlayCommand::Show(Some(Quantity::DrainageArea)))),
+        ("Network", AppCommand::from(OverlayCommand::Show(Some(Quantity::DrainageArea)))),
         ("Basins", OverlayCommand::Show(Some(Quantity::Basin)).into()),
-        ("Largest river", ChooseRiver(None).into()),
+        ("Largest river", SelectRiver(None).into()),
     ] {
         harness.get_by_label(button).click();
         harness.run_steps(2);
@@ -220,11 +221,11 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     unfold(&mut harness, "Terrain", 8);
     harness.get_by_label("Carve outlets").click();
     harness.run_steps(2);
-    let carves = |asked: &Command| matches!(asked.get(), Some(DrainageCommand::CarveOutlets(_)));
+    let carves = |asked: &AppCommand| matches!(asked.get(), Some(DrainageCommand::CarveOutlets(_)));
     assert!(asked.borrow_mut().drain(..).any(|asked| carves(&asked)));
     unfold(&mut harness, "Mountain range", 8);
     for (button, command) in [
-        ("Grow mountain range", Command::from(RunCommand::Grow)),
+        ("Grow mountain range", AppCommand::from(SimulationCommand::Grow)),
         ("Fill lakes", DrainageCommand::FillLakes.into()),
         ("Fill rivers", DrainageCommand::FillRivers.into()),
     ] {
@@ -237,7 +238,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
 #[test]
 fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
-    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(FreeView { labels, ..default() });
+    let shelf = Shelf::of("ten-seeds").with(State::new(Comparison::Split)).with(ViewportArea { labels, ..default() });
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
@@ -246,13 +247,13 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);
     let moved = asked.take();
-    let one = moved.first().and_then(Command::get).filter(|_| moved.len() == 1);
+    let one = moved.first().and_then(AppCommand::get).filter(|_| moved.len() == 1);
     assert!(matches!(one, Some(CompareCommand::MoveDivider(share)) if *share > 0.5), "{moved:?}");
     harness.get_by_label("Seed 2").focus();
     harness.run_steps(2);
     harness.key_press(Key::Enter);
     harness.run_steps(2);
-    assert_eq!(asked.take(), [RunCommand::Choose(1)]);
+    assert_eq!(asked.take(), [SimulationCommand::Select(1)]);
 }
 
 #[test]
@@ -266,11 +267,11 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
     harness.key_press(Key::ArrowLeft);
     harness.run_steps(2);
     let moved = asked.take();
-    let one = moved.first().and_then(Command::get).filter(|_| moved.len() == 1);
+    let one = moved.first().and_then(AppCommand::get).filter(|_| moved.len() == 1);
     assert!(matches!(one, Some(CompareCommand::MoveDivider(share)) if *share < 0.5), "{moved:?}");
     harness.get_by_label("Next simulation").click();
     harness.run_steps(2);
-    assert_eq!(asked.take(), [RunCommand::Choose(2)]);
+    assert_eq!(asked.take(), [SimulationCommand::Select(2)]);
 }
 
 #[test]
@@ -289,7 +290,7 @@ fn springs_that_are_only_seen_stay_as_they_are() {
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(springs_ui, &asked));
     harness.run_steps(4);
     assert!(harness.query_all_by_role(Role::Slider).count() >= 4);
-    assert_eq!(asked.take(), Vec::<Command>::new());
+    assert_eq!(asked.take(), Vec::<AppCommand>::new());
     harness.get_all_by_role(Role::Button).last().expect("each can be taken away").click();
     harness.run_steps(2);
     assert_eq!(asked.take()[0], EditCommand::SetSources(odd[..1].to_vec()));
@@ -298,13 +299,13 @@ fn springs_that_are_only_seen_stay_as_they_are() {
     harness.get_by_label("Spring 1").click();
     harness.run_steps(4);
     assert!(harness.query_all_by_role(Role::Slider).count() >= 2, "its numbers stand beside it");
-    assert_eq!(asked.take(), Vec::<Command>::new());
+    assert_eq!(asked.take(), Vec::<AppCommand>::new());
 }
 
 #[test]
 fn work_in_progress_shows_its_share() {
     let (mut notices, progress) = (Notices::default(), JobProgress::default());
-    notices.work("Saving…", progress.clone());
+    notices.notify_progress("Saving…", progress.clone());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         toasts_ui(ui.ctx(), &notices, ui.max_rect(), |_| true);
     });
@@ -322,7 +323,8 @@ fn work_in_progress_shows_its_share() {
 #[test]
 fn a_question_has_its_answers_and_cannot_be_put_aside() {
     let mut notices = Notices::default();
-    notices.ask("Which of them?", [("This", CameraCommand::FrameAll.into()), ("That", EditCommand::Dry.into())]);
+    notices
+        .ask("Which of them?", [("This", CameraCommand::FrameAll.into()), ("That", EditCommand::RemoveWater.into())]);
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         asked.borrow_mut().extend(toasts_ui(ui.ctx(), &notices, ui.max_rect(), |_| true));
@@ -332,7 +334,7 @@ fn a_question_has_its_answers_and_cannot_be_put_aside() {
     harness.get_by_label("That").click();
     harness.run_steps(2);
     let id = notices.shown().next().expect("it waits").id;
-    assert_eq!(asked.take(), [Command::from(EditCommand::Dry), FileCommand::Dismiss(id).into()]);
+    assert_eq!(asked.take(), [AppCommand::from(EditCommand::RemoveWater), FileCommand::Dismiss(id).into()]);
 }
 
 #[test]
@@ -341,7 +343,7 @@ fn a_window_too_small_for_any_panel_draws_and_asks_for_nothing() {
     for size in [[0.0, 0.0], [1.0, 1.0], [200.0, 100.0]] {
         let mut harness = Harness::builder().with_size(size).build_ui(shelf.window(&asked));
         harness.run_steps(3);
-        assert_eq!(asked.take(), Vec::<Command>::new(), "at {size:?}");
+        assert_eq!(asked.take(), Vec::<AppCommand>::new(), "at {size:?}");
     }
 }
 
@@ -460,7 +462,7 @@ fn a_click_on_pause_asks_for_it() {
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
     harness.get_by_label_contains("Pause").click();
     harness.run_steps(3);
-    assert!(asked.borrow().contains(&RunCommand::TogglePlay.into()), "{:?}", asked.borrow());
+    assert!(asked.borrow().contains(&SimulationCommand::TogglePlay.into()), "{:?}", asked.borrow());
 }
 
 #[test]
@@ -476,8 +478,8 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     asked.take();
     let name = "Camera keyframe at tick 40";
     for (entry, wanted) in [
-        ("Go to keyframe", Command::from(CameraCommand::GoToKey(40))),
-        ("Linear", KeyframeCommand::Then(40, Ease::Even).into()),
+        ("Go to keyframe", AppCommand::from(CameraCommand::GoToKeyframe(40))),
+        ("Linear", KeyframeCommand::SetInterpolation(40, Ease::Even).into()),
         ("Delete keyframe", KeyframeCommand::Remove(40).into()),
     ] {
         harness.get_by_label(name).click();
@@ -495,18 +497,18 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     harness.run_steps(2);
     harness.hover_at(key - egui::vec2(200.0, 0.0));
     harness.run_steps(2);
-    assert_eq!(asked.take(), Vec::<Command>::new(), "it moves when it is let go");
+    assert_eq!(asked.take(), Vec::<AppCommand>::new(), "it moves when it is let go");
     harness.drop_at(key - egui::vec2(200.0, 0.0));
     harness.run_steps(2);
     let moved = asked.take();
-    let is_earlier = |command: &Command| matches!(command.get(), Some(KeyframeCommand::Move(40, to)) if *to < 40);
+    let is_earlier = |command: &AppCommand| matches!(command.get(), Some(KeyframeCommand::Move(40, to)) if *to < 40);
     assert!(moved.iter().any(is_earlier), "{moved:?}");
     assert!(harness.query_by_label_contains("Keyframes").is_some(), "the transport bar lets the camera follow them");
 }
 
 #[test]
 fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture() {
-    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for (shelf, shows) in
         [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(State::new(Workspace::Present)), true)]
     {
@@ -520,7 +522,7 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
             if !shows {
                 continue;
             }
-            assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+            assert_eq!(asked.take(), Vec::<AppCommand>::new(), "seeing it changes nothing");
             for name in ["Strength", "Direction"] {
                 let slider = harness.get_by_role_and_label(Role::Slider, name);
                 let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
@@ -530,7 +532,7 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
             harness.run_steps(2);
             harness.key_press(Key::ArrowRight);
             harness.run_steps(2);
-            let set = |command: &Command| matches!(command.get(), Some(EditCommand::Set(group, "strength", _)) if group == "wind");
+            let set = |command: &AppCommand| matches!(command.get(), Some(EditCommand::Set(group, "strength", _)) if group == "wind");
             assert!(asked.take().iter().any(set));
         }
     }
@@ -539,7 +541,7 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
 #[test]
 fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     let shelf = Shelf::of("round-hill");
-    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     shelf.toggle("playlist");
     let mut harness = Harness::builder().with_size([1000.0, 720.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(4);
@@ -600,11 +602,11 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     });
     let draft = draft.expect("it is remembered");
     assert_eq!(draft.scenes.iter().map(|item| &*item.open).collect::<Vec<_>>(), ["alpine-valley", "island"]);
-    shelf.use_world(|world| world.insert_resource(ListDialog::default()));
+    shelf.use_world(|world| world.insert_resource(PlaylistDialog::default()));
     shelf.0.borrow_mut().insert_resource(Draft::remembered(&ron::to_string(&*draft).expect("it has a text")));
     harness.run_steps(4);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
-    assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+    assert_eq!(asked.take(), Vec::<AppCommand>::new(), "seeing it changes nothing");
     // Another list does not replace it without a way back.
     let shown = Arc::new(Playlist::of(["fans"]));
     let show = shelf.simulations(|simulations| Presentation::of(shown, false, simulations));
@@ -627,20 +629,20 @@ fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
     let shelf = Shelf::of("sand-sea").with(State::new(Workspace::Present));
     let presentation = shelf.simulations(|simulations| Presentation::of(Arc::new(list), false, simulations));
     let shelf = shelf.with(presentation);
-    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for size in [[1040.0, 660.0], [640.0, 420.0]] {
-        let kept = RefCell::new(presenter::Kept::default());
+        let kept = RefCell::new(presenter::PresenterState::default());
         let picture = Cell::new(egui::Rect::NOTHING);
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
             let (commands, place) = shelf.use_world(|world| {
-                let mut desktop = SystemState::<presenter::Desktop<'_>>::new(world);
-                desk_ui(ui, &desktop.get(world).expect("all is there"), &mut kept.borrow_mut(), 1.6)
+                let mut desktop = SystemState::<presenter::PresenterParams<'_>>::new(world);
+                presenter_ui(ui, &desktop.get(world).expect("all is there"), &mut kept.borrow_mut(), 1.6)
             });
             asked.borrow_mut().extend(commands);
             picture.set(place);
         });
         harness.run_steps(3);
-        assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+        assert_eq!(asked.take(), Vec::<AppCommand>::new(), "seeing it changes nothing");
         let place = picture.get();
         let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
         assert!(screen.contains_rect(place) && place.area() > 0.1 * screen.area(), "{place:?} of {size:?}");
@@ -663,7 +665,7 @@ fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
 #[test]
 fn the_palette_finds_a_command_by_its_letters() {
     let shelf = Shelf::of("round-hill");
-    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     shelf.toggle("palette");
     let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(shelf.panes(&asked));
     harness.run_steps(3);

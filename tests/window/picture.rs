@@ -66,20 +66,20 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");
         // Raindrops take effect immediately; water must accumulate first.
         let (ticks, least) = if rains { (10, 0.03) } else { (100, 0.005) };
-        app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
+        app.world_mut().write_message(AppCommand::from(SimulationCommand::Step(ticks)));
         while app.world().resource::<Simulations>().ticks() < u64::from(ticks) {
             app.update();
         }
         frames(&mut app, 2);
         let after = picture(&mut app);
         assert!(changed(&before, &after) > least, "{name}: erosion changed only {}", changed(&before, &after));
-        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Start)));
+        app.world_mut().write_message(AppCommand::from(CompareCommand::Show(Comparison::Start)));
         frames(&mut app, 3);
         let start = picture(&mut app);
         // Water and rivers at the start are not stored, and under a small, deeply incised block the foot has sunk.
         let different = changed(&before, &start);
         assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
-        app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split)));
+        app.world_mut().write_message(AppCommand::from(CompareCommand::Show(Comparison::Split)));
         frames(&mut app, 3);
         let split = picture(&mut app);
         let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
@@ -111,14 +111,14 @@ fn a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was() {
     let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
     frames(&mut app, 30);
     let whole = picture(&mut app);
-    app.world_mut().write_message(Command::from(SectionCommand::Draw(Some([[0.1, 0.5], [0.9, 0.5]]))));
-    app.world_mut().write_message(Command::from(SectionCommand::CutAway));
+    app.world_mut().write_message(AppCommand::from(SectionCommand::Draw(Some([[0.1, 0.5], [0.9, 0.5]]))));
+    app.world_mut().write_message(AppCommand::from(SectionCommand::CutAway));
     frames(&mut app, 4);
     let open = picture(&mut app);
     assert!(changed(&whole, &open) > 0.1, "only {} of the picture", changed(&whole, &open));
     let brown = |picture: &[[u8; 3]]| share(picture, |[r, g, b]| r > b + 8 && (r - g).abs() < 30 && r > 60);
     assert!(brown(&open) > brown(&whole) + 0.03, "rock: {} and {} before", brown(&open), brown(&whole));
-    app.world_mut().write_message(Command::from(SectionCommand::CutAway));
+    app.world_mut().write_message(AppCommand::from(SectionCommand::CutAway));
     frames(&mut app, 4);
     assert_eq!(changed(&whole, &picture(&mut app)), 0.0);
 }
@@ -128,17 +128,17 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
         return;
     }
     let film = |words: bool| {
-        let mut script = Script::turning(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
+        let mut script = Script::orbiting(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
         if words {
             script.captions.push(Caption { from: 4.0, to: 9.0, text: "Rain 雨".to_owned() });
         }
         let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
-        let mut take = |pixels: &Pixels| {
-            let Pixels::Bytes(bytes) = pixels else { panic!("it is no film of light") };
+        let mut take = |pixels: &ImagePixels| {
+            let ImagePixels::Bytes(bytes) = pixels else { panic!("it is no film of light") };
             seen.push(bytes.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect());
             Ok(())
         };
-        shoot(sessions("round-hill", 48), script, PictureOptions::default(), &mut take);
+        shoot(sessions("round-hill", 48), script, RenderOptions::default(), &mut take);
         seen
     };
     let first = film(true);
@@ -152,9 +152,9 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     assert!((0.02..0.9).contains(&written), "{written} of the foot");
     // A camera with keyframes in the ground is raised above it.
     let mut seen = Vec::new();
-    let inside = Script::turning(CameraKey::still(28.0, 2.0, 9.0), 0.0, [0.0, 4.0]);
-    shoot(sessions("round-hill", 48), inside, PictureOptions::default(), &mut |pixels| {
-        let Pixels::Bytes(bytes) = pixels else { panic!("it is no film of light") };
+    let inside = Script::orbiting(CameraKey::still(28.0, 2.0, 9.0), 0.0, [0.0, 4.0]);
+    shoot(sessions("round-hill", 48), inside, RenderOptions::default(), &mut |pixels| {
+        let ImagePixels::Bytes(bytes) = pixels else { panic!("it is no film of light") };
         seen = bytes.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
         Ok(())
     });
@@ -165,13 +165,13 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
 }
 
 /// Receives the pixels of an image.
-type Take<'a> = &'a mut dyn FnMut(&Pixels) -> Result<(), Error>;
+type Take<'a> = &'a mut dyn FnMut(&ImagePixels) -> Result<(), Error>;
 
 /// Shoots three frames of 160 × 96 pixels, two ticks apart.
-fn shoot(sessions: Vec<Session>, script: Script, how: PictureOptions, take: Take<'_>) {
+fn shoot(sessions: Vec<Session>, script: Script, how: RenderOptions, take: Take<'_>) {
     let (size, stopped) = ((160, 96), &|| false);
-    let mut shooting = Shooting { size, how, script, from: 0, every: 2, frames: 3, stopped, take };
-    film::shoot(sessions, &mut shooting).unwrap_or_else(|error| panic!("{error}"));
+    let mut shooting = VideoJob { size, how, script, from: 0, every: 2, frames: 3, stopped, take };
+    film::render_video(sessions, &mut shooting).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Without a tone curve, the screen shows linear light directly.
@@ -180,13 +180,13 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
         return;
     }
     let film = |as_light: bool, tone: ToneCurve, exposure: f32| {
-        let script = Script::turning(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
+        let script = Script::orbiting(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
         let mut sessions = sessions("round-hill", 48);
         for session in &mut sessions {
             (session.look.tone_curve, session.look.exposure) = (tone, exposure);
         }
         let mut seen = Vec::new();
-        shoot(sessions, script, PictureOptions { as_light, ..PictureOptions::default() }, &mut |pixels| {
+        shoot(sessions, script, RenderOptions { as_light, ..RenderOptions::default() }, &mut |pixels| {
             seen.push(pixels.clone());
             Ok(())
         });
@@ -199,10 +199,10 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
     assert!(light == film(true, ToneCurve::Agx, dark), "a tone curve changes the light");
     assert_eq!(light.len(), 3);
     let bright = film(true, ToneCurve::Aces, 1.0);
-    let Pixels::Light(bright) = &bright[0] else { panic!("it is light") };
+    let ImagePixels::Light(bright) = &bright[0] else { panic!("it is light") };
     assert!(bright.iter().flatten().any(|part| *part > 1.5), "light is bounded");
     for (light, screen) in light.iter().zip(&screen) {
-        let (Pixels::Light(light), Pixels::Bytes(screen)) = (light, screen) else { panic!("one of each") };
+        let (ImagePixels::Light(light), ImagePixels::Bytes(screen)) = (light, screen) else { panic!("one of each") };
         assert_eq!((light.len(), screen.len()), (160 * 96, 3 * 160 * 96));
         let far = light.iter().zip(screen.as_chunks::<3>().0).filter(|(light, seen)| {
             let shown = Srgba::from(LinearRgba::rgb(light[0], light[1], light[2])).to_u8_array_no_alpha();
@@ -217,22 +217,22 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
 /// The camera follows the keyframes until the user moves it.
 fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
     let Some(mut app) = running("round-hill", 48, (160, 96)) else { return };
-    let send = |app: &mut App, command: Command| {
+    let send = |app: &mut App, command: AppCommand| {
         app.world_mut().write_message(command);
         frames(app, 3);
     };
-    let pose = |app: &App| app.world().resource::<Eye>().pose.expect("the land is there");
+    let pose = |app: &App| app.world().resource::<CameraPose>().pose.expect("the land is there");
     frames(&mut app, 12);
     send(&mut app, KeyframeCommand::Set.into());
     let first = pose(&app);
     for _ in 0..4 {
-        send(&mut app, RunCommand::Step(1).into());
+        send(&mut app, SimulationCommand::Step(1).into());
     }
     frames(&mut app, 12);
     let tick = app.world().resource::<Simulations>().ticks();
     assert_eq!(tick, 4);
-    send(&mut app, CameraCommand::Move(CameraStep::Turn(60.0, 10.0)).into());
-    send(&mut app, CameraCommand::Move(CameraStep::Shift(0.05, 0.0)).into());
+    send(&mut app, CameraCommand::Move(CameraStep::Orbit(60.0, 10.0)).into());
+    send(&mut app, CameraCommand::Move(CameraStep::Pan(0.05, 0.0)).into());
     send(&mut app, KeyframeCommand::Set.into());
     let second = pose(&app);
     let far = |a: Pose, b: Pose| {
@@ -242,16 +242,16 @@ fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
     assert!(far(first, second) > 0.3);
     send(&mut app, KeyframeCommand::Follow.into());
     assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
-    send(&mut app, RunCommand::Restart.into());
+    send(&mut app, SimulationCommand::Restart.into());
     frames(&mut app, 6);
     assert!(far(pose(&app), first) < 1e-4, "{:?} for {first:?}", pose(&app));
-    send(&mut app, CameraCommand::Move(CameraStep::Turn(15.0, 0.0)).into());
+    send(&mut app, CameraCommand::Move(CameraStep::Orbit(15.0, 0.0)).into());
     let taken = pose(&app);
-    assert!(!app.world().resource::<FollowsKeys>().0 && far(taken, first) > 0.1);
-    send(&mut app, RunCommand::Step(2).into());
+    assert!(!app.world().resource::<FollowsKeyframes>().0 && far(taken, first) > 0.1);
+    send(&mut app, SimulationCommand::Step(2).into());
     frames(&mut app, 12);
     assert!(far(pose(&app), taken) < 1e-4, "a camera that a hand has moved stays");
-    send(&mut app, CameraCommand::GoToKey(4).into());
+    send(&mut app, CameraCommand::GoToKeyframe(4).into());
     assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
 }
 
@@ -264,7 +264,7 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
     let before = picture(&mut app);
     let uploaded = app.world().resource::<Timing>().uploaded;
     for tick in 1..=10 {
-        app.world_mut().write_message(Command::from(RunCommand::Step(1)));
+        app.world_mut().write_message(AppCommand::from(SimulationCommand::Step(1)));
         while app.world().resource::<Simulations>().ticks() < tick {
             app.update();
         }
@@ -277,7 +277,7 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
     let parts = picture(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
     for before in [Comparison::Start, Comparison::Off] {
-        app.world_mut().write_message(Command::from(CompareCommand::Show(before)));
+        app.world_mut().write_message(AppCommand::from(CompareCommand::Show(before)));
         frames(&mut app, 3);
     }
     let whole = picture(&mut app);
@@ -294,17 +294,17 @@ fn parts_of_the_window_make_the_whole() {
     // Loads and unloads the preview images of scenes.
     for _ in 0..2 {
         frames(&mut app, 10);
-        app.world_mut().write_message(Command::from(WindowCommand::Toggle("scenes")));
+        app.world_mut().write_message(AppCommand::from(WindowCommand::Toggle("scenes")));
     }
     frames(&mut app, 10);
     let depth = Quantity::all().next().expect("there are quantities");
     let steps = [
-        Command::from(RunCommand::Step(1)),
+        AppCommand::from(SimulationCommand::Step(1)),
         OverlayCommand::Show(Some(depth)).into(),
         WindowCommand::Toggle("settings").into(),
         WindowCommand::Toggle("settings").into(),
         OpenWorkspace(Workspace::Learn).into(),
-        RunCommand::Step(1).into(),
+        SimulationCommand::Step(1).into(),
         CompareCommand::Show(Comparison::Split).into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::ToggleUi.into(),
@@ -332,12 +332,13 @@ fn parts_of_the_window_make_the_whole() {
 /// Takes a screenshot as F12 does. Returns its size and RGBA pixels.
 fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    app.world_mut().resource_mut::<Jobs>().pictures = Some(folder.path().to_owned());
-    app.world_mut().write_message(Command::from(PictureCommand::Take));
+    app.world_mut().resource_mut::<Jobs>().screenshot_folder = Some(folder.path().to_owned());
+    app.world_mut().write_message(AppCommand::from(ScreenshotCommand::Take));
     let begun = Instant::now();
     loop {
         app.update();
-        let ends = app.world().resource::<Jobs>().count() == 0 && !app.world().resource::<FreeView>().taking;
+        let ends =
+            app.world().resource::<Jobs>().count() == 0 && !app.world().resource::<ViewportArea>().is_taking_screenshot;
         let file = fs::read_dir(folder.path()).expect("it is there").flatten().next();
         if let (true, Some(file)) = (ends, file) {
             return read(&file.path());
@@ -427,9 +428,9 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
     let wanted = taken(&mut app);
     drop(app);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let how = PictureOptions { blur: 10.0, transparent: true, ..PictureOptions::default() };
-    let shot = Picture { out: folder.path().join("land.png"), resolution: (320, 200), camera: None, how };
-    off_screen::shot(sessions("young-range", 128), &shot).unwrap_or_else(|error| panic!("{error}"));
+    let how = RenderOptions { blur: 10.0, transparent: true, ..RenderOptions::default() };
+    let shot = RenderJob { out: folder.path().join("land.png"), resolution: (320, 200), camera: None, how };
+    off_screen::render_screenshot(sessions("young-range", 128), &shot).unwrap_or_else(|error| panic!("{error}"));
     assert!(read(&shot.out) == wanted, "another picture is taken without a window");
 }
 
@@ -437,7 +438,7 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
 fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
     let mut show = |command: CompareCommand| {
-        app.world_mut().write_message(Command::from(command));
+        app.world_mut().write_message(AppCommand::from(command));
         frames(&mut app, 8);
         picture(&mut app)
     };
@@ -456,10 +457,10 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     }
     assert!(changed(&show(CompareCommand::Show(Comparison::Off)), &apart) < 1e-3, "the runs do not stand apart again");
     // Flickering from one to the other and back.
-    app.world_mut().write_message(Command::from(CompareCommand::Flicker));
+    app.world_mut().write_message(AppCommand::from(CompareCommand::Flicker));
     frames(&mut app, 8);
     let one = picture(&mut app);
-    app.world_mut().write_message(Command::from(CompareCommand::Flicker));
+    app.world_mut().write_message(AppCommand::from(CompareCommand::Flicker));
     frames(&mut app, 8);
     assert!(changed(&one, &right) < 1e-3 && changed(&picture(&mut app), &left) < 1e-3, "they do not take turns");
 }
@@ -478,7 +479,7 @@ fn what_is_smaller_than_a_pixel_does_not_flicker() {
         simulations.all_mut()[0].set("look.detail", detail).expect("in range");
         frames(&mut app, 20);
         let before = picture(&mut app);
-        app.world_mut().write_message(Command::from(CameraCommand::Move(CameraStep::Turn(0.1, 0.0))));
+        app.world_mut().write_message(AppCommand::from(CameraCommand::Move(CameraStep::Orbit(0.1, 0.0))));
         let begun = Instant::now();
         // Until the camera transition has ended.
         while begun.elapsed() < Duration::from_secs(2) {
@@ -567,16 +568,16 @@ const RESIZED: usize = 50;
 
 /// Returns the memory growth in megabytes of a repeatedly resized window with a turning camera and all overlays in split view.
 fn resized(app: &mut App) -> f64 {
-    app.world_mut().write_message(Command::from(CompareCommand::Show(Comparison::Split)));
+    app.world_mut().write_message(AppCommand::from(CompareCommand::Show(Comparison::Split)));
     let overlays: Vec<Quantity> = Quantity::all().collect();
     let mut round = || {
         for turn in 0..RESIZED {
             let size = (96 + 16 * (turn as u32 % 7), 64 + 8 * (turn as u32 % 5));
             off_screen::resize(app, size);
             let overlay = overlays[turn % overlays.len()];
-            app.world_mut().write_message(Command::from(OverlayCommand::Show(Some(overlay))));
+            app.world_mut().write_message(AppCommand::from(OverlayCommand::Show(Some(overlay))));
             frames(app, FRAMES / RESIZED);
-            let seen = app.world().resource::<FreeView>().rect.size();
+            let seen = app.world().resource::<ViewportArea>().rect.size();
             assert_eq!((seen.x, seen.y), size, "the view is as large as the window");
         }
         off_screen::resize(app, (96, 64));
@@ -593,10 +594,10 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     let Some(mut app) = running("round-hill", 48, (96, 64)) else { return };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut document = Document::default();
-    document.keep_in(folder.path(), None, 0).unwrap_or_else(|error| panic!("{error}"));
+    document.start_autosave(folder.path(), None, 0).unwrap_or_else(|error| panic!("{error}"));
     app.insert_resource(document);
-    loss::survive(&mut app);
-    app.world_mut().write_message(Command::from(RunCommand::Step(3)));
+    loss::handle_device_loss(&mut app);
+    app.world_mut().write_message(AppCommand::from(SimulationCommand::Step(3)));
     while app.world().resource::<Simulations>().ticks() < 3 {
         app.update();
     }
@@ -611,7 +612,7 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     });
     assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
     // There is no other frame: the window's event loop ends immediately.
-    let left = app.world().resource::<Document>().left.clone().expect("the work is kept");
+    let left = app.world().resource::<Document>().handover_path.clone().expect("the work is kept");
     let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
     assert!(kept.sessions[0].simulation.terrain.ground() == ground);
 }
@@ -648,16 +649,16 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     // Otherwise the clock decides when a coarse image first appears: on a busy machine, during the measurement. The driver caches
     // 20 MB of compiled shaders for it.
     app.insert_resource(FixedStep(Some((1.0, false))));
-    app.world_mut().write_message(Command::from(CameraCommand::ToggleTurntable));
+    app.world_mut().write_message(AppCommand::from(CameraCommand::ToggleTurntable));
     let plain = growth(&mut app, |_| {});
-    app.world_mut().write_message(Command::from(BrushCommand::Hold(Some(Tool::Raise))));
+    app.world_mut().write_message(AppCommand::from(BrushCommand::Activate(Some(Tool::Raise))));
     let point = |app: &mut App| {
-        app.world_mut().write_message(Touch::Hover(Some([0.5, 0.5]), Held::default()));
+        app.world_mut().write_message(BrushInput::Hover(Some([0.5, 0.5]), ModifierKeys::default()));
     };
     let water = growth(&mut app, point);
     // Overlays hide the water.
-    app.world_mut().write_message(Command::from(OverlayCommand::Show(Some(Quantity::Layer(Layer::Water)))));
-    app.world_mut().write_message(Command::from(OverlayCommand::ToggleArrows));
+    app.world_mut().write_message(AppCommand::from(OverlayCommand::Show(Some(Quantity::Layer(Layer::Water)))));
+    app.world_mut().write_message(AppCommand::from(OverlayCommand::ToggleArrows));
     let overlay = growth(&mut app, point);
     eprintln!(
         "{FRAMES} frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows"
@@ -666,7 +667,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     eprintln!("{FRAMES} frames with {RESIZED} other sizes grew by {resized:.1} MB");
     let mut open = |(name, _): &(&'static str, &str)| {
         let options = Options { size: Some((96, 96)), ..Options::default() };
-        app.world_mut().write_message(Command::from(FileCommand::Open(name.into(), options)));
+        app.world_mut().write_message(AppCommand::from(FileCommand::Open(name.into(), options)));
         while app.world().resource::<Simulations>().selected().name != *name {
             app.update();
         }

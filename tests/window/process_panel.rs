@@ -7,7 +7,7 @@ use thalweg_sim::process::wind::thinnest_sheet;
 fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
     for (name, _) in BUILT_IN {
         for workspace in [Workspace::Sculpt, Workspace::Learn] {
-            let mut record = Record::default();
+            let mut record = TimeSeries::default();
             let shelf = Shelf::of(name).with(State::new(workspace));
             record.statistics =
                 shelf.simulations(|simulations| Statistics::of(&simulations.selected().simulation.terrain));
@@ -48,7 +48,7 @@ fn an_idle_process_says_why_and_offers_a_remedy() {
     let metres = (2.0 * thinnest_sheet(sessions("round-hill", 32)[0].simulation.terrain.cell_size)).ceil();
     let spread = format!("Add {metres} m of sand");
     let (offered, asked) = click("wind", &[], &spread);
-    assert!(offered && asked == [EditCommand::SpreadSand(metres)], "{asked:?}");
+    assert!(offered && asked == [EditCommand::AddSand(metres)], "{asked:?}");
     let (offered, asked) = click("water", &[("water.rain_rate", "0")], "Enable rain");
     assert!(
         offered && matches!(&asked[..], [set] if matches!(set.get(), Some(EditCommand::Set(_, "rain_rate", _)))),
@@ -66,7 +66,7 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
     let mut groups = session.groups();
     groups.push(("settings", &settings));
     for (group, fields) in groups {
-        let parameters = walk((group, fields));
+        let parameters = collect_parameters((group, fields));
         let asked: RefCell<Vec<(&'static str, Value)>> = RefCell::default();
         let mut harness = Harness::builder().with_size([420.0, 2400.0]).build_ui(|ui| {
             asked.borrow_mut().extend(group_ui(ui, (group, fields), (group, fields), false));
@@ -137,7 +137,7 @@ fn a_number_is_typed_as_people_write_it() {
 
 #[test]
 fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
-    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let asked: RefCell<Vec<AppCommand>> = RefCell::default();
     for (shelf, shows) in [(Shelf::of("round-hill"), false), (Shelf::of("one-barchan"), true)] {
         let mut harness = Harness::builder().with_size([400.0, 300.0]).build_ui(shelf.part(dial_ui, &asked));
         harness.run_steps(3);
@@ -145,14 +145,14 @@ fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
         if !shows {
             continue;
         }
-        assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+        assert_eq!(asked.take(), Vec::<AppCommand>::new(), "seeing it changes nothing");
         let dial = harness.get_by_label("Wind direction");
         dial.focus();
         harness.run_steps(2);
         harness.key_press(Key::ArrowUp);
         harness.run_steps(2);
         let wanted = EditCommand::Set("wind".to_owned(), "strength", Value::Number(2.1));
-        assert_eq!(format!("{:?}", asked.take()), format!("{:?}", [Command::from(wanted)]));
+        assert_eq!(format!("{:?}", asked.take()), format!("{:?}", [AppCommand::from(wanted)]));
         let rect = harness.get_by_label("Wind direction").rect();
         let below = egui::pos2(rect.center().x, rect.top() + 0.9 * rect.width());
         harness.drag_at(below);

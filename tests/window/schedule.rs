@@ -55,7 +55,7 @@ fn no_order_of_systems_is_left_to_chance() {
         return;
     }
     let mut app = off_screen::build(sessions("round-hill", 32), (64, 48), Viewpoint::default());
-    window::pace(&mut app);
+    window::frame_pacing_plugin(&mut app);
     app.finish();
     let found = ambiguities(app.main_mut());
     assert!(found.is_empty(), "{found}");

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use self::{fluvial::rivers, grids::GRIDS, wind::grains};
 use super::{Failure, print};
 use thalweg_sim::{
-    core::{bounds::SIDES, rng::Stream, terrain::Terrain},
+    core::{bounds::SIDES, rng::RandomStream, terrain::Terrain},
     generate::{TerrainParams, generate},
-    params::{STATED_CELLS, follow},
+    params::{REFERENCE_CELLS, rescale_counts},
     process::{
         Mode, Process,
         droplets::{
@@ -36,7 +36,7 @@ const REPETITIONS: usize = 5;
 const DROPLETS: f64 = 5000.0;
 const SCALAR_DROPLETS: usize = 2000;
 /// Time limit in seconds, after which the time of a finished map is extrapolated.
-const LONGEST: f64 = 3.0;
+const TIME_LIMIT: f64 = 3.0;
 
 #[derive(Args)]
 pub(super) struct Bench {
@@ -132,7 +132,7 @@ fn table(report: &Value) -> String {
         let [default, scalar, ratio] =
             ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
         text += &format!(
-            "a finished map of {FINISHED_MAP} droplets, run once or extrapolated after {LONGEST} s: default {default:.2} s, \
+            "a finished map of {FINISHED_MAP} droplets, run once or extrapolated after {TIME_LIMIT} s: default {default:.2} s, \
              published scalar {scalar:.2} s, ratio {ratio:.1}\n"
         );
     }
@@ -152,7 +152,7 @@ fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<B
 }
 
 /// Runs ticks. Returns their time in seconds, in total and by stage name.
-fn timed(simulation: &mut Simulation, ticks: usize) -> (f64, BTreeMap<&'static str, f64>) {
+fn run_ticks(simulation: &mut Simulation, ticks: usize) -> (f64, BTreeMap<&'static str, f64>) {
     let (mut stages, started) = (BTreeMap::new(), Instant::now());
     for _ in 0..ticks {
         simulation.begin_tick();
@@ -195,7 +195,7 @@ fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
 }
 
 /// Runs waves of particles until the number of particles or the time in seconds is reached. Returns seconds, steps and particles.
-fn waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64, f64) {
+fn run_waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64, f64) {
     let counts = |simulation: &Simulation| {
         let all = simulation.slots.iter().map(|slot| slot.process.counts());
         all.fold((0, 0), |(steps, particles), own| (steps + own.substeps, particles + own.particles))
@@ -219,7 +219,7 @@ fn waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64
 /// Runs droplets. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
 fn run(terrain: &Terrain, params: &Params, most: f64, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
     let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
-    let (seconds, steps, droplets) = waves(&mut simulation, most, LONGEST);
+    let (seconds, steps, droplets) = run_waves(&mut simulation, most, TIME_LIMIT);
     (seconds * 1e9 / steps, steps / droplets, seconds / droplets)
 }
 
@@ -228,10 +228,10 @@ fn run_scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     let law = MassTransfer::<f32>::new(&Params::default());
     let (width, height) = (terrain.width(), terrain.height());
     let mut ground = terrain.ground();
-    let mut stream = Stream::new(1, "bench", 0);
+    let mut stream = RandomStream::new(1, "bench", 0);
     let started = Instant::now();
     let (mut steps, mut droplets) = (0, 0);
-    while droplets < most && (droplets % 100 > 0 || started.elapsed().as_secs_f64() < LONGEST) {
+    while droplets < most && (droplets % 100 > 0 || started.elapsed().as_secs_f64() < TIME_LIMIT) {
         droplets += 1;
         let mut place = |side: usize| stream.below(side) as f32 + 0.5;
         let droplet = DropletState::at(place(width), place(height), 1.0);
@@ -245,7 +245,9 @@ fn run_scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
     let (mut fast, mut slow, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     let (stated, mut params) = (Params::default(), Params::default());
-    follow((droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
+    rescale_counts((droplets::INFO.key, &mut params), &stated, [REFERENCE_CELLS, terrain.bedrock.len() as f64], |_| {
+        true
+    });
     let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..params.clone() };
     for _ in 0..REPETITIONS {
         fast.push(run(terrain, &published, DROPLETS, &pool));

@@ -8,12 +8,12 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, interrupted, print, setup::RunOptions};
+use super::{Failure, is_interrupted, print, setup::RunOptions};
 use thalweg_scene::{
     io::{
         Budget, JobProgress,
-        export::{Dimensions, Export, Size, Square, Subject},
-        output::{self, Output, hash_of},
+        export::{Dimensions, Export, ExportSubject, Size, Square},
+        output::{self, OutputSet, hash_of},
     },
     model::session::Session,
 };
@@ -88,20 +88,20 @@ impl Build {
         }
         let mut sessions = self.start.sessions()?;
         // Early, so that an unwritable folder is reported before the simulation.
-        let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
+        let output = OutputSet::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
         // Likewise for results that exceed the memory limit.
         let dimensions =
             Dimensions { size: self.resolution, square: self.square.unwrap_or_default(), ..Dimensions::default() };
-        let results = sessions.iter().map(|session| Subject::bytes(session, dimensions, &exports)).max();
-        let runs: u64 = sessions.iter().map(Session::wanted).sum();
-        Budget::present().ask(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
+        let results = sessions.iter().map(|session| ExportSubject::bytes(session, dimensions, &exports)).max();
+        let runs: u64 = sessions.iter().map(Session::additional_bytes).sum();
+        Budget::present().request(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
         let started = Instant::now();
         self.start.simulate(&mut sessions)?;
         let seconds = started.elapsed().as_secs_f64();
         for (index, session) in sessions.iter().enumerate() {
             // Files of side-by-side simulations are prefixed with a number.
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
-            let subject = Subject::new(session, dimensions, &exports)?;
+            let subject = ExportSubject::new(session, dimensions, &exports)?;
             for export in &exports {
                 let name = format!("{before}{}", export.file_name());
                 output.write(name, |file| export.write(&subject, file, &JobProgress::default()))?;
@@ -114,7 +114,7 @@ impl Build {
         report["files"] = output.contents()?;
         let text = format!("{report:#}\n");
         output.write(REPORT, |file| output::write(file, &text))?;
-        if interrupted() {
+        if is_interrupted() {
             return Err(Failure::stopped());
         }
         output.publish(Some(REPORT.as_ref()))?;
@@ -136,7 +136,7 @@ pub(super) fn report(session: &Session, seconds: f64) -> Value {
             .collect();
         let row = json!({
             "seconds": slot.seconds, "simulated_seconds": counts.seconds, "substeps": counts.substeps,
-            "guards": counts.limited, "guarded": limited,
+            "guards": counts.limiter_applications, "guarded": limited,
         });
         processes.insert(slot.key().to_owned(), row);
     }

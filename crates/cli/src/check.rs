@@ -8,13 +8,13 @@ use thalweg_scene::io::checks::table;
 use thalweg_sim::simulation::check::{CHECKS, Check};
 
 #[derive(Args)]
-pub(super) struct CheckMachine {
+pub(super) struct CheckArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl CheckMachine {
+impl CheckArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let found: Vec<_> = CHECKS.iter().map(Check::run).collect();
         let rows = found.iter().map(|check| {

@@ -6,13 +6,13 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
-    Failure, interrupted, print,
-    setup::{RunOptions, Ticks, parse_blur, parse_size},
+    Failure, is_interrupted, print,
+    setup::{RunOptions, TickArguments, parse_blur, parse_size},
 };
 use thalweg_scene::{
-    io::{Error, film::Film, input, project, scene::PictureOptions, watch::Shooting},
+    io::{Error, film::VideoWriter, input, project, scene::RenderOptions, watch::VideoJob},
     model::{
-        film::{CAMERAS, Caption, Key, Script},
+        film::{CAMERAS, CameraKeyframe, Caption, Script},
         session::Session,
     },
 };
@@ -21,7 +21,7 @@ use thalweg_scene::{
 const MOST_FRAMES: u64 = 324_000;
 
 #[derive(Args)]
-pub(super) struct MakeFilm {
+pub(super) struct FilmArgs {
     #[command(flatten)]
     start: RunOptions,
     /// Output: .mp4, .gif or .webp, or a folder for an image sequence
@@ -67,10 +67,10 @@ fn parse_fps(text: &str) -> Result<f32, String> {
     text.parse().ok().filter(|fps| (1.0..=120.0).contains(fps)).ok_or_else(|| "use a value from 1 to 120".to_owned())
 }
 
-impl MakeFilm {
+impl FilmArgs {
     pub(super) fn run(
         self,
-        shoot: impl FnOnce(Vec<Session>, &mut Shooting<'_>) -> Result<(), Error>,
+        shoot: impl FnOnce(Vec<Session>, &mut VideoJob<'_>) -> Result<(), Error>,
     ) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=4096).contains(&width) || !(16..=4096).contains(&height) {
@@ -97,7 +97,7 @@ impl MakeFilm {
             return Err(Failure::bad_input(sentence));
         }
         let (from, to) = match (self.start.asked_ticks(), last) {
-            (Some(Ticks { from: Some(from), to }), _) => (from, to),
+            (Some(TickArguments { from: Some(from), to }), _) => (from, to),
             (None, Some(last)) => (begun, last),
             (asked, _) => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
         };
@@ -112,21 +112,21 @@ impl MakeFilm {
             return Err(Failure::bad_input(sentence));
         }
         let script = self.script(keys, [from as f64, to as f64])?;
-        let mut film = Film::begin(&self.out, self.resolution, self.fps)?;
+        let mut film = VideoWriter::begin(&self.out, self.resolution, self.fps)?;
         self.start.grow(&mut sessions)?;
         let frames = more + 1;
         let bar = ProgressBar::new(frames);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {eta} left") {
             bar.set_style(style);
         }
-        let mut shooting = Shooting {
+        let mut shooting = VideoJob {
             size: (width as u32, height as u32),
-            how: PictureOptions { ui: self.ui, as_light, blur: self.blur, transparent: false },
+            how: RenderOptions { ui: self.ui, as_light, blur: self.blur, transparent: false },
             script,
             from,
             every: self.every,
             frames,
-            stopped: &interrupted,
+            stopped: &is_interrupted,
             take: &mut |pixels| {
                 film.add_picture(pixels)?;
                 bar.inc(1);
@@ -180,9 +180,9 @@ impl MakeFilm {
                 Failure::bad_input(format!("there is no camera \"{camera}\"; choose {names}, or give a file (.ron)"))
             })?;
             let &(_, round, above, near) = named;
-            let start = Key::still(round.into(), above.into(), near.into());
+            let start = CameraKeyframe::still(round.into(), above.into(), near.into());
             // A film of one frame has no duration to turn in.
-            Script::turning(start, self.turn, [from, to.max(from + 1.0)])
+            Script::orbiting(start, self.turn, [from, to.max(from + 1.0)])
         };
         if let Some(text) = &self.caption {
             script.captions.insert(0, Caption { from: f64::MIN, to: f64::MAX, text: text.clone() });

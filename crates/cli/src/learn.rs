@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Failure, Window, print};
+use super::{Failure, OpenWindow, print};
 use thalweg_scene::{
     io::{
         lesson::{self, BUILT_IN},
         project::Project,
     },
-    model::{chart::told, playlist::Opening},
+    model::{chart::format_number, playlist::Opening},
 };
 
 #[derive(Args)]
@@ -33,7 +33,7 @@ pub(super) struct Learn {
 }
 
 impl Learn {
-    pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
+    pub(super) fn run(&self, window: OpenWindow) -> Result<(), Failure> {
         let Some(named) = &self.lesson else { return self.list() };
         if let Some(to) = &self.copy {
             return Ok(lesson::copy(named, to)?);
@@ -54,8 +54,8 @@ impl Learn {
         for played in &played {
             let (low, high) = played.expect;
             let mark = if played.holds { "as expected" } else { "NOT AS EXPECTED" };
-            let bounds = format!("{} to {}", told(low), told(high));
-            text += &format!("  {:<34}{:>12}   {bounds:<24}{mark}\n", played.step, told(played.found));
+            let bounds = format!("{} to {}", format_number(low), format_number(high));
+            text += &format!("  {:<34}{:>12}   {bounds:<24}{mark}\n", played.step, format_number(played.found));
             rows.push(json!({
                 "step": played.step, "key": played.key, "found": played.found, "expect": [low, high], "holds": played.holds,
             }));

@@ -28,10 +28,10 @@ use clap::{Parser, Subcommand, error::ErrorKind};
 
 use thalweg_scene::{
     io::{
-        Budget, Error, SaidBy, escaped, playlist,
+        Budget, BudgetSource, Error, escape_control, playlist,
         project::{self, Project},
-        scene::{self, DEFAULT, Picture},
-        watch::{Shooting, Watch},
+        scene::{self, DEFAULT, RenderJob},
+        watch::{FrameCallback, VideoJob},
     },
     model::{origin::Options, playlist::Opening, session::Session},
 };
@@ -66,13 +66,13 @@ enum Action {
     /// Present scenes to an audience, in fullscreen
     Present(present::Present),
     /// Verify the computations on this machine against exact solutions
-    Check(check::CheckMachine),
+    Check(check::CheckArgs),
     /// Write the reference of processes, equations and parameters as an HTML page
     Docs(docs::Docs),
     /// Render an image off-screen
     Shot(shot::Shot),
     /// Render a film of a simulation off-screen
-    Film(film::MakeFilm),
+    Film(film::FilmArgs),
     /// Run scenes for minutes or hours and report mass balance, memory and timings as JSON
     Soak(soak::Soak),
     /// Run a parameter sweep, here or on a cluster, and collect the results
@@ -127,23 +127,23 @@ impl From<ParamError> for Failure {
 }
 
 /// Callback for each printed line.
-pub type Say<'a> = dyn FnMut(&str) + 'a;
+pub type LineSink<'a> = dyn FnMut(&str) + 'a;
 
 /// Opens a project in a window, along with its file if there is one. Returns when the window is closed.
-pub type Window = fn(Project, Option<PathBuf>, Opening) -> Result<(), String>;
+pub type OpenWindow = fn(Project, Option<PathBuf>, Opening) -> Result<(), String>;
 
 /// Functions that require Bevy and a graphics driver. Errors are one-sentence messages.
 pub struct Graphics {
     /// Opens a window.
-    pub window: Window,
+    pub window: OpenWindow,
     /// Renders an image of sessions.
-    pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
+    pub picture: fn(Vec<Session>, &RenderJob) -> Result<(), Error>,
     /// Renders a film of sessions.
-    pub film: fn(Vec<Session>, &mut Shooting<'_>) -> Result<(), Error>,
+    pub film: fn(Vec<Session>, &mut VideoJob<'_>) -> Result<(), Error>,
     /// Runs sessions off-screen, frame by frame.
-    pub frames: fn(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
+    pub frames: fn(Vec<Session>, &mut FrameCallback<'_>) -> Result<(), String>,
     /// Profiles frame times, reports them line by line and writes them to a file.
-    pub bench_frames: fn(&Path, &mut Say<'_>) -> Result<(), Error>,
+    pub bench_frames: fn(&Path, &mut LineSink<'_>) -> Result<(), Error>,
 }
 
 /// Error message of a build without a window.
@@ -151,7 +151,7 @@ const NO_WINDOW: &str = "this program was built without the \"window\" feature";
 
 /// Parses the command line and runs the command. Without graphics, commands that require it fail.
 pub fn run(graphics: Option<Graphics>) -> ExitCode {
-    let window: Window = graphics.as_ref().map_or(|_, _, _| Err(NO_WINDOW.to_owned()), |graphics| graphics.window);
+    let window: OpenWindow = graphics.as_ref().map_or(|_, _, _| Err(NO_WINDOW.to_owned()), |graphics| graphics.window);
     let graphics = || {
         let right = "rebuild it with `cargo build --release`";
         graphics.as_ref().ok_or_else(|| Failure::bad_input(format!("{NO_WINDOW}; {right}")))
@@ -159,8 +159,8 @@ pub fn run(graphics: Option<Graphics>) -> ExitCode {
     let done = match Cli::try_parse() {
         // An invalid vector unit is rejected before anything is computed.
         Ok(Cli { command, memory, input, bench_frames }) => {
-            VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| {
-                Budget::say(SaidBy::CommandLine, memory);
+            VectorUnit::from_env().map_err(Failure::bad_input).and_then(|_| {
+                Budget::set(BudgetSource::CommandLine, memory);
                 match command {
                     None => match bench_frames {
                         // A closed standard output does not prevent writing the file.
@@ -193,15 +193,15 @@ pub fn run(graphics: Option<Graphics>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { sentence, code }) => {
-            tell(&sentence);
+            print_message(&sentence);
             ExitCode::from(code)
         }
     }
 }
 
 /// Writes a message to standard error, on one line. Write errors are ignored: the exit code still reports the failure.
-fn tell(sentence: &str) {
-    let _ = writeln!(io::stderr(), "thalweg: {}", escaped(sentence));
+fn print_message(sentence: &str) {
+    let _ = writeln!(io::stderr(), "thalweg: {}", escape_control(sentence));
 }
 
 /// Prints to standard output. A closed pipe is not an error.
@@ -222,7 +222,7 @@ fn first_lines(message: &str) -> String {
     format!("{}; see thalweg --help", words.join(" ").trim_start_matches("error: "))
 }
 
-fn open(input: Option<PathBuf>, window: Window) -> Result<(), Failure> {
+fn open(input: Option<PathBuf>, window: OpenWindow) -> Result<(), Failure> {
     if let Some(input) = input.clone().filter(|input| playlist::is_playlist_file(input)) {
         return present::Present::of(input).run(window);
     }
@@ -240,14 +240,14 @@ fn open(input: Option<PathBuf>, window: Window) -> Result<(), Failure> {
             Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))
         }
         (Err(reason), None) => {
-            tell(&format!("{reason}; building {DEFAULT} into ./thalweg-out instead"));
+            print_message(&format!("{reason}; building {DEFAULT} into ./thalweg-out instead"));
             build::Build::of_scene(DEFAULT, Path::new("thalweg-out")).run()
         }
     }
 }
 
 /// Returns `true` after Ctrl+C was pressed. The first call installs the handler, after which the signal no longer ends the process.
-fn interrupted() -> bool {
+fn is_interrupted() -> bool {
     static PRESSED: AtomicBool = AtomicBool::new(false);
     static TAKEN_OVER: Once = Once::new();
     // If the handler cannot be installed, Ctrl+C ends the process immediately, which leaves no partial file either.

@@ -8,7 +8,7 @@ use thalweg_scene::{
     model::{origin::Options, session::Session},
 };
 use thalweg_sim::{
-    params::{Knob, Parameter, Value, walk},
+    params::{Knob, Parameter, Value, collect_parameters},
     simulation::Simulation,
 };
 
@@ -27,7 +27,7 @@ fn all_parameters() -> Result<Vec<Parameter>, Failure> {
     session.terrain = Default::default();
     session.look = Default::default();
     session.simulation.slots = Simulation::new(session.simulation.terrain.clone(), 1).slots;
-    Ok(session.groups().into_iter().flat_map(walk).collect())
+    Ok(session.groups().into_iter().flat_map(collect_parameters).collect())
 }
 
 pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use super::{Failure, print, setup};
 use thalweg_scene::io::{Budget, project, scene};
 use thalweg_sim::{
     core::terrain::Terrain,
-    measure::{BYTES_PER_CELL, Measures, Reading, score},
+    measure::{BYTES_PER_CELL, MeasureReading, Measures, score},
 };
 
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub(super) struct Measure {
     /// Heightmap (.png, .exr, .r16, .r32, .tif, .asc), built-in scene, scene file (.ron) or project (.thalweg), in its initial state
     map: PathBuf,
     #[command(flatten)]
-    reading: setup::Reading,
+    reading: setup::InputOptions,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -31,9 +31,9 @@ impl Measure {
         } else {
             scene::open(&self.map, &options)?
         };
-        setup::tell_warnings(&sessions);
+        setup::print_warnings(&sessions);
         let cells = sessions.iter().map(|session| session.simulation.terrain.bedrock.len()).max().unwrap_or_default();
-        Budget::present().ask(path, (BYTES_PER_CELL * cells) as u64)?;
+        Budget::present().request(path, (BYTES_PER_CELL * cells) as u64)?;
         let all: Vec<(Value, String)> = sessions
             .iter()
             .map(|session| {
@@ -53,7 +53,7 @@ impl Measure {
     }
 }
 
-fn report(name: &str, terrain: &Terrain, readings: &[Reading]) -> Value {
+fn report(name: &str, terrain: &Terrain, readings: &[MeasureReading]) -> Value {
     let rows = readings.iter().map(|reading| {
         let real = reading.real.map(|(least, most)| [least, most]);
         // JSON cannot represent infinity.
@@ -72,7 +72,7 @@ fn report(name: &str, terrain: &Terrain, readings: &[Reading]) -> Value {
     })
 }
 
-fn table(title: &str, readings: &[Reading]) -> String {
+fn table(title: &str, readings: &[MeasureReading]) -> String {
     let (real, of) = score(readings);
     let mut text = format!("{title}: {real} of {of} measures are in the range of real mountains\n");
     for reading in readings {

@@ -4,10 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 
-use super::{Failure, Window, print};
+use super::{Failure, OpenWindow, print};
 use thalweg_scene::{
     io::{playlist, project::Project},
-    model::playlist::{Opening, Playlist, Show},
+    model::playlist::{Opening, Playlist, PresentationOptions},
 };
 
 #[derive(Args)]
@@ -41,7 +41,7 @@ impl Present {
         Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }
     }
 
-    pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
+    pub(super) fn run(&self, window: OpenWindow) -> Result<(), Failure> {
         let list = self.list()?;
         if let Some(path) = &self.save {
             return Ok(playlist::save(&list, path)?);
@@ -50,8 +50,8 @@ impl Present {
             return check(&list);
         }
         let mut opened = Project::of(playlist::open(&list.scenes[0])?);
-        opened.views.kept.keys = playlist::keys(&list.scenes[0]);
-        let show = Show {
+        opened.views.saved.keys = playlist::keys(&list.scenes[0]);
+        let show = PresentationOptions {
             list: Arc::new(list),
             kiosk: self.kiosk,
             screen: self.screen.map(|number| usize::from(number) - 1),

@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Args, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use super::{Failure, interrupted, tell};
+use super::{Failure, is_interrupted, print_message};
 use thalweg_scene::{
     io::{
         Budget, heightmap, project,
@@ -20,7 +20,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::{
     core::{bounds::SIDES, terrain::Layer},
-    params::listed,
+    params::join_with_suggestion,
     simulation::grow::GrowthEnd,
 };
 
@@ -31,7 +31,7 @@ pub(super) struct RunOptions {
     input: Option<PathBuf>,
     /// Number of ticks; by default that of the scene. For a film, A..B are its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
-    ticks: Option<Ticks>,
+    ticks: Option<TickArguments>,
     /// Grow a mature mountain range first, according to the uplift; no ticks run after that without --ticks
     #[arg(long)]
     grow: bool,
@@ -39,7 +39,7 @@ pub(super) struct RunOptions {
     #[arg(long)]
     seed: Option<u64>,
     #[command(flatten)]
-    reading: Reading,
+    reading: InputOptions,
     /// Value of a parameter; can be repeated
     #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
     set: Vec<String>,
@@ -64,16 +64,16 @@ pub(super) struct RunOptions {
 
 /// Number of ticks; for films, first and last tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ticks {
+pub(super) struct TickArguments {
     pub from: Option<u64>,
     pub to: u64,
 }
 
-fn parse_ticks(text: &str) -> Result<Ticks, String> {
+fn parse_ticks(text: &str) -> Result<TickArguments, String> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let found = match text.split_once("..") {
-        Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| Ticks { from: Some(from), to }),
-        None => number(text).map(|to| Ticks { from: None, to }),
+        Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| TickArguments { from: Some(from), to }),
+        None => number(text).map(|to| TickArguments { from: None, to }),
     };
     let right = "use a number of ticks, or A..B for a film";
     found.filter(|ticks| ticks.from.is_none_or(|from| from <= ticks.to)).ok_or_else(|| right.to_owned())
@@ -81,7 +81,7 @@ fn parse_ticks(text: &str) -> Result<Ticks, String> {
 
 /// Options for reading the input.
 #[derive(Args, Clone, Copy, Default)]
-pub(super) struct Reading {
+pub(super) struct InputOptions {
     /// Number of cells of the result, N or WxH; for raw input without a sidecar, of the file
     #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
     size: Option<(usize, usize)>,
@@ -96,7 +96,7 @@ pub(super) struct Reading {
     max_height: Option<f32>,
 }
 
-impl Reading {
+impl InputOptions {
     /// Validates the options for an input. A project has its own size and heights.
     pub(super) fn options(self, input: &Path) -> Result<Options, Failure> {
         let Self { size, cell_size, min_height, max_height } = self;
@@ -163,10 +163,10 @@ impl RunOptions {
         enable: Vec<String>,
         set: Vec<String>,
     ) -> Self {
-        let reading = Reading { size: size.map(|side| (side, side)), ..Reading::default() };
+        let reading = InputOptions { size: size.map(|side| (side, side)), ..InputOptions::default() };
         Self {
             input: Some(input.to_owned()),
-            ticks: ticks.map(|to| Ticks { from: None, to }),
+            ticks: ticks.map(|to| TickArguments { from: None, to }),
             seed,
             reading,
             set,
@@ -196,15 +196,15 @@ impl RunOptions {
         };
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
         // Processes have not allocated their memory yet.
-        Budget::present().ask(input, sessions.iter().map(Session::wanted).sum())?;
+        Budget::present().request(input, sessions.iter().map(Session::additional_bytes).sum())?;
         if !self.quiet {
-            tell_warnings(&sessions);
+            print_warnings(&sessions);
         }
         Ok(sessions)
     }
 
     /// Returns the value of `--ticks`.
-    pub(super) fn asked_ticks(&self) -> Option<Ticks> {
+    pub(super) fn asked_ticks(&self) -> Option<TickArguments> {
         self.ticks
     }
 
@@ -219,7 +219,7 @@ impl RunOptions {
     }
 
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
-        session.note_shape();
+        session.record_sculpted_start();
         let split = |assignment: &String| {
             let without = || Failure::bad_input(format!("--set {assignment} has no value; use group.param=VALUE"));
             assignment
@@ -234,7 +234,7 @@ impl RunOptions {
         }
         let known: Vec<&str> = session.simulation.slots.iter().map(|slot| slot.key()).collect();
         if let Some(unknown) = self.enable.iter().chain(&self.disable).find(|key| !known.contains(&key.as_str())) {
-            let known = listed(&known, unknown);
+            let known = join_with_suggestion(&known, unknown);
             return Err(Failure::bad_input(format!("there is no process \"{unknown}\"; the processes are {known}")));
         }
         if !self.enable.is_empty() {
@@ -252,7 +252,7 @@ impl RunOptions {
         let restarts =
             self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
         if restarts || !self.maps.0.is_empty() || !self.resumes() {
-            Budget::present().ask(Path::new(&session.name), session.wanted())?;
+            Budget::present().request(Path::new(&session.name), session.additional_bytes())?;
             session.restart(seed);
         }
         if !self.enable.is_empty() {
@@ -285,7 +285,7 @@ impl RunOptions {
         let run = (0..ticks).try_for_each(|_| {
             tick(sessions)?;
             bar.inc(1);
-            if interrupted() { Err(Failure::stopped()) } else { Ok(()) }
+            if is_interrupted() { Err(Failure::stopped()) } else { Ok(()) }
         });
         let end = if run.is_ok() { ProgressBar::finish_and_clear } else { ProgressBar::abandon };
         end(&bar);
@@ -294,10 +294,10 @@ impl RunOptions {
 }
 
 /// Reports the warnings about the input without duplicates.
-pub(super) fn tell_warnings(sessions: &[Session]) {
+pub(super) fn print_warnings(sessions: &[Session]) {
     let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
     warnings.dedup();
-    warnings.into_iter().for_each(|warning| tell(&format!("warning: {warning}")));
+    warnings.into_iter().for_each(|warning| print_message(&format!("warning: {warning}")));
 }
 
 /// Grows a mountain range, with a progress bar if standard error is a terminal.
@@ -306,16 +306,19 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
     if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a mountain range, {eta} left") {
         bar.set_style(style);
     }
-    Budget::present().ask(Path::new(&session.name), session.bytes_to_grow())?;
+    Budget::present().request(Path::new(&session.name), session.bytes_to_grow())?;
     let grown = session.grow(|growth| {
         bar.set_position((1000.0 * growth.share) as u64);
-        !interrupted()
+        !is_interrupted()
     });
     bar.finish_and_clear();
     match grown {
         Ok(GrowthEnd::Grown) => Ok(()),
         Ok(GrowthEnd::StillRising) => {
-            tell(&format!("warning: {}: the mountain range is not mature: uplift still exceeds erosion", session.name));
+            print_message(&format!(
+                "warning: {}: the mountain range is not mature: uplift still exceeds erosion",
+                session.name
+            ));
             Ok(())
         }
         Ok(GrowthEnd::Cancelled) => Err(Failure::stopped()),
@@ -358,7 +361,7 @@ mod tests {
     fn a_run_that_breaks_ends_with_a_sentence() {
         let mut session = open_first("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
-        let start = RunOptions { ticks: Some(Ticks { from: None, to: 3 }), ..RunOptions::default() };
+        let start = RunOptions { ticks: Some(TickArguments { from: None, to: 3 }), ..RunOptions::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
         assert_eq!(failure.code, 1);
         for words in ["Droplets failed in tick ", ": the bedrock of the cell in column ", "nothing was written"] {

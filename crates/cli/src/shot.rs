@@ -11,7 +11,7 @@ use super::{
 use thalweg_scene::{
     io::{
         Error,
-        scene::{Picture, PictureOptions},
+        scene::{RenderJob, RenderOptions},
     },
     model::session::Session,
 };
@@ -41,7 +41,10 @@ pub(super) struct Shot {
 }
 
 impl Shot {
-    pub(super) fn run(self, picture: impl FnOnce(Vec<Session>, &Picture) -> Result<(), Error>) -> Result<(), Failure> {
+    pub(super) fn run(
+        self,
+        picture: impl FnOnce(Vec<Session>, &RenderJob) -> Result<(), Error>,
+    ) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
             return Err(Failure::bad_input("--resolution is out of range: use 16 to 8192 pixels per side"));
@@ -60,8 +63,8 @@ impl Shot {
         let mut sessions = self.start.sessions()?;
         self.start.simulate(&mut sessions)?;
         let resolution = (width as u32, height as u32);
-        let how = PictureOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
-        let wanted = Picture { out: self.out, resolution, camera: self.camera, how };
+        let how = RenderOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
+        let wanted = RenderJob { out: self.out, resolution, camera: self.camera, how };
         Ok(picture(sessions, &wanted)?)
     }
 }

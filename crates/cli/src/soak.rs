@@ -10,11 +10,11 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::{Failure, interrupted, print, setup::tick};
+use super::{Failure, is_interrupted, print, setup::tick};
 use thalweg_scene::{
     io::{
         scene::{self, BUILT_IN},
-        watch::{Next, Watch, Watched},
+        watch::{FrameAction, FrameCallback, FrameContext},
     },
     model::{origin::Options, session::Session},
 };
@@ -44,28 +44,28 @@ impl Soak {
     /// Runs the scenes, off-screen if there is a graphics driver.
     pub(super) fn run(
         self,
-        frames: impl FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
+        frames: impl FnOnce(Vec<Session>, &mut FrameCallback<'_>) -> Result<(), String>,
     ) -> Result<(), Failure> {
         // Installs the handler, so that Ctrl+C ends the run with a report.
-        interrupted();
+        is_interrupted();
         let scenes = match &*self.scene {
             "all" => BUILT_IN.map(|(name, _)| name.to_owned()).to_vec(),
             _ => vec![self.scene],
         };
         let first = open(Path::new(&scenes[0]))?;
         let mut log = Log::new(scenes, Duration::from_secs_f64(60.0 * self.minutes));
-        let drawn = frames(first.clone(), &mut |frame| log.after(&frame));
+        let drawn = frames(first.clone(), &mut |frame| log.record_frame(&frame));
         let not_drawn = match drawn {
             Err(reason) if log.start.is_some() => return Err(Failure::while_running(reason)),
             Err(reason) => {
-                play(first, &mut |frame| log.after(&frame))?;
+                play(first, &mut |frame| log.record_frame(&frame))?;
                 Some(reason)
             }
             Ok(()) => None,
         };
         let minutes = log.elapsed().as_secs_f64() / 60.0;
         print(&format!("{:#}\n", log.report(minutes, not_drawn)))?;
-        if interrupted() {
+        if is_interrupted() {
             return Err(Failure::while_running(format!("interrupted by Ctrl+C after {minutes:.1} minutes")));
         }
         Ok(())
@@ -81,13 +81,13 @@ fn open(scene: &Path) -> Result<Vec<Session>, Failure> {
 }
 
 /// Runs sessions without rendering: one tick per frame.
-fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
+fn play(mut sessions: Vec<Session>, watch: &mut FrameCallback<'_>) -> Result<(), Failure> {
     loop {
         tick(&mut sessions)?;
-        match watch(Watched { sessions: &sessions, history_bytes: 0, opening: false }) {
-            Next::GoOn => {}
-            Next::Open(scene, _) => sessions = open(&scene)?,
-            Next::End => return Ok(()),
+        match watch(FrameContext { sessions: &sessions, history_bytes: 0, opening: false }) {
+            FrameAction::Continue => {}
+            FrameAction::Open(scene, _) => sessions = open(&scene)?,
+            FrameAction::End => return Ok(()),
         }
     }
 }
@@ -100,26 +100,26 @@ struct Log {
     /// End of the first frame, and of the first frame of the current scene. Opening time is not counted.
     start: Option<Instant>,
     since: Instant,
-    memory: Resident,
+    memory: ResidentMemory,
     /// End of the last frame; `None` before the first frame of a scene.
     last: Option<Instant>,
     /// Completed ticks, and process time in seconds at that moment.
     ticked: (u64, f64),
-    now: Stretch,
+    now: SceneStats,
     /// Records of completed scenes, and of each minute.
-    over: Vec<Value>,
+    completed: Vec<Value>,
     minutes: Vec<Value>,
 }
 
 /// Statistics of the current scene: times in nanoseconds with 1 % precision, resident memory in bytes.
-struct Stretch {
+struct SceneStats {
     frames: Histogram<u64>,
     ticks: Histogram<u64>,
     start: u64,
     peak: u64,
 }
 
-impl Stretch {
+impl SceneStats {
     fn new(start: u64) -> Self {
         let times = || Histogram::new_with_bounds(1, HOUR, 2).expect("the bounds lie apart");
         Self { frames: times(), ticks: times(), start, peak: 0 }
@@ -128,12 +128,12 @@ impl Stretch {
 
 impl Log {
     fn new(scenes: Vec<String>, whole: Duration) -> Self {
-        let memory = Resident::new();
-        let now = Stretch::new(memory.now);
+        let memory = ResidentMemory::new();
+        let now = SceneStats::new(memory.now);
         let share = whole / scenes.len() as u32;
         let (over, minutes) = (Vec::new(), Vec::new());
         let since = Instant::now();
-        Self { scenes, share, start: None, since, memory, last: None, ticked: (0, 0.0), now, over, minutes }
+        Self { scenes, share, start: None, since, memory, last: None, ticked: (0, 0.0), now, completed: over, minutes }
     }
 
     fn elapsed(&self) -> Duration {
@@ -141,12 +141,12 @@ impl Log {
     }
 
     fn scene(&self) -> &str {
-        &self.scenes[self.over.len().min(self.scenes.len() - 1)]
+        &self.scenes[self.completed.len().min(self.scenes.len() - 1)]
     }
 
-    fn after(&mut self, frame: &Watched<'_>) -> Next {
+    fn record_frame(&mut self, frame: &FrameContext<'_>) -> FrameAction {
         if frame.opening {
-            return if interrupted() { Next::End } else { Next::GoOn };
+            return if is_interrupted() { FrameAction::End } else { FrameAction::Continue };
         }
         let ended = Instant::now();
         self.start.get_or_insert(ended);
@@ -175,36 +175,37 @@ impl Log {
                 "history_bytes": frame.history_bytes, "ticks": ticks,
             }));
         }
-        if !interrupted() && self.since.elapsed() < self.share {
+        if !is_interrupted() && self.since.elapsed() < self.share {
             self.last = Some(Instant::now());
-            return Next::GoOn;
+            return FrameAction::Continue;
         }
         self.last = None;
         self.close(frame);
-        match self.scenes.get(self.over.len()).filter(|_| !interrupted()) {
-            Some(scene) => Next::Open(scene.into(), Options::default()),
-            None => Next::End,
+        match self.scenes.get(self.completed.len()).filter(|_| !is_interrupted()) {
+            Some(scene) => FrameAction::Open(scene.into(), Options::default()),
+            None => FrameAction::End,
         }
     }
 
     /// Records a completed scene.
-    fn close(&mut self, frame: &Watched<'_>) {
-        let Stretch { frames, ticks, start, peak } = std::mem::replace(&mut self.now, Stretch::new(self.memory.now));
+    fn close(&mut self, frame: &FrameContext<'_>) {
+        let SceneStats { frames, ticks, start, peak } =
+            std::mem::replace(&mut self.now, SceneStats::new(self.memory.now));
         let runs: Vec<Value> = frame.sessions.iter().map(ledger).collect();
-        self.over.push(json!({
-            "scene": self.scene(), "runs": runs, "frame_ms": told(&frames), "tick_ms": told(&ticks),
+        self.completed.push(json!({
+            "scene": self.scene(), "runs": runs, "frame_ms": summarize(&frames), "tick_ms": summarize(&ticks),
             "resident_bytes": {"start": start, "end": self.memory.now, "peak": peak},
             "history_bytes": frame.history_bytes,
         }));
     }
 
     fn report(self, minutes: f64, not_drawn: Option<String>) -> Value {
-        let Resident { start, now, peak, .. } = self.memory;
+        let ResidentMemory { start, now, peak, .. } = self.memory;
         json!({
             "version": env!("CARGO_PKG_VERSION"), "minutes": minutes,
             "drawn": not_drawn.is_none(), "not_drawn_because": not_drawn,
             "resident_bytes": {"start": start, "end": now, "peak": peak, "minutes": self.minutes},
-            "scenes": self.over,
+            "scenes": self.completed,
         })
     }
 }
@@ -224,7 +225,7 @@ fn ledger(session: &Session) -> Value {
 }
 
 /// Resident memory of this process, in bytes.
-struct Resident {
+struct ResidentMemory {
     system: System,
     looked: Instant,
     start: u64,
@@ -232,7 +233,7 @@ struct Resident {
     peak: u64,
 }
 
-impl Resident {
+impl ResidentMemory {
     fn new() -> Self {
         let mut memory = Self { system: System::new(), looked: Instant::now(), start: 0, now: 0, peak: 0 };
         memory.read();
@@ -258,7 +259,7 @@ impl Resident {
 }
 
 /// Summarises times in milliseconds.
-fn told(times: &Histogram<u64>) -> Value {
+fn summarize(times: &Histogram<u64>) -> Value {
     let milliseconds = |nanoseconds: u64| nanoseconds as f64 * 1e-6;
     let [median, p95] = [0.5, 0.95].map(|share| milliseconds(times.value_at_quantile(share)));
     json!({"count": times.len(), "median": median, "p95": p95, "worst": milliseconds(times.max())})
@@ -276,13 +277,13 @@ mod tests {
         let mut opened = Vec::new();
         loop {
             sessions[0].simulation.tick();
-            match log.after(&Watched { sessions: &sessions, history_bytes: 7, opening: false }) {
-                Next::GoOn => {}
-                Next::Open(scene, _) => {
+            match log.record_frame(&FrameContext { sessions: &sessions, history_bytes: 7, opening: false }) {
+                FrameAction::Continue => {}
+                FrameAction::Open(scene, _) => {
                     opened.push((scene, log.elapsed()));
                     sessions[0].restart(2);
                 }
-                Next::End => break,
+                FrameAction::End => break,
             }
         }
         let half = Duration::from_millis(100);
@@ -304,12 +305,12 @@ mod tests {
 
     #[test]
     fn times_are_told_to_two_in_a_hundred() {
-        let mut times = Stretch::new(0).ticks;
-        assert_eq!(told(&times)["median"], 0.0);
+        let mut times = SceneStats::new(0).ticks;
+        assert_eq!(summarize(&times)["median"], 0.0);
         for milliseconds in 1..=1000 {
             times.saturating_record_n(milliseconds * 1_000_000, 3);
         }
-        let told = told(&times);
+        let told = summarize(&times);
         for (name, right) in [("count", 3000.0), ("median", 500.0), ("p95", 950.0), ("worst", 1000.0)] {
             let found = told[name].as_f64().expect("a number");
             assert!((found / right - 1.0).abs() <= 0.02, "{name}: {found} for {right}");

@@ -28,25 +28,24 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 use super::{
     Failure,
     build::{parse_export, report},
-    interrupted, print,
-    setup::{RunOptions, tell_warnings},
-    tell,
+    is_interrupted, print, print_message,
+    setup::{RunOptions, print_warnings},
 };
 use thalweg_scene::{
     io::{
         Budget, Error, JobProgress,
-        export::{Dimensions, Export, Subject, hillshade::hillshade},
+        export::{Dimensions, Export, ExportSubject, hillshade::hillshade},
         input,
-        output::{self, Output},
+        output::{self, OutputSet},
         scene::BUILT_IN,
         write_picture,
     },
     model::{
         session::Session,
-        sweep::{Plan, Run, SEED},
+        sweep::{Plan, PlannedRun, SEED},
     },
 };
-use thalweg_sim::params::listed;
+use thalweg_sim::params::join_with_suggestion;
 
 /// Number of runs above which the program asks for confirmation.
 const MANY: usize = 2000;
@@ -73,7 +72,7 @@ pub(super) struct Sweep {
     only: Option<(usize, usize)>,
     /// Write a job for a cluster instead of running: a Slurm job array or a Snakefile
     #[arg(long, value_enum, value_name = "KIND")]
-    emit: Option<Kind>,
+    emit: Option<JobType>,
     /// Collect the completed runs of a results folder into a table and a page
     #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "only", "emit"])]
     collect: Option<PathBuf>,
@@ -90,7 +89,7 @@ pub(super) struct Sweep {
 
 /// Type of job.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum JobType {
     /// Slurm job array
     Slurm,
     /// A Snakefile
@@ -107,7 +106,7 @@ fn parse_numbers(text: &str) -> Result<(usize, usize), String> {
 }
 
 /// Validated plan.
-struct Ready {
+struct ValidatedPlan {
     plan: Plan,
     text: String,
     /// Input as for `scene::open`.
@@ -119,7 +118,7 @@ struct Ready {
     exports: Vec<Export>,
 }
 
-impl Ready {
+impl ValidatedPlan {
     /// Reads a plan and validates everything except the values of single runs.
     fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
@@ -129,7 +128,12 @@ impl Ready {
         if !built_in && !beside.exists() {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
             let wrong = format!("the input \"{}\" is neither a file next to the plan nor a built-in scene", plan.input);
-            return Err(Error::input(path, wrong, format!("the scenes are {}", listed(&names, &plan.input))).into());
+            return Err(Error::input(
+                path,
+                wrong,
+                format!("the scenes are {}", join_with_suggestion(&names, &plan.input)),
+            )
+            .into());
         }
         let input = if built_in { PathBuf::from(&plan.input) } else { beside.clone() };
         let start = options(&input, &plan, None, plan.set.iter());
@@ -137,8 +141,8 @@ impl Ready {
             let wrong = "the input is a project, which has no default number of ticks";
             return Err(Error::input(path, wrong, "add a number of ticks, e.g. ticks: 200").into());
         }
-        let sessions = start.sessions().map_err(|failure| of_plan(path, failure))?;
-        tell_warnings(&sessions);
+        let sessions = start.sessions().map_err(|failure| with_plan_path(path, failure))?;
+        print_warnings(&sessions);
         if sessions.len() != 1 {
             let wrong = format!("the input \"{}\" has {} simulations side by side", plan.input, sessions.len());
             return Err(Error::input(path, wrong, "use an input with a single simulation").into());
@@ -157,17 +161,17 @@ impl Ready {
         Ok(Self { text, input, runs, common: common.to_string(), outline, exports, plan })
     }
 
-    fn run(&self, number: usize) -> Result<Run, Failure> {
+    fn run(&self, number: usize) -> Result<PlannedRun, Failure> {
         self.plan.run(number, &self.outline.groups()).map_err(Failure::bad_input)
     }
 
     /// Returns the hash of a run. Runs with the same hash have the same results.
-    fn hash(&self, run: &Run) -> String {
+    fn hash(&self, run: &PlannedRun) -> String {
         format!("{:016x}", xxh3_64(format!("{}{}", self.common, json!(run.values)).as_bytes()))
     }
 
     /// Returns the options of a run, on one thread.
-    fn options(&self, run: &Run) -> RunOptions {
+    fn options(&self, run: &PlannedRun) -> RunOptions {
         let seed = run.values.get(SEED).and_then(|text| text.parse().ok());
         options(&self.input, &self.plan, seed, self.plan.set.iter().chain(varied(run)))
     }
@@ -177,12 +181,12 @@ impl Ready {
         let run = self.run(number)?;
         let mut outline = self.outline.clone();
         outline.set_all(varied(&run).map(|(path, value)| (&**path, &**value)))?;
-        Ok(outline.bytes() + Subject::bytes(&outline, Dimensions::default(), &self.exports))
+        Ok(outline.bytes() + ExportSubject::bytes(&outline, Dimensions::default(), &self.exports))
     }
 }
 
 /// Returns the varied parameters of a run with their values.
-fn varied(run: &Run) -> impl Iterator<Item = (&String, &String)> + Clone {
+fn varied(run: &PlannedRun) -> impl Iterator<Item = (&String, &String)> + Clone {
     run.values.iter().filter(|(path, _)| *path != SEED)
 }
 
@@ -199,7 +203,7 @@ fn options<'a>(
 }
 
 /// Prefixes a failure with the path of the plan.
-fn of_plan(path: &Path, failure: Failure) -> Failure {
+fn with_plan_path(path: &Path, failure: Failure) -> Failure {
     Failure { sentence: format!("{}: {}", path.display(), failure.sentence), ..failure }
 }
 
@@ -228,7 +232,7 @@ fn folder(out: &Path, number: usize) -> PathBuf {
 
 /// Returns the report of a run, if it is complete.
 fn finished(out: &Path, number: usize, hash: &str) -> Option<Value> {
-    let text = input::text_if_there(&folder(out, number).join(REPORT)).ok()??;
+    let text = input::read_text_if_exists(&folder(out, number).join(REPORT)).ok()??;
     let report: Value = serde_json::from_str(&text).ok()?;
     (report["run"]["hash"] == hash).then_some(report)
 }
@@ -242,20 +246,20 @@ impl Sweep {
         let (Some(path), Some(out)) = (&self.plan, &self.out) else {
             return Err(Failure::bad_input("give a plan and --out DIR, or --collect DIR"));
         };
-        let ready = Ready::read(path)?;
+        let ready = ValidatedPlan::read(path)?;
         let (first, last) = self.only.unwrap_or((1, ready.runs));
         if last > ready.runs {
             let sentence = format!("--only {last} is out of range: the plan has {} runs", ready.runs);
             return Err(Failure::bad_input(sentence));
         }
         let count = last - first + 1;
-        if count > MANY && !self.yes && !asks(count)? {
+        if count > MANY && !self.yes && !confirm(count)? {
             return Err(Failure::bad_input("cancelled; no run was started"));
         }
         // All values are validated before the first run starts.
         let mut bytes = 0;
         for number in first..=last {
-            bytes = ready.check(number).map_err(|failure| of_plan(path, failure))?.max(bytes);
+            bytes = ready.check(number).map_err(|failure| with_plan_path(path, failure))?.max(bytes);
         }
         claim(out, &ready)?;
         if let Some(kind) = self.emit {
@@ -265,7 +269,10 @@ impl Sweep {
         let wanted = self.jobs.map_or_else(rayon::current_num_threads, usize::from).min(count);
         let jobs = wanted.min(Budget::present().times(bytes).max(1));
         if jobs < wanted {
-            tell(&format!("{jobs} concurrent runs instead of {wanted}: each needs {} of memory", Budget::of(bytes)));
+            print_message(&format!(
+                "{jobs} concurrent runs instead of {wanted}: each needs {} of memory",
+                Budget::of(bytes)
+            ));
         }
         let begun = Instant::now();
         let made = self.make(&ready, out, (first, last), jobs)?;
@@ -279,7 +286,13 @@ impl Sweep {
     }
 
     /// Executes runs concurrently. Returns the number of executed runs.
-    fn make(&self, ready: &Ready, out: &Path, (first, last): (usize, usize), jobs: usize) -> Result<usize, Failure> {
+    fn make(
+        &self,
+        ready: &ValidatedPlan,
+        out: &Path,
+        (first, last): (usize, usize),
+        jobs: usize,
+    ) -> Result<usize, Failure> {
         let (next, made) = (AtomicUsize::new(first), AtomicUsize::new(0));
         let failed: Mutex<Vec<(usize, Failure)>> = Mutex::new(Vec::new());
         let bar = if io::stderr().is_terminal() {
@@ -293,7 +306,7 @@ impl Sweep {
         let work = || {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                if number > last || interrupted() {
+                if number > last || is_interrupted() {
                     return;
                 }
                 match make(ready, out, number) {
@@ -313,7 +326,7 @@ impl Sweep {
             }
         });
         bar.finish_and_clear();
-        if interrupted() {
+        if is_interrupted() {
             let sentence = "interrupted by Ctrl+C; completed runs are kept, and the same command resumes the sweep";
             return Err(Failure::while_running(sentence));
         }
@@ -330,20 +343,20 @@ impl Sweep {
 }
 
 /// Executes a run unless it is complete. Returns `true` if it was executed.
-fn make(ready: &Ready, out: &Path, number: usize) -> Result<bool, Failure> {
+fn make(ready: &ValidatedPlan, out: &Path, number: usize) -> Result<bool, Failure> {
     let run = ready.run(number)?;
     let hash = ready.hash(&run);
     if finished(out, number, &hash).is_some() {
         return Ok(false);
     }
-    let output = Output::new(&folder(out, number)).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let output = OutputSet::new(&folder(out, number)).map_err(|error| Failure::bad_input(error.to_string()))?;
     let start = ready.options(&run);
     let mut sessions = start.sessions()?;
     let begun = Instant::now();
     start.simulate(&mut sessions)?;
     let seconds = begun.elapsed().as_secs_f64();
     let session = &sessions[0];
-    let subject = Subject::new(session, Dimensions::default(), &ready.exports)?;
+    let subject = ExportSubject::new(session, Dimensions::default(), &ready.exports)?;
     for export in &ready.exports {
         output.write(export.file_name(), |file| export.write(&subject, file, &JobProgress::default()))?;
     }
@@ -352,7 +365,7 @@ fn make(ready: &Ready, out: &Path, number: usize) -> Result<bool, Failure> {
     report["run"] = json!({"number": number, "hash": hash, "values": run.values});
     report["files"] = output.contents()?;
     output.write(REPORT, |file| output::write(file, format!("{report:#}\n")))?;
-    if interrupted() {
+    if is_interrupted() {
         return Err(Failure::stopped());
     }
     output.publish(Some(REPORT.as_ref()))?;
@@ -365,14 +378,14 @@ fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
     let larger = terrain.width().max(terrain.height()).max(1);
     let side = |cells: usize| (cells * THUMBNAIL / larger).clamp(1, cells.max(1));
     let size = (side(terrain.width()), side(terrain.height()));
-    let (ground, sand) = (terrain.ground().resampled(size.0, size.1), terrain.sand.resampled(size.0, size.1));
+    let (ground, sand) = (terrain.ground().resample(size.0, size.1), terrain.sand.resample(size.0, size.1));
     let cell = terrain.cell_size * terrain.width() as f32 / size.0 as f32;
     let progress = JobProgress::default();
     write_picture(file, size, &hillshade(&ground, &sand, cell, &session.look, &progress), &progress)
 }
 
 /// Copies the plan into the results folder. Fails if the folder belongs to another plan.
-fn claim(out: &Path, ready: &Ready) -> Result<(), Failure> {
+fn claim(out: &Path, ready: &ValidatedPlan) -> Result<(), Failure> {
     let copy = out.join(PLAN);
     // The order matters: a concurrent process writes its plan before its first run.
     if out.join(RUNS).exists() && !copy.exists() {
@@ -387,7 +400,7 @@ fn claim(out: &Path, ready: &Ready) -> Result<(), Failure> {
 }
 
 /// Asks the user to confirm the number of runs.
-fn asks(count: usize) -> Result<bool, Failure> {
+fn confirm(count: usize) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::bad_input(format!("the plan has {count} runs; add --yes to run them all")));
     }
@@ -400,7 +413,7 @@ fn asks(count: usize) -> Result<bool, Failure> {
 /// Collects a results folder into a table and a page. Returns a message and a JSON summary.
 fn collect(out: &Path) -> Result<(String, Value), Failure> {
     let copy = out.join(PLAN);
-    let Some(text) = input::text_if_there(&copy)? else {
+    let Some(text) = input::read_text_if_exists(&copy)? else {
         return Err(Error::input(out, "it contains no plan.ron", "give the results folder of a sweep").into());
     };
     let (_, runs) = parse(&copy, &text)?;
@@ -408,7 +421,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
     let mut reports: BTreeMap<usize, (String, Value)> = BTreeMap::new();
     for entry in listed {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let text = input::text_if_there(&entry.path().join(REPORT)).ok().flatten().unwrap_or_default();
+        let text = input::read_text_if_exists(&entry.path().join(REPORT)).ok().flatten().unwrap_or_default();
         let Ok(report) = serde_json::from_str::<Value>(&text) else { continue };
         let Some(number) = report["run"]["number"].as_u64() else { continue };
         reports.insert(number as usize, (name, report));
@@ -416,7 +429,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
     if reports.is_empty() {
         return Err(Error::input(out, "it contains no completed run", "execute the sweep first").into());
     }
-    let table = results::Table::of(&reports);
+    let table = results::ResultTable::of(&reports);
     output::replace(&out.join("table.csv"), |file| output::write(file, table.csv()))?;
     output::replace(&out.join("table.parquet"), |file| output::write(file, table.parquet(file)?))?;
     output::replace(&out.join("index.html"), |file| output::write(file, sheet::page(&table, &reports)))?;
@@ -426,7 +439,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
         let numbers: Vec<String> = missing().take(NAMED).map(|number| number.to_string()).collect();
         let (numbers, more) = (numbers.join(", "), if count > NAMED { " …" } else { "" });
         let right = format!("thalweg sweep PLAN --out {} completes them", out.display());
-        tell(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
+        print_message(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
     }
     let text = format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len());
     Ok((text, json!({"collected": reports.len(), "missing": count})))

@@ -11,9 +11,9 @@ use std::{
 /// Minimum size of a tracked allocation, in bytes.
 const LARGE: usize = 1024;
 
-/// Bytes in tracked allocations, and their peak since the start of [`most_in_use`].
+/// Bytes in tracked allocations, and their peak since the start of [`measure_peak`].
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the memory in tracked allocations, in bytes. Allocations below 1 KiB are not tracked.
 pub fn in_use() -> usize {
@@ -22,18 +22,18 @@ pub fn in_use() -> usize {
 
 /// Runs `work` and returns its peak memory use above the level at its start, in bytes, along with its result. Allocations by other
 /// threads count too.
-pub fn most_in_use<T>(work: impl FnOnce() -> T) -> (usize, T) {
+pub fn measure_peak<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = in_use();
-    MOST.store(before, Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
     let done = work();
-    (MOST.load(Ordering::Relaxed).saturating_sub(before), done)
+    (PEAK.load(Ordering::Relaxed).saturating_sub(before), done)
 }
 
 /// System allocator with tracking. A program registers it as its `#[global_allocator]`.
-pub struct Counting;
+pub struct TrackingAllocator;
 
 /// Records an allocation. Ends the process if it failed.
-fn taken(piece: *mut u8, bytes: usize) -> *mut u8 {
+fn record_allocation(piece: *mut u8, bytes: usize) -> *mut u8 {
     if piece.is_null() {
         let right = "choose a smaller map or close other programs";
         let said = format_args!("thalweg: out of memory: an allocation of {bytes} bytes failed; {right}\n");
@@ -42,7 +42,7 @@ fn taken(piece: *mut u8, bytes: usize) -> *mut u8 {
     }
     if bytes >= LARGE {
         let now = IN_USE.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        MOST.fetch_max(now, Ordering::Relaxed);
+        PEAK.fetch_max(now, Ordering::Relaxed);
     }
     piece
 }
@@ -56,7 +56,7 @@ const PAGE: usize = 1 << 21;
 
 /// Requests huge pages for a large allocation, which the kernel may refuse.
 #[cfg(target_os = "linux")]
-fn in_large_pages(piece: *mut u8, bytes: usize) -> *mut u8 {
+fn request_huge_pages(piece: *mut u8, bytes: usize) -> *mut u8 {
     if bytes >= HUGE && !piece.is_null() {
         let first = piece.wrapping_add(piece.align_offset(PAGE));
         let last = piece.wrapping_add(bytes);
@@ -73,33 +73,33 @@ fn in_large_pages(piece: *mut u8, _: usize) -> *mut u8 {
 }
 
 /// Records a deallocation.
-fn given_back(bytes: usize) {
+fn record_deallocation(bytes: usize) {
     if bytes >= LARGE {
         IN_USE.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 // SAFETY: every call is forwarded to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for TrackingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: guaranteed by the caller.
-        taken(in_large_pages(unsafe { System.alloc(layout) }, layout.size()), layout.size())
+        record_allocation(request_huge_pages(unsafe { System.alloc(layout) }, layout.size()), layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: guaranteed by the caller.
-        taken(in_large_pages(unsafe { System.alloc_zeroed(layout) }, layout.size()), layout.size())
+        record_allocation(request_huge_pages(unsafe { System.alloc_zeroed(layout) }, layout.size()), layout.size())
     }
 
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: guaranteed by the caller.
-        let piece = taken(in_large_pages(unsafe { System.realloc(piece, layout, size) }, size), size);
-        given_back(layout.size());
+        let piece = record_allocation(request_huge_pages(unsafe { System.realloc(piece, layout, size) }, size), size);
+        record_deallocation(layout.size());
         piece
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
-        given_back(layout.size());
+        record_deallocation(layout.size());
         // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(piece, layout) }
     }

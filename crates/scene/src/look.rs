@@ -28,7 +28,7 @@ pub enum ToneCurve {
 
 /// Backdrop of the terrain.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Background {
+pub enum Backdrop {
     /// Plain ground plane in even studio light.
     #[default]
     Studio,
@@ -38,7 +38,7 @@ pub enum Background {
 
 /// Source of the ground colours.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ColorBy {
+pub enum ColorSource {
     /// Slope: one colour for flat ground, one for steep ground, one for sand.
     #[default]
     Steepness,
@@ -48,7 +48,7 @@ pub enum ColorBy {
 
 /// Quantity that is mapped to a colour ramp.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RampBy {
+pub enum RampQuantity {
     /// Constant: the whole map has the first colour.
     Nothing,
     /// Elevation, from the lowest point at the start to the highest point so far.
@@ -72,7 +72,7 @@ pub enum RampBy {
 
 /// Control of the sun position.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SunBy {
+pub enum SunControl {
     /// Azimuth and elevation.
     #[default]
     Direction,
@@ -88,7 +88,7 @@ const LOWEST_SUN: f64 = 3.0;
 pub struct Look {
     /// Source of the ground colours: slope, or a ramp along one or two quantities.
     #[reflect(@choice().source("ours").main())]
-    pub color_by: ColorBy,
+    pub color_by: ColorSource,
     /// Colour of flat ground, and of the plain around the terrain with a sky.
     #[reflect(@knob(0.0..=1.0).source(D1).main())]
     pub flat_color: [f32; 3],
@@ -101,10 +101,10 @@ pub struct Look {
     pub sand_color: [f32; 3],
     /// Quantity along the ramp, from the first to the fifth colour.
     #[reflect(@choice().source("ours").only("color_by=ramp").main())]
-    pub ramp_along: RampBy,
+    pub ramp_along: RampQuantity,
     /// Second quantity, which blends from the colours of the ramp to those of its other side. With Nothing, the ramp has one side.
     #[reflect(@choice().source("ours").only("color_by=ramp").main())]
-    pub ramp_across: RampBy,
+    pub ramp_across: RampQuantity,
     /// Colour at the minimum of the first quantity and the minimum of the second.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
     pub ramp_color_1: [f32; 3],
@@ -188,7 +188,7 @@ pub struct Look {
     pub threshold_softness: f32,
     /// Control of the sun: direct placement, or time of day, day of year and latitude.
     #[reflect(@choice().source("ours").main())]
-    pub sun_by: SunBy,
+    pub sun_by: SunControl,
     /// Compass direction of the sun, clockwise from the top of the map. Light from the side shows relief best, light from behind
     /// the camera flattens it.
     #[reflect(@knob(0.0..=360.0).unit("°").source("ours").only("sun_by=direction").main())]
@@ -244,7 +244,7 @@ pub struct Look {
     pub tone_curve: ToneCurve,
     /// Backdrop: a studio with a plain ground plane, or a plain under a sky.
     #[reflect(@choice().source("ours").main())]
-    pub background: Background,
+    pub background: Backdrop,
     /// Plinth under the block with title, dimensions and scale. Not available with simulations side by side.
     #[reflect(@choice().source("ours").main())]
     pub plinth: bool,
@@ -263,12 +263,12 @@ pub struct Look {
 impl Default for Look {
     fn default() -> Self {
         Self {
-            color_by: ColorBy::Steepness,
+            color_by: ColorSource::Steepness,
             flat_color: [0.27, 0.64, 0.27],
             steep_color: [0.7, 0.7, 0.7],
             sand_color: [0.80, 0.68, 0.46],
-            ramp_along: RampBy::Height,
-            ramp_across: RampBy::Nothing,
+            ramp_along: RampQuantity::Height,
+            ramp_across: RampQuantity::Nothing,
             ramp_color_1: [0.20, 0.46, 0.32],
             ramp_color_2: [0.55, 0.67, 0.38],
             ramp_color_3: [0.86, 0.79, 0.52],
@@ -294,7 +294,7 @@ impl Default for Look {
             ripples: 0.5,
             steep_threshold: 0.8,
             threshold_softness: 0.06,
-            sun_by: SunBy::Direction,
+            sun_by: SunControl::Direction,
             sun_azimuth: 240.0,
             sun_elevation: 30.0,
             hour: 16.0,
@@ -312,7 +312,7 @@ impl Default for Look {
             turbidity: 0.25,
             exposure: 0.0,
             tone_curve: ToneCurve::Aces,
-            background: Background::Studio,
+            background: Backdrop::Studio,
             plinth: false,
             field_of_view: 41.0,
             base: 0.06,
@@ -332,8 +332,8 @@ impl Look {
     /// Returns the unit vector towards the sun: along columns, along rows, up.
     pub fn towards_sun(&self) -> [f32; 3] {
         let (azimuth, elevation) = match self.sun_by {
-            SunBy::Direction => (self.sun_azimuth.to_radians(), self.sun_elevation.to_radians()),
-            SunBy::Time => sun_at(self.hour, self.day, self.latitude),
+            SunControl::Direction => (self.sun_azimuth.to_radians(), self.sun_elevation.to_radians()),
+            SunControl::Time => sun_position(self.hour, self.day, self.latitude),
         };
         [azimuth.sin() * elevation.cos(), -azimuth.cos() * elevation.cos(), elevation.sin()]
     }
@@ -341,7 +341,7 @@ impl Look {
 
 /// Returns azimuth (clockwise from north) and elevation of the sun at a local solar time, in radians. The elevation is at least
 /// [`LOWEST_SUN`].
-fn sun_at(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
+fn sun_position(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
     // Declination for a circular orbit: less than a degree off.
     let declination = 23.44_f32.to_radians() * (std::f32::consts::TAU * (day - 81.0) / 365.0).sin();
     let (turned, latitude) = ((15.0 * (hour - 12.0)).to_radians(), latitude.to_radians());
@@ -425,13 +425,13 @@ mod tests {
             );
         };
         // At the equinox the sun rises in the east, and its zenith angle at noon equals the latitude.
-        near(sun_at(12.0, 81.0, 46.0), [180.0, 44.0]);
-        near(sun_at(12.0, 81.0, -35.0), [0.0, 55.0]);
-        near(sun_at(6.5, 81.0, 0.0), [90.0, 7.5]);
-        near(sun_at(17.5, 81.0, 0.0), [270.0, 7.5]);
+        near(sun_position(12.0, 81.0, 46.0), [180.0, 44.0]);
+        near(sun_position(12.0, 81.0, -35.0), [0.0, 55.0]);
+        near(sun_position(6.5, 81.0, 0.0), [90.0, 7.5]);
+        near(sun_position(17.5, 81.0, 0.0), [270.0, 7.5]);
         // At the solstice the noon sun is in the zenith on the tropic; in polar night it stays at the minimum elevation.
-        assert!(sun_at(12.0, 172.0, 23.44).1.to_degrees() > 89.0);
-        near(sun_at(12.0, 355.0, 80.0), [180.0, LOWEST_SUN as f32]);
+        assert!(sun_position(12.0, 172.0, 23.44).1.to_degrees() > 89.0);
+        near(sun_position(12.0, 355.0, 80.0), [180.0, LOWEST_SUN as f32]);
         // The time is ignored if the sun is placed by direction.
         let low = Look { sun_azimuth: 90.0, sun_elevation: 30.0, hour: 3.0, ..Look::default() };
         let [x, y, up] = low.towards_sun();

@@ -73,7 +73,7 @@ pub enum Units {
 
 /// Visibility of the scale bar and the north arrow.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Signs {
+pub enum GuideVisibility {
     /// In the Learn workspace.
     #[default]
     InLearn,
@@ -105,7 +105,7 @@ pub struct Settings {
     /// Visibility of the scale bar and the north arrow. The bar is exact at the point the camera looks at; closer terrain appears
     /// larger.
     #[reflect(@choice().source("ours").main())]
-    pub scale_and_north: Signs,
+    pub scale_and_north: GuideVisibility,
     /// Size of the interface. Large values are easier to read and leave less room for the viewport.
     #[reflect(@knob(0.75..=2.5).unit("×").source("ours").main())]
     pub scale: f32,
@@ -169,7 +169,7 @@ impl Default for Settings {
         Self {
             theme: Theme::Dark,
             units: Units::Metric,
-            scale_and_north: Signs::InLearn,
+            scale_and_north: GuideVisibility::InLearn,
             scale: 1.0,
             buttons: Buttons::RightAndMiddle,
             trackpad: false,
@@ -229,7 +229,7 @@ impl Settings {
 /// Contents of the settings file: changed settings and remembered state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Remembered {
+pub struct SettingsFile {
     /// Changed settings, by path.
     set: BTreeMap<String, String>,
     /// Changed brush parameters, by tool and name.
@@ -253,13 +253,13 @@ fn is_not_unicode(path: &Option<PathBuf>) -> bool {
     path.as_ref().is_some_and(|path| path.to_str().is_none())
 }
 
-impl Remembered {
+impl SettingsFile {
     /// Loads the settings file. A missing file gives the defaults.
     ///
     /// # Errors
     /// The file is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
+        let Some(text) = input::read_text_if_exists(path)? else { return Ok(Self::default()) };
         input::ron(path, &text, "settings", "the defaults apply until you change a setting")
     }
 
@@ -274,8 +274,8 @@ impl Remembered {
 
     /// Stores the settings that differ from the defaults.
     pub fn keep(&mut self, settings: &Settings) {
-        let fresh = params::walk(("settings", &Settings::default()));
-        let now = params::walk(("settings", settings));
+        let fresh = params::collect_parameters(("settings", &Settings::default()));
+        let now = params::collect_parameters(("settings", settings));
         let changed = now.into_iter().zip(fresh).filter(|(now, fresh)| now.value != fresh.value);
         self.set = changed.map(|(now, _)| (now.path, now.value.to_string())).collect();
     }
@@ -337,18 +337,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a/settings.ron");
         let settings = Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() };
-        let mut kept = Remembered { last_folder: Some("/maps".into()), ..Remembered::default() };
+        let mut kept = SettingsFile { last_folder: Some("/maps".into()), ..SettingsFile::default() };
         kept.keep(&settings);
         kept.save(&path).unwrap_or_else(|error| panic!("{error}"));
-        let again = Remembered::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let again = SettingsFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((again.settings(), again.last_folder), (settings, Some("/maps".into())));
-        let missing = Remembered::load(&folder.path().join("none.ron"));
-        assert_eq!(missing, Ok(Remembered::default()));
+        let missing = SettingsFile::load(&folder.path().join("none.ron"));
+        assert_eq!(missing, Ok(SettingsFile::default()));
         fs::write(&path, "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})").expect("it is writable");
-        assert_eq!(Remembered::load(&path).map(|kept| kept.settings()), Ok(Settings::default()));
+        assert_eq!(SettingsFile::load(&path).map(|kept| kept.settings()), Ok(Settings::default()));
         for damage in ["", "(set", "\u{0}"] {
             fs::write(&path, damage).expect("it is writable");
-            let error = Remembered::load(&path).expect_err("it is damaged");
+            let error = SettingsFile::load(&path).expect_err("it is damaged");
             assert!(error.to_string().contains("settings.ron: it holds no settings"), "{error}");
         }
     }

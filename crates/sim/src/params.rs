@@ -20,7 +20,7 @@ use bevy_reflect::{
 
 /// Alternative display of a number.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reading {
+pub enum DisplayAlias {
     /// None.
     #[default]
     None,
@@ -34,10 +34,14 @@ pub enum Reading {
 const COMPASS: [&str; 16] =
     ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
 
-impl Reading {
+impl DisplayAlias {
     /// Returns the alternative display of `number`, if there is one. `told_in` returns the display unit of a metric unit, and the
     /// factor to it.
-    pub fn of(self, number: f64, told_in: impl FnOnce(&'static str) -> (&'static str, f64)) -> Option<String> {
+    pub fn format_alias(
+        self,
+        number: f64,
+        told_in: impl FnOnce(&'static str) -> (&'static str, f64),
+    ) -> Option<String> {
         match self {
             Self::None => None,
             Self::Wind => {
@@ -78,10 +82,10 @@ pub struct Knob {
     /// separates alternatives. Empty if it always has an effect.
     pub only: &'static str,
     /// `true` for a count over the whole map, such as droplets, which scales with the number of cells. Its default holds for
-    /// [`STATED_CELLS`].
+    /// [`REFERENCE_CELLS`].
     pub grows: bool,
     /// Alternative display of the value.
-    pub reading: Reading,
+    pub reading: DisplayAlias,
     /// `true` if a change need not affect a layer within a few ticks: the parameter is visual, acts at the border or in the long
     /// run, or depends on another one.
     pub indirect: bool,
@@ -101,9 +105,9 @@ fn choice_name(variant: &VariantInfo) -> String {
 }
 
 /// Side of the map, in cells, for which size-dependent defaults are stated.
-pub const STATED_SIDE: f64 = 256.0;
+pub const REFERENCE_SIDE: f64 = 256.0;
 /// Number of cells of that map.
-pub const STATED_CELLS: f64 = STATED_SIDE * STATED_SIDE;
+pub const REFERENCE_CELLS: f64 = REFERENCE_SIDE * REFERENCE_SIDE;
 
 /// Creates a knob for a number within `range`.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
@@ -119,7 +123,7 @@ pub const fn knob(range: RangeInclusive<f64>) -> Knob {
         main: false,
         only: "",
         grows: false,
-        reading: Reading::None,
+        reading: DisplayAlias::None,
         indirect: false,
     }
 }
@@ -185,7 +189,7 @@ impl Knob {
     }
 
     /// Sets the alternative display.
-    pub const fn reads(mut self, reading: Reading) -> Self {
+    pub const fn reads(mut self, reading: DisplayAlias) -> Self {
         self.reading = reading;
         self
     }
@@ -285,7 +289,7 @@ pub type GroupMut<'a> = (&'static str, &'a mut dyn Struct);
 pub struct ParamError(String);
 
 /// Returns all parameters of a group, in order of declaration.
-pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
+pub fn collect_parameters((group, fields): Group<'_>) -> Vec<Parameter> {
     let Some(TypeInfo::Struct(info)) = fields.get_represented_type_info() else { return Vec::new() };
     let mut found = Vec::with_capacity(fields.field_len());
     for (index, declared) in info.iter().enumerate() {
@@ -307,9 +311,9 @@ pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
 /// Returns the parameter at `path`. The error names the closest existing path.
 pub fn get(groups: &[Group<'_>], path: &str) -> Result<Parameter, ParamError> {
     let own = groups.iter().filter(|(name, _)| path.split('.').next() == Some(*name));
-    own.flat_map(|&group| walk(group)).find(|parameter| parameter.path == path).ok_or_else(|| {
-        let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
-        let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str()));
+    own.flat_map(|&group| collect_parameters(group)).find(|parameter| parameter.path == path).ok_or_else(|| {
+        let all: Vec<Parameter> = groups.iter().flat_map(|&group| collect_parameters(group)).collect();
+        let nearest = closest_match(path, all.iter().map(|parameter| parameter.path.as_str()));
         let nearest = nearest.map(|name| format!("; the closest match is \"{name}\"")).unwrap_or_default();
         ParamError(format!("there is no parameter \"{path}\"{nearest}"))
     })
@@ -352,10 +356,10 @@ pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
 }
 
 /// Returns the parameters, each multiplied by the factor of the same name, if any, and clamped to its range.
-pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
+pub fn scale_parameters<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
     let mut scaled = params.clone();
-    let factors = walk(("", factors));
-    for parameter in walk(("", params)) {
+    let factors = collect_parameters(("", factors));
+    for parameter in collect_parameters(("", params)) {
         let factor = factors.iter().find(|factor| factor.name == parameter.name).map(|factor| &factor.value);
         if let (Value::Number(number), Some(&Value::Number(factor))) = (&parameter.value, factor)
             && factor != 1.0
@@ -370,16 +374,16 @@ pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
 /// Scales the counts that grow with the map from one number of cells to another, clamped to their ranges. Only those whose paths
 /// are `wanted` change. `defaults` is the unmodified group: a count at the default for the old map becomes the default for the new
 /// one, any other is multiplied.
-pub fn follow(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], wanted: impl Fn(&str) -> bool) {
+pub fn rescale_counts(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], wanted: impl Fn(&str) -> bool) {
     let (name, fields) = group;
-    let stated = walk((name, defaults));
-    for (parameter, stated) in walk((name, &*fields)).into_iter().zip(stated) {
+    let stated = collect_parameters((name, defaults));
+    for (parameter, stated) in collect_parameters((name, &*fields)).into_iter().zip(stated) {
         let (Value::Number(now), Value::Number(stated)) = (parameter.value, stated.value) else { continue };
         if !parameter.knob.grows || !wanted(&parameter.path) {
             continue;
         }
         let fit = |number: f64| number.round().clamp(parameter.knob.min, parameter.knob.max);
-        let of = |cells: f64| fit(stated * cells / STATED_CELLS);
+        let of = |cells: f64| fit(stated * cells / REFERENCE_CELLS);
         let number = if now == of(from) { of(to) } else { fit(now * to / from) };
         write(fields, parameter.name, &Value::Number(number));
     }
@@ -424,7 +428,7 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
 }
 
 /// Returns the name most similar to `wanted`, if it is similar enough.
-pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest_match<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names
         .map(|name| (strsim::jaro_winkler(wanted, name), name))
         .filter(|(likeness, _)| *likeness > 0.7)
@@ -433,8 +437,8 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option
 }
 
 /// Joins the names, and adds the closest match to `wanted`, if there is one.
-pub fn listed(names: &[&str], wanted: &str) -> String {
-    let near = nearest(wanted, names.iter().copied()).map(|near| format!(" (closest match: {near})"));
+pub fn join_with_suggestion(names: &[&str], wanted: &str) -> String {
+    let near = closest_match(wanted, names.iter().copied()).map(|near| format!(" (closest match: {near})"));
     format!("{}{}", names.join(", "), near.unwrap_or_default())
 }
 

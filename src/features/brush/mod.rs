@@ -5,14 +5,14 @@ mod strokes;
 
 use bevy::prelude::*;
 
-use crate::world::{FrameSystems, works_in_place};
+use crate::world::{FrameSystems, has_project};
 
 pub use panel::drag_plugin;
 
 /// Adds strokes, the brush panel and its commands.
 pub fn plugin(app: &mut App) {
     app.init_resource::<strokes::Strokes>()
-        .add_observer(strokes::obey)
-        .add_systems(Update, strokes::work.run_if(works_in_place).in_set(FrameSystems::Edit))
+        .add_observer(strokes::handle_command)
+        .add_systems(Update, strokes::process_touches.run_if(has_project).in_set(FrameSystems::Edit))
         .add_plugins(panel::plugin);
 }

@@ -6,57 +6,58 @@ use egui_phosphor::regular as icon;
 
 use crate::shell::{
     UiVisible, ViewModal,
-    commands::{AddCommands, MenuPart, NONE, NUMBERS, SHIFT},
+    commands::{AddCommands, MenuSection, NONE, NUMBERS, SHIFT},
     files::stamp_request,
     group::{set, some_of_group_ui},
     number::units,
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, SidebarPanel},
     style::{self, ACCENT},
     tool_bar::tool_icon,
 };
 use crate::world::{
-    BrushCommand, Brushes, Command, CommandEvent, Simulations, Workspace,
-    amount::{length, told_in},
+    AppCommand, AppCommandEvent, BrushCommand, Brushes, Simulations, Workspace,
+    amount::{display_unit, length},
 };
 use thalweg_sim::{
     edit::{Brush, Tool},
-    params::{Value, title, walk},
+    params::{Value, collect_parameters, title},
 };
 
 /// Pointer travel that enlarges a brush by a factor of e, or raises its strength from 0 to 1, in points.
 const REACH: f32 = 160.0;
 
-const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     for (index, tool) in Tool::ALL.into_iter().enumerate() {
         let keys: Vec<_> = NUMBERS.get(index).map(|key| (NONE, *key)).into_iter().collect();
-        table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
+        table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Activate(Some(tool)));
     }
     let stamp = "Load a heightmap as the relief of the stamp.";
     table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], stamp_request());
     let by_hand = "Adjust with the pointer: click to confirm, press Esc to cancel.";
     let circle = icon::CIRCLE_HALF;
-    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], DragBrush("radius"));
-    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], DragBrush("strength"));
+    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], BeginBrushDrag("radius"));
+    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], BeginBrushDrag("strength"));
     let larger = "Enlarge the brush by a fifth.";
     table
         .add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1))
-        .known_as("bigger size");
+        .set_aliases("bigger size");
     let smaller = "Shrink the brush by a sixth.";
     table
         .add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1))
-        .known_as("size");
+        .set_aliases("size");
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<Command> {
-    let Some(tool) = brushes.held else { return Vec::new() };
+fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, simulations: Res<Simulations>) -> Vec<AppCommand> {
+    let Some(tool) = brushes.active else { return Vec::new() };
     let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
     let drawn = header.id_salt(PANEL.key).default_open(true).show(ui, |ui| brush_ui(ui, &brushes, &simulations, tool));
     drawn.body_returned.unwrap_or_default()
 }
 
-fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Tool) -> Vec<Command> {
+fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Tool) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let (brush, fresh) = (brushes.of(tool), Brush::of(tool));
     ui.label(RichText::new(tool.about()).weak());
@@ -72,7 +73,7 @@ fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Too
         });
     }
     let terrain = &simulations.selected().simulation.terrain;
-    let cells = brush.cells(terrain);
+    let cells = brush.radius_in_cells(terrain);
     let radius = length(units(ui), f64::from(cells * terrain.cell_size), 1);
     let text = format!("Radius {radius}, {cells:.1} cells");
     ui.label(RichText::new(text).small().weak());
@@ -88,18 +89,18 @@ fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Too
 
 /// Starts adjusting a number of the brush with the pointer.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DragBrush(pub &'static str);
+pub struct BeginBrushDrag(pub &'static str);
 
-impl CommandEvent for DragBrush {}
+impl AppCommandEvent for BeginBrushDrag {}
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Brush", 10, commands);
-    app.init_resource::<BrushDrag>().add_observer(drag_brush);
+    app.init_resource::<BrushDrag>().add_observer(begin_brush_drag);
 }
 
 /// Requests an adjustment; ignored while the panels are hidden.
-fn drag_brush(
-    command: On<DragBrush>,
+fn begin_brush_drag(
+    command: On<BeginBrushDrag>,
     visible: Res<UiVisible>,
     workspace: Res<State<Workspace>>,
     mut drag: ResMut<BrushDrag>,
@@ -132,8 +133,8 @@ struct Drag {
 
 impl Drag {
     fn begin(name: &'static str, brushes: &Brushes, pointer: Pos2) -> Option<Self> {
-        let brush = brushes.of(brushes.held?);
-        let value = walk(("brush", brush)).into_iter().find(|parameter| parameter.name == name)?.value;
+        let brush = brushes.of(brushes.active?);
+        let value = collect_parameters(("brush", brush)).into_iter().find(|parameter| parameter.name == name)?.value;
         match value {
             Value::Number(before) => Some(Self { name, before, from: pointer }),
             _ => None,
@@ -147,19 +148,19 @@ pub(super) fn drag_ui(
     brushes: Res<Brushes>,
     mut drag: ResMut<BrushDrag>,
     mut modal: ResMut<ViewModal>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     let view = root.max_rect();
     let BrushDrag { wanted, drag } = &mut *drag;
     if let Some(name) = wanted.take() {
         let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(view.center());
         *drag = Drag::begin(name, &brushes, pointer);
     }
-    let (Some(now), Some(tool)) = (*drag, brushes.held) else {
+    let (Some(now), Some(tool)) = (*drag, brushes.active) else {
         *drag = None;
         return Vec::new();
     };
     modal.0 = true;
-    let parameters = walk(("brush", brushes.of(tool)));
+    let parameters = collect_parameters(("brush", brushes.of(tool)));
     let Some(parameter) = parameters.into_iter().find(|parameter| parameter.name == now.name) else {
         return Vec::new();
     };
@@ -175,7 +176,7 @@ pub(super) fn drag_ui(
         let leaves = input.key_pressed(Key::Escape) || input.pointer.secondary_clicked();
         (leaves, input.key_pressed(Key::Enter) || input.pointer.primary_released())
     });
-    let (unit, times) = told_in(units(root), knob.unit);
+    let (unit, times) = display_unit(units(root), knob.unit);
     let text = format!("{} {:.2} {unit}", title(now.name), times * wanted);
     let painter = root.painter().with_clip_rect(view);
     painter.line_segment([now.from, egui::pos2(pointer.x, now.from.y)], Stroke::new(2.0, ACCENT));

@@ -8,20 +8,20 @@ use std::collections::VecDeque;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::world::{
-    BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level,
-    Notices, PointerOverView, Revision, Simulations, Touch, Transport,
+    AppCommand, BrushCommand, BrushCursor, BrushInput, BrushRing, Brushes, Deadline, EditCommand, History, Label,
+    Level, ModifierKeys, Notices, PointerOverView, Revision, Simulations, Transport,
 };
 use thalweg_scene::model::session::Session;
 use thalweg_sim::{
     core::{grid::Grid, terrain::Terrain},
-    edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
+    edit::{Brush, Dab, Stroke, StrokeGrowth, Symmetry, Tool, UndoPatch},
 };
 
 /// Queued step of a stroke.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StrokeStep {
     /// Starts the stroke.
-    Begin(Beginning),
+    Begin(StrokeStart),
     /// Continues to a place.
     Go([f32; 2]),
     /// Sets the pen pressure, from 0 to 1.
@@ -34,7 +34,7 @@ enum StrokeStep {
 
 /// Start of a stroke.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Beginning {
+struct StrokeStart {
     place: [f32; 2],
     tool: Tool,
     inverted: bool,
@@ -69,21 +69,21 @@ struct OpenStroke {
     /// Current place, as fractions of the map's sides.
     place: [f32; 2],
     /// State in each session.
-    ways: Vec<Way>,
+    tracks: Vec<StrokeTrack>,
 }
 
 /// State of a stroke in a session.
-struct Way {
+struct StrokeTrack {
     /// Path that places the dabs.
     stroke: Stroke,
     /// Ground height under the first dab, in metres.
     level: f32,
     /// Growth of each cell so far.
-    growth: Growth,
+    growth: StrokeGrowth,
     /// Number of dabs so far.
     dabs: u64,
     /// For a clone: original ground, offset of the source in cells, and its depth below the destination in metres.
-    copied: Option<(Grid, [f32; 2], f32)>,
+    clone_source: Option<(Grid, [f32; 2], f32)>,
 }
 
 /// Converts a place in fractions of the map's sides into fractional column and row.
@@ -92,21 +92,27 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
 }
 
 impl OpenStroke {
-    fn begin(number: u64, simulations: &Simulations, brushes: &Brushes, beginning: Beginning) -> Self {
-        let Beginning { place, tool, inverted, source, pressure } = beginning;
+    fn begin(number: u64, simulations: &Simulations, brushes: &Brushes, beginning: StrokeStart) -> Self {
+        let StrokeStart { place, tool, inverted, source, pressure } = beginning;
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
-            let level = terrain.ground_between(x, y);
+            let level = terrain.sample_ground(x, y);
             let copied = source.filter(|_| tool == Tool::Clone).map(|source| {
                 let source = cell(terrain, source);
-                (terrain.ground(), [source[0] - x, source[1] - y], level - terrain.ground_between(source[0], source[1]))
+                (terrain.ground(), [source[0] - x, source[1] - y], level - terrain.sample_ground(source[0], source[1]))
             });
-            Way { stroke: Stroke::new([x, y]), level, growth: Growth::default(), dabs: 0, copied }
+            StrokeTrack {
+                stroke: Stroke::new([x, y]),
+                level,
+                growth: StrokeGrowth::default(),
+                dabs: 0,
+                clone_source: copied,
+            }
         };
         let ways = simulations.all().iter().map(way).collect();
         let brush = brushes.of(tool).clone();
-        Self { number, tool, brush, pressure, inverted, from: place, place, ways }
+        Self { number, tool, brush, pressure, inverted, from: place, place, tracks: ways }
     }
 
     /// Continues to a place within a number of seconds, with dabs along the way. The first dab of a stroke is immediate.
@@ -125,12 +131,12 @@ impl OpenStroke {
         }
         let (symmetry, mut kept) = (self.symmetry(), history.stroke());
         let brush = self.brush.pressed(self.pressure);
-        for (index, (session, way)) in simulations.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
+        for (index, (session, way)) in simulations.all_mut().iter_mut().zip(&mut self.tracks).enumerate() {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
-            let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &brush, &simulation.terrain) };
+            let dabs = if first { vec![at] } else { way.stroke.advance(at, seconds, &brush, &simulation.terrain) };
             // After further ticks, a stroke is undone by restoring a whole state, without a patch.
-            let mut unkept = Patch::default();
+            let mut unkept = UndoPatch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
             let size = (simulation.terrain.width(), simulation.terrain.height());
             // With uniform uplift, painting the maximum would have no effect.
@@ -139,9 +145,10 @@ impl OpenStroke {
                 simulation.clear_uplift(patch);
             }
             for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
-                let copies = way.copied.as_ref().map(|(_, away, lower)| (*away, *lower));
-                let relief = way.copied.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
-                let dab = Dab { place, inverted: self.inverted, level: way.level, copies, number: way.dabs };
+                let copies = way.clone_source.as_ref().map(|(_, away, lower)| (*away, *lower));
+                let relief = way.clone_source.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
+                let dab =
+                    Dab { place, inverted: self.inverted, level: way.level, clone_source: copies, number: way.dabs };
                 way.dabs += 1;
                 simulation.dab_in_stroke((self.tool, &brush), dab, Some(relief), (patch, &mut way.growth));
                 // Rain and mask are stored apart from the layers.
@@ -165,7 +172,7 @@ impl OpenStroke {
             let terrain = &session.simulation.terrain;
             let size = (terrain.width(), terrain.height());
             let [from, to] = [self.from, self.place].map(|place| self.symmetry().places(cell(terrain, place), size));
-            let mut unkept = Patch::default();
+            let mut unkept = UndoPatch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
             from.zip(to).for_each(|(from, to)| session.simulation.ramp(&self.brush, [from, to], patch));
             session.origin.edited = true;
@@ -175,7 +182,7 @@ impl OpenStroke {
 
 /// State that strokes read and change.
 #[derive(SystemParam)]
-pub(super) struct Sculpted<'w> {
+pub(super) struct StrokeParams<'w> {
     brushes: ResMut<'w, Brushes>,
     cursor: ResMut<'w, BrushCursor>,
     simulations: ResMut<'w, Simulations>,
@@ -188,64 +195,64 @@ pub(super) struct Sculpted<'w> {
 }
 
 /// Handles a brush command.
-pub(super) fn obey(command: On<BrushCommand>, mut sculpted: Sculpted, mut hand: ResMut<Strokes>) {
+pub(super) fn handle_command(command: On<BrushCommand>, mut sculpted: StrokeParams, mut hand: ResMut<Strokes>) {
     match *command.event() {
-        BrushCommand::Hold(tool) => {
-            sculpted.brushes.held = tool;
-            hand.rest_if_empty(&mut sculpted);
+        BrushCommand::Activate(tool) => {
+            sculpted.brushes.active = tool;
+            hand.end_without_brush(&mut sculpted);
         }
         BrushCommand::Resize(steps) => sculpted.brushes.resize(steps),
         BrushCommand::Cancel => {
-            hand.forget_ended(&sculpted.history);
+            hand.drop_ended(&sculpted.history);
             hand.cancel(&mut sculpted);
         }
     }
 }
 
 /// Converts touches into strokes, between ticks and within the frame's time.
-pub(super) fn work(
-    mut commands: MessageReader<Command>,
-    mut touches: MessageReader<Touch>,
-    mut sculpted: Sculpted,
+pub(super) fn process_touches(
+    mut commands: MessageReader<AppCommand>,
+    mut touches: MessageReader<BrushInput>,
+    mut sculpted: StrokeParams,
     mut hand: ResMut<Strokes>,
     mut asked: Commands,
 ) {
     let hand = hand.bypass_change_detection();
-    hand.forget_ended(&sculpted.history);
+    hand.drop_ended(&sculpted.history);
     let at_once = commands.read().filter(|command| command.follows_strokes()).count() > 0;
-    touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted, &mut asked));
+    touches.read().for_each(|touch| hand.queue_touch(*touch, &mut sculpted, &mut asked));
     if let Some((place, over)) = hand.rain
         && water_flows(&sculpted.simulations)
     {
         hand.rain = None;
         hand.begin(place, (Tool::Water, false), &sculpted.brushes);
         if over {
-            hand.go_on(StrokeStep::End);
+            hand.push_step(StrokeStep::End);
         }
     }
-    hand.rest_if_empty(&mut sculpted);
-    hand.work(&mut sculpted, at_once);
+    hand.end_without_brush(&mut sculpted);
+    hand.execute_queue(&mut sculpted, at_once);
     sculpted.transport.bypass_change_detection().brush_waits = !hand.waiting.is_empty();
 }
 
 impl Strokes {
     /// Ends the stroke and removes the ring if no brush is active and the pointer does not rain.
-    fn rest_if_empty(&mut self, sculpted: &mut Sculpted) {
-        if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
+    fn end_without_brush(&mut self, sculpted: &mut StrokeParams) {
+        if sculpted.brushes.active.is_none() && !sculpted.over_view.adds_rain && sculpted.cursor.0.is_some() {
             sculpted.cursor.0 = None;
-            self.go_on(StrokeStep::End);
+            self.push_step(StrokeStep::End);
         }
     }
 
     /// Drops the stroke, and the rest of its steps, if another edit has ended it.
-    fn forget_ended(&mut self, history: &History) {
+    fn drop_ended(&mut self, history: &History) {
         if self.stroke.take_if(|stroke| history.strokes() != Some(stroke.number)).is_some() {
             while self.waiting.pop_front_if(|step| !matches!(step, StrokeStep::Begin(..))).is_some() {}
         }
     }
 
     /// Returns `true` if a stroke is in progress and its end is not queued.
-    fn is_down(&self) -> bool {
+    fn is_stroking(&self) -> bool {
         self.waiting.back().map_or(self.stroke.is_some(), |step| *step != StrokeStep::End)
     }
 
@@ -253,37 +260,37 @@ impl Strokes {
     fn begin(&mut self, place: [f32; 2], (tool, inverted): (Tool, bool), brushes: &Brushes) {
         let source = brushes.source.filter(|_| tool == Tool::Clone);
         let pressure = self.pressure.unwrap_or(1.0);
-        self.waiting.push_back(StrokeStep::Begin(Beginning { place, tool, inverted, source, pressure }));
+        self.waiting.push_back(StrokeStep::Begin(StrokeStart { place, tool, inverted, source, pressure }));
     }
 
     /// Queues a step of the stroke in progress, if any.
-    fn go_on(&mut self, step: StrokeStep) {
-        if self.is_down() {
+    fn push_step(&mut self, step: StrokeStep) {
+        if self.is_stroking() {
             self.waiting.push_back(step);
         }
     }
 
     /// Queues the steps of a touch, and moves the ring.
-    fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted, asked: &mut Commands) {
-        if let Touch::Pressure(pressure) = touch {
+    fn queue_touch(&mut self, touch: BrushInput, sculpted: &mut StrokeParams, asked: &mut Commands) {
+        if let BrushInput::Pressure(pressure) = touch {
             self.pressure = Some(pressure);
-            self.go_on(StrokeStep::Press(pressure));
+            self.push_step(StrokeStep::Press(pressure));
             return;
         }
-        let (held, rains) = (sculpted.brushes.held, sculpted.over_view.rains);
+        let (held, rains) = (sculpted.brushes.active, sculpted.over_view.adds_rain);
         if held.is_none() && !rains {
             return;
         }
         let ring = match touch {
             // Without a brush, there is a ring only while it rains.
-            Touch::Hover(..) if held.is_none() => None,
-            Touch::Hover(place, keys) => {
-                let (tool, inverted) = meant(held, keys);
+            BrushInput::Hover(..) if held.is_none() => None,
+            BrushInput::Hover(place, keys) => {
+                let (tool, inverted) = effective_tool(held, keys);
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
                 place.map(|place| BrushRing { place, from: None, source, tool, inverted })
             }
-            Touch::Press(place, keys) => {
-                let (tool, inverted) = meant(held, keys);
+            BrushInput::Press(place, keys) => {
+                let (tool, inverted) = effective_tool(held, keys);
                 if tool == Tool::Clone && (keys.ctrl || sculpted.brushes.source.is_none()) {
                     let text = if keys.ctrl {
                         sculpted.brushes.source = Some(place);
@@ -291,42 +298,42 @@ impl Strokes {
                     } else {
                         "No clone source is set. Hold Ctrl and click to set it."
                     };
-                    sculpted.notices.tell(Level::Info, text);
+                    sculpted.notices.notify(Level::Info, text);
                     return;
                 }
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
                 if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.simulations) {
                     // Enables Water without rain elsewhere.
-                    asked.write_message(Command::from(EditCommand::LetWaterFlow));
+                    asked.write_message(AppCommand::from(EditCommand::EnableWater));
                     self.rain = Some((place, false));
                 } else {
                     self.begin(place, (tool, inverted), &sculpted.brushes);
                 }
                 Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), source, tool, inverted })
             }
-            Touch::Move(place) => {
+            BrushInput::Move(place) => {
                 self.rain = self.rain.map(|_| (place, false));
-                self.go_on(StrokeStep::Go(place));
+                self.push_step(StrokeStep::Go(place));
                 sculpted.cursor.0.map(|ring| {
                     let source = |[x, y]: [f32; 2]| [x + place[0] - ring.place[0], y + place[1] - ring.place[1]];
                     BrushRing { place, source: ring.source.map(source), ..ring }
                 })
             }
-            Touch::Pressure(_) => sculpted.cursor.0,
-            Touch::Rest(seconds) => {
-                self.go_on(StrokeStep::Rest(seconds));
+            BrushInput::Pressure(_) => sculpted.cursor.0,
+            BrushInput::Rest(seconds) => {
+                self.push_step(StrokeStep::Rest(seconds));
                 sculpted.cursor.0
             }
-            Touch::Withdraw => {
+            BrushInput::Withdraw => {
                 self.rain = None;
-                if self.is_down() {
+                if self.is_stroking() {
                     self.cancel(sculpted);
                 }
                 None
             }
-            Touch::Release => {
+            BrushInput::Release => {
                 self.rain = self.rain.map(|(place, _)| (place, true));
-                self.go_on(StrokeStep::End);
+                self.push_step(StrokeStep::End);
                 sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring })
             }
         };
@@ -337,14 +344,14 @@ impl Strokes {
 
     /// Executes queued steps: between ticks until the frame's time is used up, or all of them if `at_once`, for a command that
     /// depends on them.
-    fn work(&mut self, sculpted: &mut Sculpted, at_once: bool) {
+    fn execute_queue(&mut self, sculpted: &mut StrokeParams, at_once: bool) {
         if self.waiting.is_empty() {
             return;
         }
         if at_once {
             sculpted.simulations.finish_tick();
         } else if !sculpted.simulations.between_ticks() {
-            sculpted.simulations.go_on();
+            sculpted.simulations.resume();
             return;
         }
         while let Some(step) = self.waiting.pop_front() {
@@ -353,10 +360,10 @@ impl Strokes {
                 break;
             }
         }
-        sculpted.revision.goes_on();
+        sculpted.revision.next_state();
     }
 
-    fn take(&mut self, step: StrokeStep, Sculpted { simulations, history, brushes, .. }: &mut Sculpted) {
+    fn take(&mut self, step: StrokeStep, StrokeParams { simulations, history, brushes, .. }: &mut StrokeParams) {
         if let StrokeStep::Begin(beginning) = step {
             let number = history.begin_stroke(simulations, Label::Stroke(beginning.tool));
             let mut stroke = OpenStroke::begin(number, simulations, brushes, beginning);
@@ -379,9 +386,9 @@ impl Strokes {
     }
 
     /// Cancels the stroke in progress; without one, deselects the brush.
-    fn cancel(&mut self, sculpted: &mut Sculpted) {
-        if !self.is_down() {
-            sculpted.brushes.held = None;
+    fn cancel(&mut self, sculpted: &mut StrokeParams) {
+        if !self.is_stroking() {
+            sculpted.brushes.active = None;
             return;
         }
         sculpted.cursor.0 = sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring });
@@ -395,18 +402,18 @@ impl Strokes {
         let ticks = sculpted.simulations.ticks();
         sculpted.history.cancel_stroke(&mut sculpted.simulations);
         if sculpted.simulations.ticks() == ticks {
-            sculpted.revision.goes_on();
+            sculpted.revision.next_state();
         } else {
-            sculpted.revision.begins();
+            sculpted.revision.next_start();
             let tick = sculpted.simulations.ticks();
             let text = format!("Stroke cancelled. The terrain is back at tick {tick}.");
-            sculpted.notices.tell(Level::Info, text);
+            sculpted.notices.notify(Level::Info, text);
         }
     }
 }
 
 /// Returns the tool in effect with these keys held, and `true` if it is inverted. Without a brush, the tool is rain.
-fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
+fn effective_tool(held: Option<Tool>, keys: ModifierKeys) -> (Tool, bool) {
     match held {
         Some(_) if keys.shift => (Tool::Smooth, keys.ctrl),
         Some(tool) => (tool, keys.ctrl && tool.inverts()),

@@ -6,17 +6,17 @@ use bevy::prelude::*;
 
 use std::path::PathBuf;
 
-use crate::world::{CommandEvent, FrameSystems, Jobs, Notices, background::Background};
+use crate::world::{AppCommandEvent, FrameSystems, Jobs, Notices, background::BackgroundTask};
 use thalweg_scene::io::{checks, output};
-use thalweg_sim::simulation::check::{CHECKS, Checked};
+use thalweg_sim::simulation::check::{CHECKS, CheckResult};
 
 /// Results of the checks so far.
 #[derive(Resource, Default)]
-pub struct Checkup {
+pub struct CheckResults {
     /// Results in the order of the checks.
-    pub found: Vec<Checked>,
+    pub found: Vec<CheckResult>,
     /// Running check, with its index.
-    work: Option<Background<usize, Checked>>,
+    work: Option<BackgroundTask<usize, CheckResult>>,
 }
 
 /// Command for the checks of this machine.
@@ -28,15 +28,22 @@ pub enum CheckCommand {
     Save(PathBuf),
 }
 
-impl CommandEvent for CheckCommand {}
+impl AppCommandEvent for CheckCommand {}
 
 /// Adds the checks and their window.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
-    app.init_resource::<Checkup>().add_observer(obey).add_systems(Update, follow.in_set(FrameSystems::Follow));
+    app.init_resource::<CheckResults>()
+        .add_observer(handle_command)
+        .add_systems(Update, follow.in_set(FrameSystems::Follow));
 }
 
-fn obey(command: On<CheckCommand>, mut checkup: ResMut<Checkup>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
+fn handle_command(
+    command: On<CheckCommand>,
+    mut checkup: ResMut<CheckResults>,
+    mut jobs: ResMut<Jobs>,
+    mut notices: ResMut<Notices>,
+) {
     match command.event() {
         CheckCommand::Run => checkup.begin(),
         CheckCommand::Save(path) => {
@@ -46,10 +53,10 @@ fn obey(command: On<CheckCommand>, mut checkup: ResMut<Checkup>, mut jobs: ResMu
     }
 }
 
-impl Checkup {
+impl CheckResults {
     /// Runs all checks again, unless they are running.
     fn begin(&mut self) {
-        if !self.runs() {
+        if !self.is_running() {
             self.found.clear();
             self.make(0);
         }
@@ -57,17 +64,17 @@ impl Checkup {
 
     /// Starts the check at an index, if there is one.
     fn make(&mut self, place: usize) {
-        self.work = CHECKS.get(place).map(|check| Background::start(place, || check.run()));
+        self.work = CHECKS.get(place).map(|check| BackgroundTask::start(place, || check.run()));
     }
 
     /// Returns `true` while checks are running.
-    pub fn runs(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.work.is_some()
     }
 }
 
 /// Stores the result of a finished check, and starts the next.
-fn follow(mut checkup: ResMut<Checkup>) {
+fn follow(mut checkup: ResMut<CheckResults>) {
     if let Some(work) = checkup.bypass_change_detection().work.take_if(|work| work.is_finished()) {
         checkup.make(work.request + 1);
         checkup.found.extend(work.join());

@@ -4,43 +4,43 @@ use bevy::prelude::{App, InMut, Res};
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{CheckCommand, Checkup};
+use super::{CheckCommand, CheckResults};
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart},
+    commands::{AddCommands, MenuSection},
     file_request::FileRequest,
-    panes::{AddPane, Pane, PaneKind, PaneUi, centred},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi, centred_dialog},
     style,
 };
-use crate::world::{Command, WindowCommand};
-use thalweg_scene::model::chart::told;
+use crate::world::{AppCommand, WindowCommand};
+use thalweg_scene::model::chart::format_number;
 use thalweg_sim::simulation::check::CHECKS;
 
-const PANE: Pane = Pane { key: "checks", kind: PaneKind::Reading };
+const PANE: FloatingWindow = FloatingWindow { key: "checks", kind: FloatingWindowKind::Modeless };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Help", 40, commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("Help", 40, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let pane = WindowCommand::Toggle;
     let check = "Check the simulation on this machine against exact solutions.";
     table
         .add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(PANE.key))
-        .known_as("self test verify validation benchmark");
+        .set_aliases("self test verify validation benchmark");
 }
 
-fn pane_ui(InMut(pane): InMut<PaneUi>, checkup: Res<Checkup>) -> Vec<Command> {
+fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, checkup: Res<CheckResults>) -> Vec<AppCommand> {
     let mut commands = Vec::new();
-    centred(&pane.context, "Check this machine").open(&mut pane.is_open).show(&pane.context, |ui| {
-        access::take_keys(ui);
+    centred_dialog(&pane.context, "Check this machine").open(&mut pane.is_open).show(&pane.context, |ui| {
+        access::focus_first_field(ui);
         checks_ui(ui, &checkup, &mut commands);
     });
     commands
 }
 
 /// Draws the results, and the buttons that run the checks and save them.
-fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
+fn checks_ui(ui: &mut Ui, checkup: &CheckResults, commands: &mut Vec<AppCommand>) {
     ui.set_width(style::CHECKS_WIDTH);
     ui.label("Each check computes a case with an exact solution on this machine.");
     ui.add_space(4.0);
@@ -56,14 +56,14 @@ fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
                 Some(_) => (RichText::new(icon::X).color(style::ERROR), "failed"),
                 None => (RichText::new(""), "not run yet"),
             };
-            if checkup.runs() && place == checkup.found.len() {
+            if checkup.is_running() && place == checkup.found.len() {
                 ui.spinner();
             } else {
                 access::name(&ui.label(sign), said);
             }
             ui.label(check.title).on_hover_text(check.about);
-            let measured = found.map_or(String::new(), |found| told(found.measured));
-            for text in [measured, told(check.expected), told(check.within)] {
+            let measured = found.map_or(String::new(), |found| format_number(found.measured));
+            for text in [measured, format_number(check.expected), format_number(check.within)] {
                 ui.label(RichText::new(text).monospace());
             }
             ui.end_row();
@@ -85,12 +85,12 @@ fn checks_ui(ui: &mut Ui, checkup: &Checkup, commands: &mut Vec<Command>) {
     }
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        let text = if checkup.runs() { "Checking…" } else { "Check now" };
-        if ui.add_enabled(!checkup.runs(), egui::Button::new(text)).clicked() {
+        let text = if checkup.is_running() { "Checking…" } else { "Check now" };
+        if ui.add_enabled(!checkup.is_running(), egui::Button::new(text)).clicked() {
             commands.push(CheckCommand::Run.into());
         }
         let save = egui::Button::new("Save…");
-        if ui.add_enabled(!checkup.found.is_empty() && !checkup.runs(), save).clicked() {
+        if ui.add_enabled(!checkup.found.is_empty() && !checkup.is_running(), save).clicked() {
             commands.push(
                 FileRequest::save("Save check results", "checks", [("Text".to_owned(), "txt")], CheckCommand::Save)
                     .into(),

@@ -4,15 +4,15 @@ mod panel;
 mod step;
 
 use crate::world::{
-    CommandEvent, Course, Document, EditCommand, Label, LessonOpened, Level, Overlay, Record, SPEEDS, Work,
-    WorkReplaced, Workspace, charts, opening,
+    AppCommandEvent, Document, EditCommand, Label, LessonOpened, LessonState, Level, Overlay, ProjectParams,
+    ProjectReplaced, SPEEDS, TimeSeries, Workspace, charts, opening,
 };
 use std::path::{Path, PathBuf};
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 
-use crate::features::probes::{self, Probes, chart::Series};
-use crate::features::section::{self, KeepDrawing, Section};
+use crate::features::probes::{self, Probes, chart::ProbeSeries};
+use crate::features::section::{self, SaveDrawing, Section};
 use thalweg_scene::{
     io::{
         JobProgress,
@@ -48,9 +48,9 @@ pub enum LessonCommand {
     /// Reopens the lesson from its start and keeps the answers.
     Reopen,
     /// Deletes all answers and restarts the lesson.
-    Again,
+    Restart,
     /// Restores the answers deleted last.
-    BringBack,
+    RestoreAnswers,
     /// Closes the lesson.
     Close,
     /// Sets the student's name, for the report.
@@ -61,12 +61,12 @@ pub enum LessonCommand {
     SaveCopy(PathBuf),
 }
 
-impl CommandEvent for LessonCommand {
-    fn needs_the_work(&self) -> bool {
-        matches!(self, Self::Run | Self::Read(_) | Self::Again | Self::Reopen)
+impl AppCommandEvent for LessonCommand {
+    fn requires_project(&self) -> bool {
+        matches!(self, Self::Run | Self::Read(_) | Self::Restart | Self::Reopen)
     }
 
-    fn follows_strokes(&self) -> bool {
+    fn flushes_strokes(&self) -> bool {
         true
     }
 }
@@ -74,60 +74,60 @@ impl CommandEvent for LessonCommand {
 /// Adds lessons and their panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
-    app.add_observer(obey).add_observer(teach).add_observer(keep_drawing).add_observer(close);
+    app.add_observer(handle_command).add_observer(teach).add_observer(save_drawing).add_observer(close);
 }
 
-fn obey(command: On<LessonCommand>, mut class: Class) {
+fn handle_command(command: On<LessonCommand>, mut class: LessonParams) {
     match command.event() {
         LessonCommand::Teach(lesson) => class.teach((**lesson).clone()),
         LessonCommand::SaveReport(path) => class.save_report(path),
         LessonCommand::SaveCopy(path) => class.save_copy(path),
         LessonCommand::Name(name) => {
             class.course.progress.name.clone_from(name);
-            class.course.keep(&mut class.work.jobs);
+            class.course.save(&mut class.work.jobs);
         }
-        LessonCommand::BringBack => class.bring_back(),
-        command => class.obey(command),
+        LessonCommand::RestoreAnswers => class.restore_answers(),
+        command => class.handle(command),
     }
 }
 
-fn keep_drawing(drawn: On<KeepDrawing>, mut class: Class) {
-    let KeepDrawing(key, heights) = drawn.event();
-    class.obey(&LessonCommand::Answer(key.clone(), Answer::Line(heights.clone())));
+fn save_drawing(drawn: On<SaveDrawing>, mut class: LessonParams) {
+    let SaveDrawing(key, heights) = drawn.event();
+    class.handle(&LessonCommand::Answer(key.clone(), Answer::Line(heights.clone())));
 }
 
-fn teach(opened: On<LessonOpened>, mut class: Class) {
+fn teach(opened: On<LessonOpened>, mut class: LessonParams) {
     class.teach((*opened.0).clone());
 }
 
 /// Closes the lesson when another project replaces its own.
-fn close(_: On<WorkReplaced>, mut course: ResMut<Course>) {
+fn close(_: On<ProjectReplaced>, mut course: ResMut<LessonState>) {
     course.close();
 }
 
 /// State that a lesson reads and changes.
 #[derive(SystemParam)]
-struct Class<'w> {
-    work: Work<'w>,
-    course: ResMut<'w, Course>,
+struct LessonParams<'w> {
+    work: ProjectParams<'w>,
+    course: ResMut<'w, LessonState>,
     document: ResMut<'w, Document>,
     section: ResMut<'w, Section>,
     overlay: ResMut<'w, Overlay>,
     probes: ResMut<'w, Probes>,
-    record: Res<'w, Record>,
+    record: Res<'w, TimeSeries>,
     workspace: ResMut<'w, NextState<Workspace>>,
 }
 
-impl Class<'_> {
+impl LessonParams<'_> {
     /// Handles a command for the open lesson.
-    fn obey(&mut self, command: &LessonCommand) {
+    fn handle(&mut self, command: &LessonCommand) {
         let Some(attempt) = &mut self.course.attempt else {
-            self.work.notices.tell(Level::Info, NO_LESSON);
+            self.work.notices.notify(Level::Info, NO_LESSON);
             return;
         };
         match command {
             LessonCommand::Answer(key, answer) => {
-                if attempt.is_open(key) && attempt.task(key).is_some_and(|task| task.takes(answer)) {
+                if attempt.is_open(key) && attempt.task(key).is_some_and(|task| task.accepts(answer)) {
                     attempt.answers.insert(key.clone(), answer.clone());
                 }
             }
@@ -137,22 +137,26 @@ impl Class<'_> {
             LessonCommand::Next => attempt.next(),
             LessonCommand::Back => attempt.back(),
             LessonCommand::Reopen => self.reopen(),
-            LessonCommand::Again => {
+            LessonCommand::Restart => {
                 let path = attempt.lesson.path.clone();
-                self.course.keep(&mut self.work.jobs);
+                self.course.save(&mut self.work.jobs);
                 self.reopen();
                 self.course.attempt = None;
                 let answers = self.course.progress.forget(&path);
                 self.course.forgotten = Some((path, answers));
                 let text = "Your answers to this lesson were deleted.";
-                self.work.notices.offer(Level::Info, text, Some(("Restore them", LessonCommand::BringBack.into())));
+                self.work.notices.offer(
+                    Level::Info,
+                    text,
+                    Some(("Restore them", LessonCommand::RestoreAnswers.into())),
+                );
             }
             _ => {
                 self.course.close();
                 self.work.transport.speed = *SPEEDS.start();
             }
         }
-        self.course.keep(&mut self.work.jobs);
+        self.course.save(&mut self.work.jobs);
         self.show_section();
     }
 
@@ -160,14 +164,14 @@ impl Class<'_> {
     fn teach(&mut self, lesson: Lesson) {
         self.work.transport.pause();
         NextState::set_if_neq(&mut self.workspace, Workspace::Learn);
-        self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::of_key));
+        self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::from_key));
         self.section.ends = lesson.head.section;
         self.section.opens = false;
         self.course.seen_from = lesson.head.seen_from;
         // Probes of the previous lesson have no meaning here.
         self.probes.clear();
         let attempt = self.course.progress.attempt(lesson);
-        self.course.open(attempt, self.work.simulations.work());
+        self.course.open(attempt, self.work.simulations.project_id());
     }
 
     /// Reopens the lesson from its start and keeps the answers.
@@ -177,25 +181,25 @@ impl Class<'_> {
         opening::open(&mut self.work, &mut self.document, &path, &Options::default());
     }
 
-    fn bring_back(&mut self) {
+    fn restore_answers(&mut self) {
         let Some((path, answers)) = self.course.forgotten.take() else { return };
         match &mut self.course.attempt {
             Some(attempt) if attempt.lesson.path == path => {
                 for (key, answer) in answers {
-                    if attempt.task(&key).is_some_and(|task| task.takes(&answer)) {
+                    if attempt.task(&key).is_some_and(|task| task.accepts(&answer)) {
                         attempt.answers.entry(key).or_insert(answer);
                     }
                 }
             }
-            _ => self.course.progress.bring_back(&path, answers),
+            _ => self.course.progress.restore(&path, answers),
         }
-        self.course.keep(&mut self.work.jobs);
+        self.course.save(&mut self.work.jobs);
     }
 
     /// Sets the section line of the lesson if the step draws or reveals a profile.
     fn show_section(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
-        let draws = match &attempt.now().task {
+        let draws = match &attempt.current_step().task {
             Some(Task::Draw { .. }) => true,
             Some(Task::Reveal { guess }) => matches!(attempt.task(guess), Some(Task::Draw { .. })),
             _ => false,
@@ -210,7 +214,7 @@ impl Class<'_> {
         let found = self.section.spread();
         let Some(attempt) = &mut self.course.attempt else { return };
         attempt.reveal();
-        let Some(Task::Reveal { guess }) = attempt.now().task.clone() else { return };
+        let Some(Task::Reveal { guess }) = attempt.current_step().task.clone() else { return };
         if let Some(Answer::Line(drawn)) = attempt.answers.get(&guess).cloned() {
             attempt.answers.insert(guess, Answer::Profile { drawn, found });
         }
@@ -219,7 +223,7 @@ impl Class<'_> {
     /// Records the student's reading, and measures the value.
     fn read(&mut self, read: f64) {
         let Some(attempt) = &mut self.course.attempt else { return };
-        let task = attempt.now().task.clone();
+        let task = attempt.current_step().task.clone();
         let Some(task @ Task::Measure { key, .. }) = &task else { return };
         self.work.finish_tick();
         match task.measure(self.work.simulations.selected(), &attempt.answers) {
@@ -236,7 +240,7 @@ impl Class<'_> {
     /// Runs the simulation of the current step.
     fn run_step(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
-        let task = attempt.now().task.clone();
+        let task = attempt.current_step().task.clone();
         let Some(task @ Task::Run { ticks, speed, set, enable, restart, seen_from }) = &task else { return };
         if !self.course.is_of(&self.work.simulations) {
             return self.reopen();
@@ -247,18 +251,18 @@ impl Class<'_> {
             let (mut wrong, label) = (None, if *restart { Label::Restart } else { Label::Lesson });
             self.work.history.replace(&mut self.work.simulations, label, |simulations| {
                 for session in simulations.all_mut() {
-                    session.note_shape();
+                    session.record_sculpted_start();
                     wrong = task.prepare(session).err();
                 }
             });
             if let Some(wrong) = wrong {
-                self.work.notices.tell(Level::Error, format!("The step cannot be run: {wrong}."));
+                self.work.notices.notify(Level::Error, format!("The step cannot be run: {wrong}."));
                 return;
             }
             if *restart {
-                self.work.begins();
+                self.work.mark_started();
             } else {
-                self.work.revision.goes_on();
+                self.work.revision.next_state();
             }
         }
         self.course.seen_from = *seen_from;
@@ -270,7 +274,7 @@ impl Class<'_> {
 
     fn save_copy(&mut self, to: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.work.notices.tell(Level::Info, NO_LESSON);
+            self.work.notices.notify(Level::Info, NO_LESSON);
             return;
         };
         let from = attempt.lesson.path.clone();
@@ -279,7 +283,7 @@ impl Class<'_> {
 
     fn save_report(&mut self, path: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.work.notices.tell(Level::Info, NO_LESSON);
+            self.work.notices.notify(Level::Info, NO_LESSON);
             return;
         };
         let (attempt, name, charts) = (attempt.clone(), self.course.progress.name.clone(), self.charts());
@@ -302,7 +306,7 @@ impl Class<'_> {
             shown.push(section::chart::chart(&self.section, units));
         }
         if !self.probes.pinned.is_empty() {
-            shown.push(probes::chart::chart(&self.probes, Series::Change, units));
+            shown.push(probes::chart::chart(&self.probes, ProbeSeries::Change, units));
         }
         shown
     }

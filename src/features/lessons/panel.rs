@@ -11,23 +11,23 @@ use egui_phosphor::regular as icon;
 
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart},
-    number::{Number, units},
-    panel::{AddPanel, Panel},
+    commands::{AddCommands, MenuSection},
+    number::{NumberField, units},
+    panel::{AddPanel, SidebarPanel},
     style,
 };
 use crate::world::{
-    Command, Course, FileCommand, Overlay, OverlayCommand, Quiz, QuizCommand, RunCommand, Simulations, Transport,
-    Workspace, amount::volume,
+    AppCommand, FileCommand, LessonState, Overlay, OverlayCommand, Quiz, QuizCommand, SimulationCommand, Simulations,
+    Transport, Workspace, amount::volume,
 };
 use thalweg_scene::{io::lesson, model::origin::Options};
-use thalweg_sim::{core::quantity::Quantity, params, simulation::staged::Staged};
+use thalweg_sim::{core::quantity::Quantity, params, simulation::stage_changes::StageChanges};
 
 /// State read by the panel.
 #[derive(SystemParam)]
-pub struct LearnCard<'w> {
+pub struct LessonPanelParams<'w> {
     pub simulations: Res<'w, Simulations>,
-    pub course: Res<'w, Course>,
+    pub course: Res<'w, LessonState>,
     pub transport: Res<'w, Transport>,
     pub quiz: Res<'w, Quiz>,
     pub overlay: Res<'w, Overlay>,
@@ -36,14 +36,14 @@ pub struct LearnCard<'w> {
 /// Range of the slow-motion rate, in stages per second.
 const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 
-const PANEL: Panel =
-    Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Learn", 10, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     for (name, lesson) in lesson::built_in() {
         let open = FileCommand::Open(lesson::path_of(name), Options::default());
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
@@ -52,17 +52,17 @@ fn commands(table: &mut MenuPart) {
         "Start two simulations side by side with the same seed. They differ in one parameter: find out which one.";
     table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
     let again = "Delete your answers to the open lesson and start it over.";
-    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Restart lesson", again, &[], LessonCommand::Again);
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Restart lesson", again, &[], LessonCommand::Restart);
     let report = "Save a page with your answers and plots to hand in.";
     table
         .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
-        .known_as("hand in homework answers html pdf");
+        .set_aliases("hand in homework answers html pdf");
     let copy = "Save a copy of the lesson file for editing. The teacher's page is at its end.";
     table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], copy_request());
     table.add(icon::X, "Close lesson", "Close the lesson. Your answers are saved.", &[], LessonCommand::Close);
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, state: LessonPanelParams) -> Vec<AppCommand> {
     let state = &state;
     let simulations = &state.simulations;
     let mut asked = match &state.course.attempt {
@@ -76,7 +76,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
     // In a lesson, only when stepping through stages.
     let by_stages = simulations.next_stage().is_some()
         || state.transport.slow.is_some()
-        || simulations.selected().simulation.staged().is_some();
+        || simulations.selected().simulation.stage_changes().is_some();
     if state.course.attempt.is_none() || by_stages {
         asked.extend(tick_ui(ui, state));
     }
@@ -85,7 +85,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: LearnCard) -> Vec<Command> {
 }
 
 /// Draws the stages of a tick, and the changes of the last stage.
-fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
+fn tick_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Option<AppCommand> {
     let mut asked = None;
     let next = state.simulations.next_stage();
     let slots = &state.simulations.selected().simulation.slots;
@@ -101,7 +101,7 @@ fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
             }
             ui.label(RichText::new(info.reference.source).weak().small());
         }
-        if let Some(staged) = state.simulations.selected().simulation.staged() {
+        if let Some(staged) = state.simulations.selected().simulation.stage_changes() {
             staged_ui(ui, staged);
         }
         asked = slow_ui(ui, state);
@@ -112,27 +112,27 @@ fn tick_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
 }
 
 /// Draws the slow-motion controls.
-fn slow_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Option<Command> {
+fn slow_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Option<AppCommand> {
     let (slow, mut asked) = (state.transport.slow, None);
     ui.horizontal_wrapped(|ui| {
         let mut on = slow.is_some();
         let help = "Play each tick stage by stage, and show the changes of each stage.";
         if ui.checkbox(&mut on, "Slow motion").on_hover_text(help).changed() {
-            asked = Some(RunCommand::SlowMotion(on.then_some(*STAGES.start())).into());
+            asked = Some(SimulationCommand::SlowMotion(on.then_some(*STAGES.start())).into());
         }
         let Some(mut rate) = slow else { return };
-        let number = Number::new("Stages per second", "per second", STAGES);
+        let number = NumberField::new("Stages per second", "per second", STAGES);
         let slider = number.slider_ui(ui, &mut rate, |slider| slider.suffix(" per second").max_decimals(0));
         access::name(&slider, "Stages per second");
         if slider.changed() {
-            asked = Some(RunCommand::SlowMotion(Some(rate)).into());
+            asked = Some(SimulationCommand::SlowMotion(Some(rate)).into());
         }
     });
     asked
 }
 
 /// Draws the changes of the last stage.
-fn staged_ui(ui: &mut Ui, staged: &Staged) {
+fn staged_ui(ui: &mut Ui, staged: &StageChanges) {
     let (process, stage) = staged.stage;
     ui.label(RichText::new(format!("Changes by {process}, {}", params::title(stage))).strong());
     let text = match staged.layer {
@@ -151,12 +151,12 @@ fn staged_ui(ui: &mut Ui, staged: &Staged) {
 }
 
 /// Draws the quiz "Which parameter changed?".
-fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
+fn quiz_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let quiz = &state.quiz;
     let help =
         "Start two simulations side by side with the same seed. They differ in one parameter: find out which one.";
-    let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.work())) else {
+    let Some(question) = quiz.now.as_ref().filter(|question| question.is_of(state.simulations.project_id())) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
             asked.push(QuizCommand::Ask.into());
         }
@@ -204,7 +204,7 @@ fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
                 asked.push(OverlayCommand::Show(Some(Quantity::Difference)).into());
             }
             if ui.button("End quiz").on_hover_text("Close simulation B and continue with simulation A.").clicked() {
-                asked.extend([RunCommand::Choose(0).into(), RunCommand::SideBySide(Vec::new()).into()]);
+                asked.extend([SimulationCommand::Select(0).into(), SimulationCommand::SideBySide(Vec::new()).into()]);
             }
         });
     });
@@ -212,7 +212,7 @@ fn quiz_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
 }
 
 /// Draws the list of built-in lessons.
-fn lessons_ui(ui: &mut Ui, state: &LearnCard<'_>) -> Vec<Command> {
+fn lessons_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     egui::CollapsingHeader::new(RichText::new("Lessons").heading()).default_open(true).show(ui, |ui| {
         for (name, lesson) in lesson::built_in() {

@@ -1,6 +1,6 @@
 //! Steps of the open lesson: text, task, and comparison of the answer.
 
-use super::{LessonCommand, panel::LearnCard};
+use super::{LessonCommand, panel::LessonPanelParams};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -18,19 +18,19 @@ use crate::shell::{
     group::{chosen_of_group_ui, set},
     style,
 };
-use crate::world::{Command, RunCommand};
+use crate::world::{AppCommand, SimulationCommand};
 use thalweg_scene::{
     io::lesson::{self, report},
     model::{
-        chart::told_with,
+        chart::format_with_unit,
         lesson::{Answer, Attempt, Task},
     },
 };
-use thalweg_sim::params::{capital, walk};
+use thalweg_sim::params::{capital, collect_parameters};
 
 /// Draws the current step. Returns the requested commands.
-pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
-    let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.now());
+pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<AppCommand> {
+    let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.current_step());
     let mut asked = Vec::new();
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.set_width(ui.available_width());
@@ -51,7 +51,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
         ui.add_space(2.0);
         markdown_ui(ui, &step.text);
         if !state.course.is_of(&state.simulations) {
-            asked.extend(other_land_ui(ui));
+            asked.extend(wrong_terrain_ui(ui));
         } else if let Some(task) = &step.task {
             ui.add_space(4.0);
             asked.extend(task_ui(ui, state, attempt, task));
@@ -61,7 +61,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
             let id = (&lesson.head.title, number, count);
             egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| markdown_ui(ui, &capital(hint)));
         }
-        let done = attempt.done(number);
+        let done = attempt.is_done(number);
         if done && !step.after.is_empty() {
             ui.add_space(4.0);
             markdown_ui(ui, &step.after);
@@ -71,7 +71,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
             if ui.add_enabled(number > 0, egui::Button::new(format!("{} Back", icon::ARROW_LEFT))).clicked() {
                 asked.push(LessonCommand::Back.into());
             }
-            if attempt.goes_on() {
+            if attempt.has_next() {
                 let next = egui::Button::new(format!("Next {}", icon::ARROW_RIGHT));
                 let waits = "Answer, run or measure first: the next step shows the result.";
                 if ui.add_enabled(done, next).on_disabled_hover_text(waits).clicked() {
@@ -79,7 +79,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -
                 }
             }
         });
-        if !attempt.goes_on() && done {
+        if !attempt.has_next() && done {
             asked.extend(end_ui(ui, state, attempt));
         }
     });
@@ -101,7 +101,7 @@ pub(super) fn copy_request() -> FileRequest {
 }
 
 /// Draws a warning that the terrain is not that of the lesson, e.g. after undo.
-fn other_land_ui(ui: &mut Ui) -> Option<Command> {
+fn wrong_terrain_ui(ui: &mut Ui) -> Option<AppCommand> {
     let text = "This terrain is not that of the lesson.";
     ui.add(egui::Label::new(RichText::new(text).color(style::WARNING)).wrap());
     ui.button("Reopen lesson").clicked().then(|| LessonCommand::Reopen.into())
@@ -130,7 +130,7 @@ fn markdown_ui(ui: &mut Ui, text: &str) {
 }
 
 /// Draws the sliders that the student may use.
-fn sliders_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
+fn sliders_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<AppCommand> {
     let free = &attempt.lesson.head.free;
     if free.is_empty() {
         return Vec::new();
@@ -145,7 +145,7 @@ fn sliders_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Comm
 }
 
 /// Draws the task of a step.
-fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -> Vec<Command> {
+fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt, task: &Task) -> Vec<AppCommand> {
     let answer = task.key().and_then(|key| attempt.answers.get(key));
     let mut asked = Vec::new();
     match task {
@@ -171,7 +171,7 @@ fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -
                 asked.push(LessonCommand::Answer(key.clone(), Answer::Number(number)).into());
             }
             if let Some(number) = known {
-                ui.label(format!("Your prediction: {}.", told_with(number, unit)));
+                ui.label(format!("Your prediction: {}.", format_with_unit(number, unit)));
             }
         }
         Task::Draw { .. } => {
@@ -182,7 +182,7 @@ fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -
         }
         Task::Measure { key, unit, guess, .. } => {
             // A key pressed outside the field may run a tick.
-            if let Some(until) = attempt.ran_to().filter(|until| *until < state.simulations.ticks()) {
+            if let Some(until) = attempt.last_tick().filter(|until| *until < state.simulations.ticks()) {
                 let text = format!(
                     "The simulation is at tick {}, but the last step ended at tick {until}. The program measures the current \
                      terrain. Go back with Edit ▸ Undo or with the timeline.",
@@ -198,7 +198,7 @@ fn task_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt, task: &Task) -
             }
         }
         Task::Reveal { guess } => {
-            if attempt.done(attempt.step) {
+            if attempt.is_done(attempt.step) {
                 chosen_ui(ui, attempt, guess);
             } else if ui.button("Reveal").clicked() {
                 asked.push(LessonCommand::Reveal.into());
@@ -224,7 +224,7 @@ fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, 
             ui.label(unit);
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let number = number(&text);
+        let number = parse_number(&text);
         let help = "Enter a number, such as 12500 or 12.5.";
         let button = ui.add_enabled(number.is_some(), egui::Button::new(button)).on_disabled_hover_text(help);
         let clicked = button.clicked();
@@ -236,7 +236,7 @@ fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, 
 
 /// Parses a number as typed by a user: with a decimal point or comma, and spaces between groups of digits. Returns `None` for an
 /// ambiguous comma, as in 12,500.
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     let plain = text.trim().replace(['\u{202f}', '\u{a0}', ' '], "");
     if let Some((whole, rest)) = plain.split_once(',') {
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -250,12 +250,12 @@ fn number(text: &str) -> Option<f64> {
 /// Draws the simulation of a step: its parameters and its progress.
 fn run_ui(
     ui: &mut Ui,
-    state: &LearnCard<'_>,
+    state: &LessonPanelParams<'_>,
     attempt: &Attempt,
     (ticks, restart, set, enable): (u64, bool, &BTreeMap<String, String>, &Option<Vec<String>>),
-) -> Option<Command> {
+) -> Option<AppCommand> {
     let groups = if set.is_empty() { Vec::new() } else { state.simulations.selected().groups() };
-    let known: Vec<_> = groups.into_iter().flat_map(walk).collect();
+    let known: Vec<_> = groups.into_iter().flat_map(collect_parameters).collect();
     for (path, value) in set {
         let parameter = known.iter().find(|parameter| parameter.path == *path);
         let (name, unit) = parameter.map_or((path.clone(), ""), |known| (known.title(), known.knob.unit));
@@ -272,7 +272,7 @@ fn run_ui(
     if let Some(until) = state.course.runs_to() {
         return under_way_ui(ui, state, until);
     }
-    let done = attempt.done(attempt.step);
+    let done = attempt.is_done(attempt.step);
     if done {
         ui.label(RichText::new(format!("{} Done.", icon::CHECK)).color(style::ACCENT));
         if !restart {
@@ -292,7 +292,7 @@ fn run_ui(
 }
 
 /// Draws the progress of a simulation, with a button to continue if it is paused.
-fn under_way_ui(ui: &mut Ui, state: &LearnCard<'_>, until: u64) -> Option<Command> {
+fn under_way_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, until: u64) -> Option<AppCommand> {
     let text = format!("tick {} of {until}", state.simulations.ticks());
     if state.transport.playing {
         ui.horizontal(|ui| {
@@ -302,21 +302,21 @@ fn under_way_ui(ui: &mut Ui, state: &LearnCard<'_>, until: u64) -> Option<Comman
         return None;
     }
     ui.label(format!("Paused: {text}"));
-    ui.button(format!("{} Continue", icon::PLAY)).clicked().then(|| RunCommand::TogglePlay.into())
+    ui.button(format!("{} Continue", icon::PLAY)).clicked().then(|| SimulationCommand::TogglePlay.into())
 }
 
 /// Draws a reading next to the measured and the predicted value.
 fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
-    let wrong = if task.agrees(-read, found) {
+    let wrong = if task.is_within_tolerance(-read, found) {
         "The number is correct, but its sign is wrong."
     } else {
         "This differs from the measured value. Read it again."
     };
-    mark_ui(ui, task.agrees(read, found), "Your reading is correct.", wrong);
+    mark_ui(ui, task.is_within_tolerance(read, found), "Your reading is correct.", wrong);
     egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64| {
             ui.label(name);
-            ui.label(RichText::new(told_with(value, unit)).monospace());
+            ui.label(RichText::new(format_with_unit(value, unit)).monospace());
             ui.end_row();
         };
         row("Your reading", read);
@@ -355,10 +355,10 @@ fn mark_ui(ui: &mut Ui, right: bool, yes: &str, no: &str) {
 }
 
 /// Draws the end of a lesson, with the report.
-fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command> {
+fn end_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     ui.separator();
-    let open = (0..attempt.lesson.steps.len()).filter(|step| !attempt.done(*step)).count();
+    let open = (0..attempt.lesson.steps.len()).filter(|step| !attempt.is_done(*step)).count();
     let text = match open {
         0 => "This is the end of the lesson.".to_owned(),
         1 => "This is the end of the lesson. One step is not complete yet.".to_owned(),
@@ -381,7 +381,7 @@ fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command>
             asked.push(report_request().into());
         }
         if ui.button("Restart").on_hover_text("Delete your answers and start the lesson over.").clicked() {
-            asked.push(LessonCommand::Again.into());
+            asked.push(LessonCommand::Restart.into());
         }
     });
     ui.add(egui::Label::new(RichText::new(&attempt.lesson.head.source).weak().small()).wrap());
@@ -390,7 +390,7 @@ fn end_ui(ui: &mut Ui, state: &LearnCard<'_>, attempt: &Attempt) -> Vec<Command>
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::parse_number;
 
     #[test]
     fn numbers_are_read_as_people_type_them_and_what_may_mean_two_is_not() {
@@ -404,7 +404,7 @@ mod tests {
             ("inf", None),
             ("", None),
         ] {
-            assert_eq!(number(text), read, "{text}");
+            assert_eq!(parse_number(text), read, "{text}");
         }
     }
 }

@@ -5,18 +5,20 @@ mod panel;
 
 use bevy::prelude::*;
 
-use crate::world::{CommandEvent, FrameSystems, Level, MapPlaces, MarkSystems, Revision, Simulations, Work};
-use thalweg_sim::{process::Moment, simulation::Simulation};
+use crate::world::{
+    AppCommandEvent, FrameSystems, Level, MapPlaces, MarkSystems, ProjectParams, Revision, Simulations,
+};
+use thalweg_sim::{process::ParticleState, simulation::Simulation};
 
 /// Track of a particle, from its release to its end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct ParticleTrack {
     /// Title of its process.
     pub process: &'static str,
     /// Tick after which it was released.
     pub tick: u64,
     /// State after each step; the first is the start.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<ParticleState>,
     /// Ground height below each, before the particle ran, in metres.
     pub ground: Vec<f32>,
     /// Cell size, in metres.
@@ -28,9 +30,9 @@ pub struct Way {
 
 /// Followed particle.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct Followed {
+pub struct FollowedParticle {
     /// Track, if there is a particle.
-    pub way: Option<Way>,
+    pub track: Option<ParticleTrack>,
     /// Number of releases so far, which identifies the last one.
     pub releases: u64,
 }
@@ -38,7 +40,7 @@ pub struct Followed {
 /// Trace of the particle, with its place after each step.
 #[derive(Component, Default)]
 #[require(MapPlaces)]
-pub struct FollowedTrace;
+pub struct ParticleTrace;
 
 /// Command for the followed particle.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -49,33 +51,36 @@ pub enum ParticleCommand {
     Unfollow,
 }
 
-impl CommandEvent for ParticleCommand {}
+impl AppCommandEvent for ParticleCommand {}
 
 /// Adds the particle and its panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
-    app.world_mut().spawn(FollowedTrace);
-    app.init_resource::<Followed>().add_observer(obey).add_systems(
+    app.world_mut().spawn(ParticleTrace);
+    app.init_resource::<FollowedParticle>().add_observer(handle_command).add_systems(
         Update,
-        (forget, trace.run_if(resource_changed::<Followed>).in_set(MarkSystems).ambiguous_with(MarkSystems))
+        (
+            drop_outdated,
+            trace.run_if(resource_changed::<FollowedParticle>).in_set(MarkSystems).ambiguous_with(MarkSystems),
+        )
             .chain()
             .in_set(FrameSystems::Follow),
     );
 }
 
-fn trace(followed: Res<Followed>, mut trace: Single<&mut MapPlaces, With<FollowedTrace>>) {
-    trace.set_if_neq(MapPlaces(followed.way.iter().flat_map(Way::places).collect()));
+fn trace(followed: Res<FollowedParticle>, mut trace: Single<&mut MapPlaces, With<ParticleTrace>>) {
+    trace.set_if_neq(MapPlaces(followed.track.iter().flat_map(ParticleTrack::places).collect()));
 }
 
-fn obey(command: On<ParticleCommand>, mut work: Work, mut followed: ResMut<Followed>) {
+fn handle_command(command: On<ParticleCommand>, mut work: ProjectParams, mut followed: ResMut<FollowedParticle>) {
     match command.event() {
         ParticleCommand::Release(place) => release(&mut work, &mut followed, *place),
-        ParticleCommand::Unfollow => followed.way = None,
+        ParticleCommand::Unfollow => followed.track = None,
     }
 }
 
 /// Runs a particle from a place on a copy of the terrain.
-fn release(work: &mut Work, followed: &mut Followed, place: [f32; 2]) {
+fn release(work: &mut ProjectParams, followed: &mut FollowedParticle, place: [f32; 2]) {
     work.transport.pause();
     work.finish_tick();
     // Memory for the copy.
@@ -85,19 +90,19 @@ fn release(work: &mut Work, followed: &mut Followed, place: [f32; 2]) {
     let of = (work.revision.start, work.simulations.selected_index());
     let simulation = &work.simulations.selected().simulation;
     let has_particles = simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
-    followed.way = Way::of(simulation, place, of);
+    followed.track = ParticleTrack::of(simulation, place, of);
     followed.releases += 1;
-    if followed.way.is_none() {
+    if followed.track.is_none() {
         let text = if has_particles {
             "No particle moves from this place: it would stop immediately, or Wind is in its default mode, which has no grains."
         } else {
             "No enabled process has particles. Enable Droplets, or Wind in its published mode."
         };
-        work.notices.tell(Level::Info, text);
+        work.notices.notify(Level::Info, text);
     }
 }
 
-impl Way {
+impl ParticleTrack {
     /// Releases a particle of the first enabled process with particles, at fractions of the map's sides. Returns `None` if there is no
     /// such process, or if the particle does not move.
     pub(super) fn of(simulation: &Simulation, place: [f32; 2], of: (u64, usize)) -> Option<Self> {
@@ -110,9 +115,9 @@ impl Way {
             .filter_map(|slot| Some((slot.process.info().title, slot.process.follow(terrain, when, start)?)))
             .find(|(_, way)| !way.is_empty())?;
         let water = way[0].water.map(|_| 1.0);
-        let moments: Vec<Moment> =
-            [Moment { place: start, water, ..Moment::default() }].into_iter().chain(way).collect();
-        let height = |moment: &Moment| terrain.ground_between(moment.place[0] - 0.5, moment.place[1] - 0.5);
+        let moments: Vec<ParticleState> =
+            [ParticleState { place: start, water, ..ParticleState::default() }].into_iter().chain(way).collect();
+        let height = |moment: &ParticleState| terrain.sample_ground(moment.place[0] - 0.5, moment.place[1] - 0.5);
         let ground = moments.iter().map(height).collect();
         Some(Self { process, tick: simulation.ticks(), moments, ground, cell_size: terrain.cell_size, size, of })
     }
@@ -128,15 +133,15 @@ impl Way {
     }
 
     /// Returns the volume entrained in a step, in cubic metres; negative for deposition.
-    pub fn taken(&self, step: usize) -> f64 {
+    pub fn entrained_volume(&self, step: usize) -> f64 {
         let load = |step: usize| f64::from(self.moments[step].load);
         if step == 0 { 0.0 } else { (load(step) - load(step - 1)) * self.cell_area() }
     }
 
     /// Returns the volumes eroded and deposited up to a step, in cubic metres.
-    pub fn dug_and_laid(&self, step: usize) -> [f64; 2] {
+    pub fn eroded_and_deposited(&self, step: usize) -> [f64; 2] {
         (1..=step)
-            .map(|step| self.taken(step))
+            .map(|step| self.entrained_volume(step))
             .fold([0.0; 2], |[dug, laid], taken| [dug + taken.max(0.0), laid + (-taken).max(0.0)])
     }
 
@@ -171,8 +176,8 @@ impl Way {
 }
 
 /// Removes a particle of another simulation.
-fn forget(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
-    if followed.way.as_ref().is_some_and(|way| way.of != (revision.start, simulations.selected_index())) {
-        followed.way = None;
+fn drop_outdated(simulations: Res<Simulations>, revision: Res<Revision>, mut followed: ResMut<FollowedParticle>) {
+    if followed.track.as_ref().is_some_and(|way| way.of != (revision.start, simulations.selected_index())) {
+        followed.track = None;
     }
 }

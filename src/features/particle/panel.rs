@@ -1,6 +1,6 @@
 //! Panel of the followed particle: playback, values and charts, and its track over the view.
 
-use super::{Followed, FollowedTrace, ParticleCommand, Way, chart};
+use super::{FollowedParticle, ParticleCommand, ParticleTrace, ParticleTrack, chart};
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
@@ -8,27 +8,27 @@ use egui_phosphor::regular as icon;
 use crate::shell::{
     access,
     chart::chart_ui,
-    commands::{AddCommands, MenuPart},
-    number::{Number, units},
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
-    placing::{Place, Placed, Placing, choice_ui},
+    commands::{AddCommands, MenuSection},
+    number::{NumberField, units},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, SidebarPanel},
+    placement::{BeginPlacement, Placement, PlacementKind, choice_ui},
     style,
 };
 use crate::world::{
-    Command, Pointed, ViewPlaces,
-    amount::{length, told_in},
+    AppCommand, PointedPosition, ViewPlaces,
+    amount::{display_unit, length},
 };
-use thalweg_scene::{model::chart::told, settings::Units};
+use thalweg_scene::{model::chart::format_number, settings::Units};
 
-const PANEL: Panel =
-    Panel { key: "follow", title: "Particle tracker", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "follow", title: "Particle tracker", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 /// Range of the playback rate, in steps per second.
-const PACES: std::ops::RangeInclusive<f32> = 1.0..=60.0;
+const PLAYBACK_RATES: std::ops::RangeInclusive<f32> = 1.0..=60.0;
 
 /// Playback of the followed particle.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
-pub struct Following {
+pub struct ParticlePlayback {
     /// Current step, with the elapsed fraction of the next.
     step: f32,
     /// `true` while playing.
@@ -39,15 +39,15 @@ pub struct Following {
     of: u64,
 }
 
-impl Default for Following {
+impl Default for ParticlePlayback {
     fn default() -> Self {
         Self { step: 0.0, plays: true, pace: 10.0, of: 0 }
     }
 }
 
-impl Following {
+impl ParticlePlayback {
     /// Advances the playback with time, and requests the next frame while playing.
-    fn go_on(&mut self, context: &egui::Context, last: usize) {
+    fn advance(&mut self, context: &egui::Context, last: usize) {
         if self.plays {
             let seconds = context.input(|input| input.stable_dt).min(0.1);
             self.step = (self.step + self.pace * seconds).min(last as f32);
@@ -57,7 +57,7 @@ impl Following {
     }
 
     /// Returns the current step of a track.
-    fn step_of(&mut self, followed: &Followed, way: &Way) -> usize {
+    fn step_of(&mut self, followed: &FollowedParticle, way: &ParticleTrack) -> usize {
         if self.of != followed.releases {
             (self.of, self.step, self.plays) = (followed.releases, 0.0, true);
         }
@@ -66,35 +66,35 @@ impl Following {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Following>()
+    app.init_resource::<ParticlePlayback>()
         .add_panel(PANEL, panel_ui)
-        .add_view_layer(LayerVisibility::Panels, way_ui)
+        .add_view_layer(LayerVisibility::Panels, track_ui)
         .add_commands("View", 50, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let release = "Click on the terrain to release a droplet or a wind-blown grain, and follow it step by step.";
     table
-        .add(icon::DROP, "Release particle", release, &[], Place(Placed::Particle))
-        .known_as("follow droplet grain track step single drop");
+        .add(icon::DROP, "Release particle", release, &[], BeginPlacement(PlacementKind::Particle))
+        .set_aliases("follow droplet grain track step single drop");
 }
 
 fn panel_ui(
     InMut(ui): InMut<Ui>,
-    followed: Res<Followed>,
-    mut placing: ResMut<Placing>,
-    mut following: ResMut<Following>,
-) -> Vec<Command> {
+    followed: Res<FollowedParticle>,
+    mut placing: ResMut<Placement>,
+    mut following: ResMut<ParticlePlayback>,
+) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         let help = "Click on the terrain to release a particle. It runs on a copy, so the terrain does not change.";
         let text = format!("{} Release particle", icon::DROP);
-        asked.extend(choice_ui(ui, &mut placing, Placed::Particle, (&text, help)));
-        if followed.way.is_some() && ui.button("Remove").on_hover_text("Remove the track.").clicked() {
+        asked.extend(choice_ui(ui, &mut placing, PlacementKind::Particle, (&text, help)));
+        if followed.track.is_some() && ui.button("Remove").on_hover_text("Remove the track.").clicked() {
             asked.push(ParticleCommand::Unfollow.into());
         }
     });
-    let Some(way) = &followed.way else {
+    let Some(way) = &followed.track else {
         let text = "Follow one droplet, or one grain of Wind in its published mode, step by step: speed, load, erosion and deposition.";
         ui.label(RichText::new(text).weak());
         return asked;
@@ -110,7 +110,7 @@ fn panel_ui(
 }
 
 /// Draws the playback controls.
-fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
+fn steps_ui(ui: &mut Ui, following: &mut ParticlePlayback, last: usize) {
     ui.horizontal(|ui| {
         let (sign, name) =
             if following.plays { (icon::PAUSE, "Pause playback") } else { (icon::PLAY, "Start playback") };
@@ -132,25 +132,26 @@ fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
         }
         let mut step = following.step as usize;
         let label = ui.label("Step");
-        let slider = Number::new("Step", "", 0..=last).slider_ui(ui, &mut step, |slider| slider);
+        let slider = NumberField::new("Step", "", 0..=last).slider_ui(ui, &mut step, |slider| slider);
         if slider.labelled_by(label.id).changed() {
             (following.plays, following.step) = (false, step as f32);
         }
     });
     ui.horizontal(|ui| {
         let label = ui.label("Steps per second");
-        let slider = Number::new("Steps per second", "", PACES)
-            .slider_ui(ui, &mut following.pace, |slider| slider.logarithmic(true).max_decimals(0));
+        let slider =
+            NumberField::new("Steps per second", "", PLAYBACK_RATES)
+                .slider_ui(ui, &mut following.pace, |slider| slider.logarithmic(true).max_decimals(0));
         slider.labelled_by(label.id);
     });
 }
 
 /// Draws the values of the particle after a step.
-fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
+fn numbers_ui(ui: &mut Ui, way: &ParticleTrack, step: usize, units: Units) {
     let moment = &way.moments[step];
-    let (volume, times) = told_in(units, "m³");
-    let cubic = |amount: f64| format!("{} {volume}", told(times * amount));
-    let (taken, [dug, laid]) = (way.taken(step), way.dug_and_laid(step));
+    let (volume, times) = display_unit(units, "m³");
+    let cubic = |amount: f64| format!("{} {volume}", format_number(times * amount));
+    let (taken, [dug, laid]) = (way.entrained_volume(step), way.eroded_and_deposited(step));
     ui.label(RichText::new(format!("{}, after tick {}", way.process, way.tick)).strong());
     egui::Grid::new("followed").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
@@ -160,7 +161,7 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
             "Ground height below the particle, before the particle ran.",
         );
         let help = "In the unit of the selected law. With the law Streams, the length of the step in cells.";
-        row("Speed", told(moment.speed.into()), help);
+        row("Speed", format_number(moment.speed.into()), help);
         if let Some(water) = moment.water {
             row("Water", format!("{:.1} %", 100.0 * water), "Remaining water, in percent of the initial water.");
         }
@@ -184,21 +185,21 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
 }
 
 /// Draws the track over the view, up to the current step.
-fn way_ui(
+fn track_ui(
     InMut(ui): InMut<Ui>,
-    followed: Res<Followed>,
-    trace: Single<&ViewPlaces, With<FollowedTrace>>,
-    pointed: Res<Pointed>,
-    mut following: ResMut<Following>,
-    mut placing: ResMut<Placing>,
-) -> Vec<Command> {
+    followed: Res<FollowedParticle>,
+    trace: Single<&ViewPlaces, With<ParticleTrace>>,
+    pointed: Res<PointedPosition>,
+    mut following: ResMut<ParticlePlayback>,
+    mut placing: ResMut<Placement>,
+) -> Vec<AppCommand> {
     let view = ui.max_rect();
     let painter = ui.painter().with_clip_rect(view);
-    if let Some(way) = &followed.way
+    if let Some(way) = &followed.track
         && trace.0.len() == way.moments.len()
     {
         following.step_of(&followed, way);
-        following.go_on(ui.ctx(), way.last());
+        following.advance(ui.ctx(), way.last());
         let step = following.step_of(&followed, way);
         let place = |step: usize| trace.0[step].map(|share| view.min + egui::vec2(share.x, share.y) * view.size());
         let steps = |until: usize| (1..=until).filter(|step| !way.wraps_in(*step));
@@ -209,7 +210,8 @@ fn way_ui(
         // Erosion and deposition differ in width too.
         for now in steps(step) {
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
-            let (color, width) = if way.taken(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };
+            let (color, width) =
+                if way.entrained_volume(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };
             painter.line_segment([from, to], egui::Stroke::new(width, color));
         }
         if let Some(now) = place(step) {
@@ -217,7 +219,7 @@ fn way_ui(
         }
     }
     placing
-        .clicked(ui, Placed::Particle, &pointed)
+        .clicked(ui, PlacementKind::Particle, &pointed)
         .map(|place| ParticleCommand::Release(place).into())
         .into_iter()
         .collect()

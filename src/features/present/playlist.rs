@@ -1,7 +1,7 @@
 //! Playlist dialog: scenes are dragged from the gallery, dropped as files, and moved up and down. The playlist is presented or saved
 //! as a file.
 
-use super::stage::learn_letters;
+use super::stage::ensure_glyphs;
 use crate::shell::files::AddToPlaylist;
 use std::{
     path::{Path, PathBuf},
@@ -17,28 +17,28 @@ use egui_phosphor::regular as icon;
 
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart},
+    commands::{AddCommands, MenuSection},
     file_request::{FileDialog, FileRequest, file_name},
-    files::{land_endings, unfit_for_a_playlist},
+    files::{playlist_error, terrain_extensions},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
     gallery::{Card, cards},
-    number::Number,
-    panes::{AddPane, Pane, PaneKind, PaneUi},
+    number::NumberField,
     style,
 };
 use crate::world::{
-    Command, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations, WindowCommand,
+    AppCommand, Document, Draft, History, Level, Notices, PresentCommand, Presentation, Simulations, WindowCommand,
 };
 use thalweg_scene::{
     io::{playlist, scene::GROUPS},
     model::{
-        playlist::{Item, LONGEST, Playlist},
-        session::LATEST_SHOWN,
+        playlist::{Item, MAX_SECONDS, Playlist},
+        session::MAX_FAST_FORWARD,
     },
 };
 
 /// State read by the dialog.
 #[derive(SystemParam)]
-pub struct ListShown<'w> {
+pub struct PlaylistParams<'w> {
     draft: Res<'w, Draft>,
     presentation: Res<'w, Presentation>,
     simulations: Res<'w, Simulations>,
@@ -51,7 +51,7 @@ const SCROLLS: f32 = 14.0;
 
 /// Playlist being edited, kept until the dialog opens again.
 #[derive(Resource, Default)]
-pub struct ListDialog {
+pub struct PlaylistDialog {
     list: Playlist,
     /// Index of the selected scene.
     chosen: Option<usize>,
@@ -67,21 +67,21 @@ pub struct ListDialog {
 }
 
 /// Payload of a drag.
-enum Dragged {
+enum DragPayload {
     /// Name of a built-in scene.
     Scene(&'static str),
     /// Index of a scene of the playlist.
     Item(usize),
 }
 
-impl ListDialog {
+impl PlaylistDialog {
     /// Appends a file.
     pub fn add_file(&mut self, path: &Path) {
         self.insert(usize::MAX, Item { open: path.to_owned(), ..Item::default() });
     }
 
     /// Returns `true` if replacing the playlist loses nothing.
-    fn is_kept(&self, draft: &Draft) -> bool {
+    fn is_replaceable(&self, draft: &Draft) -> bool {
         let is_shown = self.seen.as_ref().is_some_and(|list| **list == self.list);
         self.list.scenes.is_empty() || is_shown || draft.has_saved(&self.list)
     }
@@ -111,10 +111,10 @@ impl ListDialog {
         self.chosen = None;
     }
 
-    fn take(&mut self, dragged: &Dragged, before: usize) {
+    fn take(&mut self, dragged: &DragPayload, before: usize) {
         match dragged {
-            Dragged::Scene(name) => self.insert(before, Item { open: name.into(), ..Item::default() }),
-            Dragged::Item(from) => self.shift(*from, before),
+            DragPayload::Scene(name) => self.insert(before, Item { open: name.into(), ..Item::default() }),
+            DragPayload::Item(from) => self.shift(*from, before),
         }
     }
 
@@ -124,11 +124,11 @@ impl ListDialog {
     }
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let list = "Arrange scenes for a presentation, or save them as a playlist.";
     table
         .add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(PANE.key))
-        .known_as("slides slideshow presentation order show kiosk");
+        .set_aliases("slides slideshow presentation order show kiosk");
 }
 
 /// Returns the title of a scene in a playlist: its own, that of the built-in scene, or the file name.
@@ -142,11 +142,11 @@ pub(super) fn title(item: &Item, cards: &[Card]) -> String {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("Scene", 20, commands);
-    app.init_resource::<ListDialog>().add_observer(
-        |command: On<AddToPlaylist>, mut dialog: ResMut<ListDialog>, mut notices: ResMut<Notices>| {
-            match unfit_for_a_playlist(&command.0) {
-                Some(wrong) => drop(notices.tell(Level::Error, wrong)),
+    app.add_floating_window(PANE, pane_ui).add_commands("Scene", 20, commands);
+    app.init_resource::<PlaylistDialog>().add_observer(
+        |command: On<AddToPlaylist>, mut dialog: ResMut<PlaylistDialog>, mut notices: ResMut<Notices>| {
+            match playlist_error(&command.0) {
+                Some(wrong) => drop(notices.notify(Level::Error, wrong)),
                 None => dialog.add_file(&command.0),
             }
         },
@@ -154,21 +154,21 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// Playlist dialog.
-const PANE: Pane = Pane { key: "playlist", kind: PaneKind::Dialog };
+const PANE: FloatingWindow = FloatingWindow { key: "playlist", kind: FloatingWindowKind::Modal };
 
 fn pane_ui(
-    InMut(pane): InMut<PaneUi>,
-    state: ListShown,
+    InMut(pane): InMut<FloatingWindowUi>,
+    state: PlaylistParams,
     files: Res<FileDialog>,
-    mut dialog: ResMut<ListDialog>,
-) -> Vec<Command> {
+    mut dialog: ResMut<PlaylistDialog>,
+) -> Vec<AppCommand> {
     // The file dialog has precedence.
     if files.is_open() {
         return Vec::new();
     }
     let dialog = &mut *dialog;
     let chosen = playlist_ui(&pane.context, &state, dialog, &mut pane.is_open);
-    let begins = |command: &Command| matches!(command.get(), Some(PresentCommand::Begin(..)));
+    let begins = |command: &AppCommand| matches!(command.get(), Some(PresentCommand::Begin(..)));
     pane.is_open &= !chosen.as_ref().is_some_and(begins);
     chosen.into_iter().collect()
 }
@@ -176,10 +176,10 @@ fn pane_ui(
 /// Draws the dialog. Returns the requested command.
 fn playlist_ui(
     context: &egui::Context,
-    state: &ListShown<'_>,
-    dialog: &mut ListDialog,
+    state: &PlaylistParams<'_>,
+    dialog: &mut PlaylistDialog,
     open: &mut bool,
-) -> Option<Command> {
+) -> Option<AppCommand> {
     if dialog.cards.is_empty() {
         dialog.cards = cards(context);
     }
@@ -191,13 +191,13 @@ fn playlist_ui(
     // Edits the presented playlist, unless that would lose unsaved changes.
     if let Some(shown) = state.presentation.list()
         && !dialog.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, shown))
-        && (dialog.is_kept(&state.draft) || **shown == dialog.list)
+        && (dialog.is_replaceable(&state.draft) || **shown == dialog.list)
     {
         dialog.take_over(shown);
     }
-    learn_letters(context, &dialog.list.title);
+    ensure_glyphs(context, &dialog.list.title);
     for item in &dialog.list.scenes {
-        [&item.title, &item.about, &item.notes].into_iter().for_each(|text| learn_letters(context, text));
+        [&item.title, &item.about, &item.notes].into_iter().for_each(|text| ensure_glyphs(context, text));
     }
     let mut asked = None;
     let size = (context.content_rect().size() - egui::Vec2::splat(80.0)).min(style::SCENES_SIZE.into());
@@ -210,7 +210,7 @@ fn playlist_ui(
             if let Some(shown) = state.presentation.list().filter(|shown| ***shown != dialog.list) {
                 let help = "Replace this playlist with the one being presented.";
                 if ui.button("Edit current presentation").on_hover_text(help).clicked() {
-                    if !dialog.is_kept(&state.draft) {
+                    if !dialog.is_replaceable(&state.draft) {
                         dialog.aside.push(dialog.list.clone());
                     }
                     dialog.take_over(shown);
@@ -249,12 +249,12 @@ fn playlist_ui(
 }
 
 /// Draws the dragged scene at the pointer.
-fn dragged_ui(context: &egui::Context, dialog: &ListDialog) {
-    let Some(dragged) = egui::DragAndDrop::payload::<Dragged>(context) else { return };
+fn dragged_ui(context: &egui::Context, dialog: &PlaylistDialog) {
+    let Some(dragged) = egui::DragAndDrop::payload::<DragPayload>(context) else { return };
     let Some(pointer) = context.input(|input| input.pointer.latest_pos()) else { return };
     let name = match &*dragged {
-        Dragged::Scene(name) => Path::new(name),
-        Dragged::Item(number) => dialog.list.scenes.get(*number).map_or(Path::new(""), |item| &item.open),
+        DragPayload::Scene(name) => Path::new(name),
+        DragPayload::Item(number) => dialog.list.scenes.get(*number).map_or(Path::new(""), |item| &item.open),
     };
     if let Some(card) = dialog.cards.iter().find(|card| Path::new(card.name) == name) {
         let layer = egui::LayerId::new(egui::Order::Tooltip, egui::Id::new("dragged scene"));
@@ -264,7 +264,7 @@ fn dragged_ui(context: &egui::Context, dialog: &ListDialog) {
 }
 
 /// Draws the built-in scenes. A click appends one.
-fn gallery_ui(ui: &mut Ui, dialog: &mut ListDialog) {
+fn gallery_ui(ui: &mut Ui, dialog: &mut PlaylistDialog) {
     let mut added = None;
     egui::ScrollArea::vertical().id_salt("gallery").auto_shrink([false, false]).show(ui, |ui| {
         for group in GROUPS {
@@ -272,7 +272,7 @@ fn gallery_ui(ui: &mut Ui, dialog: &mut ListDialog) {
             ui.horizontal_wrapped(|ui| {
                 for card in dialog.cards.iter().filter(|card| card.scene.group == group) {
                     let response = card.ui(ui, style::SMALL_CARD_SIZE, Sense::click_and_drag());
-                    response.dnd_set_drag_payload(Dragged::Scene(card.name));
+                    response.dnd_set_drag_payload(DragPayload::Scene(card.name));
                     if response.clicked() {
                         added = Some(card.name);
                     }
@@ -282,13 +282,13 @@ fn gallery_ui(ui: &mut Ui, dialog: &mut ListDialog) {
         access::follow_focus(ui);
     });
     if let Some(name) = added {
-        dialog.take(&Dragged::Scene(name), usize::MAX);
+        dialog.take(&DragPayload::Scene(name), usize::MAX);
     }
 }
 
 /// Change to a scene of the playlist.
 #[derive(Clone, Copy, PartialEq)]
-enum Change {
+enum SceneEdit {
     Choose,
     Earlier,
     Later,
@@ -296,7 +296,7 @@ enum Change {
 }
 
 /// Draws the scenes of the playlist.
-fn list_ui(ui: &mut Ui, dialog: &mut ListDialog) {
+fn list_ui(ui: &mut Ui, dialog: &mut PlaylistDialog) {
     let area = ui.available_rect_before_wrap();
     let (mut rows, mut change) = (Vec::new(), None);
     egui::ScrollArea::vertical().id_salt("list").auto_shrink([false, false]).show(ui, |ui| {
@@ -312,7 +312,7 @@ fn list_ui(ui: &mut Ui, dialog: &mut ListDialog) {
     });
     let pointer = ui.input(|input| input.pointer.latest_pos()).filter(|pointer| area.contains(*pointer));
     if let Some(pointer) = pointer
-        && egui::DragAndDrop::has_payload_of_type::<Dragged>(ui.ctx())
+        && egui::DragAndDrop::has_payload_of_type::<DragPayload>(ui.ctx())
     {
         let before = rows.iter().filter(|row| row.center().y < pointer.y).count();
         let gap = 0.5 * ui.spacing().item_spacing.y;
@@ -320,29 +320,29 @@ fn list_ui(ui: &mut Ui, dialog: &mut ListDialog) {
         let y = y.or(rows.last().map(|row| row.bottom() + gap)).unwrap_or(area.top());
         ui.painter().with_clip_rect(area).hline(area.x_range(), y, egui::Stroke::new(3.0, style::ACCENT));
         if ui.input(|input| input.pointer.any_released())
-            && let Some(dragged) = egui::DragAndDrop::take_payload::<Dragged>(ui.ctx())
+            && let Some(dragged) = egui::DragAndDrop::take_payload::<DragPayload>(ui.ctx())
         {
             dialog.take(&dragged, before);
         }
     }
     match change {
         None => {}
-        Some((number, Change::Choose)) => dialog.chosen = (dialog.chosen != Some(number)).then_some(number),
-        Some((number, Change::Earlier)) => dialog.shift(number, number.saturating_sub(1)),
-        Some((number, Change::Later)) => dialog.shift(number, number + 2),
-        Some((number, Change::Remove)) => dialog.remove(number),
+        Some((number, SceneEdit::Choose)) => dialog.chosen = (dialog.chosen != Some(number)).then_some(number),
+        Some((number, SceneEdit::Earlier)) => dialog.shift(number, number.saturating_sub(1)),
+        Some((number, SceneEdit::Later)) => dialog.shift(number, number + 2),
+        Some((number, SceneEdit::Remove)) => dialog.remove(number),
     }
 }
 
 /// Draws a scene of the playlist: thumbnail, title, duration and buttons.
-fn row_ui(ui: &mut Ui, number: usize, dialog: &ListDialog) -> (egui::Rect, Option<Change>) {
+fn row_ui(ui: &mut Ui, number: usize, dialog: &PlaylistDialog) -> (egui::Rect, Option<SceneEdit>) {
     let (item, count) = (&dialog.list.scenes[number], dialog.list.scenes.len());
     let title = dialog.title(item);
     let size = egui::vec2(ui.available_width(), style::LIST_ROW);
     let (row, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, &title));
-    response.dnd_set_drag_payload(Dragged::Item(number));
-    let mut change = response.clicked().then_some(Change::Choose);
+    response.dnd_set_drag_payload(DragPayload::Item(number));
+    let mut change = response.clicked().then_some(SceneEdit::Choose);
     let visuals = ui.visuals();
     let (text, weak) = (visuals.text_color(), visuals.weak_text_color());
     let fill = match () {
@@ -378,23 +378,23 @@ fn row_ui(ui: &mut Ui, number: usize, dialog: &ListDialog) -> (egui::Rect, Optio
     let place = row.with_min_x(row.right() - buttons);
     ui.scope_builder(egui::UiBuilder::new().max_rect(place).id_salt(("row", number)), |ui| {
         ui.horizontal_centered(|ui| {
-            let mut button = |icon: &str, name: &str, on: bool, asked: Change| {
+            let mut button = |icon: &str, name: &str, on: bool, asked: SceneEdit| {
                 let button = ui.add_enabled(on, egui::Button::new(icon).frame(false)).on_hover_text(name);
                 access::name(&button, &format!("{name}: {title}"));
                 if button.clicked() {
                     change = Some(asked);
                 }
             };
-            button(icon::ARROW_UP, "Move up", number > 0, Change::Earlier);
-            button(icon::ARROW_DOWN, "Move down", number + 1 < count, Change::Later);
-            button(icon::X, "Remove from playlist", true, Change::Remove);
+            button(icon::ARROW_UP, "Move up", number > 0, SceneEdit::Earlier);
+            button(icon::ARROW_DOWN, "Move down", number + 1 < count, SceneEdit::Later);
+            button(icon::X, "Remove from playlist", true, SceneEdit::Remove);
         });
     });
     (row, change)
 }
 
 /// Draws texts and times of the selected scene.
-fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
+fn words_ui(ui: &mut Ui, dialog: &mut PlaylistDialog) {
     let Some(item) = dialog.chosen.and_then(|chosen| dialog.list.scenes.get(chosen)) else { return };
     let title = dialog.title(item);
     let Some(item) = dialog.chosen.and_then(|chosen| dialog.list.scenes.get_mut(chosen)) else { return };
@@ -411,7 +411,7 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
         line(ui, "Caption", "description of the scene", &mut item.about, 1);
         line(ui, "Notes", "visible only in the presenter window", &mut item.notes, 3);
         let label = ui.label("Duration");
-        let seconds = Number::new("Duration", "s", 0.0..=LONGEST);
+        let seconds = NumberField::new("Duration", "s", 0.0..=MAX_SECONDS);
         let field = seconds.drag_ui(ui, &mut item.seconds, |field| field.speed(1.0));
         field
             .labelled_by(label.id)
@@ -421,17 +421,17 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
         ui.horizontal(|ui| {
             let (first, last) = &mut item.ticks;
             let help = "Fast-forward to the first tick and pause at the last, or never if that is 0. With 0 and 0, the scene decides.";
-            let from = Number::new("First tick", "", 0.0..=LATEST_SHOWN as f64);
+            let from = NumberField::new("First tick", "", 0.0..=MAX_FAST_FORWARD as f64);
             from.drag_ui(ui, first, |field| field).labelled_by(label.id).on_hover_text(help);
             ui.label("to");
-            Number::new("Last tick", "", 0.0..=1e9).drag_ui(ui, last, |field| field).on_hover_text(help);
+            NumberField::new("Last tick", "", 0.0..=1e9).drag_ui(ui, last, |field| field).on_hover_text(help);
         });
         ui.end_row();
     });
 }
 
 /// Draws the buttons that add files, and that present and save the playlist.
-fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Option<Command> {
+fn foot_ui(ui: &mut Ui, state: &PlaylistParams<'_>, dialog: &mut PlaylistDialog) -> Option<AppCommand> {
     let mut asked = None;
     let found = dialog.wrong.as_ref().filter(|(list, _)| *list == dialog.list).map(|(_, wrong)| wrong.clone());
     let wrong = dialog.list.check().err().or(found);
@@ -474,7 +474,7 @@ fn foot_ui(ui: &mut Ui, state: &ListShown<'_>, dialog: &mut ListDialog) -> Optio
 
 /// Returns the request for a file to add to the playlist.
 fn add_request() -> FileRequest {
-    FileRequest::open("Add to playlist", ("Projects, scenes and heightmaps", &land_endings()), AddToPlaylist)
+    FileRequest::open("Add to playlist", ("Projects, scenes and heightmaps", &terrain_extensions()), AddToPlaylist)
 }
 
 /// Returns the request for the file of a playlist.
@@ -486,22 +486,22 @@ fn save_request(list: Arc<Playlist>) -> FileRequest {
 }
 
 /// Returns the file of the open project, if there are no unsaved changes.
-fn own(state: &ListShown<'_>) -> Option<PathBuf> {
+fn own(state: &PlaylistParams<'_>) -> Option<PathBuf> {
     let file = state.simulations.file.clone();
-    file.filter(|path| !state.document.unsaved(&state.history) && unfit_for_a_playlist(path).is_none())
+    file.filter(|path| !state.document.unsaved(&state.history) && playlist_error(path).is_none())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn dialog(names: &[&'static str]) -> ListDialog {
-        let mut dialog = ListDialog::default();
-        names.iter().for_each(|name| dialog.take(&Dragged::Scene(name), usize::MAX));
+    fn dialog(names: &[&'static str]) -> PlaylistDialog {
+        let mut dialog = PlaylistDialog::default();
+        names.iter().for_each(|name| dialog.take(&DragPayload::Scene(name), usize::MAX));
         dialog
     }
 
-    fn order(dialog: &ListDialog) -> Vec<&str> {
+    fn order(dialog: &PlaylistDialog) -> Vec<&str> {
         dialog.list.scenes.iter().map(|item| item.open.to_str().expect("built in")).collect()
     }
 
@@ -518,7 +518,7 @@ mod tests {
             (7, 0, ["a", "b", "c"]),
         ] {
             let mut dialog = dialog(&["a", "b", "c"]);
-            dialog.take(&Dragged::Item(from), before);
+            dialog.take(&DragPayload::Item(from), before);
             assert_eq!(order(&dialog), wanted, "{from} before {before}");
             if from < 3 {
                 let moved = ["a", "b", "c"][from];
@@ -530,7 +530,7 @@ mod tests {
     #[test]
     fn a_scene_from_the_gallery_comes_where_it_is_dropped_and_a_file_at_the_end() {
         let mut dialog = dialog(&["a", "b"]);
-        dialog.take(&Dragged::Scene("c"), 1);
+        dialog.take(&DragPayload::Scene("c"), 1);
         dialog.add_file(Path::new("my/land.thalweg"));
         assert_eq!(order(&dialog), ["a", "c", "b", "my/land.thalweg"]);
         assert_eq!(dialog.title(&dialog.list.scenes[3]), "land");

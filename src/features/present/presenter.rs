@@ -1,7 +1,7 @@
 //! Presenter window: the view as the audience sees it, notes, elapsed time and the next scene. It opens on another monitor than the
 //! main window, if there is one.
 
-use super::{playlist::title, stage::learn_letters};
+use super::{playlist::title, stage::ensure_glyphs};
 use std::{path::Path, time::Duration};
 
 use bevy::{
@@ -22,14 +22,15 @@ use egui_phosphor::regular as icon;
 
 use crate::shell::{
     gallery::{Card, cards},
-    keys::{DeskKeyboard, Keyboard},
-    number, on_pixels,
-    paint::Painting,
-    repaint::Panels,
-    style,
+    number,
+    paint::PanelRenderGraph,
+    repaint::PanelOutput,
+    shortcuts::{KeyboardFocus, PresenterKeyboardFocus},
+    snap_to_pixels, style,
 };
 use crate::world::{
-    Command, CommandEvent, FreeView, Preferences, PresentCommand, Presentation, RunCommand, Simulations, Transport,
+    AppCommand, AppCommandEvent, Preferences, PresentCommand, Presentation, SimulationCommand, Simulations, Transport,
+    ViewportArea,
 };
 use thalweg_scene::settings::Theme;
 
@@ -48,7 +49,7 @@ const LETTERS: std::ops::RangeInclusive<f32> = 12.0..=48.0;
 
 /// State read by the window.
 #[derive(SystemParam)]
-pub struct Desktop<'w> {
+pub struct PresenterParams<'w> {
     preferences: Res<'w, Preferences>,
     presentation: Res<'w, Presentation>,
     transport: Res<'w, Transport>,
@@ -57,17 +58,17 @@ pub struct Desktop<'w> {
 
 /// Schedule that draws the panels of this window.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
-struct DeskPass;
+struct PresenterPass;
 
 /// Camera of the panels of this window.
 #[derive(Component)]
-pub(super) struct Desk {
+pub(super) struct PresenterCamera {
     window: Entity,
-    kept: Kept,
+    kept: PresenterState,
 }
 
 /// State of the window while it is open.
-pub struct Kept {
+pub struct PresenterState {
     /// Theme and scale of the current style.
     styled: Option<(Theme, f32)>,
     cards: Vec<Card>,
@@ -75,23 +76,23 @@ pub struct Kept {
     letters: f32,
 }
 
-impl Default for Kept {
+impl Default for PresenterState {
     fn default() -> Self {
         Self { styled: None, cards: Vec::new(), letters: NOTES }
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_observer(toggle).add_systems(DeskPass, draw);
+    app.add_observer(toggle).add_systems(PresenterPass, draw);
 }
 
 /// Opens or closes the presenter window.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TogglePresenter;
 
-impl CommandEvent for TogglePresenter {
+impl AppCommandEvent for TogglePresenter {
     /// A kiosk may start with it; nothing in a kiosk requests it.
-    fn suits_kiosk(&self, _: &Simulations) -> bool {
+    fn is_allowed_in_kiosk(&self, _: &Simulations) -> bool {
         true
     }
 }
@@ -99,15 +100,18 @@ impl CommandEvent for TogglePresenter {
 /// Closes the window when the window system requests it.
 pub(super) fn close(
     mut closing: MessageReader<WindowCloseRequested>,
-    desks: Query<(Entity, &Desk)>,
+    desks: Query<(Entity, &PresenterCamera)>,
     mut commands: Commands,
 ) {
     for closed in closing.read() {
-        desks.iter().filter(|(_, desk)| desk.window == closed.window).for_each(|desk| put_away(desk, &mut commands));
+        desks
+            .iter()
+            .filter(|(_, desk)| desk.window == closed.window)
+            .for_each(|desk| despawn_presenter(desk, &mut commands));
     }
 }
 
-fn put_away((camera, desk): (Entity, &Desk), commands: &mut Commands) {
+fn despawn_presenter((camera, desk): (Entity, &PresenterCamera), commands: &mut Commands) {
     commands.entity(camera).despawn();
     // The engine may have despawned it.
     commands.entity(desk.window).try_despawn();
@@ -115,17 +119,17 @@ fn put_away((camera, desk): (Entity, &Desk), commands: &mut Commands) {
 
 fn toggle(
     _: On<TogglePresenter>,
-    desks: Query<(Entity, &Desk)>,
+    desks: Query<(Entity, &PresenterCamera)>,
     main: Query<&Window, With<PrimaryWindow>>,
     screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
     mut commands: Commands,
 ) {
     if let Some(desk) = desks.iter().next() {
-        put_away(desk, &mut commands);
+        despawn_presenter(desk, &mut commands);
         return;
     }
     let Some(main) = main.iter().next() else { return };
-    let here = screen_of(main, &screens);
+    let here = monitor_of(main, &screens);
     let other = screens.iter().map(|(screen, ..)| screen).find(|screen| Some(*screen) != here);
     let position = match other.filter(|_| here.is_some()) {
         Some(screen) => WindowPosition::Centered(MonitorSelection::Entity(screen)),
@@ -142,15 +146,15 @@ fn toggle(
     let window = commands.spawn(window).id();
     commands.spawn((
         (Camera2d, Camera::default(), RenderTarget::Window(WindowRef::Entity(window))),
-        (CameraRenderGraph::new(Painting), Msaa::Off),
-        EguiMultipassSchedule::new(DeskPass),
-        Panels::every(EVERY),
-        Desk { window, kept: Kept::default() },
+        (CameraRenderGraph::new(PanelRenderGraph), Msaa::Off),
+        EguiMultipassSchedule::new(PresenterPass),
+        PanelOutput::every(EVERY),
+        PresenterCamera { window, kept: PresenterState::default() },
     ));
 }
 
 /// Returns the monitor of a window.
-fn screen_of(window: &Window, screens: &Query<(Entity, &Monitor, Has<PrimaryMonitor>)>) -> Option<Entity> {
+fn monitor_of(window: &Window, screens: &Query<(Entity, &Monitor, Has<PrimaryMonitor>)>) -> Option<Entity> {
     if let WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen)) = window.mode {
         return Some(screen);
     }
@@ -167,11 +171,11 @@ fn screen_of(window: &Window, screens: &Query<(Entity, &Monitor, Has<PrimaryMoni
 }
 
 fn draw(
-    desk: Single<(&mut EguiContext, &mut Panels, &mut Desk)>,
-    state: Desktop,
-    view: Res<FreeView>,
-    mut keyboard: ResMut<DeskKeyboard>,
-    mut commands: MessageWriter<Command>,
+    desk: Single<(&mut EguiContext, &mut PanelOutput, &mut PresenterCamera)>,
+    state: PresenterParams,
+    view: Res<ViewportArea>,
+    mut keyboard: ResMut<PresenterKeyboardFocus>,
+    mut commands: MessageWriter<AppCommand>,
 ) {
     let (mut context, mut panels, mut desk) = desk.into_inner();
     let kept = &mut desk.kept;
@@ -182,30 +186,35 @@ fn draw(
         context.set_zoom_factor(settings.scale);
         kept.styled = Some((settings.theme, settings.scale));
     }
-    number::tell_units(&context, settings.units);
+    number::set_units(&context, settings.units);
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = Ui::new(context.clone(), "desk".into(), builder);
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
-    let (asked, picture) = desk_ui(&mut root, &state, kept, size.x / size.y);
-    let (rect, _) = on_pixels(picture, context.pixels_per_point());
+    let (asked, picture) = presenter_ui(&mut root, &state, kept, size.x / size.y);
+    let (rect, _) = snap_to_pixels(picture, context.pixels_per_point());
     if panels.view != rect {
         panels.view = rect;
     }
     let takes_keys = context.egui_wants_keyboard_input();
-    keyboard.0 = if takes_keys { Keyboard::Widget } else { Keyboard::Commands };
+    keyboard.0 = if takes_keys { KeyboardFocus::Widget } else { KeyboardFocus::Commands };
     commands.write_batch(asked);
 }
 
 /// Draws the window. Returns the requested commands, and the place of the view with this aspect ratio (width to height).
-pub fn desk_ui(root: &mut Ui, state: &Desktop<'_>, kept: &mut Kept, aspect: f32) -> (Vec<Command>, egui::Rect) {
+pub fn presenter_ui(
+    root: &mut Ui,
+    state: &PresenterParams<'_>,
+    kept: &mut PresenterState,
+    aspect: f32,
+) -> (Vec<AppCommand>, egui::Rect) {
     if kept.cards.is_empty() {
         kept.cards = cards(root.ctx());
     }
     if let Some(list) = state.presentation.list() {
-        learn_letters(root.ctx(), &list.title);
+        ensure_glyphs(root.ctx(), &list.title);
         for item in &list.scenes {
-            [&item.title, &item.notes].into_iter().for_each(|text| learn_letters(root.ctx(), text));
+            [&item.title, &item.notes].into_iter().for_each(|text| ensure_glyphs(root.ctx(), text));
         }
     }
     let mut asked = Vec::new();
@@ -245,7 +254,7 @@ fn clock(time: Duration) -> String {
 }
 
 /// Draws the title, the scene number and the elapsed times.
-fn head_ui(ui: &mut Ui, state: &Desktop<'_>) {
+fn head_ui(ui: &mut Ui, state: &PresenterParams<'_>) {
     let [here, whole] = state.presentation.ages();
     let (number, count) = state.presentation.number();
     ui.horizontal(|ui| {
@@ -266,12 +275,12 @@ fn head_ui(ui: &mut Ui, state: &Desktop<'_>) {
 }
 
 /// Draws the buttons that control the presentation.
-fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
+fn foot_ui(ui: &mut Ui, state: &PresenterParams<'_>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let (number, count) = state.presentation.number();
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        let mut button = |icon: &str, text: &str, on: bool, command: Command| {
+        let mut button = |icon: &str, text: &str, on: bool, command: AppCommand| {
             let text = RichText::new(format!("{icon}  {text}")).size(BUTTON);
             if ui.add_enabled(on, egui::Button::new(text)).clicked() {
                 asked.push(command);
@@ -280,7 +289,7 @@ fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
         let shows = count > 0;
         button(icon::CARET_LEFT, "Back", shows && number > 1, PresentCommand::Go(-1).into());
         let (sign, name) = if state.transport.playing { (icon::PAUSE, "Pause") } else { (icon::PLAY, "Play") };
-        button(sign, name, true, RunCommand::TogglePlay.into());
+        button(sign, name, true, SimulationCommand::TogglePlay.into());
         button(icon::ARROW_COUNTER_CLOCKWISE, "Replay", shows, PresentCommand::Go(0).into());
         button(icon::CARET_RIGHT, "Next", shows && number < count, PresentCommand::Go(1).into());
         let ticks = state.simulations.ticks();
@@ -294,7 +303,7 @@ fn foot_ui(ui: &mut Ui, state: &Desktop<'_>) -> Vec<Command> {
 }
 
 /// Draws the next scene, and the time until it starts.
-fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
+fn next_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) {
     let Some(list) = state.presentation.list() else { return };
     let (number, _) = state.presentation.number();
     let Some(next) = list.scenes.get(number) else {
@@ -313,7 +322,7 @@ fn next_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) {
 }
 
 /// Draws the notes for the scene.
-fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
+fn notes_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &mut PresenterState) {
     let list = state.presentation.list();
     let (number, _) = state.presentation.number();
     let notes = list.and_then(|list| list.scenes.get(number - 1)).map_or("", |item| &*item.notes);
@@ -339,7 +348,7 @@ fn notes_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &mut Kept) {
 }
 
 /// Draws the list of scenes. A click goes to one.
-fn list_ui(ui: &mut Ui, state: &Desktop<'_>, kept: &Kept) -> Option<Command> {
+fn list_ui(ui: &mut Ui, state: &PresenterParams<'_>, kept: &PresenterState) -> Option<AppCommand> {
     let list = state.presentation.list()?;
     let (number, _) = state.presentation.number();
     let mut asked = None;

@@ -15,23 +15,23 @@ use bevy_egui::egui::{
 
 use crate::shell::{
     DRAWN_ONCE, access,
-    commands::{AddCommands, MenuPart},
+    commands::{AddCommands, MenuSection},
     group::{set, value_ui},
-    number::{Number, units},
+    number::{NumberField, units},
     panel::{AddPanel, LayerVisibility},
     style,
 };
 use crate::world::{
-    Command, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::told_in,
-    background::Background,
+    AppCommand, OtherWindows, PresentCommand, Presentation, Simulations, Workspace, amount::display_unit,
+    background::BackgroundTask,
 };
 use egui_phosphor::regular as icon;
-use thalweg_scene::{io::page, model::chart::told};
-use thalweg_sim::params::{Knob, Parameter, Value, walk};
+use thalweg_scene::{io::page, model::chart::format_number};
+use thalweg_sim::params::{Knob, Parameter, Value, collect_parameters};
 
 /// State read by the overlay.
 #[derive(SystemParam)]
-pub struct Stage<'w> {
+pub struct PresentationParams<'w> {
     workspace: Res<'w, State<Workspace>>,
     presentation: Res<'w, Presentation>,
     simulations: Res<'w, Simulations>,
@@ -57,7 +57,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Interface, presentation_ui).add_commands("View", 100, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let next = "Go to the next scene of the presentation. In the workspace Present, use the arrow keys or a remote.";
     table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
     let before = "Go to the previous scene of the presentation.";
@@ -65,11 +65,11 @@ fn commands(table: &mut MenuPart) {
     let desk = "Open or close a second window with your notes, the next scene and the time.";
     table
         .add(icon::MONITOR, "Presenter window", desk, &[], TogglePresenter)
-        .known_as("speaker notes second screen monitor");
+        .set_aliases("speaker notes second screen monitor");
 }
 
 /// Draws the overlay in the workspace Present. Returns the requested commands.
-pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
+pub fn presentation_ui(InMut(root): InMut<Ui>, state: PresentationParams) -> Vec<AppCommand> {
     let (view, state) = (root.max_rect(), &state);
     if *state.workspace != Workspace::Present {
         return Vec::new();
@@ -89,19 +89,19 @@ pub fn presentation_ui(InMut(root): InMut<Ui>, state: Stage) -> Vec<Command> {
             true => session.about.as_str(),
             false => item.caption(state.simulations.ticks() as f64).unwrap_or_default(),
         };
-        learn_letters(root.ctx(), &session.title);
-        learn_letters(root.ctx(), caption);
+        ensure_glyphs(root.ctx(), &session.title);
+        ensure_glyphs(root.ctx(), caption);
         caption_ui(&painter, view, caption, !session.sliders.is_empty());
     }
     sliders_ui(root, view, state)
 }
 
 /// Search for a font, with its name, its file and its index in the file; `None` once finished.
-type FontSearch = Arc<Mutex<Option<Background<(), Option<(String, Vec<u8>, u32)>>>>>;
+type FontSearch = Arc<Mutex<Option<BackgroundTask<(), Option<(String, Vec<u8>, u32)>>>>>;
 
 /// Adds a system font as a fallback for letters missing in the built-in fonts. Each set of letters is searched for once, because a text
 /// changes with each key while it is typed.
-pub(super) fn learn_letters(context: &egui::Context, text: &str) {
+pub(super) fn ensure_glyphs(context: &egui::Context, text: &str) {
     if text.is_ascii() {
         return;
     }
@@ -110,7 +110,7 @@ pub(super) fn learn_letters(context: &egui::Context, text: &str) {
     // A system has many fonts, so the search runs in the background.
     let id = egui::Id::new(("letters", &text));
     let search: FontSearch = context.data_mut(|data| {
-        let search = || Arc::new(Mutex::new(Some(Background::start((), move || page::font_for(&text)))));
+        let search = || Arc::new(Mutex::new(Some(BackgroundTask::start((), move || page::font_for(&text)))));
         data.get_temp_mut_or_insert_with(id, search).clone()
     });
     let mut search = search.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,13 +152,13 @@ fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bo
 }
 
 /// Draws the sliders listed by the scene.
-fn sliders_ui(root: &Ui, view: egui::Rect, state: &Stage<'_>) -> Vec<Command> {
+fn sliders_ui(root: &Ui, view: egui::Rect, state: &PresentationParams<'_>) -> Vec<AppCommand> {
     let session = state.simulations.selected();
     let groups = session.groups();
     let wanted = |path: &String| {
         let (group, _) = path.split_once('.')?;
         let group = groups.iter().find(|(key, _)| *key == group)?;
-        Some((group.0, walk(*group).into_iter().find(|parameter| parameter.path == *path)?))
+        Some((group.0, collect_parameters(*group).into_iter().find(|parameter| parameter.path == *path)?))
     };
     let parameters: Vec<_> = session.sliders.iter().filter_map(wanted).collect();
     if parameters.is_empty() {
@@ -167,7 +167,7 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &Stage<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let area = egui::Area::new(root.id().with("stage")).pivot(Align2::RIGHT_BOTTOM).constrain_to(view);
     area.fixed_pos(view.right_bottom() - egui::vec2(20.0, 20.0)).show(root.ctx(), |ui| {
-        access::begin_part(ui, "Sliders of the scene");
+        access::begin_region(ui, "Sliders of the scene");
         egui::Frame::new().fill(style::SHADE).corner_radius(8).inner_margin(12).show(ui, |ui| {
             ui.style_mut().override_font_id = Some(FontId::proportional(SLIDER));
             ui.spacing_mut().interact_size.y = 1.7 * SLIDER;
@@ -195,15 +195,15 @@ fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Resp
     let Knob { min, max, log, unit, .. } = parameter.knob;
     ui.horizontal(|ui| {
         let title = parameter.title();
-        let slider = Number::new(&title, unit, min..=max).slider_ui(ui, number, |slider| {
+        let slider = NumberField::new(&title, unit, min..=max).slider_ui(ui, number, |slider| {
             let slider = slider.logarithmic(log).show_value(false);
             if parameter.whole { slider.integer() } else { slider }
         });
         // Familiar readings for visitors: rain per hour, and the direction the wind comes from.
-        let reading = parameter.knob.reading.of(*number, |unit| told_in(units(ui), unit));
+        let reading = parameter.knob.reading.format_alias(*number, |unit| display_unit(units(ui), unit));
         let text = reading.unwrap_or_else(|| {
-            let (unit, times) = told_in(units(ui), unit);
-            format!("{} {unit}", told(*number * times))
+            let (unit, times) = display_unit(units(ui), unit);
+            format!("{} {unit}", format_number(*number * times))
         });
         ui.label(RichText::new(text).color(Color32::WHITE));
         slider
@@ -212,7 +212,7 @@ fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Resp
 }
 
 /// Records the presence of a user, including one who holds a button without moving.
-pub(super) fn note_touches(
+pub(super) fn record_user_activity(
     mut moved: MessageReader<CursorMoved>,
     mut wheel: MessageReader<MouseWheel>,
     buttons: Res<ButtonInput<MouseButton>>,

@@ -1,7 +1,7 @@
 //! Chart of the probes.
 
 use super::{Probes, Sample};
-use crate::world::amount::told_in;
+use crate::world::amount::display_unit;
 use thalweg_scene::{
     model::chart::{Chart, Curve},
     settings::Units,
@@ -10,7 +10,7 @@ use thalweg_sim::core::quantity::Quantity;
 
 /// Quantity of probes that a chart shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Series {
+pub enum ProbeSeries {
     /// Ground height relative to the first sample.
     #[default]
     Change,
@@ -24,7 +24,7 @@ pub enum Series {
     Overlay(Quantity),
 }
 
-impl Series {
+impl ProbeSeries {
     /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {
@@ -49,10 +49,10 @@ impl Series {
 }
 
 /// Returns the chart of a quantity over the ticks, for all probes.
-pub fn chart(probes: &Probes, series: Series, units: Units) -> Chart {
+pub fn chart(probes: &Probes, series: ProbeSeries, units: Units) -> Chart {
     let (unit, times) = match series {
-        Series::Overlay(quantity) => told_in(units, quantity.unit()),
-        _ => told_in(units, "m"),
+        ProbeSeries::Overlay(quantity) => display_unit(units, quantity.unit()),
+        _ => display_unit(units, "m"),
     };
     let curves = probes.pinned.iter().enumerate().map(|(number, probe)| {
         let first = probe.series.first().copied().unwrap_or_default();
@@ -62,5 +62,5 @@ pub fn chart(probes: &Probes, series: Series, units: Units) -> Chart {
         });
         Curve::line(format!("{}", number + 1), points)
     });
-    curves.fold(Chart::new("probes", series.title(), ["tick", unit]), Chart::and)
+    curves.fold(Chart::new("probes", series.title(), ["tick", unit]), Chart::with_curve)
 }

@@ -6,19 +6,24 @@ use bevy_egui::egui::{self, RichText, Ui};
 use super::Probes;
 use crate::shell::{
     access, formula,
-    panel::{AddPanel, EVERYWHERE, Panel},
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style,
 };
-use crate::world::{Command, Simulations};
-use thalweg_scene::model::chart::told;
+use crate::world::{AppCommand, Simulations};
+use thalweg_scene::model::chart::format_number;
 use thalweg_sim::{process::explain::Explanation, simulation::Slot};
 
-const PANEL: Panel =
-    Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel = SidebarPanel {
+    key: "explain",
+    title: "Explain this cell",
+    workspaces: EVERYWHERE,
+    unfolded: &[],
+    in_lessons: true,
+};
 
 /// Number of pinned probes when last drawn, and the place of the selected probe if it is not the newest.
 #[derive(Default)]
-pub(super) struct Explained {
+pub(super) struct ExplanationState {
     pins: u64,
     chosen: Option<[f32; 2]>,
 }
@@ -27,7 +32,7 @@ pub(super) struct Explained {
 const FRESH: f64 = 0.25;
 
 /// Time of the values in seconds, and the explanation of a cell by each enabled process.
-type Said = (f64, Vec<(&'static str, Option<Explanation>)>);
+type TimedExplanations = (f64, Vec<(&'static str, Option<Explanation>)>);
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui);
@@ -37,12 +42,12 @@ fn panel_ui(
     InMut(ui): InMut<Ui>,
     all: Res<Probes>,
     simulations: Res<Simulations>,
-    mut explained: Local<Explained>,
-) -> Vec<Command> {
+    mut explained: Local<ExplanationState>,
+) -> Vec<AppCommand> {
     let probes = &all.pinned;
     // A newly pinned probe is selected.
     if explained.pins != all.pins {
-        *explained = Explained { pins: all.pins, chosen: None };
+        *explained = ExplanationState { pins: all.pins, chosen: None };
     }
     let Some(last) = probes.last() else {
         let text = "Pin a probe (P) on the terrain to see the equations of the processes with the values of its cell.";
@@ -64,9 +69,9 @@ fn panel_ui(
     let simulation = &simulations.selected().simulation;
     let (x, y) = simulation.terrain.bedrock.cell_at(place);
     ui.label(RichText::new(format!("Column {x}, row {y}, after tick {}", simulation.ticks())).weak().small());
-    let id = ui.id().with((simulations.work(), x, y));
+    let id = ui.id().with((simulations.project_id(), x, y));
     let now = ui.input(|input| input.time);
-    let known: Option<Said> = ui.data_mut(|data| data.get_temp(id));
+    let known: Option<TimedExplanations> = ui.data_mut(|data| data.get_temp(id));
     let known = known.filter(|(since, _)| now - since < FRESH);
     let (since, said) = known.unwrap_or_else(|| {
         let on = simulation.slots.iter().filter(|slot| slot.enabled);
@@ -102,7 +107,7 @@ fn explanation_ui(ui: &mut Ui, explanation: &Explanation) {
     for term in &explanation.terms {
         ui.horizontal_wrapped(|ui| {
             formula::show(ui, term.symbol, style::TERM, ui.visuals().text_color());
-            ui.label(format!("= {} {}", told(term.value), term.unit).trim_end());
+            ui.label(format!("= {} {}", format_number(term.value), term.unit).trim_end());
             ui.label(RichText::new(term.about).weak().small());
         });
     }

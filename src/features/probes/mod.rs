@@ -8,18 +8,20 @@ use std::{fmt::Write, path::PathBuf};
 
 use bevy::prelude::*;
 
-use crate::world::{CommandEvent, FrameSystems, Jobs, MapPlaces, MarkSystems, Notices, Overlay, Revision, Simulations};
+use crate::world::{
+    AppCommandEvent, FrameSystems, Jobs, MapPlaces, MarkSystems, Notices, Overlay, Revision, Simulations,
+};
 use thalweg_scene::io::output;
 use thalweg_sim::core::{
     grid::Grid,
-    quantity::{Quantity, Scale},
+    quantity::{ColorScale, Quantity},
     terrain::Terrain,
 };
 
 /// Maximum number of probes: more curves could not be distinguished.
-pub const MOST_PROBES: usize = 4;
+pub const MAX_PROBES: usize = 4;
 /// Maximum number of samples in a series; a longer one is thinned out to half.
-const MOST_SAMPLES: usize = 1024;
+const MAX_SAMPLES: usize = 1024;
 
 /// Values of a place after a tick. Heights and depths are in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,13 +73,13 @@ pub enum ProbeCommand {
     Save(PathBuf),
 }
 
-impl CommandEvent for ProbeCommand {}
+impl AppCommandEvent for ProbeCommand {}
 
 /// Adds the probes and their panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins((panel::plugin, explain::plugin));
     app.world_mut().spawn(ProbeMarks);
-    app.init_resource::<Probes>().add_observer(obey).add_systems(
+    app.init_resource::<Probes>().add_observer(handle_command).add_systems(
         Update,
         (
             follow.after(crate::world::overlay::follow_ticks),
@@ -88,7 +90,12 @@ pub fn plugin(app: &mut App) {
     );
 }
 
-fn obey(command: On<ProbeCommand>, mut probes: ResMut<Probes>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
+fn handle_command(
+    command: On<ProbeCommand>,
+    mut probes: ResMut<Probes>,
+    mut jobs: ResMut<Jobs>,
+    mut notices: ResMut<Notices>,
+) {
     match command.event() {
         ProbeCommand::Pin(place) => probes.pin(*place),
         ProbeCommand::Unpin(number) => {
@@ -111,7 +118,7 @@ impl Probes {
 
     /// Pins a probe, and removes the oldest if there are too many.
     pub(super) fn pin(&mut self, place: [f32; 2]) {
-        if self.pinned.len() == MOST_PROBES {
+        if self.pinned.len() == MAX_PROBES {
             self.pinned.remove(0);
         }
         self.pinned.push(Probe { place, series: Vec::new() });
@@ -145,10 +152,10 @@ impl Probe {
         let overlay = overlay.map(|(quantity, values)| {
             let value = values.at(x, y);
             // Overlays with a logarithmic scale hold log10 of the value.
-            (quantity, if quantity.scale() == Scale::Logarithmic { libm::powf(10.0, value) } else { value })
+            (quantity, if quantity.scale() == ColorScale::Logarithmic { libm::powf(10.0, value) } else { value })
         });
         self.series.push(Sample { tick, ground, sand, water, overlay });
-        if self.series.len() > MOST_SAMPLES {
+        if self.series.len() > MAX_SAMPLES {
             let mut number = 0;
             self.series.retain(|_| {
                 number += 1;
@@ -204,15 +211,15 @@ mod tests {
         for _ in 0..3 {
             app.update();
             app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();
-            app.world_mut().resource_mut::<Revision>().goes_on();
+            app.world_mut().resource_mut::<Revision>().next_state();
         }
         let probes = app.world().resource::<Probes>().clone();
         let ticks: Vec<u64> = probes.pinned[0].series.iter().map(|sample| sample.tick).collect();
         assert_eq!(ticks, [0, 1, 2]);
         let top = app.world().resource::<Simulations>().selected().simulation.terrain.start.at(16, 16);
         assert_eq!(probes.pinned[0].series[0].ground, top);
-        assert_eq!(probes.csv().lines().count(), 1 + MOST_PROBES * 3);
-        app.world_mut().resource_mut::<Revision>().begins();
+        assert_eq!(probes.csv().lines().count(), 1 + MAX_PROBES * 3);
+        app.world_mut().resource_mut::<Revision>().next_start();
         app.update();
         assert_eq!(app.world().resource::<Probes>().pinned[3].series.len(), 1);
     }

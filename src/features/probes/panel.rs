@@ -6,47 +6,48 @@ use egui_phosphor::regular as icon;
 
 use super::{
     ProbeCommand, ProbeMarks, Probes,
-    chart::{self, Series},
+    chart::{self, ProbeSeries},
 };
 use crate::shell::{
     access,
     chart::{chart_ui, curve_color},
-    commands::{AddCommands, MenuPart, NONE},
+    commands::{AddCommands, MenuSection, NONE},
     file_request::FileRequest,
     number::units,
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
-    placing::{Place, Placed, Placing, choice_ui},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, SidebarPanel},
+    placement::{BeginPlacement, Placement, PlacementKind, choice_ui},
     style,
 };
-use crate::world::{Command, Overlay, Pointed, ViewPlaces, amount::length};
+use crate::world::{AppCommand, Overlay, PointedPosition, ViewPlaces, amount::length};
 
-const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, pins_ui).add_commands("View", 40, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let probe =
         "Click on the terrain to pin a probe. The panel Probes shows height, sand and water of that place over time.";
     table
-        .add(icon::PUSH_PIN, "Pin probe", probe, &[(NONE, Key::P)], Place(Placed::Probe))
-        .known_as("measure inspect time series gauge");
+        .add(icon::PUSH_PIN, "Pin probe", probe, &[(NONE, Key::P)], BeginPlacement(PlacementKind::Probe))
+        .set_aliases("measure inspect time series gauge");
 }
 
 fn panel_ui(
     InMut(ui): InMut<Ui>,
     probes: Res<Probes>,
     overlay: Res<Overlay>,
-    mut placing: ResMut<Placing>,
-    mut series: Local<Series>,
-) -> Vec<Command> {
+    mut placing: ResMut<Placement>,
+    mut series: Local<ProbeSeries>,
+) -> Vec<AppCommand> {
     let pinned = &probes.pinned;
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
         let help = "Click on the terrain to pin a probe (P). A fifth probe replaces the oldest.";
         let text = format!("{} Pin probe", icon::PUSH_PIN);
-        asked.extend(choice_ui(ui, &mut placing, Placed::Probe, (&text, help)));
+        asked.extend(choice_ui(ui, &mut placing, PlacementKind::Probe, (&text, help)));
         if !pinned.is_empty() && ui.button("Save…").on_hover_text("Save all values as a table (CSV).").clicked() {
             asked.push(save_request().into());
         }
@@ -77,12 +78,12 @@ fn panel_ui(
         });
     }
     let shown = overlay.shown;
-    let offered = [Series::Change, Series::Height, Series::Sand, Series::Water];
-    let offered = offered.into_iter().chain(shown.map(Series::Overlay));
+    let offered = [ProbeSeries::Change, ProbeSeries::Height, ProbeSeries::Sand, ProbeSeries::Water];
+    let offered = offered.into_iter().chain(shown.map(ProbeSeries::Overlay));
     // The series follows the current overlay.
     let now = match (*series, shown) {
-        (Series::Overlay(_), Some(quantity)) => Series::Overlay(quantity),
-        (Series::Overlay(_), None) => Series::default(),
+        (ProbeSeries::Overlay(_), Some(quantity)) => ProbeSeries::Overlay(quantity),
+        (ProbeSeries::Overlay(_), None) => ProbeSeries::default(),
         (chosen, _) => chosen,
     };
     *series = now;
@@ -115,9 +116,9 @@ fn save_request() -> FileRequest {
 fn pins_ui(
     InMut(ui): InMut<Ui>,
     marks: Single<&ViewPlaces, With<ProbeMarks>>,
-    pointed: Res<Pointed>,
-    mut placing: ResMut<Placing>,
-) -> Vec<Command> {
+    pointed: Res<PointedPosition>,
+    mut placing: ResMut<Placement>,
+) -> Vec<AppCommand> {
     let view = ui.max_rect();
     let painter = ui.painter().with_clip_rect(view);
     for (number, share) in marks.0.iter().enumerate() {
@@ -129,5 +130,9 @@ fn pins_ui(
         let font = FontId::proportional(12.0);
         painter.text(head, Align2::CENTER_CENTER, format!("{}", number + 1), font, Color32::WHITE);
     }
-    placing.clicked(ui, Placed::Probe, &pointed).map(|place| ProbeCommand::Pin(place).into()).into_iter().collect()
+    placing
+        .clicked(ui, PlacementKind::Probe, &pointed)
+        .map(|place| ProbeCommand::Pin(place).into())
+        .into_iter()
+        .collect()
 }

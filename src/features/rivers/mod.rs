@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use crate::world::{CommandEvent, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations, background::Background};
+use crate::world::{
+    AppCommandEvent, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations, background::BackgroundTask,
+};
 use thalweg_sim::{hydrology::network::RiverParams, measure::Study};
 
 /// Pause after a study, relative to its duration: large maps are studied less often.
@@ -16,7 +18,7 @@ const SHORTEST: Duration = Duration::from_millis(300);
 
 /// Input of a study: start, simulation, parameters and selected river.
 #[derive(Clone, PartialEq)]
-struct Question {
+struct StudyRequest {
     start: u64,
     run: usize,
     params: RiverParams,
@@ -25,16 +27,16 @@ struct Question {
 
 /// Rivers of the selected simulation.
 #[derive(Resource, Default)]
-pub struct Rivers {
+pub struct RiverStudy {
     /// `true` while the panel is visible, as required for a study.
     pub wanted: bool,
     /// Place clicked to select a river, as fractions of the map's sides.
-    pub chosen: Option<[f32; 2]>,
+    pub selected_place: Option<[f32; 2]>,
     /// Result of the last study.
-    pub found: Option<Study>,
+    pub study: Option<Study>,
     /// Input of the last study, and the state it used.
-    asked: Option<(Question, u64)>,
-    work: Option<Background<Question, Study>>,
+    asked: Option<(StudyRequest, u64)>,
+    job: Option<BackgroundTask<StudyRequest, Study>>,
     rest: Option<Instant>,
 }
 
@@ -45,16 +47,16 @@ pub struct RiverTrace;
 
 /// Selects the largest river near a place, as fractions of the map's sides, or the largest of all.
 #[derive(Event, Clone, Debug, PartialEq)]
-pub struct ChooseRiver(pub Option<[f32; 2]>);
+pub struct SelectRiver(pub Option<[f32; 2]>);
 
-impl CommandEvent for ChooseRiver {}
+impl AppCommandEvent for SelectRiver {}
 
 /// Adds the rivers and their panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
     app.world_mut().spawn(RiverTrace);
-    app.init_resource::<Rivers>()
-        .add_observer(|chosen: On<ChooseRiver>, mut rivers: ResMut<Rivers>| rivers.chosen = chosen.0)
+    app.init_resource::<RiverStudy>()
+        .add_observer(|chosen: On<SelectRiver>, mut rivers: ResMut<RiverStudy>| rivers.selected_place = chosen.0)
         .add_systems(
             Update,
             (study, trace.in_set(MarkSystems).ambiguous_with(MarkSystems)).chain().in_set(FrameSystems::Follow),
@@ -62,46 +64,46 @@ pub fn plugin(app: &mut App) {
 }
 
 /// Traces the selected river while the panel is visible.
-fn trace(simulations: Res<Simulations>, rivers: Res<Rivers>, mut trace: Single<&mut MapPlaces, With<RiverTrace>>) {
+fn trace(simulations: Res<Simulations>, rivers: Res<RiverStudy>, mut trace: Single<&mut MapPlaces, With<RiverTrace>>) {
     let terrain = &simulations.selected().simulation.terrain;
     let study =
-        rivers.found.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
+        rivers.study.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
     trace.set_if_neq(MapPlaces(study.into_iter().flat_map(Study::way).collect()));
 }
 
 /// Studies the selected simulation.
-fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
+fn study(simulations: Res<Simulations>, revision: Res<Revision>, mut rivers: ResMut<RiverStudy>) {
     // The visible result changes rarely.
     let quiet = rivers.bypass_change_detection();
-    let question = Question {
+    let question = StudyRequest {
         start: revision.start,
         run: simulations.selected_index(),
         params: simulations.selected().rivers.clone(),
-        chosen: quiet.chosen,
+        chosen: quiet.selected_place,
     };
-    if let Some(work) = quiet.work.take_if(|work| work.is_finished()) {
+    if let Some(work) = quiet.job.take_if(|work| work.is_finished()) {
         quiet.rest = Some(Instant::now() + SHORTEST.max(work.elapsed() * SHARE));
         // An outdated result is discarded.
         if work.request == question
             && let Some(found) = work.join()
         {
-            quiet.found = Some(found);
+            quiet.study = Some(found);
             rivers.set_changed();
         }
     }
     let rivers = rivers.bypass_change_detection();
     if rivers.asked.as_ref().is_some_and(|(asked, _)| (asked.start, asked.run) != (question.start, question.run)) {
-        (rivers.found, rivers.asked) = (None, None);
+        (rivers.study, rivers.asked) = (None, None);
     }
     let due = rivers.asked.as_ref().is_none_or(|(asked, _)| *asked != question)
         || rivers.rest.is_none_or(|until| Instant::now() > until);
     let asked = Some((question.clone(), revision.state));
-    if !rivers.wanted || rivers.work.is_some() || rivers.asked == asked || !due || !simulations.between_ticks() {
+    if !rivers.wanted || rivers.job.is_some() || rivers.asked == asked || !due || !simulations.between_ticks() {
         return;
     }
     rivers.asked = asked;
-    let (land, place) = (simulations.selected().simulation.river_land(&question.params), rivers.chosen);
-    rivers.work = Some(Background::start(question, move || Study::of(&land, place)));
+    let (land, place) = (simulations.selected().simulation.river_land(&question.params), rivers.selected_place);
+    rivers.job = Some(BackgroundTask::start(question, move || Study::of(&land, place)));
 }
 
 #[cfg(test)]
@@ -116,34 +118,35 @@ mod tests {
         let mut app = App::new();
         app.insert_resource(Simulations::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
-            .init_resource::<Rivers>()
+            .init_resource::<RiverStudy>()
             .add_systems(Update, study);
         app.update();
-        assert!(app.world().resource::<Rivers>().found.is_none(), "nothing is studied while the panel is hidden");
+        assert!(app.world().resource::<RiverStudy>().study.is_none(), "nothing is studied while the panel is hidden");
         let wait = |app: &mut App| {
             app.update();
-            while app.world().resource::<Rivers>().work.is_some() {
+            while app.world().resource::<RiverStudy>().job.is_some() {
                 std::thread::sleep(Duration::from_millis(2));
                 app.update();
             }
         };
-        app.world_mut().resource_mut::<Rivers>().wanted = true;
+        app.world_mut().resource_mut::<RiverStudy>().wanted = true;
         wait(&mut app);
-        let mouth = |app: &App| app.world().resource::<Rivers>().found.as_ref().and_then(|found| found.way().last());
+        let mouth =
+            |app: &App| app.world().resource::<RiverStudy>().study.as_ref().and_then(|found| found.way().last());
         let largest = mouth(&app).expect("there is a river");
         // Another selection or another map is studied immediately; an outdated result is discarded.
         let other = [1.0 - largest[0], 1.0 - largest[1]];
-        app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
+        app.world_mut().resource_mut::<RiverStudy>().selected_place = Some(other);
         app.update();
-        assert!(app.world().resource::<Rivers>().work.is_some());
-        app.world_mut().resource_mut::<Rivers>().chosen = None;
+        assert!(app.world().resource::<RiverStudy>().job.is_some());
+        app.world_mut().resource_mut::<RiverStudy>().selected_place = None;
         wait(&mut app);
         assert_eq!(mouth(&app), Some(largest));
-        app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
+        app.world_mut().resource_mut::<RiverStudy>().selected_place = Some(other);
         wait(&mut app);
         assert_ne!(mouth(&app), Some(largest));
-        app.world_mut().resource_mut::<Revision>().begins();
-        app.world_mut().resource_mut::<Rivers>().wanted = false;
+        app.world_mut().resource_mut::<Revision>().next_start();
+        app.world_mut().resource_mut::<RiverStudy>().wanted = false;
         app.update();
         assert_eq!(mouth(&app), None);
     }

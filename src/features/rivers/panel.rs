@@ -1,35 +1,36 @@
 //! River panel: long profile of one river, slope–area and χ plots of all rivers, and realism of the terrain.
 
 use crate::world::{
-    Brushes, Command, FrameSystems, Overlay, OverlayCommand, Pointed, Record, Simulations, ViewPlaces,
-    amount::{area, told_in},
+    AppCommand, Brushes, FrameSystems, Overlay, OverlayCommand, PointedPosition, Simulations, TimeSeries, ViewPlaces,
+    amount::{area, display_unit},
     charts,
 };
 use bevy::prelude::*;
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{ChooseRiver, RiverTrace, Rivers};
+use super::{RiverStudy, RiverTrace, SelectRiver};
 use crate::shell::{
     access,
     chart::chart_ui,
     group::{group_ui, set},
     number::units,
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel, Sidebar},
-    placing::Placing,
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, Sidebar, SidebarPanel},
+    placement::Placement,
     style,
 };
 use thalweg_sim::{
     core::quantity::Quantity,
-    measure::{Reading, Study, score},
+    measure::{MeasureReading, Study, score},
     process::fluvial,
 };
 
-const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], in_lessons: true };
 
 /// Requests studies while the panel is visible.
-fn want(sidebar: Res<Sidebar>, mut rivers: ResMut<Rivers>) {
-    let wanted = sidebar.shows(PANEL.key);
+fn request_study(sidebar: Res<Sidebar>, mut rivers: ResMut<RiverStudy>) {
+    let wanted = sidebar.is_visible(PANEL.key);
     if rivers.wanted != wanted {
         rivers.wanted = wanted;
     }
@@ -38,16 +39,16 @@ fn want(sidebar: Res<Sidebar>, mut rivers: ResMut<Rivers>) {
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui)
         .add_view_layer(LayerVisibility::Panels, choose_ui)
-        .add_systems(Update, want.in_set(FrameSystems::Input));
+        .add_systems(Update, request_study.in_set(FrameSystems::Input));
 }
 
 fn panel_ui(
     InMut(ui): InMut<Ui>,
-    rivers: Res<Rivers>,
+    rivers: Res<RiverStudy>,
     simulations: Res<Simulations>,
     overlay: Res<Overlay>,
-    record: Res<Record>,
-) -> Vec<Command> {
+    record: Res<TimeSeries>,
+) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let (now, fresh) = (&simulations.selected().rivers, simulations.selected().defaults().rivers);
     asked.extend(set("rivers", group_ui(ui, ("rivers", now), ("rivers", &fresh), false)));
@@ -58,16 +59,18 @@ fn panel_ui(
                 asked.push(OverlayCommand::Show((!on).then_some(quantity)).into());
             }
         }
-        if rivers.chosen.is_some() && ui.button("Largest river").on_hover_text("Select the largest river.").clicked() {
-            asked.push(ChooseRiver(None).into());
+        if rivers.selected_place.is_some()
+            && ui.button("Largest river").on_hover_text("Select the largest river.").clicked()
+        {
+            asked.push(SelectRiver(None).into());
         }
     });
-    let Some(study) = &rivers.found else {
+    let Some(study) = &rivers.study else {
         ui.label(RichText::new("Finding rivers…").weak());
         return asked;
     };
     let units = units(ui);
-    asked.extend(river_ui(ui, study, rivers.chosen.is_some()));
+    asked.extend(river_ui(ui, study, rivers.selected_place.is_some()));
     ui.add_space(4.0);
     let help = "Median channel slope against drainage area. In equilibrium with the uplift, the points lie on a line whose gradient \
         is the concavity.";
@@ -77,7 +80,7 @@ fn panel_ui(
         one line; a river above its neighbours loses drainage area to them.";
     asked.extend(chart_ui(ui, charts::chi(study, units), help));
     asked.extend(chart_ui(ui, charts::hypsometry(&record.statistics, units), ""));
-    real_ui(ui, &study.readings);
+    realism_ui(ui, &study.readings);
     asked
 }
 
@@ -87,10 +90,10 @@ fn choose_ui(
     sidebar: Res<Sidebar>,
     trace: Single<&ViewPlaces, With<RiverTrace>>,
     brushes: Res<Brushes>,
-    placing: Res<Placing>,
-    pointed: Res<Pointed>,
-) -> Vec<Command> {
-    if !sidebar.shows(PANEL.key) {
+    placing: Res<Placement>,
+    pointed: Res<PointedPosition>,
+) -> Vec<AppCommand> {
+    if !sidebar.is_visible(PANEL.key) {
         return Vec::new();
     }
     let view = root.max_rect();
@@ -102,11 +105,11 @@ fn choose_ui(
     }
     painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
     painter.line(places, egui::Stroke::new(2.0, style::SPRING));
-    if brushes.held.is_some() || placing.takes_clicks(root.ctx()) {
+    if brushes.active.is_some() || placing.takes_clicks(root.ctx()) {
         return Vec::new();
     }
-    let place = pointed.0.filter(|_| access::clicks_land(root, view));
-    place.map(|place| ChooseRiver(Some(place)).into()).into_iter().collect()
+    let place = pointed.0.filter(|_| access::is_viewport_clicked(root, view));
+    place.map(|place| SelectRiver(Some(place)).into()).into_iter().collect()
 }
 
 /// Returns steepness and exponent of slope over area in equilibrium with the uplift, if Uplift and rivers is enabled.
@@ -121,7 +124,7 @@ fn balance(simulations: &Simulations, softness: f64) -> Option<(f64, f64)> {
 }
 
 /// Draws the long profile and the values of the selected river.
-fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
+fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
     ui.add_space(4.0);
     let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else {
         ui.label(RichText::new("No river is large enough. Lower \"From cells\" to find smaller ones.").weak());
@@ -133,7 +136,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
     let length = source.distance;
     let units = units(ui);
     let asked = chart_ui(ui, charts::profile(study, &format!("{name}, from source to mouth"), units), help);
-    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
+    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| display_unit(units, unit));
     egui::Grid::new("river").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         row("Length", format!("{:.2} {far}", 1e-3 * of_far * length), "Channel length from source to mouth.");
@@ -148,7 +151,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
             winds,
             "Channel length divided by the straight distance from source to mouth. Rivers above 1.5 are called meandering.",
         );
-        let (flow, of_flow) = told_in(units, "m³/s");
+        let (flow, of_flow) = display_unit(units, "m³/s");
         row("Discharge", format!("{:.2} {flow}", of_flow * mouth.discharge), "Discharge at the mouth.");
         row("Drainage area", area(units, mouth.area), "Area whose runoff yields this discharge.");
         row("Knickpoints", study.knickpoints.len().to_string(), "Reaches much too steep for their drainage area.");
@@ -168,7 +171,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
 }
 
 /// Draws terrain measures next to the range of real mountains.
-fn real_ui(ui: &mut Ui, readings: &[Reading]) {
+fn realism_ui(ui: &mut Ui, readings: &[MeasureReading]) {
     let (real, of) = score(readings);
     ui.add_space(4.0);
     let help = "Terrain measures compared with the range of real mountains, for cells of about 30 m. Noise fails most of them.";

@@ -3,15 +3,15 @@
 pub mod chart;
 mod panel;
 
-use crate::world::{CommandEvent, CutLine, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations};
+use crate::world::{AppCommandEvent, CutLine, FrameSystems, MapPlaces, MarkSystems, Revision, Simulations};
 use bevy::prelude::*;
 
-use thalweg_sim::measure::{Layers, along, section};
+use thalweg_sim::measure::{SectionPoint, along, section};
 
 /// Number of heights that a student draws along a section.
-pub const DRAWN: usize = 65;
+pub const DRAWN_POINTS: usize = 65;
 /// Maximum number of earlier profiles; more are thinned out to half.
-const MOST_EARLIER: usize = 5;
+const MAX_EARLIER_PROFILES: usize = 5;
 
 /// Ground along the line after a tick.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Profile {
 }
 
 /// Start, simulation and line of a section.
-type Line = (u64, usize, [[f32; 2]; 2]);
+type SectionKey = (u64, usize, [[f32; 2]; 2]);
 
 /// Section of the selected simulation.
 #[derive(Resource, Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Section {
     /// Ends of the line, as fractions of the map's sides.
     pub ends: Option<[[f32; 2]; 2]>,
     /// Layers along the line.
-    pub now: Vec<Layers>,
+    pub now: Vec<SectionPoint>,
     /// Ground at the start.
     pub start: Vec<f32>,
     /// Ground at earlier ticks, evenly spaced, the oldest first.
@@ -40,7 +40,7 @@ pub struct Section {
     pub opens: bool,
     /// Ticks between earlier profiles.
     step: u64,
-    of: Option<(Line, u64)>,
+    of: Option<(SectionKey, u64)>,
 }
 
 impl Section {
@@ -49,14 +49,14 @@ impl Section {
         self.ends.filter(|[from, to]| self.opens && from != to)
     }
 
-    /// Returns the ground along the line, resampled to [`DRAWN`] places.
+    /// Returns the ground along the line, resampled to [`DRAWN_POINTS`] places.
     pub(super) fn spread(&self) -> Vec<f32> {
         let Some(last) = self.now.len().checked_sub(1) else { return Vec::new() };
-        (0..DRAWN).map(|place| self.now[place * last / (DRAWN - 1)].ground()).collect()
+        (0..DRAWN_POINTS).map(|place| self.now[place * last / (DRAWN_POINTS - 1)].ground()).collect()
     }
 
     /// Stores the current profile if one is due.
-    fn keep(&mut self, tick: u64) {
+    fn store_profile(&mut self, tick: u64) {
         if self.earlier.last().is_some_and(|last| last.tick >= tick) {
             // The simulation went back.
             self.earlier.retain(|profile| profile.tick < tick);
@@ -66,9 +66,9 @@ impl Section {
         if tick == 0 || tick < since + self.step {
             return;
         }
-        let ground = self.now.iter().map(Layers::ground).collect();
+        let ground = self.now.iter().map(SectionPoint::ground).collect();
         self.earlier.push(Profile { tick, ground });
-        if self.earlier.len() > MOST_EARLIER {
+        if self.earlier.len() > MAX_EARLIER_PROFILES {
             let mut number = 0;
             self.earlier.retain(|_| {
                 number += 1;
@@ -87,11 +87,11 @@ pub struct SectionTrace;
 /// Number of straight segments of the trace.
 const PIECES: usize = 200;
 
-/// Saves a drawn profile as the answer with this identifier, in metres at [`DRAWN`] places along the line.
+/// Saves a drawn profile as the answer with this identifier, in metres at [`DRAWN_POINTS`] places along the line.
 #[derive(Event, Clone, Debug, PartialEq)]
-pub struct KeepDrawing(pub String, pub Vec<f32>);
+pub struct SaveDrawing(pub String, pub Vec<f32>);
 
-impl CommandEvent for KeepDrawing {}
+impl AppCommandEvent for SaveDrawing {}
 
 /// Command for the section.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -102,13 +102,13 @@ pub enum SectionCommand {
     CutAway,
 }
 
-impl CommandEvent for SectionCommand {}
+impl AppCommandEvent for SectionCommand {}
 
 /// Adds the section and its panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
     app.world_mut().spawn(SectionTrace);
-    app.init_resource::<Section>().add_observer(obey).add_systems(
+    app.init_resource::<Section>().add_observer(handle_command).add_systems(
         Update,
         (follow, (trace.in_set(MarkSystems).ambiguous_with(MarkSystems), cut).run_if(resource_changed::<Section>))
             .chain()
@@ -130,7 +130,7 @@ fn trace(section: Res<Section>, mut trace: Single<&mut MapPlaces, With<SectionTr
     trace.set_if_neq(MapPlaces(places.collect()));
 }
 
-fn obey(command: On<SectionCommand>, mut section: ResMut<Section>) {
+fn handle_command(command: On<SectionCommand>, mut section: ResMut<Section>) {
     match command.event() {
         SectionCommand::Draw(ends) => section.ends = *ends,
         SectionCommand::CutAway => section.opens = !section.opens,
@@ -142,7 +142,7 @@ fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: R
     let quiet = section.bypass_change_detection();
     let line = quiet.ends.map(|ends| (revision.start, simulations.selected_index(), ends));
     let of = line.map(|line| (line, revision.state));
-    if quiet.of == of || !simulations.rests() {
+    if quiet.of == of || !simulations.is_displayable() {
         return;
     }
     let goes_on = quiet.of.map(|(line, _)| line) == line;
@@ -160,7 +160,7 @@ fn follow(simulations: Res<Simulations>, revision: Res<Revision>, mut section: R
         section.start = along(terrain, &terrain.start, ends);
     }
     if simulations.between_ticks() {
-        section.keep(simulations.ticks());
+        section.store_profile(simulations.ticks());
     }
 }
 
@@ -185,16 +185,16 @@ mod tests {
         assert_eq!(start.len(), app.world().resource::<Section>().now.len());
         for _ in 0..40 {
             app.world_mut().resource_mut::<Simulations>().all_mut()[0].simulation.tick();
-            app.world_mut().resource_mut::<Revision>().goes_on();
+            app.world_mut().resource_mut::<Revision>().next_state();
             app.update();
         }
         let section = app.world().resource::<Section>();
         let ticks: Vec<u64> = section.earlier.iter().map(|profile| profile.tick).collect();
-        assert!((2..=MOST_EARLIER).contains(&ticks.len()), "{ticks:?}");
+        assert!((2..=MAX_EARLIER_PROFILES).contains(&ticks.len()), "{ticks:?}");
         assert!(ticks.windows(2).all(|pair| pair[1] > pair[0]) && ticks[ticks.len() - 1] <= 40, "{ticks:?}");
         assert!(section.now.iter().zip(&start).any(|(now, start)| now.ground() != *start), "the hill was cut");
         // A restart has no earlier profiles.
-        app.world_mut().resource_mut::<Revision>().begins();
+        app.world_mut().resource_mut::<Revision>().next_start();
         app.update();
         assert!(app.world().resource::<Section>().earlier.iter().all(|profile| profile.tick == 40));
     }

@@ -1,6 +1,6 @@
 //! Section panel: a line drawn over the terrain, and the layers along it.
 
-use super::{DRAWN, KeepDrawing, Section, SectionCommand, SectionTrace, chart};
+use super::{DRAWN_POINTS, SaveDrawing, Section, SectionCommand, SectionTrace, chart};
 use bevy::{ecs::system::SystemParam, prelude::*};
 use bevy_egui::egui::{self, Key, RichText, Ui};
 use egui_phosphor::regular as icon;
@@ -9,27 +9,34 @@ use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
 use crate::shell::{
     access,
     chart::{head_ui, plot},
-    commands::{AddCommands, MenuPart, NONE},
+    commands::{AddCommands, MenuSection, NONE},
     number::units,
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
-    placing::{Place, Placed, Placing, choice_ui, hint_ui},
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, SidebarPanel},
+    placement::{BeginPlacement, Placement, PlacementKind, choice_ui, hint_ui},
     style,
 };
-use crate::world::{Command, Course, Pointed, Preferences, Simulations, ViewPlaces, Workspace, amount::told_in};
-use thalweg_scene::model::lesson::{Answer, Attempt, Step, Task};
-use thalweg_sim::measure::Layers;
+use crate::world::{
+    AppCommand, LessonState, PointedPosition, Preferences, Simulations, ViewPlaces, Workspace, amount::display_unit,
+};
+use thalweg_scene::model::lesson::{Answer, Attempt, LessonStep, Task};
+use thalweg_sim::measure::SectionPoint;
 
 /// State read by the panel.
 #[derive(SystemParam)]
-pub struct SectionPanel<'w> {
+pub struct SectionParams<'w> {
     section: Res<'w, Section>,
     simulations: Res<'w, Simulations>,
     preferences: Res<'w, Preferences>,
-    course: Res<'w, Course>,
+    course: Res<'w, LessonState>,
 }
 
-const PANEL: Panel =
-    Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], in_lessons: true };
+const PANEL: SidebarPanel = SidebarPanel {
+    key: "section",
+    title: "Section",
+    workspaces: EVERYWHERE,
+    unfolded: &[Workspace::Learn],
+    in_lessons: true,
+};
 
 /// Line being drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,25 +55,25 @@ pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_view_layer(LayerVisibility::Panels, line_ui).add_commands("View", 70, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let cut = "Hide or show the part of the block in front of the section line.";
     table
         .add(icon::KNIFE, "Cutaway view", cut, &[], SectionCommand::CutAway)
-        .known_as("cut block open slice clip section inside layers");
+        .set_aliases("cut block open slice clip section inside layers");
     let section =
         "Drag over the terrain, or click twice, to draw a line. The panel Section shows rock, sand and water along it.";
     table
-        .add(icon::LINE_SEGMENT, "Draw section", section, &[(NONE, Key::X)], Place(Placed::Section))
-        .known_as("profile cross cut transect");
+        .add(icon::LINE_SEGMENT, "Draw section", section, &[(NONE, Key::X)], BeginPlacement(PlacementKind::Section))
+        .set_aliases("profile cross cut transect");
 }
 
-fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placing>) -> Vec<Command> {
+fn panel_ui(InMut(ui): InMut<Ui>, state: SectionParams, mut placing: ResMut<Placement>) -> Vec<AppCommand> {
     let state = &state;
     let (section, mut asked) = (&state.section, Vec::new());
     ui.horizontal_wrapped(|ui| {
         let help = "Drag over the terrain from one end of the line to the other, or click both ends (X).";
         let text = format!("{} Draw line", icon::LINE_SEGMENT);
-        asked.extend(choice_ui(ui, &mut placing, Placed::Section, (&text, help)));
+        asked.extend(choice_ui(ui, &mut placing, PlacementKind::Section, (&text, help)));
         if section.ends.is_some() {
             let mut opens = section.opens;
             let help = "Hide the part of the block in front of the section line to see the section in the terrain.";
@@ -87,17 +94,17 @@ fn panel_ui(InMut(ui): InMut<Ui>, state: SectionPanel, mut placing: ResMut<Placi
 }
 
 /// Draws the section plot, in which a student may draw the expected profile.
-fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
+fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
     let section = &state.section;
-    let (unit, times) = told_in(units(ui), "m");
+    let (unit, times) = display_unit(units(ui), "m");
     let length = section.now[section.now.len() - 1].distance;
-    let (far, of_far) = if length < 2000.0 { (unit, times) } else { told_in(units(ui), "km") };
+    let (far, of_far) = if length < 2000.0 { (unit, times) } else { display_unit(units(ui), "km") };
     let of_far = if length < 2000.0 { of_far } else { 1e-3 * of_far };
     let along: Vec<f64> = section.now.iter().map(|layers| of_far * layers.distance).collect();
-    let heights = |height: &dyn Fn(&Layers) -> f32| -> Vec<f64> {
+    let heights = |height: &dyn Fn(&SectionPoint) -> f32| -> Vec<f64> {
         section.now.iter().map(|layers| times * f64::from(height(layers))).collect()
     };
-    let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&Layers::ground));
+    let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&SectionPoint::ground));
     let surface = heights(&|layers| layers.ground() + layers.water);
     let acceleration = state.simulations.selected().simulation.bed_acceleration();
     let load = heights(&|layers| layers.ground() + layers.suspended / acceleration);
@@ -109,12 +116,16 @@ fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
     let (low, high) = all.fold((f64::MAX, f64::MIN), |(low, high), height| (low.min(height), high.max(height)));
     let bottom = low - 0.12 * (high - low).max(1e-3 * times);
     let key = drawing_key(state);
-    let of = (state.simulations.work(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
+    let of = (state.simulations.project_id(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
     let (id, width) = (ui.make_persistent_id(("drawing", of)), length * of_far);
     // Limits of the drawing: a plot that grew with it would run away.
     let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
     let mut drawn: Option<Vec<f32>> = key.is_some().then(|| {
-        let start = || (0..DRAWN).map(|place| section.start[place * (section.start.len() - 1) / (DRAWN - 1)]).collect();
+        let start = || {
+            (0..DRAWN_POINTS)
+                .map(|place| section.start[place * (section.start.len() - 1) / (DRAWN_POINTS - 1)])
+                .collect()
+        };
         let kept = || predicted(state).unwrap_or_else(start);
         ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(kept)
     });
@@ -143,7 +154,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
         if surface != ground {
             plot.add(FilledArea::new("water", &along, &ground, &surface).fill_color(style::SPRING));
         }
-        if carries(section) {
+        if has_suspended_sediment(section) {
             plot.add(FilledArea::new("sediment", &along, &ground, &load).fill_color(style::SEDIMENT));
         }
         let count = section.earlier.len().max(1) as f32;
@@ -181,7 +192,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionPanel<'_>) -> Vec<Command> {
             ui.data_mut(|data| data.remove::<PlotPoint>(before));
         }
         if kept {
-            asked.push(KeepDrawing(key, heights.clone()).into());
+            asked.push(SaveDrawing(key, heights.clone()).into());
             ui.data_mut(|data| data.remove::<Vec<f32>>(id));
             ui.data_mut(|data| data.remove_by_type::<Points>());
         }
@@ -203,7 +214,7 @@ fn points_ui(
     ([far, unit], size, room): ([&str; 2], (f64, f64), (f64, f64)),
 ) -> bool {
     let (width, times) = size;
-    let place = |along: f64| (along / width * (DRAWN - 1) as f64).round() as usize;
+    let place = |along: f64| (along / width * (DRAWN_POINTS - 1) as f64).round() as usize;
     let drawn = |heights: &[f32], along: f64| times * f64::from(heights[place(along).min(heights.len() - 1)]);
     let start: Points = (PlotPoint::new(0.0, drawn(heights, 0.0)), None);
     let (mut point, mut last) = ui.data_mut(|data| data.get_temp(id)).unwrap_or(start);
@@ -240,12 +251,12 @@ fn points_ui(
 }
 
 /// Returns `true` if water carries sediment anywhere along the section.
-fn carries(section: &Section) -> bool {
+fn has_suspended_sediment(section: &Section) -> bool {
     section.now.iter().any(|layers| layers.suspended > 0.0)
 }
 
 /// Draws the legend below the plot, which has no free space for it.
-fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
+fn legend_ui(ui: &mut Ui, state: &SectionParams<'_>, predicted: bool) {
     let section = &state.section;
     let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
     if !section.earlier.is_empty() {
@@ -261,7 +272,7 @@ fn legend_ui(ui: &mut Ui, state: &SectionPanel<'_>, predicted: bool) {
     if section.now.iter().any(|layers| layers.water > 0.0) {
         names.push(("water".to_owned(), style::SPRING));
     }
-    if carries(section) {
+    if has_suspended_sediment(section) {
         names.push(("suspended sediment, as a layer".to_owned(), style::SEDIMENT));
     }
     ui.horizontal_wrapped(|ui| {
@@ -284,15 +295,15 @@ fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
 }
 
 /// Returns the open lesson, if the section line is its own.
-fn attempt<'a>(state: &'a SectionPanel<'_>) -> Option<&'a Attempt> {
+fn attempt<'a>(state: &'a SectionParams<'_>) -> Option<&'a Attempt> {
     let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.simulations))?;
     (state.section.ends == attempt.lesson.head.section).then_some(attempt)
 }
 
 /// Returns the identifier of the drawing that the current step requests. It can be redrawn until the actual profile is revealed.
-fn drawing_key(state: &SectionPanel<'_>) -> Option<String> {
+fn drawing_key(state: &SectionParams<'_>) -> Option<String> {
     let attempt = attempt(state)?;
-    match &attempt.now().task {
+    match &attempt.current_step().task {
         Some(Task::Draw { key }) if !matches!(attempt.answers.get(key), Some(Answer::Profile { .. })) => {
             Some(key.clone())
         }
@@ -301,11 +312,11 @@ fn drawing_key(state: &SectionPanel<'_>) -> Option<String> {
 }
 
 /// Returns the profile that the student drew last.
-fn predicted(state: &SectionPanel<'_>) -> Option<Vec<f32>> {
+fn predicted(state: &SectionParams<'_>) -> Option<Vec<f32>> {
     let attempt = attempt(state)?;
     let steps = &attempt.lesson.steps[..=attempt.step];
     // A profile that was compared is no longer current.
-    let compared = |step: &&Step| matches!(&step.task, Some(Task::Reveal { guess }) if matches!(attempt.task(guess), Some(Task::Draw { .. })));
+    let compared = |step: &&LessonStep| matches!(&step.task, Some(Task::Reveal { guess }) if matches!(attempt.task(guess), Some(Task::Draw { .. })));
     let over = steps[..attempt.step].iter().rposition(|step| compared(&step)).map_or(0, |step| step + 1);
     let before = steps[over..].iter().rev().filter_map(|step| step.task.as_ref());
     let mut drawn = before.filter_map(|task| match (task, attempt.answers.get(task.key()?)) {
@@ -329,11 +340,11 @@ fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f6
 /// Draws the line over the view, and handles the drag that draws it.
 fn line_ui(
     InMut(root): InMut<Ui>,
-    (section, pointed): (Res<Section>, Res<Pointed>),
+    (section, pointed): (Res<Section>, Res<PointedPosition>),
     trace: Single<&ViewPlaces, With<SectionTrace>>,
-    mut placing: ResMut<Placing>,
+    mut placing: ResMut<Placement>,
     mut drawing: Local<Option<Drawing>>,
-) -> Vec<Command> {
+) -> Vec<AppCommand> {
     line_over(root, &trace);
     let asked = drawn_line(root, &section, &pointed, &mut placing, &mut drawing);
     asked.into_iter().collect()
@@ -356,12 +367,12 @@ fn line_over(root: &Ui, trace: &ViewPlaces) {
 fn drawn_line(
     root: &Ui,
     section: &Section,
-    pointed: &Pointed,
-    placing: &mut Placing,
+    pointed: &PointedPosition,
+    placing: &mut Placement,
     drawing: &mut Option<Drawing>,
-) -> Option<Command> {
+) -> Option<AppCommand> {
     let view = root.max_rect();
-    if placing.placed != Some(Placed::Section) {
+    if placing.kind != Some(PlacementKind::Section) {
         *drawing = None;
         return None;
     }
@@ -388,13 +399,13 @@ fn drawn_line(
     };
     match now.from {
         // The second of two clicks.
-        Some(from) if now.clicked && access::clicks_land(root, view) => {
+        Some(from) if now.clicked && access::is_viewport_clicked(root, view) => {
             placing.end(root.ctx());
             return line(section, from, pointed);
         }
         None if pressed => now.from = Some(pointed),
         // The keyboard presses and releases at the same time.
-        None if access::clicks_land(root, view) => (now.from, now.clicked) = (Some(pointed), true),
+        None if access::is_viewport_clicked(root, view) => (now.from, now.clicked) = (Some(pointed), true),
         _ => {}
     }
     let from = now.from?;
@@ -410,7 +421,7 @@ fn drawn_line(
 }
 
 /// Returns the command for a new line between two distinct places.
-fn line(section: &Section, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
+fn line(section: &Section, from: [f32; 2], to: [f32; 2]) -> Option<AppCommand> {
     let ends = Some([from, to]);
     (from != to && section.ends != ends).then(|| SectionCommand::Draw(ends).into())
 }
@@ -431,8 +442,8 @@ mod tests {
     /// Returns the section after these events of the left button at places of the terrain, and `true` if it is still being drawn.
     fn drawn(steps: &[(Option<bool>, Option<[f32; 2]>)]) -> (Option<[[f32; 2]; 2]>, bool) {
         let context = egui::Context::default();
-        let (mut section, mut drawing, mut placing) = (Section::default(), None, Placing::default());
-        placing.begin(Some(Placed::Section));
+        let (mut section, mut drawing, mut placing) = (Section::default(), None, Placement::default());
+        placing.begin(Some(PlacementKind::Section));
         for (number, (button, place)) in steps.iter().enumerate() {
             let pos = egui::pos2(10.0 + 20.0 * number as f32, 10.0);
             let button = button.map(|pressed| egui::Event::PointerButton {
@@ -444,13 +455,13 @@ mod tests {
             let events = [egui::Event::PointerMoved(pos)].into_iter().chain(button).collect();
             let input = egui::RawInput { time: Some(number as f64), events, ..egui::RawInput::default() };
             let _ = context.run_ui(input, |root| {
-                let asked = drawn_line(root, &section, &Pointed(*place), &mut placing, &mut drawing);
-                if let Some(SectionCommand::Draw(ends)) = asked.as_ref().and_then(Command::get) {
+                let asked = drawn_line(root, &section, &PointedPosition(*place), &mut placing, &mut drawing);
+                if let Some(SectionCommand::Draw(ends)) = asked.as_ref().and_then(AppCommand::get) {
                     section.ends = *ends;
                 }
             });
         }
-        (section.ends, placing.placed.is_some())
+        (section.ends, placing.kind.is_some())
     }
 
     #[test]

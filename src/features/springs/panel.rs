@@ -7,13 +7,13 @@ use egui_phosphor::regular as icon;
 use super::SpringMarks;
 use crate::shell::{
     access,
-    commands::{AddCommands, MenuPart},
-    number::Number,
-    panel::{AddPanel, EVERYWHERE, LayerVisibility, Panel},
-    placing::{Place, Placed, Placing, choice_ui},
+    commands::{AddCommands, MenuSection},
+    number::NumberField,
+    panel::{AddPanel, EVERYWHERE, LayerVisibility, SidebarPanel},
+    placement::{BeginPlacement, Placement, PlacementKind, choice_ui},
     style::{self, ACCENT},
 };
-use crate::world::{Command, EditCommand, Pointed, Simulations, ViewPlaces};
+use crate::world::{AppCommand, EditCommand, PointedPosition, Simulations, ViewPlaces};
 use thalweg_sim::core::terrain::Source;
 
 /// Rate of a new spring, in cubic metres per second and square metre of a cell, and its radius, in cells.
@@ -21,43 +21,49 @@ const NEW: (f32, f32) = (1.5, 2.5);
 
 /// Selection of springs and drains.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Springs {
+pub struct SpringSelection {
     /// Index of the one whose values are shown next to it.
     chosen: Option<usize>,
 }
 
 /// Placement buttons and the list.
-const PANEL: Panel =
-    Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const PANEL: SidebarPanel = SidebarPanel {
+    key: "springs",
+    title: "Springs and drains",
+    workspaces: EVERYWHERE,
+    unfolded: &[],
+    in_lessons: false,
+};
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Springs>()
+    app.init_resource::<SpringSelection>()
         .add_panel(PANEL, panel_ui)
         .add_view_layer(LayerVisibility::Panels, marks_ui)
         .add_commands("View", 60, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let spring = "Click on the terrain to place a spring, then drag and adjust it there.";
-    table.add(icon::DROP, "Place spring", spring, &[], Place(Placed::Spring));
+    table.add(icon::DROP, "Place spring", spring, &[], BeginPlacement(PlacementKind::Spring));
     let drain = "Click on the terrain to place a drain, then drag and adjust it there.";
-    table.add(icon::DROP_SLASH, "Place drain", drain, &[], Place(Placed::Drain));
+    table.add(icon::DROP_SLASH, "Place drain", drain, &[], BeginPlacement(PlacementKind::Drain));
 }
 
 /// Draws the placement buttons and the list.
 pub fn panel_ui(
     InMut(ui): InMut<Ui>,
     simulations: Res<Simulations>,
-    mut placing: ResMut<Placing>,
-    mut springs: ResMut<Springs>,
-) -> Vec<Command> {
+    mut placing: ResMut<Placement>,
+    mut springs: ResMut<SpringSelection>,
+) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
-        for (placed, sign, text) in
-            [(Placed::Spring, icon::DROP, "Place spring"), (Placed::Drain, icon::DROP_SLASH, "Place drain")]
-        {
+        for (placed, sign, text) in [
+            (PlacementKind::Spring, icon::DROP, "Place spring"),
+            (PlacementKind::Drain, icon::DROP_SLASH, "Place drain"),
+        ] {
             let help = "Click on the terrain to place it. Esc cancels.";
             asked.extend(choice_ui(ui, &mut placing, placed, (&format!("{sign} {text}"), help)));
         }
@@ -85,10 +91,10 @@ pub fn marks_ui(
     InMut(root): InMut<Ui>,
     simulations: Res<Simulations>,
     marks: Single<&ViewPlaces, With<SpringMarks>>,
-    pointed: Res<Pointed>,
-    mut placing: ResMut<Placing>,
-    mut springs: ResMut<Springs>,
-) -> Vec<Command> {
+    pointed: Res<PointedPosition>,
+    mut placing: ResMut<Placement>,
+    mut springs: ResMut<SpringSelection>,
+) -> Vec<AppCommand> {
     let view = root.max_rect();
     let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
@@ -158,7 +164,7 @@ pub fn marks_ui(
         }
     }
     let mut asked = changed(&simulations, sources, removed, &mut springs);
-    for placed in [Placed::Spring, Placed::Drain] {
+    for placed in [PlacementKind::Spring, PlacementKind::Drain] {
         let place = placing.clicked(root, placed, &pointed);
         asked.extend(place.map(|at| self::place(&simulations, at, placed, &mut springs)));
     }
@@ -166,11 +172,16 @@ pub fn marks_ui(
 }
 
 /// Adds a spring or drain at a place and selects it.
-fn place(simulations: &Simulations, place: [f32; 2], placed: Placed, springs: &mut Springs) -> Command {
+fn place(
+    simulations: &Simulations,
+    place: [f32; 2],
+    placed: PlacementKind,
+    springs: &mut SpringSelection,
+) -> AppCommand {
     let terrain = &simulations.selected().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let size = terrain.cell_size;
-    let sign = if placed == Placed::Drain { -1.0 } else { 1.0 };
+    let sign = if placed == PlacementKind::Drain { -1.0 } else { 1.0 };
     sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size, ticks: None });
     springs.chosen = Some(sources.len() - 1);
     EditCommand::SetSources(sources).into()
@@ -196,7 +207,7 @@ fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
     let mut number = |value: &mut f32, range: std::ops::RangeInclusive<f32>, unit: &str, name: &str, help: &str| {
         let mut shown = *value;
         let signed = *range.start() < 0.0;
-        let response = Number::new(name, unit, range).slider_ui(ui, &mut shown, |slider| {
+        let response = NumberField::new(name, unit, range).slider_ui(ui, &mut shown, |slider| {
             // An out-of-range value from a scene file stays until the user changes it.
             let slider = slider.clamping(egui::SliderClamping::Edits).text(name);
             slider.logarithmic(signed).smallest_positive(f64::from(1e-3 * most))
@@ -214,8 +225,8 @@ fn changed(
     simulations: &Simulations,
     mut sources: Vec<Source>,
     removed: Option<usize>,
-    springs: &mut Springs,
-) -> Vec<Command> {
+    springs: &mut SpringSelection,
+) -> Vec<AppCommand> {
     if let Some(index) = removed {
         sources.remove(index);
         springs.chosen = None;

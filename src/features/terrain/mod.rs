@@ -6,13 +6,13 @@ use std::path::Path;
 
 use bevy::prelude::*;
 
-use crate::world::{CommandEvent, Job, JobKind, Label, Level, Work, amount::volume};
+use crate::world::{AppCommandEvent, Job, JobKind, Label, Level, ProjectParams, amount::volume};
 use thalweg_scene::{
     io::{Error, JobProgress},
     model::session::Session,
 };
 use thalweg_sim::{
-    hydrology::breach::{Breached, Limits},
+    hydrology::breach::{BreachReport, Limits},
     simulation::water::Balance,
 };
 
@@ -27,8 +27,8 @@ pub enum DrainageCommand {
     FillRivers,
 }
 
-impl CommandEvent for DrainageCommand {
-    fn needs_the_work(&self) -> bool {
+impl AppCommandEvent for DrainageCommand {
+    fn requires_project(&self) -> bool {
         true
     }
 }
@@ -36,40 +36,51 @@ impl CommandEvent for DrainageCommand {
 /// Adds the drainage commands and the terrain panel.
 pub fn plugin(app: &mut App) {
     app.add_plugins(panel::plugin);
-    app.add_observer(obey);
+    app.add_observer(handle_command);
 }
 
-fn obey(command: On<DrainageCommand>, mut work: Work) {
+fn handle_command(command: On<DrainageCommand>, mut work: ProjectParams) {
     match *command.event() {
         DrainageCommand::CarveOutlets(limits) => {
             let bytes = work.bytes_of_copy();
-            let Some((before, _)) = work.hold("Carving outlets", bytes) else { return };
+            let Some((before, _)) = work.lock("Carving outlets", bytes) else { return };
             let carve = move |progress: &JobProgress| {
                 let mut sessions = before.all().to_vec();
-                let mut all = Breached::default();
+                let mut all = BreachReport::default();
                 for session in &mut sessions {
                     let one = session.simulation.carve_outlets(limits);
-                    (all.cut, all.left, all.volume) = (all.cut + one.cut, all.left + one.left, all.volume + one.volume);
+                    (all.cut, all.skipped, all.volume) =
+                        (all.cut + one.cut, all.skipped + one.skipped, all.volume + one.volume);
                 }
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, all))
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Carving outlets…"), carve, take_carved);
+            work.jobs.start(
+                &mut work.notices,
+                Job::new(JobKind::Exclusive, "Carving outlets…"),
+                carve,
+                apply_carved_outlets,
+            );
         }
         DrainageCommand::FillLakes => {
             let bytes = work.bytes_of_copy();
-            let Some((before, _)) = work.hold("Filling lakes", bytes) else { return };
+            let Some((before, _)) = work.lock("Filling lakes", bytes) else { return };
             let fill = move |progress: &JobProgress| {
                 let mut sessions = before.all().to_vec();
                 let added: f64 = sessions.iter_mut().map(|session| session.simulation.fill_lakes()).sum();
                 not_cancelled(progress, &sessions)?;
                 Ok((sessions, added))
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Filling lakes…"), fill, take_lakes);
+            work.jobs.start(
+                &mut work.notices,
+                Job::new(JobKind::Exclusive, "Filling lakes…"),
+                fill,
+                apply_filled_lakes,
+            );
         }
         DrainageCommand::FillRivers => {
             let bytes = work.simulations.all().iter().map(Session::bytes_to_fill).sum();
-            let Some((before, _)) = work.hold("Filling rivers", bytes) else { return };
+            let Some((before, _)) = work.lock("Filling rivers", bytes) else { return };
             let balance = move |progress: &JobProgress| {
                 let (sessions, all) = (before.all(), before.all().len() as f32);
                 let balance = |(index, session): (usize, &Session)| {
@@ -82,7 +93,12 @@ fn obey(command: On<DrainageCommand>, mut work: Work) {
                 };
                 sessions.iter().enumerate().map(balance).collect::<Result<Vec<_>, _>>()
             };
-            work.jobs.start(&mut work.notices, Job::new(JobKind::Holds, "Filling rivers…"), balance, take_rivers);
+            work.jobs.start(
+                &mut work.notices,
+                Job::new(JobKind::Exclusive, "Filling rivers…"),
+                balance,
+                apply_filled_rivers,
+            );
         }
     }
 }
@@ -94,9 +110,9 @@ fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Err
 }
 
 /// Applies sessions with carved outlets, and reports the result.
-fn take_carved(In((sessions, breached)): In<(Vec<Session>, Breached)>, mut work: Work) {
-    let Breached { cut, left, volume: taken } = breached;
-    take_layers(&mut work, Label::Carved, sessions);
+fn apply_carved_outlets(In((sessions, breached)): In<(Vec<Session>, BreachReport)>, mut work: ProjectParams) {
+    let BreachReport { cut, skipped: left, volume: taken } = breached;
+    replace_simulations(&mut work, Label::Carved, sessions);
     let left = if left == 0 { String::new() } else { format!(" {left} would need longer or deeper cuts.") };
     let text = match cut {
         0 => format!("No outlets were carved.{left}"),
@@ -105,21 +121,21 @@ fn take_carved(In((sessions, breached)): In<(Vec<Session>, Breached)>, mut work:
             format!("Carved outlets of {cut} depressions: {taken} of ground removed.{left}")
         }
     };
-    work.notices.tell(Level::Info, text);
+    work.notices.notify(Level::Info, text);
 }
 
 /// Applies sessions whose lakes were filled with this volume of water in cubic metres, and reports the result.
-fn take_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: Work) {
-    take_layers(&mut work, Label::LakesFilled, sessions);
+fn apply_filled_lakes(In((sessions, added)): In<(Vec<Session>, f64)>, mut work: ProjectParams) {
+    replace_simulations(&mut work, Label::LakesFilled, sessions);
     let added = (added > 0.0).then(|| volume(work.preferences.settings.units, added));
     let text = added.map_or("There are no depressions to fill.".to_owned(), |added| {
         format!("Filled every depression to its spill point: {added} of water.")
     });
-    work.notices.tell(Level::Info, text);
+    work.notices.notify(Level::Info, text);
 }
 
 /// Replaces every simulation with that of the corresponding session.
-fn take_layers(work: &mut Work, label: Label, sessions: Vec<Session>) {
+fn replace_simulations(work: &mut ProjectParams, label: Label, sessions: Vec<Session>) {
     let mut edited = sessions.into_iter().map(|session| session.simulation);
     work.change_layers(label, |simulation| {
         *simulation = edited.next().expect("every session was edited");
@@ -127,7 +143,7 @@ fn take_layers(work: &mut Work, label: Label, sessions: Vec<Session>) {
 }
 
 /// Fills the rivers of all simulations to the computed steady states, and reports the result.
-fn take_rivers(In(balances): In<Vec<Balance>>, mut work: Work) {
+fn apply_filled_rivers(In(balances): In<Vec<Balance>>, mut work: ProjectParams) {
     let units = work.preferences.settings.units;
     let has_converged = balances.iter().all(Balance::has_converged);
     let mut balances = balances.into_iter();
@@ -146,5 +162,5 @@ fn take_rivers(In(balances): In<Vec<Balance>>, mut work: Work) {
         }
         came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
     };
-    work.notices.tell(Level::Info, text);
+    work.notices.notify(Level::Info, text);
 }

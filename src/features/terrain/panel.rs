@@ -8,36 +8,36 @@ use super::DrainageCommand;
 use crate::shell::{
     access,
     commands::buttons_ui,
-    commands::{AddCommands, CommandTable, MenuPart},
+    commands::{AddCommands, CommandTable, MenuSection},
     files::import_request,
     group::{group_ui, set},
-    number::Number,
-    panel::{AddPanel, EVERYWHERE, Panel},
+    number::NumberField,
+    panel::{AddPanel, EVERYWHERE, SidebarPanel},
     style,
 };
-use crate::world::{Command, EditCommand, Jobs, Restarts, RunCommand, Simulations, Workspace};
+use crate::world::{AppCommand, EditCommand, Jobs, Restarts, SimulationCommand, Simulations, Workspace};
 use thalweg_sim::{core::terrain::Layer, generate::TerrainParams, hydrology::breach::Limits, params::write};
 
 /// Available sizes, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-const PANEL: Panel =
-    Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
+const PANEL: SidebarPanel =
+    SidebarPanel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[], in_lessons: false };
 
 pub(super) fn plugin(app: &mut App) {
     app.add_panel(PANEL, panel_ui).add_commands("Edit", 20, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     table
         .add(
             icon::STACK,
             "-Add 1 m of sand",
             "Add a layer of sand to the whole terrain.",
             &[],
-            EditCommand::SpreadSand(1.0),
+            EditCommand::AddSand(1.0),
         )
-        .known_as("spread metre cover dust");
+        .set_aliases("spread metre cover dust");
     table.add(
         icon::BROOM,
         "Remove all sand",
@@ -46,18 +46,24 @@ fn commands(table: &mut MenuPart) {
         EditCommand::RemoveSand,
     );
     table
-        .add(icon::SUN, "Remove all water", "Remove all water and let its sediment settle.", &[], EditCommand::Dry)
-        .known_as("dry everything drain empty");
+        .add(
+            icon::SUN,
+            "Remove all water",
+            "Remove all water and let its sediment settle.",
+            &[],
+            EditCommand::RemoveWater,
+        )
+        .set_aliases("dry everything drain empty");
     let carve = "Carve an outlet from each depression, up to 1 km long and 30 m deep.";
     table
-        .add(icon::SHOVEL, "-Carve outlets", carve, &[], DrainageCommand::CarveOutlets(CUTS))
-        .known_as("breach depressions pits sinks");
+        .add(icon::SHOVEL, "-Carve outlets", carve, &[], DrainageCommand::CarveOutlets(DEFAULT_CUT_LIMITS))
+        .set_aliases("breach depressions pits sinks");
     let lakes = "Fill every depression with water up to its spill point.";
-    table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes).known_as("flood ponds basins");
+    table.add(icon::WAVES, "Fill lakes", lakes, &[], DrainageCommand::FillLakes).set_aliases("flood ponds basins");
     let rivers = "Fill rivers and lakes to their steady state under the rain and springs of Water.";
     table
         .add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], DrainageCommand::FillRivers)
-        .known_as("streams water flow discharge");
+        .set_aliases("streams water flow discharge");
 }
 
 fn panel_ui(
@@ -65,25 +71,25 @@ fn panel_ui(
     simulations: Res<Simulations>,
     workspace: Res<State<Workspace>>,
     (jobs, restarts, table): (Res<Jobs>, Res<Restarts>, Res<CommandTable>),
-    mut next: Local<Next>,
-) -> Vec<Command> {
+    mut next: Local<TerrainPanelState>,
+) -> Vec<AppCommand> {
     let mut commands = Vec::new();
     let main_only = *workspace == Workspace::Learn;
     let session = simulations.selected();
     ui.horizontal(|ui| {
         let mut seed = session.simulation.seed();
         let label = ui.label("Seed");
-        let field = Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut seed, |field| field.speed(0.1));
+        let field = NumberField::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut seed, |field| field.speed(0.1));
         let field = field.labelled_by(label.id);
         if field.on_hover_text("The same seed always gives exactly the same terrain and rain.").changed() {
-            commands.push(RunCommand::SetSeed(seed).into());
+            commands.push(SimulationCommand::SetSeed(seed).into());
         }
         if ui
             .button(format!("{} New", icon::DICE_FIVE))
             .on_hover_text("Restart with the next seed (Shift+R).")
             .clicked()
         {
-            commands.push(RunCommand::NewSeed.into());
+            commands.push(SimulationCommand::NewSeed.into());
         }
         if session.heightmap.is_none() {
             let side = session.terrain.width.min(session.terrain.height);
@@ -94,7 +100,7 @@ fn panel_ui(
                 access::begin_list(ui);
                 for size in SIZES {
                     if access::choice(ui, size == side, format!("{size} cells")).clicked() && size != side {
-                        commands.push(RunCommand::SetSize(size).into());
+                        commands.push(SimulationCommand::SetSize(size).into());
                         ui.close();
                     }
                 }
@@ -126,16 +132,16 @@ fn panel_ui(
     });
     ui.horizontal_wrapped(|ui| {
         if ui.button("Add sand").on_hover_text("Add a layer of this thickness to the whole terrain.").clicked() {
-            commands.push(EditCommand::SpreadSand(next.sheet).into());
+            commands.push(EditCommand::AddSand(next.sheet).into());
         }
-        let thickness = Number::new("Thickness", "m", 0.01..=100.0);
+        let thickness = NumberField::new("Thickness", "m", 0.01..=100.0);
         let thickness = thickness.drag_ui(ui, &mut next.sheet, |field| field.speed(0.02));
         thickness.on_hover_text("Thickness of the layer.");
         if ui.button("Remove all sand").clicked() {
             commands.push(EditCommand::RemoveSand.into());
         }
         if ui.button("Remove all water").clicked() {
-            commands.push(EditCommand::Dry.into());
+            commands.push(EditCommand::RemoveWater.into());
         }
     });
     commands.extend(drainage_ui(ui, (&jobs, &table), &mut next.limits));
@@ -143,36 +149,36 @@ fn panel_ui(
 }
 
 /// Default limits of carved outlets.
-const CUTS: Limits = Limits { length: 1000.0, depth: 30.0 };
+const DEFAULT_CUT_LIMITS: Limits = Limits { length: 1000.0, depth: 30.0 };
 
 /// Settings of the next operations on the terrain.
-pub(super) struct Next {
+pub(super) struct TerrainPanelState {
     /// Thickness of the next layer of sand, in metres.
     sheet: f32,
     /// Limits of the next outlets.
     limits: Limits,
 }
 
-impl Default for Next {
+impl Default for TerrainPanelState {
     fn default() -> Self {
-        Self { sheet: 1.0, limits: CUTS }
+        Self { sheet: 1.0, limits: DEFAULT_CUT_LIMITS }
     }
 }
 
 /// Draws the drainage controls: filling lakes and rivers, and carving outlets.
-fn drainage_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), limits: &mut Limits) -> Vec<Command> {
+fn drainage_ui(ui: &mut Ui, (jobs, table): (&Jobs, &CommandTable), limits: &mut Limits) -> Vec<AppCommand> {
     let mut asked =
-        buttons_ui(ui, (jobs, table), &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(Command::from));
+        buttons_ui(ui, (jobs, table), &[DrainageCommand::FillLakes, DrainageCommand::FillRivers].map(AppCommand::from));
     ui.horizontal_wrapped(|ui| {
         let help = "Carve an outlet from each depression, within the maximum length and depth.";
         if ui.button("Carve outlets").on_hover_text(help).clicked() {
             asked.push(DrainageCommand::CarveOutlets(*limits).into());
         }
         ui.label("up to");
-        let length = Number::new("Maximum length", "m", 1.0..=1e6);
+        let length = NumberField::new("Maximum length", "m", 1.0..=1e6);
         let length = length.drag_ui(ui, &mut limits.length, |field| field.speed(10.0).max_decimals(0));
         length.on_hover_text("Maximum length of an outlet, along its path.");
-        let depth = Number::new("Maximum depth", "m", 0.1..=1e4);
+        let depth = NumberField::new("Maximum depth", "m", 0.1..=1e4);
         let depth = depth.drag_ui(ui, &mut limits.depth, |field| field.speed(0.5).max_decimals(1));
         depth.on_hover_text("Maximum depth of an outlet.");
     });

@@ -5,12 +5,12 @@
 //! Going back and continuing from there starts another branch. Camera keyframes belong to no state: their steps can be undone, but
 //! going to another point in time does not change them.
 
-mod hand;
-mod keep;
-mod picture;
 mod saved;
 mod step;
+mod storage;
+mod thumbnail;
 mod tree;
+mod user_steps;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,14 +20,14 @@ use std::{
 
 use bevy::prelude::*;
 
-pub use self::picture::HistoryPicture;
-use self::step::{Change, HandStep};
+use self::step::{StepChange, UserStep};
+pub use self::thumbnail::Thumbnail;
 
 use super::{
-    CommandEvent, FrameSystems, Label, Preferences, Revision, Simulations, Transport, background::Background,
-    works_in_place,
+    AppCommandEvent, FrameSystems, Label, Preferences, Revision, Simulations, Transport, background::BackgroundTask,
+    has_project,
 };
-use thalweg_scene::{io::Budget, model::state::State};
+use thalweg_scene::{io::Budget, model::state::SimulationState};
 
 /// Command of the history.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -38,28 +38,28 @@ pub enum HistoryCommand {
     Draw(u64),
 }
 
-impl CommandEvent for HistoryCommand {
-    fn needs_the_work(&self) -> bool {
+impl AppCommandEvent for HistoryCommand {
+    fn requires_project(&self) -> bool {
         matches!(self, Self::GoTo(_))
     }
 }
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<History>()
-        .add_observer(obey)
+        .add_observer(handle_command)
         .add_systems(
             Update,
             (
-                hand::follow_button.before(super::ticks::run_due),
-                keep::follow.after(super::fault::stop_broken).before(super::record::sample),
+                user_steps::follow_button.before(super::ticks::run_due),
+                storage::follow.after(super::fault::stop_broken).before(super::record::sample),
             )
-                .run_if(works_in_place)
+                .run_if(has_project)
                 .in_set(FrameSystems::Tick),
         )
-        .add_systems(Update, picture::draw_wanted.in_set(FrameSystems::Follow));
+        .add_systems(Update, thumbnail::draw_wanted.in_set(FrameSystems::Follow));
 }
 
-fn obey(
+fn handle_command(
     command: On<HistoryCommand>,
     mut simulations: ResMut<Simulations>,
     mut transport: ResMut<Transport>,
@@ -74,14 +74,14 @@ fn obey(
 
 /// Node of the tree.
 #[derive(Debug)]
-struct Node {
+struct HistoryNode {
     id: u64,
     parent: Option<u64>,
     /// Identifier of its project, and its tick.
     work: u64,
     tick: u64,
     /// Step that leads here from the parent; `None` for ticks alone.
-    step: Option<HandStep>,
+    step: Option<UserStep>,
     /// Steps on its path that were undone after ticks had run since.
     back: BTreeSet<u64>,
     state: Option<NodeState>,
@@ -91,12 +91,12 @@ struct Node {
 #[derive(Debug)]
 enum NodeState {
     /// Being packed, with the estimated size in bytes.
-    Packing(Background<usize, Vec<State>>),
-    Packed(Arc<Vec<State>>),
+    Packing(BackgroundTask<usize, Vec<SimulationState>>),
+    Packed(Arc<Vec<SimulationState>>),
 }
 
-impl Node {
-    fn change(&self) -> Option<&Change> {
+impl HistoryNode {
+    fn change(&self) -> Option<&StepChange> {
         self.step.as_ref().map(|step| &step.change)
     }
 
@@ -104,15 +104,15 @@ impl Node {
         let states = match &self.state {
             None => 0,
             Some(NodeState::Packing(packing)) => packing.request,
-            Some(NodeState::Packed(states)) => states.iter().map(State::bytes).sum(),
+            Some(NodeState::Packed(states)) => states.iter().map(SimulationState::bytes).sum(),
         };
-        states + self.change().map_or(0, Change::bytes) + 64
+        states + self.change().map_or(0, StepChange::bytes) + 64
     }
 }
 
 /// Position of a node in the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct TimelinePosition {
     /// Identifier of the node.
     pub id: u64,
     /// Tick of the node.
@@ -124,22 +124,22 @@ pub struct Mark {
 /// Row of the history list.
 pub struct HistoryRow<'a> {
     /// Position in the timeline.
-    pub mark: Mark,
+    pub mark: TimelinePosition,
     /// Label of its step; `None` for ticks alone.
     pub label: Option<&'a Label>,
     /// `true` if the current state follows from it, and it was not undone since.
-    pub holds: bool,
+    pub is_applied: bool,
 }
 
 /// The tree, and the position of the current state in it.
 #[derive(Resource, Default)]
 pub struct History {
     /// Nodes, each after its parent.
-    nodes: Vec<Node>,
+    nodes: Vec<HistoryNode>,
     /// Last node on the path to the current state.
     here: Option<u64>,
     next: u64,
-    /// [`Node::back`] of the current state.
+    /// [`HistoryNode::back`] of the current state.
     back: BTreeSet<u64>,
     /// Undone steps, the last one last, each with the node to go to if ticks had run since.
     undone: Vec<(u64, Option<u64>)>,
@@ -161,7 +161,7 @@ pub struct History {
     cost: Duration,
     /// Node and change counts and the limit at the last check against the limit.
     trimmed: (u64, u64, usize),
-    pictures: picture::Pictures,
+    pictures: thumbnail::ThumbnailCache,
 }
 
 /// Queries.
@@ -186,40 +186,43 @@ impl History {
     /// Returns all steps of the current project and its predecessors, and the snapshots where branches begin and end, the oldest
     /// first.
     pub fn rows(&self) -> Vec<HistoryRow<'_>> {
-        let (marks, way) = (self.marks(), self.way(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
+        let (marks, way) = (self.marks(), self.ancestors(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
         let mut children: BTreeMap<Option<u64>, usize> = BTreeMap::new();
         self.nodes.iter().for_each(|node| *children.entry(node.parent).or_default() += 1);
         let mut rows = Vec::new();
         for node in self.nodes.iter().filter(|node| node.work == self.work || way.contains(&node.id)) {
-            let Node { id, parent, tick, .. } = *node;
+            let HistoryNode { id, parent, tick, .. } = *node;
             let label = self.label(id);
             let ends = parent.is_none() || children.get(&Some(id)) != Some(&1);
             if label.is_none() && !ends && self.here != Some(id) {
                 continue;
             }
             let before = marks.partition_point(|mark| mark.id <= id).checked_sub(1);
-            let mark = Mark { id, tick, branch: before.map_or(0, |before| marks[before].branch) };
-            rows.push(HistoryRow { mark, label, holds: way.contains(&id) && !self.back.contains(&id) });
+            let mark = TimelinePosition { id, tick, branch: before.map_or(0, |before| marks[before].branch) };
+            rows.push(HistoryRow { mark, label, is_applied: way.contains(&id) && !self.back.contains(&id) });
         }
         rows
     }
 
     /// Returns the steps that can be undone, the last one first.
     pub fn done(&self) -> Vec<u64> {
-        let from_somewhere = |node: &Node| node.parent.is_some() || matches!(node.change(), Some(Change::Set(..)));
-        let can_go_back = |node: &&Node| node.step.is_some() && !self.back.contains(&node.id) && from_somewhere(node);
-        self.way(self.here).filter(can_go_back).map(|node| node.id).collect()
+        let from_somewhere =
+            |node: &HistoryNode| node.parent.is_some() || matches!(node.change(), Some(StepChange::Set(..)));
+        let can_go_back =
+            |node: &&HistoryNode| node.step.is_some() && !self.back.contains(&node.id) && from_somewhere(node);
+        self.ancestors(self.here).filter(can_go_back).map(|node| node.id).collect()
     }
 
     /// Returns all nodes of the current project that can be restored, the oldest first.
-    pub fn marks(&self) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::with_capacity(self.nodes.len());
+    pub fn marks(&self) -> Vec<TimelinePosition> {
+        let mut marks: Vec<TimelinePosition> = Vec::with_capacity(self.nodes.len());
         let (mut branches, mut parents) = (0, BTreeSet::new());
         let own = self.nodes.iter().filter(|node| node.work == self.work);
-        for node in own.filter(|node| node.state.is_some() || self.is_beside(node)) {
-            let marked =
-                |node: &Node| marks.binary_search_by_key(&node.id, |mark| mark.id).ok().map(|place| marks[place]);
-            let parent = self.way(node.parent).find_map(marked);
+        for node in own.filter(|node| node.state.is_some() || self.is_reversible(node)) {
+            let marked = |node: &HistoryNode| {
+                marks.binary_search_by_key(&node.id, |mark| mark.id).ok().map(|place| marks[place])
+            };
+            let parent = self.ancestors(node.parent).find_map(marked);
             // The first child continues its parent's branch, any other starts a new one.
             let first = parents.insert(parent.map(|parent| parent.id));
             let branch = match parent {
@@ -229,7 +232,7 @@ impl History {
                     branches - 1
                 }
             };
-            marks.push(Mark { id: node.id, tick: node.tick, branch });
+            marks.push(TimelinePosition { id: node.id, tick: node.tick, branch });
         }
         marks
     }
@@ -251,6 +254,6 @@ impl History {
 
     /// Returns the memory use of all steps and states, in bytes.
     pub fn bytes(&self) -> usize {
-        self.nodes.iter().map(Node::bytes).sum()
+        self.nodes.iter().map(HistoryNode::bytes).sum()
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{History, Node, NodeState, step::Change};
+use super::{History, HistoryNode, NodeState, step::StepChange};
 use crate::world::Simulations;
-use thalweg_scene::{io::project, model::state::State};
+use thalweg_scene::{io::project, model::state::SimulationState};
 
 /// Maximum number of branch ends that get a state when a project is saved, as packing takes time.
 const MOST_ENDS: usize = 32;
@@ -12,16 +12,16 @@ const MOST_ENDS: usize = 32;
 impl History {
     /// Adds the saved snapshots of the current project, which was just opened.
     pub fn begin_with(&mut self, saved: &project::Keyframes, simulations: &Simulations) {
-        let (first, work) = (self.next, simulations.work());
+        let (first, work) = (self.next, simulations.project_id());
         let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
         // Replaces the saved identifiers by unused ones.
         let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
         for frame in &saved.frames {
             let parent = frame.parent.and_then(place).or(root);
-            let tick = frame.states.first().map_or(0, State::tick);
+            let tick = frame.states.first().map_or(0, SimulationState::tick);
             let state = Some(NodeState::Packed(frame.states.clone()));
             let back = BTreeSet::new();
-            self.nodes.push(Node { id: self.next, parent, work, tick, step: None, back, state });
+            self.nodes.push(HistoryNode { id: self.next, parent, work, tick, step: None, back, state });
             self.next += 1;
         }
         (self.here, self.work) = (saved.here.and_then(place).or(root), work);
@@ -34,9 +34,9 @@ impl History {
     /// Stores a state at the ends of branches, so that undone strokes are not lost; only the newest, if there are many. Returns the
     /// number of ends left out.
     fn keep_ends(&mut self, simulations: &Simulations) -> usize {
-        let is_end = |node: &&Node| {
+        let is_end = |node: &&HistoryNode| {
             let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
-            let stroke = matches!(node.change(), Some(Change::Touched(..)));
+            let stroke = matches!(node.change(), Some(StepChange::Brushed(..)));
             missing && stroke && self.children(node.id).next().is_none() && self.route(node.id).is_some()
         };
         let mut ends: Vec<u64> = self.nodes.iter().rev().filter(is_end).map(|node| node.id).collect();
@@ -61,15 +61,15 @@ impl History {
 
     /// Returns all states of the current project for saving, and the number of undone strokes they do not include. Blocks until all
     /// are packed.
-    pub(in crate::world) fn keyframes(&mut self, simulations: &Simulations) -> (project::Keyframes, usize) {
+    pub(in crate::world) fn snapshots(&mut self, simulations: &Simulations) -> (project::Keyframes, usize) {
         let left_out = self.keep_ends(simulations);
-        self.nodes.iter_mut().for_each(Node::collect);
-        let packed = |node: &Node| match &node.state {
+        self.nodes.iter_mut().for_each(HistoryNode::collect);
+        let packed = |node: &HistoryNode| match &node.state {
             Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
             _ => None,
         };
-        let before = |id: Option<u64>| self.way(id).find_map(packed).map(|(id, _)| id);
-        let frame = |node: &Node| {
+        let before = |id: Option<u64>| self.ancestors(id).find_map(packed).map(|(id, _)| id);
+        let frame = |node: &HistoryNode| {
             let (id, states) = packed(node)?;
             Some(project::Keyframe { id, parent: before(node.parent), states })
         };

@@ -6,33 +6,33 @@ use bevy::log::error;
 
 use crate::world::{Label, Simulations};
 use thalweg_scene::model::{
-    film::{Key, Keys},
+    film::{CameraKeyframe, CameraKeyframes},
     session::Session,
 };
-use thalweg_sim::{core::terrain::Source, edit::Patch};
+use thalweg_sim::{core::terrain::Source, edit::UndoPatch};
 
 /// Step of the user.
 #[derive(Clone, Debug)]
-pub(super) struct HandStep {
+pub(super) struct UserStep {
     pub label: Label,
-    pub change: Change,
+    pub change: StepChange,
 }
 
 /// Change by a step.
 #[derive(Clone, Debug)]
-pub(super) enum Change {
+pub(super) enum StepChange {
     /// Settings before and after it. Layers are not affected.
     Set(Setting, Setting),
     /// Cells changed by a brush in every session: their previous content and, once undone, their new content.
-    Touched(Vec<Patch>, Option<Vec<Patch>>),
+    Brushed(Vec<UndoPatch>, Option<Vec<UndoPatch>>),
     /// Everything replaced.
     Replaced,
 }
 
-impl Change {
+impl StepChange {
     /// Returns `true` if the state after it can be derived from the one before it without ticks.
     pub fn goes_forward(&self) -> bool {
-        matches!(self, Self::Set(..) | Self::Touched(_, Some(_)))
+        matches!(self, Self::Set(..) | Self::Brushed(_, Some(_)))
     }
 
     /// Returns `true` if it is part of the states before and after it.
@@ -41,40 +41,40 @@ impl Change {
     }
 
     /// Returns `true` if it can be undone and redone after ticks have run, because ticks do not affect what it changed.
-    pub fn is_beside_time(&self) -> bool {
+    pub fn commutes_with_ticks(&self) -> bool {
         match self {
             Self::Set(..) => true,
-            Self::Touched(before, _) => before.iter().all(Patch::is_of_maps),
+            Self::Brushed(before, _) => before.iter().all(UndoPatch::is_of_maps),
             Self::Replaced => false,
         }
     }
 
     /// Undoes it. Returns `false` if that is impossible.
-    pub fn back(&mut self, simulations: &mut Simulations) -> bool {
+    pub fn undo(&mut self, simulations: &mut Simulations) -> bool {
         match self {
             Self::Set(before, _) => before.put(simulations),
-            Self::Touched(before, after) => *after = Some(exchange(before, simulations)),
+            Self::Brushed(before, after) => *after = Some(exchange(before, simulations)),
             Self::Replaced => return false,
         }
         true
     }
 
     /// Redoes it. Returns `false` if that is impossible.
-    pub fn forward(&self, simulations: &mut Simulations) -> bool {
+    pub fn redo(&self, simulations: &mut Simulations) -> bool {
         match self {
             Self::Set(_, after) => after.put(simulations),
-            Self::Touched(_, Some(after)) => drop(exchange(after, simulations)),
-            Self::Touched(_, None) | Self::Replaced => return false,
+            Self::Brushed(_, Some(after)) => drop(exchange(after, simulations)),
+            Self::Brushed(_, None) | Self::Replaced => return false,
         }
         true
     }
 
     /// Returns its memory use, in bytes.
     pub fn bytes(&self) -> usize {
-        let patches = |patches: &[Patch]| patches.iter().map(Patch::bytes).sum::<usize>();
+        let patches = |patches: &[UndoPatch]| patches.iter().map(UndoPatch::bytes).sum::<usize>();
         match self {
             Self::Set(before, after) => before.bytes() + after.bytes(),
-            Self::Touched(before, after) => patches(before) + after.as_deref().map_or(0, patches),
+            Self::Brushed(before, after) => patches(before) + after.as_deref().map_or(0, patches),
             Self::Replaced => 0,
         }
     }
@@ -84,22 +84,23 @@ impl Change {
 #[derive(Clone, Debug)]
 pub(super) enum Setting {
     /// Settings of every session.
-    Runs(Vec<RunSettings>),
+    Runs(Vec<SessionSettings>),
     /// Ticks, each with its camera keyframe, if any. Keyframes are no part of a state: going to another point in time does not
     /// change them.
-    Keys(Vec<(f64, Option<Key>)>),
+    Keys(Vec<(f64, Option<CameraKeyframe>)>),
 }
 
 impl Setting {
     pub fn runs(simulations: &Simulations) -> Self {
-        Self::Runs(RunSettings::all(simulations))
+        Self::Runs(SessionSettings::all(simulations))
     }
 
     /// Returns the differences between two lists of keyframes, before and after.
-    pub fn keys(before: &Keys, after: &Keys) -> [Self; 2] {
-        let at = |keys: &Keys, tick: f64| keys.list().iter().find(|key| key.tick == tick).copied();
+    pub fn keys(before: &CameraKeyframes, after: &CameraKeyframes) -> [Self; 2] {
+        let at = |keys: &CameraKeyframes, tick: f64| keys.list().iter().find(|key| key.tick == tick).copied();
         // Full turns depend on the neighbouring keyframes.
-        let turned = |key: Option<Key>| key.map(|key| Key { round: key.round.rem_euclid(360.0), ..key });
+        let turned =
+            |key: Option<CameraKeyframe>| key.map(|key| CameraKeyframe { round: key.round.rem_euclid(360.0), ..key });
         let mut ticks: Vec<f64> = before.list().iter().chain(after.list()).map(|key| key.tick).collect();
         ticks.sort_by(f64::total_cmp);
         ticks.dedup();
@@ -124,15 +125,15 @@ impl Setting {
 
     fn bytes(&self) -> usize {
         match self {
-            Self::Runs(settings) => settings.iter().map(RunSettings::bytes).sum(),
+            Self::Runs(settings) => settings.iter().map(SessionSettings::bytes).sum(),
             Self::Keys(changed) => size_of_val(&**changed),
         }
     }
 }
 
 /// Applies patches to the layers. Returns the previous contents.
-fn exchange(patches: &[Patch], simulations: &mut Simulations) -> Vec<Patch> {
-    let exchange = |(session, patch): (&mut Session, &Patch)| {
+fn exchange(patches: &[UndoPatch], simulations: &mut Simulations) -> Vec<UndoPatch> {
+    let exchange = |(session, patch): (&mut Session, &UndoPatch)| {
         let mut patch = patch.clone();
         session.simulation.exchange(&mut patch);
         patch
@@ -142,7 +143,7 @@ fn exchange(patches: &[Patch], simulations: &mut Simulations) -> Vec<Patch> {
 
 /// Part of a session that is set by the user instead of simulated.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct RunSettings {
+pub(super) struct SessionSettings {
     /// All parameters, by path.
     parameters: BTreeMap<String, String>,
     /// For each process, `true` if it is enabled, and `true` if it is limited to unmasked terrain.
@@ -150,7 +151,7 @@ pub(super) struct RunSettings {
     sources: Vec<Source>,
 }
 
-impl RunSettings {
+impl SessionSettings {
     /// Returns the settings of every session.
     pub fn all(simulations: &Simulations) -> Vec<Self> {
         simulations.all().iter().map(Self::of).collect()

@@ -9,48 +9,48 @@ use std::{
 use bevy::log::error;
 
 use super::{
-    History, Node, NodeState,
-    step::{Change, HandStep},
+    History, HistoryNode, NodeState,
+    step::{StepChange, UserStep},
 };
 use crate::world::{Label, Revision, Simulations, Transport};
-use thalweg_scene::model::{session::Session, state::State};
+use thalweg_scene::model::{session::Session, state::SimulationState};
 
 impl History {
-    pub(super) fn node(&self, id: u64) -> Option<&Node> {
+    pub(super) fn node(&self, id: u64) -> Option<&HistoryNode> {
         self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|place| &self.nodes[place])
     }
 
-    pub(super) fn node_mut(&mut self, id: u64) -> Option<&mut Node> {
+    pub(super) fn node_mut(&mut self, id: u64) -> Option<&mut HistoryNode> {
         self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|place| &mut self.nodes[place])
     }
 
-    pub(super) fn change_mut(&mut self, id: u64) -> Option<&mut Change> {
+    pub(super) fn change_mut(&mut self, id: u64) -> Option<&mut StepChange> {
         self.node_mut(id)?.step.as_mut().map(|step| &mut step.change)
     }
 
     /// Returns a node and its ancestors, the last one first.
-    pub(super) fn way(&self, id: Option<u64>) -> impl Iterator<Item = &Node> {
+    pub(super) fn ancestors(&self, id: Option<u64>) -> impl Iterator<Item = &HistoryNode> {
         successors(id.and_then(|id| self.node(id)), |node| node.parent.and_then(|id| self.node(id)))
     }
 
-    pub(super) fn children(&self, id: u64) -> impl Iterator<Item = &Node> {
+    pub(super) fn children(&self, id: u64) -> impl Iterator<Item = &HistoryNode> {
         self.nodes.iter().filter(move |node| node.parent == Some(id))
     }
 
     /// Adds a child of the current node, which becomes the current one. Returns its identifier.
-    pub(super) fn push(&mut self, simulations: &Simulations, step: Option<(Label, Change)>) -> u64 {
-        let step = step.map(|(label, change)| HandStep { label, change });
+    pub(super) fn push(&mut self, simulations: &Simulations, step: Option<(Label, StepChange)>) -> u64 {
+        let step = step.map(|(label, change)| UserStep { label, change });
         let (id, parent, back) = (self.next, self.here, self.back.clone());
-        self.nodes.push(Node {
+        self.nodes.push(HistoryNode {
             id,
             parent,
-            work: simulations.work(),
+            work: simulations.project_id(),
             tick: simulations.ticks(),
             step,
             back,
             state: None,
         });
-        (self.here, self.work, self.next) = (Some(id), simulations.work(), id + 1);
+        (self.here, self.work, self.next) = (Some(id), simulations.project_id(), id + 1);
         id
     }
 
@@ -71,14 +71,14 @@ impl History {
     pub(super) fn is_at_node(&self, simulations: &Simulations) -> bool {
         let here = self.here.and_then(|id| self.node(id));
         simulations.between_ticks()
-            && here.is_some_and(|node| (node.tick, node.work) == (simulations.ticks(), simulations.work()))
+            && here.is_some_and(|node| (node.tick, node.work) == (simulations.ticks(), simulations.project_id()))
     }
 
     /// Returns `true` if a node follows from its parent without ticks and without replacing everything.
-    pub(super) fn is_beside(&self, node: &Node) -> bool {
-        let same = |parent: &Node| (parent.tick, parent.work) == (node.tick, node.work);
+    pub(super) fn is_reversible(&self, node: &HistoryNode) -> bool {
+        let same = |parent: &HistoryNode| (parent.tick, parent.work) == (node.tick, node.work);
         let parent = node.parent.and_then(|id| self.node(id));
-        parent.is_some_and(same) && matches!(node.change(), Some(Change::Set(..) | Change::Touched(..)))
+        parent.is_some_and(same) && matches!(node.change(), Some(StepChange::Set(..) | StepChange::Brushed(..)))
     }
 
     /// Returns the shortest path to a node from one with a stored state, starting with the latter. Each pair of successive nodes is
@@ -92,8 +92,8 @@ impl History {
                 return Some(successors(Some(id), |id| seen[id]).collect());
             }
             let forward =
-                node.parent.filter(|_| self.is_beside(node) && node.change().is_some_and(Change::goes_forward));
-            let back = self.children(id).filter(|child| self.is_beside(child)).map(|child| child.id);
+                node.parent.filter(|_| self.is_reversible(node) && node.change().is_some_and(StepChange::goes_forward));
+            let back = self.children(id).filter(|child| self.is_reversible(child)).map(|child| child.id);
             for other in forward.into_iter().chain(back) {
                 seen.entry(other).or_insert_with(|| {
                     queue.push_back(other);
@@ -107,10 +107,10 @@ impl History {
     /// Returns the route to a node; without a stored state for it, to the nearest one after it, or else before it.
     pub(super) fn nearest_route(&self, id: u64) -> Option<Vec<u64>> {
         let tick = self.node(id)?.tick;
-        let comes_after = |node: &&Node| node.id > id && self.way(node.parent).any(|node| node.id == id);
-        let mut after: Vec<&Node> = self.nodes.iter().filter(comes_after).collect();
+        let comes_after = |node: &&HistoryNode| node.id > id && self.ancestors(node.parent).any(|node| node.id == id);
+        let mut after: Vec<&HistoryNode> = self.nodes.iter().filter(comes_after).collect();
         after.sort_by_key(|node| node.tick.abs_diff(tick));
-        let before = self.way(self.node(id).and_then(|node| node.parent));
+        let before = self.ancestors(self.node(id).and_then(|node| node.parent));
         let mut places =
             std::iter::once(id).chain(after.into_iter().map(|node| node.id)).chain(before.map(|node| node.id));
         places.find_map(|id| self.route(id))
@@ -120,8 +120,8 @@ impl History {
     pub(super) fn go_to(&mut self, id: u64, simulations: &mut Simulations) -> bool {
         let Some(route) = self.nearest_route(id) else { return false };
         let Some((work, states)) = self.states(route[0]) else { return false };
-        if simulations.work() != work {
-            self.leave_work(simulations);
+        if simulations.project_id() != work {
+            self.store_project(simulations);
             *simulations = self.works.get(&work).unwrap_or(simulations).clone();
         }
         for (session, state) in simulations.all_mut().iter_mut().zip(&*states) {
@@ -131,8 +131,8 @@ impl History {
         for pair in route.windows(2) {
             let forward = self.node(pair[1]).is_some_and(|node| node.parent == Some(pair[0]));
             match self.change_mut(pair[usize::from(forward)]).filter(|change| change.is_of_states()) {
-                Some(change) if forward => drop(change.forward(simulations)),
-                Some(change) => drop(change.back(simulations)),
+                Some(change) if forward => drop(change.redo(simulations)),
+                Some(change) => drop(change.undo(simulations)),
                 None => {}
             }
         }
@@ -142,7 +142,7 @@ impl History {
     }
 
     /// Returns the project and the states of a node. Blocks until they are packed.
-    pub(super) fn states(&mut self, id: u64) -> Option<(u64, Arc<Vec<State>>)> {
+    pub(super) fn states(&mut self, id: u64) -> Option<(u64, Arc<Vec<SimulationState>>)> {
         let node = self.node_mut(id)?;
         node.collect();
         match &node.state {
@@ -153,7 +153,7 @@ impl History {
 }
 
 /// Restores a session. States of the history are always valid.
-fn restore(session: &mut Session, state: &State) {
+fn restore(session: &mut Session, state: &SimulationState) {
     if let Err(wrong) = state.restore(session) {
         error!("failed to restore a state: {wrong}");
     }
@@ -173,10 +173,10 @@ pub(super) fn go_to(
     }
     transport.pause();
     // The current state is stored too, so that the user can return to it.
-    let left = history.keep_present(simulations);
+    let left = history.store_current(simulations);
     let kind = |simulations: &Simulations| {
         let simulation = &simulations.selected().simulation;
-        (simulations.work(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
+        (simulations.project_id(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
     };
     let before = kind(simulations);
     if !history.go_to(id, simulations) {
@@ -186,16 +186,16 @@ pub(super) fn go_to(
     history.last = None;
     // Steps on the way back to the previous state can be redone.
     let steps: Vec<u64> = history
-        .way(left)
+        .ancestors(left)
         .take_while(|node| Some(node.id) != history.here)
-        .filter(|node| node.change().is_some_and(Change::is_of_states))
+        .filter(|node| node.change().is_some_and(StepChange::is_of_states))
         .map(|node| node.id)
         .collect();
-    let goes_back = history.way(left).any(|node| Some(node.id) == history.here);
+    let goes_back = history.ancestors(left).any(|node| Some(node.id) == history.here);
     history.undone = if goes_back { steps.into_iter().map(|id| (id, Some(id))).collect() } else { Vec::new() };
     if kind(simulations) == before {
-        revision.goes_on();
+        revision.next_state();
     } else {
-        revision.begins();
+        revision.next_start();
     }
 }

@@ -9,7 +9,7 @@ fn terrain(app: &App) -> Terrain {
 }
 
 fn holds(app: &App) -> bool {
-    app.world().resource::<Jobs>().hold()
+    app.world().resource::<Jobs>().is_project_locked()
 }
 
 /// Returns the texts of the notifications.
@@ -32,27 +32,27 @@ fn wait(app: &mut App) -> bool {
 #[test]
 fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     let mut app = app();
-    send(&mut app, RunCommand::Step(2));
+    send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
     let before = terrain(&app);
-    send(&mut app, RunCommand::Grow);
+    send(&mut app, SimulationCommand::Grow);
     app.update();
     assert!(holds(&app));
     // The displayed terrain is no project, so it cannot be changed.
     let water_shown = app.world().resource::<Simulations>().selected().water_look.shown;
-    let asked: [Command; 6] = [
-        EditCommand::SpreadSand(9.0).into(),
+    let asked: [AppCommand; 6] = [
+        EditCommand::AddSand(9.0).into(),
         EditCommand::Undo.into(),
         EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.002)).into(),
-        RunCommand::Step(1).into(),
-        RunCommand::Stage.into(),
+        SimulationCommand::Step(1).into(),
+        SimulationCommand::Stage.into(),
         EditCommand::ToggleWater.into(),
     ];
     for command in asked {
         app.world_mut().write_message(command);
     }
     // The brush does not belong to it.
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Raise);
     send(&mut app, EditCommand::Set("brush".into(), "radius", Value::Number(33.0)));
     assert!(wait(&mut app), "no stage of the growth was displayed");
     update_until_quiet(&mut app);
@@ -61,7 +61,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     assert!(simulations.ticks() == 0 && grown != before);
     assert_eq!((simulations.selected().water_look.shown, simulations.selected().simulation.ticks()), (water_shown, 0));
     assert_eq!(app.world().resource::<Brushes>().of(Tool::Raise).radius, 33.0);
-    send(&mut app, RunCommand::Restart);
+    send(&mut app, SimulationCommand::Restart);
     app.update();
     let start = terrain(&app);
     let measures = Measures::of(&start);
@@ -79,13 +79,13 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
     let mut app = app();
     app.update();
     let before = terrain(&app);
-    send(&mut app, RunCommand::Grow);
+    send(&mut app, SimulationCommand::Grow);
     app.update();
     app.world_mut().resource_mut::<Jobs>().cancel_changes();
     wait(&mut app);
     assert!(terrain(&app) == before);
     send(&mut app, EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.0)));
-    send(&mut app, RunCommand::Grow);
+    send(&mut app, SimulationCommand::Grow);
     app.update();
     wait(&mut app);
     assert!(terrain(&app) == before);
@@ -100,12 +100,12 @@ fn play_says_so_where_no_process_is_enabled() {
     let keys: Vec<&'static str> = enabled.map(|slot| slot.process.info().key).collect();
     assert!(!keys.is_empty());
     let says = |app: &mut App| {
-        send(app, RunCommand::TogglePlay);
+        send(app, SimulationCommand::TogglePlay);
         app.update();
         notices(app).iter().any(|text| text.contains("No process is enabled"))
     };
     assert!(!says(&mut app));
-    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, SimulationCommand::TogglePlay);
     for key in keys {
         send(&mut app, EditCommand::Enable(key, false));
     }

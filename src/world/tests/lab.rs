@@ -3,7 +3,7 @@
 use bevy::time::TimeUpdateStrategy;
 
 use super::*;
-use crate::features::particle::{Followed, ParticleCommand};
+use crate::features::particle::{FollowedParticle, ParticleCommand};
 use thalweg_scene::model::origin::Tile;
 use thalweg_sim::core::quantity::Quantity;
 
@@ -25,8 +25,8 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
     // Two frames per stage.
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(50)));
     app.update();
-    send(&mut app, RunCommand::SlowMotion(Some(10.0)));
-    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, SimulationCommand::SlowMotion(Some(10.0)));
+    send(&mut app, SimulationCommand::TogglePlay);
     let mut shown = Vec::new();
     for _ in 0..2 * (stages + 2) {
         app.update();
@@ -36,7 +36,7 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
     assert!(shown.len() >= stages, "{shown:?} of {stages} stages");
     assert!(app.world().resource::<Simulations>().ticks() <= 1, "a stage was not waited for");
     // Without slow motion, ticks run as before.
-    send(&mut app, RunCommand::SlowMotion(None));
+    send(&mut app, SimulationCommand::SlowMotion(None));
     for _ in 0..40 {
         app.update();
     }
@@ -51,24 +51,24 @@ fn slow_motion_shows_one_stage_after_the_other_at_its_pace() {
 fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     let mut app = app();
     only(&mut app, "droplets");
-    send(&mut app, RunCommand::Step(3));
+    send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     let before = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
     send(&mut app, ParticleCommand::Release([0.4, 0.55]));
     app.update();
     assert!(app.world().resource::<Simulations>().selected().simulation.terrain == before, "the terrain was changed");
-    let way = app.world().resource::<Followed>().way.clone().expect("it runs from there");
+    let way = app.world().resource::<FollowedParticle>().track.clone().expect("it runs from there");
     let last = way.moments.len() - 1;
     assert!(last > 5, "{last} steps");
     assert!(way.ground[last] < way.ground[0] - 1.0, "from {} to {}", way.ground[0], way.ground[last]);
     assert_eq!(way.moments[0].place, [0.4 * 64.0, 0.55 * 64.0]);
-    let [dug, laid] = way.dug_and_laid(last);
+    let [dug, laid] = way.eroded_and_deposited(last);
     let load = f64::from(way.moments[last].load) * way.cell_area();
     assert!(dug > 0.0 && (dug - laid - load).abs() < 1e-4 * dug, "dug {dug}, laid {laid}, on board {load}");
     // Another start discards the track.
-    send(&mut app, RunCommand::Restart);
+    send(&mut app, SimulationCommand::Restart);
     update_until_quiet(&mut app);
-    assert_eq!(app.world().resource::<Followed>().way, None);
+    assert_eq!(app.world().resource::<FollowedParticle>().track, None);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn where_nothing_has_particles_a_sentence_says_what_does() {
     only(&mut app, "thermal");
     send(&mut app, ParticleCommand::Release([0.5, 0.5]));
     app.update();
-    assert_eq!(app.world().resource::<Followed>().way, None);
+    assert_eq!(app.world().resource::<FollowedParticle>().track, None);
     assert!(told(&app).iter().any(|text| text.contains("Enable Droplets")), "{:?}", told(&app));
 }
 
@@ -90,9 +90,9 @@ fn tile(value: &str) -> Tile {
 fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     let mut app = app();
     only(&mut app, "droplets");
-    send(&mut app, RunCommand::Step(2));
+    send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
-    send(&mut app, RunCommand::SideBySide(vec![tile("100"), tile("900")]));
+    send(&mut app, SimulationCommand::SideBySide(vec![tile("100"), tile("900")]));
     send(&mut app, OverlayCommand::Show(Some(Quantity::Difference)));
     app.update();
     let simulations = app.world().resource::<Simulations>();
@@ -105,22 +105,22 @@ fn runs_side_by_side_have_one_start_and_differ_in_what_was_varied() {
     let simulations = app.world().resource::<Simulations>();
     assert!(simulations.all()[0].simulation.terrain.start == simulations.all()[1].simulation.terrain.start);
     assert_eq!(simulations.all()[0].simulation.seed(), simulations.all()[1].simulation.seed());
-    send(&mut app, RunCommand::Step(8));
+    send(&mut app, SimulationCommand::Step(8));
     update_until_quiet(&mut app);
     let overlay = app.world().resource::<Overlay>();
     let found: Vec<_> = overlay.differences.iter().map(|found| found.expect("they are of one size")).collect();
     assert_eq!((found[0].size, found[0].range), (0.0, (0.0, 0.0)));
     assert!(found[1].size > 0.0 && found[1].range.0 < 0.0, "{:?}", found[1]);
-    assert!(found[1].alike.is_some_and(|alike| alike > 0.2 && alike < 1.0), "{:?}", found[1]);
+    assert!(found[1].correlation.is_some_and(|alike| alike > 0.2 && alike < 1.0), "{:?}", found[1]);
     // A varied parameter is set in the selected simulation only, all others in both.
-    send(&mut app, RunCommand::Choose(1));
+    send(&mut app, SimulationCommand::Select(1));
     send(&mut app, EditCommand::Set("droplets".to_owned(), "per_tick", Value::Number(50.0)));
     app.update();
     assert_eq!([per_tick(&app, 0), per_tick(&app, 1)], ["100", "50"].map(|text| Ok(text.to_owned())));
     // The selected simulation continues alone from its current state.
     let ticks = app.world().resource::<Simulations>().ticks();
-    send(&mut app, RunCommand::SideBySide(Vec::new()));
-    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, SimulationCommand::SideBySide(Vec::new()));
+    send(&mut app, SimulationCommand::TogglePlay);
     app.update();
     let simulations = app.world().resource::<Simulations>();
     assert!(simulations.all().len() == 1 && simulations.ticks() >= ticks && simulations.selected().tile.is_none());
@@ -135,7 +135,7 @@ fn what_cannot_be_varied_changes_nothing_and_is_told() {
     app.update();
     for (path, value, word) in [("droplets.per_tik", "5", "per_tick"), ("droplets.per_tick", "lots", "per_tick")] {
         let set = [(path.to_owned(), value.to_owned())].into_iter().collect();
-        send(&mut app, RunCommand::SideBySide(vec![tile("100"), Tile { set, ..Tile::default() }]));
+        send(&mut app, SimulationCommand::SideBySide(vec![tile("100"), Tile { set, ..Tile::default() }]));
         app.update();
         assert_eq!(app.world().resource::<Simulations>().all().len(), 1);
         assert!(told(&app).iter().any(|text| text.contains(word)), "{:?}", told(&app));

@@ -1,7 +1,7 @@
 use super::*;
 use thalweg_scene::io::{
     JobProgress,
-    export::{self, Dimensions, Export, Subject},
+    export::{self, Dimensions, Export, ExportSubject},
     project::{self, Project},
 };
 use thalweg_sim::core::{grid::Grid, quantity::Quantity};
@@ -25,14 +25,14 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     put(&mut app, Some(map.clone()));
 
     // Undo.
-    send(&mut app, EditCommand::SpreadSand(1.0));
+    send(&mut app, EditCommand::AddSand(1.0));
     app.update();
     put(&mut app, None);
     send(&mut app, EditCommand::Undo);
     app.update();
     assert!(held(&app).as_ref() == Some(&map), "{key}");
     // Painted maps survive a restart.
-    send(&mut app, RunCommand::Restart);
+    send(&mut app, SimulationCommand::Restart);
     app.update();
     assert!(held(&app).as_ref() == Some(&map), "{key}");
 
@@ -41,7 +41,7 @@ fn saved_undone_exported_and_shown(layer: Layer) {
     let path = folder.path().join("work.thalweg");
     let sessions = app.world().resource::<Simulations>().all().to_vec();
     let export = Export::new(key, "r32").expect("it is a map");
-    let subject = Subject::new(&sessions[0], Dimensions::default(), &[export]).expect("it is small");
+    let subject = ExportSubject::new(&sessions[0], Dimensions::default(), &[export]).expect("it is small");
     let exported = folder.path().join("map.r32");
     export.write(&subject, &exported, &JobProgress::default()).expect("there is room");
     let written = std::fs::read(exported).expect("it is there");

@@ -8,13 +8,13 @@ use thalweg_scene::{
 };
 
 fn attempt(app: &App) -> Attempt {
-    app.world().resource::<Course>().attempt.clone().expect("a lesson is open")
+    app.world().resource::<LessonState>().attempt.clone().expect("a lesson is open")
 }
 
 fn opened(name: &str) -> App {
     let mut app = app();
     send(&mut app, FileCommand::Open(path_of(name), Options::default()));
-    while app.world().resource::<Course>().attempt.is_none() {
+    while app.world().resource::<LessonState>().attempt.is_none() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -31,11 +31,11 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     loop {
         let now = attempt(&app);
         let step = now.step;
-        if let Some(task) = &now.now().task {
+        if let Some(task) = &now.current_step().task {
             // Nothing is displayed before the question.
             send(&mut app, LessonCommand::Next);
             app.update();
-            assert_eq!(attempt(&app).step, step, "{}", now.now().title);
+            assert_eq!(attempt(&app).step, step, "{}", now.current_step().title);
             match task {
                 Task::Choose { key, .. } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Chosen(0))),
                 Task::Estimate { key, .. } => send(&mut app, LessonCommand::Answer(key.clone(), Answer::Number(1.0))),
@@ -45,14 +45,14 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
                 Task::Reveal { .. } => send(&mut app, LessonCommand::Reveal),
             }
             app.update();
-            let mut until = app.world().resource::<Course>().runs_to();
+            let mut until = app.world().resource::<LessonState>().runs_to();
             while let Some(end) = until {
                 app.world_mut().resource_mut::<Transport>().speed = 16.0;
                 app.update();
-                until = app.world().resource::<Course>().runs_to();
+                until = app.world().resource::<LessonState>().runs_to();
                 assert!(app.world().resource::<Simulations>().ticks() <= end, "it stops by itself");
             }
-            assert!(attempt(&app).done(step), "{}", now.now().title);
+            assert!(attempt(&app).is_done(step), "{}", now.current_step().title);
             if let Task::Measure { key, expect, .. } = task {
                 let Some(Answer::Measured { found, .. }) = attempt(&app).answers.get(key).cloned() else {
                     panic!("{key} was not measured");
@@ -60,7 +60,7 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
                 assert!((expect.0..=expect.1).contains(&found), "{key}: {found}, not within {expect:?}");
             }
         }
-        if !now.goes_on() {
+        if !now.has_next() {
             break;
         }
         send(&mut app, LessonCommand::Next);
@@ -78,30 +78,30 @@ fn a_student_goes_through_a_lesson_step_by_step_and_hands_in_a_report() {
     // Other terrain has no lesson; the answers are kept.
     let answers = attempt(&app).answers;
     send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
-    while app.world().resource::<Course>().attempt.is_some() {
+    while app.world().resource::<LessonState>().attempt.is_some() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(app.world().resource::<Course>().progress.answers.values().next(), Some(&answers));
+    assert_eq!(app.world().resource::<LessonState>().progress.answers.values().next(), Some(&answers));
 }
 
 #[test]
 fn a_lesson_begins_again_without_its_answers() {
     let mut app = opened(BUILT_IN[0].0);
     let start = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
-    send(&mut app, RunCommand::Step(2));
+    send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
     let key = attempt(&app).lesson.steps.iter().find_map(|step| step.task.as_ref()?.key().map(str::to_owned));
     let key = key.expect("it asks something");
     let answers = std::collections::BTreeMap::from([(key, Answer::Chosen(0))]);
-    app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").answers.clone_from(&answers);
+    app.world_mut().resource_mut::<LessonState>().attempt.as_mut().expect("open").answers.clone_from(&answers);
     // A slider was moved too.
     for session in app.world_mut().resource_mut::<Simulations>().all_mut() {
         session.set("droplets.exchange", "0.7").expect("in range");
     }
-    send(&mut app, LessonCommand::Again);
+    send(&mut app, LessonCommand::Restart);
     app.update();
-    while app.world().resource::<Course>().attempt.is_none() {
+    while app.world().resource::<LessonState>().attempt.is_none() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -111,12 +111,12 @@ fn a_lesson_begins_again_without_its_answers() {
     let exchange =
         thalweg_sim::params::get(&simulations.selected().groups(), "droplets.exchange").expect("there is one");
     assert_ne!(exchange.value.to_string(), "0.7");
-    send(&mut app, LessonCommand::BringBack);
+    send(&mut app, LessonCommand::RestoreAnswers);
     app.update();
     assert_eq!(attempt(&app).answers, answers);
     send(&mut app, LessonCommand::Close);
     app.update();
-    assert!(app.world().resource::<Course>().attempt.is_none());
+    assert!(app.world().resource::<LessonState>().attempt.is_none());
 }
 
 #[test]
@@ -126,35 +126,35 @@ fn a_run_that_is_interrupted_is_not_done_and_one_that_is_paused_goes_on() {
     let run = attempt(&app).lesson.steps.iter().position(|step| long(&step.task));
     let run = run.expect("it runs something");
     let begin = |app: &mut App| {
-        app.world_mut().resource_mut::<Course>().attempt.as_mut().expect("open").step = run;
+        app.world_mut().resource_mut::<LessonState>().attempt.as_mut().expect("open").step = run;
         send(app, LessonCommand::Run);
         while app.world().resource::<Simulations>().ticks() < 3 {
             app.update();
         }
-        assert!(app.world().resource::<Course>().runs_to().is_some());
+        assert!(app.world().resource::<LessonState>().runs_to().is_some());
     };
     begin(&mut app);
-    send(&mut app, RunCommand::TogglePlay);
+    send(&mut app, SimulationCommand::TogglePlay);
     send(&mut app, LessonCommand::Back);
     update_until_quiet(&mut app);
-    assert!(app.world().resource::<Course>().runs_to().is_some() && !attempt(&app).done(run), "it waits");
-    send(&mut app, RunCommand::TogglePlay);
-    while app.world().resource::<Course>().runs_to().is_some() {
+    assert!(app.world().resource::<LessonState>().runs_to().is_some() && !attempt(&app).is_done(run), "it waits");
+    send(&mut app, SimulationCommand::TogglePlay);
+    while app.world().resource::<LessonState>().runs_to().is_some() {
         app.update();
     }
-    assert!(attempt(&app).done(run), "the step that ran is not done");
+    assert!(attempt(&app).is_done(run), "the step that ran is not done");
     let mut app = opened(BUILT_IN[0].0);
     begin(&mut app);
-    send(&mut app, RunCommand::Restart);
-    while app.world().resource::<Course>().runs_to().is_some() {
+    send(&mut app, SimulationCommand::Restart);
+    while app.world().resource::<LessonState>().runs_to().is_some() {
         app.update();
     }
-    assert!(!attempt(&app).done(run), "it was restarted before its end");
+    assert!(!attempt(&app).is_done(run), "it was restarted before its end");
     // Undo restores the terrain from before the lesson, on which no step runs.
     send(&mut app, FileCommand::Open("dam-break".into(), Options::default()));
-    while app.world().resource::<Course>().attempt.is_some() {
+    while app.world().resource::<LessonState>().attempt.is_some() {
         app.update();
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(app.world().resource::<Course>().runs_to().is_none());
+    assert!(app.world().resource::<LessonState>().runs_to().is_none());
 }

@@ -9,7 +9,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
         let world = app.world_mut();
         world.resource_mut::<Simulations>().all_mut()[0].shown_from = to;
         world.resource_mut::<Transport>().playing = true;
-        world.resource_scope(|world, mut ahead: Mut<Ahead>| {
+        world.resource_scope(|world, mut ahead: Mut<FastForward>| {
             world.resource_scope(|world, mut notices: Mut<Notices>| ahead.begin(world.resource(), &mut notices));
         });
     };
@@ -38,7 +38,7 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
         paused.update();
     }
     for _ in 0..2 {
-        send(&mut paused, RunCommand::TogglePlay);
+        send(&mut paused, SimulationCommand::TogglePlay);
         paused.update();
     }
     let stopped = ticks(&paused);
@@ -71,7 +71,7 @@ fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
     let mut app = app();
     let shown = |app: &App| app.world().resource::<Overlay>().shown;
     let hold = |app: &mut App, tool: Option<Tool>| {
-        app.world_mut().resource_mut::<Brushes>().held = tool;
+        app.world_mut().resource_mut::<Brushes>().active = tool;
         app.update();
     };
     let toggle = |app: &mut App| {

@@ -6,7 +6,7 @@ use super::*;
 use thalweg_scene::{
     io::{JobProgress, project::Project, scene::open_first},
     model::playlist::{Item, Playlist},
-    settings::Remembered,
+    settings::SettingsFile,
 };
 
 fn list() -> Arc<Playlist> {
@@ -76,7 +76,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     send(&mut app, PresentCommand::Go(-1));
     wait_for(&mut app, 2);
     // Leaving the Present workspace ends the presentation: a pending scene is dropped, and no shortcut opens the next one.
-    let work = app.world().resource::<Simulations>().work();
+    let work = app.world().resource::<Simulations>().project_id();
     send(&mut app, PresentCommand::Go(-1));
     send(&mut app, OpenWorkspace(Workspace::Sculpt));
     for _ in 0..100 {
@@ -85,7 +85,7 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     }
     send(&mut app, PresentCommand::Go(1));
     app.update();
-    assert!(!shown(&app).is_on() && app.world().resource::<Simulations>().work() == work);
+    assert!(!shown(&app).is_on() && app.world().resource::<Simulations>().project_id() == work);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_playlist_that_is_being_made_is_remembered_and_its_file_is_known() {
     let kept = |app: &mut App| {
         app.world_mut().write_message(AppExit::Success);
         app.update();
-        Draft::remembered(&Remembered::load(&settings).unwrap_or_else(|error| panic!("{error}")).playlist).list
+        Draft::remembered(&SettingsFile::load(&settings).unwrap_or_else(|error| panic!("{error}")).playlist).list
     };
     assert_eq!(kept(&mut app), *list);
     // A folder is no file.
@@ -123,7 +123,7 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let mut project = Project::of(vec![open_first("round-hill", &options).expect("it is built in")]);
     for (tick, round) in [(0.0, 20.0), (4.0, 80.0)] {
-        assert!(project.views.kept.keys.set(Key { tick, ..Key::still(round, 30.0, 1.4) }));
+        assert!(project.views.saved.keys.set(CameraKeyframe { tick, ..CameraKeyframe::still(round, 30.0, 1.4) }));
     }
     project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let mut list = Playlist::clone(&list());
@@ -161,17 +161,17 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
     wait_for(&mut app, 1);
     let simulations = app.world().resource::<Simulations>();
     assert!(shown(&app).is_kiosk());
-    let allows = |command: Command| command.suits_kiosk(simulations);
+    let allows = |command: AppCommand| command.suits_kiosk(simulations);
     let set = |group: &str, name| EditCommand::Set(group.into(), name, Value::Number(1.0)).into();
-    assert!(allows(RunCommand::TogglePlay.into()) && allows(CameraCommand::FrameAll.into()));
+    assert!(allows(SimulationCommand::TogglePlay.into()) && allows(CameraCommand::FrameAll.into()));
     assert!(allows(set("droplets", "entrainment")) && !allows(set("droplets", "per_tick")));
     for refused in [
         FileCommand::Quit.into(),
         FileCommand::SaveScene("a.ron".into()).into(),
-        WindowCommand::Leave.into(),
+        WindowCommand::Cancel.into(),
         WindowCommand::Toggle("palette").into(),
         OpenWorkspace(Workspace::Sculpt).into(),
-        PictureCommand::Take.into(),
+        ScreenshotCommand::Take.into(),
         ToggleRecording.into(),
         PresentCommand::Begin(list()).into(),
     ] {

@@ -9,7 +9,10 @@ use thalweg_sim::edit::Tool;
 /// Creates an app that autosaves to a folder and offers the autosaves in it.
 pub(super) fn keeping(folder: &Path) -> App {
     let mut app = app();
-    app.world_mut().resource_mut::<Document>().keep_in(folder, None, 0).unwrap_or_else(|error| panic!("{error}"));
+    app.world_mut()
+        .resource_mut::<Document>()
+        .start_autosave(folder, None, 0)
+        .unwrap_or_else(|error| panic!("{error}"));
     app
 }
 
@@ -27,7 +30,7 @@ fn offers(app: &mut App) -> Vec<String> {
 }
 
 /// Returns the command of the n-th answer to the question about a file.
-fn answer(app: &App, path: &Path, place: usize) -> Command {
+fn answer(app: &App, path: &Path, place: usize) -> AppCommand {
     let path = path.display().to_string();
     let offer = app.world().resource::<Notices>().shown().find(|notice| notice.text.contains(&path));
     offer.expect("it is offered").answers[place].1.clone()
@@ -45,7 +48,7 @@ fn a_run_that_no_hand_touched_is_kept_and_one_that_stands_still_is_not_kept_twic
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     assert!(kept(folder.path()).is_empty(), "nothing has happened yet");
-    send(&mut app, RunCommand::Step(3));
+    send(&mut app, SimulationCommand::Step(3));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app), "looking around leaves nothing to save");
@@ -88,7 +91,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for thickness in [1.0, 2.0, 3.0, 4.0, 5.0] {
         let mut app = keeping(folder.path());
-        send(&mut app, EditCommand::SpreadSand(thickness));
+        send(&mut app, EditCommand::AddSand(thickness));
         send(&mut app, FileCommand::Open("round-hill".into(), Options::default()));
         app.update();
         wait_for_jobs(&mut app);
@@ -109,7 +112,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
         // Other notifications do not displace the questions.
         let mut notices = app.world_mut().resource_mut::<Notices>();
         for fault in 0..9 {
-            notices.tell(Level::Error, format!("Fault {fault}."));
+            notices.notify(Level::Error, format!("Fault {fault}."));
         }
         assert_eq!(self::offers(&mut app).len(), 3);
     }
@@ -131,7 +134,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     assert!(is_unsaved(&app) && app.world().resource::<Simulations>().file.is_none());
     assert_eq!(sand(&app), 4.0);
     let now = app.world().resource::<Simulations>().clone();
-    send(&mut app, EditCommand::SpreadSand(0.5));
+    send(&mut app, EditCommand::AddSand(0.5));
     app.update();
     drop(app);
     let mut app = keeping(folder.path());
@@ -142,7 +145,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     assert!(terrain(&app) == now.selected().simulation.terrain);
     // Its autosave file is reused, and deleted on a regular exit.
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
-    send(&mut app, EditCommand::SpreadSand(0.5));
+    send(&mut app, EditCommand::AddSand(0.5));
     app.update();
     wait_for_jobs(&mut app);
     let project = project::open(&left[3]).unwrap_or_else(|error| panic!("{error}"));
@@ -152,7 +155,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     assert_eq!(kept(folder.path()).len(), 3);
     // A project of the folder that is opened at startup is not offered as another one.
     let mut document = Document::default();
-    document.keep_in(folder.path(), Some(&left[0]), 0).unwrap_or_else(|error| panic!("{error}"));
+    document.start_autosave(folder.path(), Some(&left[0]), 0).unwrap_or_else(|error| panic!("{error}"));
     assert!(document.is_recovered());
     let mut other = keeping(folder.path());
     assert_eq!(offers(&mut other).len(), 2);

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::*;
 use thalweg_sim::core::terrain::Source;
 
-fn marks(app: &App) -> Vec<Mark> {
+fn marks(app: &App) -> Vec<TimelinePosition> {
     app.world().resource::<History>().marks()
 }
 
 /// Runs this number of ticks and waits until the snapshot that is then due is packed.
 fn run(app: &mut App, ticks: u32) {
     let until = app.world().resource::<Simulations>().ticks() + u64::from(ticks);
-    send(app, RunCommand::Step(ticks));
+    send(app, SimulationCommand::Step(ticks));
     loop {
         app.update();
         let (simulations, history) = (app.world().resource::<Simulations>(), app.world().resource::<History>());
@@ -47,7 +47,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     send(&mut app, HistoryCommand::GoTo(early.id));
     app.update();
     assert!(terrain(&app) == then);
-    send(&mut app, EditCommand::SpreadSand(1.0));
+    send(&mut app, EditCommand::AddSand(1.0));
     app.update();
     run(&mut app, 12);
     let all = marks(&app);
@@ -64,7 +64,10 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
 #[test]
 fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_its_own() {
     let mut app = app();
-    app.insert_resource(Eye { pose: Some(Key::still(30.0, 40.0, 2.0).pose()), ..Eye::default() });
+    app.insert_resource(CameraPose {
+        pose: Some(CameraKeyframe::still(30.0, 40.0, 2.0).pose()),
+        ..CameraPose::default()
+    });
     let keys = |app: &App| {
         app.world().resource::<Simulations>().views.keys.list().iter().map(|key| key.tick as u64).collect::<Vec<_>>()
     };
@@ -85,7 +88,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
             assert_eq!(keys(app), *wanted, "{command:?}");
         }
     };
-    use EditCommand::{Redo, SpreadSand, Undo};
+    use EditCommand::{AddSand, Redo, Undo};
     send(&mut app, HistoryCommand::GoTo(first));
     app.update();
     assert_eq!((keys(&app), app.world().resource::<Simulations>().ticks()), (vec![5, 12], 5));
@@ -93,7 +96,7 @@ fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_i
     send(&mut app, HistoryCommand::GoTo(last));
     app.update();
     // A stroke between two keyframe steps, and ticks after it.
-    steps(&mut app, &[(SpreadSand(1.0), &[5, 12])]);
+    steps(&mut app, &[(AddSand(1.0), &[5, 12])]);
     run(&mut app, 3);
     set(&mut app);
     assert_eq!(keys(&app), [5, 12, 15]);
@@ -108,7 +111,7 @@ fn a_new_start_and_undo_keep_the_timeline() {
     run(&mut app, 24);
     let first = marks(&app);
     let late = app.world().resource::<Simulations>().selected().simulation.terrain.clone();
-    send(&mut app, RunCommand::NewSeed);
+    send(&mut app, SimulationCommand::NewSeed);
     app.update();
     run(&mut app, 12);
     let all = marks(&app);
@@ -149,7 +152,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     send(&mut other, FileCommand::Open(path.clone(), Options::default()));
     wait_for_jobs(&mut other);
     run(&mut other, 1);
-    let ticks = |marks: &[Mark]| marks.iter().map(|mark| (mark.tick, mark.branch)).collect::<Vec<_>>();
+    let ticks = |marks: &[TimelinePosition]| marks.iter().map(|mark| (mark.tick, mark.branch)).collect::<Vec<_>>();
     let again = marks(&other);
     let saved = marks(&app);
     assert!(ticks(&again).starts_with(&ticks(&saved)), "{saved:?} came back as {again:?}");
@@ -184,7 +187,7 @@ fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
     let last = draw(&mut app, places[places.len() - 1].id);
     assert_ne!(first.pixels, last.pixels);
     // A step without a state shows the previous state, and reports its tick.
-    send(&mut app, EditCommand::SpreadSand(1.0));
+    send(&mut app, EditCommand::AddSand(1.0));
     app.update();
     let step = app.world().resource::<History>().here().expect("it is a step");
     let picture = draw(&mut app, step);
@@ -215,7 +218,7 @@ fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
     };
     let friction = |value| EditCommand::Set("droplets".into(), "friction", Value::Number(value));
     let mut states = vec![chosen(&app)];
-    for command in [friction(0.2), EditCommand::InvertMask, EditCommand::SpreadSand(1.0), friction(0.3)] {
+    for command in [friction(0.2), EditCommand::InvertMask, EditCommand::AddSand(1.0), friction(0.3)] {
         send(&mut app, command);
         app.update();
         states.push(chosen(&app));
@@ -288,17 +291,17 @@ fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
     app.update();
     let history = |app: &App| app.world().resource::<History>().marks().len();
     for tick in 1..=230 {
-        send(&mut app, RunCommand::Step(1));
+        send(&mut app, SimulationCommand::Step(1));
         while app.world().resource::<Simulations>().ticks() < tick {
             app.update();
         }
         let mut simulations = app.world().resource::<Simulations>().clone();
-        app.world_mut().resource_mut::<History>().keep_present(&mut simulations);
+        app.world_mut().resource_mut::<History>().store_current(&mut simulations);
     }
     // States being packed are thinned out later.
     run(&mut app, 0);
     assert!((50..=201).contains(&history(&app)), "{}", history(&app));
-    send(&mut app, RunCommand::Restart);
+    send(&mut app, SimulationCommand::Restart);
     app.update();
     send(&mut app, EditCommand::Undo);
     app.update();
@@ -351,7 +354,7 @@ fn however_much_is_done_between_two_ticks_the_keyframes_stay() {
     for step in 0..230 {
         let spring = Source { place: [0.5; 2], radius: 20.0, rate: 0.1, ticks: None };
         send(&mut app, EditCommand::SetSources(vec![spring; step % 2]));
-        send(&mut app, RunCommand::Step(u32::from(step % 100 == 0)));
+        send(&mut app, SimulationCommand::Step(u32::from(step % 100 == 0)));
         app.update();
     }
     run(&mut app, 1);
@@ -385,7 +388,7 @@ fn a_painted_mask_is_taken_back_without_going_back_in_time() {
 fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     let mut app = app();
     let terrain = |app: &App| app.world().resource::<Simulations>().selected().simulation.terrain.clone();
-    send(&mut app, RunCommand::Step(2));
+    send(&mut app, SimulationCommand::Step(2));
     update_until_quiet(&mut app);
     let before = terrain(&app);
     app.init_resource::<ButtonInput<MouseButton>>();
@@ -394,7 +397,7 @@ fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     for relief in [20.0, 30.0, 40.0, 50.0] {
         send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(relief)));
         // The simulation plays meanwhile.
-        send(&mut app, RunCommand::Step(1));
+        send(&mut app, SimulationCommand::Step(1));
         update_until_quiet(&mut app);
     }
     app.world_mut().resource_mut::<ButtonInput<MouseButton>>().release(MouseButton::Left);
@@ -404,7 +407,7 @@ fn a_slider_that_begins_everything_again_is_one_step_of_a_drag() {
     let offered: Vec<_> =
         app.world().resource::<Notices>().shown().filter(kept).map(|notice| notice.text.clone()).collect();
     assert!(offered.len() == 1 && offered[0].contains("the previous 2 ticks"), "{offered:?}");
-    send(&mut app, RunCommand::Restart);
+    send(&mut app, SimulationCommand::Restart);
     app.update();
     send(&mut app, EditCommand::Undo);
     app.update();

@@ -4,7 +4,7 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median, scalar::rivers::ScalarRivers, simulation, timed};
+use super::{REPETITIONS, median, run_ticks, scalar::rivers::ScalarRivers, simulation};
 use thalweg_sim::{
     core::terrain::Terrain,
     process::{
@@ -21,7 +21,7 @@ const TICKS: usize = 2;
 
 /// Runs ticks. Returns nanoseconds per cell, milliseconds per tick, and nanoseconds per cell by stage.
 fn ticks(simulation: &mut Simulation) -> (f64, f64, Vec<(&'static str, f64)>) {
-    let (all, stages) = timed(simulation, TICKS);
+    let (all, stages) = run_ticks(simulation, TICKS);
     let per_cell = 1e9 / (TICKS * simulation.terrain.bedrock.len()) as f64;
     let by_stage = |stage: &StageInfo| (stage.name, stages.get(stage.name).map_or(0.0, |spent| spent * per_cell));
     (all * per_cell, all * 1e3 / TICKS as f64, INFO.stages.iter().map(by_stage).collect())

@@ -74,7 +74,7 @@ impl GridBench {
                         scalar.flow(&water, water.dt);
                     }
                     if self.enabled.contains(&"thermal") {
-                        scalar.slump(&thermal);
+                        scalar.erode_thermally(&thermal);
                     }
                     if self.enabled.contains(&"runoff") {
                         scalar_runoff.step(&runoff::Params::default());

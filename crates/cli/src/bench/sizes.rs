@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{super::tell, simulation, substeps, waves};
+use super::{super::print_message, run_waves, simulation, substeps};
 use thalweg_sim::{
     core::terrain::Terrain,
     generate::{TerrainParams, generate},
-    params::{self, STATED_CELLS, follow, walk},
+    params::{self, REFERENCE_CELLS, collect_parameters, rescale_counts},
     process::{
         Mode, Process,
         droplets::{self, DropletLaw},
@@ -21,11 +21,11 @@ use thalweg_sim::{
 const SIDES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// Maximum number of measured ticks, and time in seconds after which no further tick starts.
 const TICKS: usize = 8;
-const LONGEST: f64 = 1.0;
+const TIME_LIMIT: f64 = 1.0;
 
 /// Unit of the cost of a process.
 #[derive(Clone, Copy, PartialEq)]
-enum Of {
+enum CostUnit {
     Cells,
     /// Step of a particle, with the same number of particles on every map.
     Particles,
@@ -34,16 +34,16 @@ enum Of {
 }
 
 /// Process under test.
-struct Subject {
+struct BenchedProcess {
     name: &'static str,
-    of: Of,
+    of: CostUnit,
     /// `true` if the process runs on a map of sand only.
     loose: bool,
     process: fn() -> Box<dyn Process>,
 }
 
-const fn subject(name: &'static str, of: Of, loose: bool, process: fn() -> Box<dyn Process>) -> Subject {
-    Subject { name, of, loose, process }
+const fn subject(name: &'static str, of: CostUnit, loose: bool, process: fn() -> Box<dyn Process>) -> BenchedProcess {
+    BenchedProcess { name, of, loose, process }
 }
 
 fn droplets(mode: Mode, law: DropletLaw) -> Box<dyn Process> {
@@ -55,21 +55,23 @@ fn published_wind() -> Box<dyn Process> {
     Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
 }
 
-const SUBJECTS: [Subject; 12] = [
-    subject("streams, 1000", Of::Particles, false, || droplets(Mode::Corrected, DropletLaw::Streams)),
-    subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Corrected, DropletLaw::Streams)),
-    subject("mass transfer, per cell", Of::ParticlesPerCell, false, || {
+const SUBJECTS: [BenchedProcess; 12] = [
+    subject("streams, 1000", CostUnit::Particles, false, || droplets(Mode::Corrected, DropletLaw::Streams)),
+    subject("streams, per cell", CostUnit::ParticlesPerCell, false, || droplets(Mode::Corrected, DropletLaw::Streams)),
+    subject("mass transfer, per cell", CostUnit::ParticlesPerCell, false, || {
         droplets(Mode::Corrected, DropletLaw::MassTransfer)
     }),
-    subject("published, 1000", Of::Particles, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
-    subject("published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
-    subject("wind", Of::Cells, true, || Box::new(wind::Wind::default())),
-    subject("wind published, 1024", Of::Particles, true, published_wind),
-    subject("wind published, per cell", Of::ParticlesPerCell, true, published_wind),
-    subject("water", Of::Cells, false, || Box::new(water::Water::default())),
-    subject("thermal", Of::Cells, false, || Box::new(thermal::Thermal::default())),
-    subject("uplift and rivers", Of::Cells, false, || Box::new(fluvial::Fluvial::default())),
-    subject("runoff", Of::Cells, false, || Box::new(runoff::Runoff::default())),
+    subject("published, 1000", CostUnit::Particles, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
+    subject("published, per cell", CostUnit::ParticlesPerCell, false, || {
+        droplets(Mode::Published, DropletLaw::MassTransfer)
+    }),
+    subject("wind", CostUnit::Cells, true, || Box::new(wind::Wind::default())),
+    subject("wind published, 1024", CostUnit::Particles, true, published_wind),
+    subject("wind published, per cell", CostUnit::ParticlesPerCell, true, published_wind),
+    subject("water", CostUnit::Cells, false, || Box::new(water::Water::default())),
+    subject("thermal", CostUnit::Cells, false, || Box::new(thermal::Thermal::default())),
+    subject("uplift and rivers", CostUnit::Cells, false, || Box::new(fluvial::Fluvial::default())),
+    subject("runoff", CostUnit::Cells, false, || Box::new(runoff::Runoff::default())),
 ];
 
 /// Measures every process at every size with each number of threads.
@@ -82,7 +84,7 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
     // By process and number of threads, from the smallest to the largest map: nanoseconds per unit, and seconds per tick.
     let mut runs: BTreeMap<(&str, usize), Vec<(f64, f64)>> = BTreeMap::new();
     for side in SIDES {
-        tell(&format!("measuring {side}² cells …"));
+        print_message(&format!("measuring {side}² cells …"));
         for loose in [false, true] {
             let terrain = terrain(side, loose);
             for subject in SUBJECTS.iter().filter(|subject| subject.loose == loose) {
@@ -94,7 +96,7 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
         }
     }
     let rows = runs.into_iter().map(|((name, threads), runs)| {
-        let cells = SUBJECTS.iter().any(|subject| subject.name == name && subject.of == Of::Cells);
+        let cells = SUBJECTS.iter().any(|subject| subject.name == name && subject.of == CostUnit::Cells);
         let (ns, seconds): (Vec<f64>, Vec<f64>) = runs.into_iter().unzip();
         json!({
             "process": name,
@@ -119,20 +121,20 @@ fn terrain(side: u32, loose: bool) -> Terrain {
     generate(&params, 1)
 }
 
-impl Subject {
+impl BenchedProcess {
     /// Returns nanoseconds per particle step or cell, and seconds per tick.
     fn run(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> (f64, f64) {
         let mut process = (self.process)();
-        if self.of == Of::ParticlesPerCell {
-            let (key, fresh) = (process.info().key, process.fresh());
+        if self.of == CostUnit::ParticlesPerCell {
+            let (key, fresh) = (process.info().key, process.boxed_default());
             let [params, _] = process.settings_mut();
-            follow((key, params), fresh.params(), [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
+            rescale_counts((key, params), fresh.params(), [REFERENCE_CELLS, terrain.bedrock.len() as f64], |_| true);
         }
         let mut simulation = simulation(terrain, pool, vec![process]);
         match self.of {
-            Of::ParticlesPerCell => part_of_a_tick(&mut simulation),
-            Of::Particles => ticks(&mut simulation, substeps),
-            Of::Cells => ticks(&mut simulation, |simulation| simulation.ticks() * terrain.bedrock.len() as u64),
+            CostUnit::ParticlesPerCell => part_of_a_tick(&mut simulation),
+            CostUnit::Particles => ticks(&mut simulation, substeps),
+            CostUnit::Cells => ticks(&mut simulation, |simulation| simulation.ticks() * terrain.bedrock.len() as u64),
         }
     }
 }
@@ -141,7 +143,7 @@ impl Subject {
 /// of seconds per tick.
 fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (f64, f64) {
     let (begun, mut ticks) = (Instant::now(), Vec::new());
-    while ticks.len() <= TICKS && (ticks.len() < 2 || begun.elapsed().as_secs_f64() < LONGEST) {
+    while ticks.len() <= TICKS && (ticks.len() < 2 || begun.elapsed().as_secs_f64() < TIME_LIMIT) {
         let (started, before) = (Instant::now(), counted(simulation));
         simulation.tick();
         let seconds = started.elapsed().as_secs_f64();
@@ -155,10 +157,10 @@ fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (
 /// Runs waves of particles, as a full tick of many droplets takes long, and discards the first ones, which allocate memory. Returns
 /// the mean nanoseconds per particle step, and the seconds per tick extrapolated from them.
 fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
-    waves(simulation, f64::INFINITY, 0.5 * LONGEST);
-    let (seconds, steps, particles) = waves(simulation, f64::INFINITY, LONGEST);
+    run_waves(simulation, f64::INFINITY, 0.5 * TIME_LIMIT);
+    let (seconds, steps, particles) = run_waves(simulation, f64::INFINITY, TIME_LIMIT);
     let per_tick = simulation.slots.iter().filter(|slot| slot.enabled).find_map(|slot| {
-        let parameters = walk((slot.key(), slot.process.params()));
+        let parameters = collect_parameters((slot.key(), slot.process.params()));
         parameters.into_iter().find(|parameter| parameter.name == "per_tick").map(|parameter| parameter.value)
     });
     let Some(params::Value::Number(per_tick)) = per_tick else { unreachable!("processes of particles have it") };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median, simulation, substeps, timed};
+use super::{REPETITIONS, median, run_ticks, simulation, substeps};
 use thalweg_sim::{
     generate::{TerrainParams, generate},
     process::{
@@ -33,7 +33,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
     // A substep moves one grain or updates `cells` cells. The third value is the part of the first that air flow takes.
     let ticks = |simulation: &mut Simulation, cells: usize| {
         let before = substeps(simulation);
-        let (seconds, stages) = timed(simulation, WIND_TICKS);
+        let (seconds, stages) = run_ticks(simulation, WIND_TICKS);
         let air = stages.get("air").copied().unwrap_or_default();
         let steps = (substeps(simulation) - before) as f64 * cells as f64;
         (seconds * 1e9 / steps, seconds * 1e3 / WIND_TICKS as f64, air * 1e9 / steps)

@@ -2,14 +2,14 @@
 
 use std::{env, fs, path::Path};
 
-use super::{Failure, Kind};
+use super::{Failure, JobType};
 use thalweg_scene::io::output;
 
 /// Maximum number of tasks in an array: Slurm's default limit.
 const MOST_TASKS: usize = 1000;
 
 /// Writes a job into the results folder. Returns the commands that start it.
-pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<String, Failure> {
+pub(super) fn write(kind: JobType, plan: &Path, out: &Path, runs: usize) -> Result<String, Failure> {
     let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (plan, out) = (whole(plan), whole(out));
     let program = env::current_exe().map_or_else(|_| "thalweg".to_owned(), |path| path.display().to_string());
@@ -17,7 +17,7 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
     let (program, folder) = (quoted(&program), quoted(&out.display().to_string()));
     let plan = quoted(&plan.display().to_string());
     let (name, text, start) = match kind {
-        Kind::Slurm => {
+        JobType::Slurm => {
             let tasks = runs.min(MOST_TASKS);
             let each = runs.div_ceil(tasks.max(1));
             let text = format!(
@@ -44,7 +44,7 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
             );
             ("sweep.sbatch", text, start)
         }
-        Kind::Snakemake => {
+        JobType::Snakemake => {
             // Braces and quotes are special in a Snakefile.
             let own =
                 |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('{', "{{").replace('}', "}}");

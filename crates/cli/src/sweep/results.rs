@@ -35,20 +35,20 @@ const MEASURES: [(&str, &str); 17] = [
 
 /// Column of numbers if every cell is a number, otherwise of texts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Column {
+pub(super) enum ResultColumn {
     Numbers(Vec<f64>),
     Texts(Vec<String>),
 }
 
 /// Table with named columns.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
-    pub columns: Vec<(String, Column)>,
+pub(super) struct ResultTable {
+    pub columns: Vec<(String, ResultColumn)>,
     /// Number of varied columns, which follow the run number.
     pub varied: usize,
 }
 
-impl Column {
+impl ResultColumn {
     pub(super) fn text(&self, row: usize) -> String {
         match self {
             Self::Numbers(numbers) if numbers[row].is_nan() => String::new(),
@@ -58,12 +58,12 @@ impl Column {
     }
 }
 
-impl Table {
+impl ResultTable {
     /// Creates the table of all reports, ordered by run number.
     pub(super) fn of(reports: &BTreeMap<usize, (String, Value)>) -> Self {
         let all = || reports.values().map(|(_, report)| report);
         let mut columns =
-            vec![("run".to_owned(), Column::Numbers(reports.keys().map(|number| *number as f64).collect()))];
+            vec![("run".to_owned(), ResultColumn::Numbers(reports.keys().map(|number| *number as f64).collect()))];
         let mut names: Vec<&String> =
             all().filter_map(|report| report["run"]["values"].as_object()).flat_map(|values| values.keys()).collect();
         names.sort();
@@ -75,20 +75,20 @@ impl Table {
         }
         for (name, place) in MEASURES {
             let numbers = all().map(|report| report.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN));
-            columns.push((name.to_owned(), Column::Numbers(numbers.collect())));
+            columns.push((name.to_owned(), ResultColumn::Numbers(numbers.collect())));
         }
         // Hashes of the ground: runs with the same hashes have bit-identical terrain.
         for layer in ["bedrock", "sand", "water"] {
             let texts = all().map(|report| report["layers"][layer]["hash"].as_str().unwrap_or_default().to_owned());
-            columns.push((format!("{layer}_hash"), Column::Texts(texts.collect())));
+            columns.push((format!("{layer}_hash"), ResultColumn::Texts(texts.collect())));
         }
         Self { columns, varied }
     }
 
     pub(super) fn rows(&self) -> usize {
         match &self.columns[0].1 {
-            Column::Numbers(numbers) => numbers.len(),
-            Column::Texts(texts) => texts.len(),
+            ResultColumn::Numbers(numbers) => numbers.len(),
+            ResultColumn::Texts(texts) => texts.len(),
         }
     }
 
@@ -105,10 +105,10 @@ impl Table {
     /// Encodes the table as Parquet: numbers as doubles, texts as UTF-8. `path` is the file named in errors.
     pub(super) fn parquet(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let wrong = |error: &dyn std::fmt::Display| Error::output(path, error.to_string(), "free some disk space");
-        let field = |(name, column): &(String, Column)| {
+        let field = |(name, column): &(String, ResultColumn)| {
             let kind = match column {
-                Column::Numbers(_) => Type::primitive_type_builder(name, PhysicalType::DOUBLE),
-                Column::Texts(_) => Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
+                ResultColumn::Numbers(_) => Type::primitive_type_builder(name, PhysicalType::DOUBLE),
+                ResultColumn::Texts(_) => Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
                     .with_converted_type(ConvertedType::UTF8),
             };
             kind.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
@@ -123,10 +123,10 @@ impl Table {
             for (_, values) in &self.columns {
                 let Some(mut column) = group.next_column()? else { break };
                 match values {
-                    Column::Numbers(numbers) => {
+                    ResultColumn::Numbers(numbers) => {
                         column.typed::<DoubleType>().write_batch(numbers, None, None)?;
                     }
-                    Column::Texts(texts) => {
+                    ResultColumn::Texts(texts) => {
                         let texts: Vec<ByteArray> = texts.iter().map(|text| ByteArray::from(text.as_str())).collect();
                         column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
                     }
@@ -141,11 +141,11 @@ impl Table {
     }
 }
 
-fn column(texts: Vec<String>) -> Column {
+fn column(texts: Vec<String>) -> ResultColumn {
     // A seed with more digits than a double can represent stays a text.
     let number = |text: &String| text.parse::<f64>().ok().filter(|number| number.is_finite() && number.abs() < 9e15);
     let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
-    numbers.map_or(Column::Texts(texts), Column::Numbers)
+    numbers.map_or(ResultColumn::Texts(texts), ResultColumn::Numbers)
 }
 
 #[cfg(test)]
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn the_table_has_a_row_for_each_run_in_both_formats() {
         let seeds = ["18446744073709551615", "7"].map(str::to_owned).to_vec();
-        assert_eq!(column(seeds.clone()), Column::Texts(seeds));
-        let table = Table::of(&reports());
+        assert_eq!(column(seeds.clone()), ResultColumn::Texts(seeds));
+        let table = ResultTable::of(&reports());
         assert_eq!((table.rows(), table.varied), (2, 2));
         let text = table.csv();
         let rows: Vec<&str> = text.lines().collect();

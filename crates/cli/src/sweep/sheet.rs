@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use serde_json::{Value, json};
 
-use super::results::Table;
-use thalweg_scene::io::reference::escaped;
+use super::results::ResultTable;
+use thalweg_scene::io::reference::escape_html;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:0;color:#1d2226}header{position:sticky;top:0;background:#f3f4f3;\
 padding:.7em 1.2em;display:flex;flex-wrap:wrap;gap:.6em 1.2em;align-items:center;z-index:1}h1{font-size:1.15em;margin:0}\
@@ -37,13 +37,13 @@ name.textContent=data.columns[column];value.textContent=text(row[column]);list.a
 for(const field of [sort,down,show,...filters])field.addEventListener('change',draw);draw();";
 
 /// Returns the page.
-pub(super) fn page(table: &Table, reports: &BTreeMap<usize, (String, Value)>) -> String {
+pub(super) fn page(table: &ResultTable, reports: &BTreeMap<usize, (String, Value)>) -> String {
     let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
     let rows: Vec<Vec<Value>> = (0..table.rows())
         .map(|row| {
             let cells = table.columns.iter().map(|(_, column)| match column {
-                super::results::Column::Numbers(numbers) => json!(numbers[row]),
-                super::results::Column::Texts(texts) => json!(texts[row]),
+                super::results::ResultColumn::Numbers(numbers) => json!(numbers[row]),
+                super::results::ResultColumn::Texts(texts) => json!(texts[row]),
             });
             cells.collect()
         })
@@ -58,7 +58,7 @@ pub(super) fn page(table: &Table, reports: &BTreeMap<usize, (String, Value)>) ->
         let mut text = String::new();
         for (number, name) in names.iter().enumerate() {
             let mark = if number == chosen { " selected" } else { "" };
-            let _ = write!(text, "<option value=\"{number}\"{mark}>{}</option>", escaped(name));
+            let _ = write!(text, "<option value=\"{number}\"{mark}>{}</option>", escape_html(name));
         }
         text
     };
@@ -80,10 +80,13 @@ pub(super) fn page(table: &Table, reports: &BTreeMap<usize, (String, Value)>) ->
         if values.len() > 40 {
             continue;
         }
-        let _ =
-            write!(page, "<label>{} <select data-column=\"{number}\"><option value=\"\">all</option>", escaped(name));
+        let _ = write!(
+            page,
+            "<label>{} <select data-column=\"{number}\"><option value=\"\">all</option>",
+            escape_html(name)
+        );
         for value in values {
-            let _ = write!(page, "<option>{}</option>", escaped(&value));
+            let _ = write!(page, "<option>{}</option>", escape_html(&value));
         }
         page.push_str("</select></label>");
     }

@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::{
-    Error, JobProgress, holes,
+    Error, JobProgress,
     input::open,
-    output,
-    raster::{CellSize, Expected, Place, Raster, RasterRows},
+    nodata, output,
+    raster::{CellSize, Raster, RasterMetadata, RasterRows, ReadConstraints},
 };
-use crate::model::origin::Geo;
+use crate::model::origin::Georeference;
 use thalweg_sim::core::{bounds::CELL_SIZE, grid::Grid};
 
 /// Maximum length of the header, in bytes.
@@ -24,7 +24,7 @@ const LONGEST_WORD: usize = 64;
 /// # Errors
 /// The header or a value is malformed, there are too few or too many values, the size is rejected, no cell has data, or a value is
 /// out of range.
-pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let header = Header::read(path)?;
     let size = expected.admit(path, header.columns, header.rows)?;
     let geo = header.geo();
@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
 
     let nodata = header.nodata.to_string();
-    let raster = holes::filled(path, expected, size, 0, &nodata, |rows| header.cells(path, rows))?;
+    let raster = nodata::filled(path, expected, size, 0, &nodata, |rows| header.cells(path, rows))?;
     Ok(Raster { cell_size, geo, ..raster })
 }
 
@@ -43,14 +43,14 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_asc(path: &Path, grid: &Grid, place: Place<'_>, progress: &JobProgress) -> Result<(), Error> {
+pub fn write_asc(path: &Path, grid: &Grid, place: RasterMetadata<'_>, progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (grid.width(), grid.height());
     let extent = place.extent(width, height);
     let (west, south) = (extent.west, extent.north - extent.height);
     let [wide, tall] = [extent.width / width as f64, extent.height / height as f64];
     let cell =
         if (wide / tall - 1.0).abs() < 1e-9 { format!("cellsize {wide}") } else { format!("dx {wide}\ndy {tall}") };
-    let nodata = holes::value_beside(grid);
+    let nodata = nodata::unused_value(grid);
     output::create(path, |file| -> io::Result<()> {
         writeln!(file, "ncols {width}\nnrows {height}")?;
         writeln!(file, "xllcorner {west}\nyllcorner {south}\n{cell}\nNODATA_value {nodata}")?;
@@ -133,7 +133,7 @@ impl Header {
         let (mut row, mut word) = (Vec::with_capacity(width), Vec::new());
         loop {
             next_word(&mut bytes, &mut word).map_err(unreadable)?;
-            let (come, column) = (rows.come(), row.len());
+            let (come, column) = (rows.rows_read(), row.len());
             if word.is_empty() && come == height {
                 break;
             } else if word.is_empty() {
@@ -147,7 +147,7 @@ impl Header {
             };
             row.push(if value == self.nodata { f32::NAN } else { value });
             if row.len() == width {
-                rows.push_with_holes(&row)?;
+                rows.push_with_nodata(&row)?;
                 row.clear();
             }
         }
@@ -155,7 +155,7 @@ impl Header {
     }
 
     fn parse(path: &Path, text: &[u8]) -> Result<Self, Error> {
-        let mut header = Self { nodata: holes::USUAL, ..Self::default() };
+        let mut header = Self { nodata: nodata::DEFAULT_NODATA, ..Self::default() };
         let (mut centred_x, mut centred_y) = (false, false);
         let bad = |wrong: String| Err(malformed(path, wrong));
         let mut pairs = words(text);
@@ -199,13 +199,13 @@ impl Header {
     }
 
     /// Returns the georeference, if there is one. An origin of exactly (0, 0) denotes local coordinates.
-    fn geo(&self) -> Option<Geo> {
+    fn geo(&self) -> Option<Georeference> {
         let ([wide, tall], west, south) = (self.cell?, self.west?, self.south?);
         let (width, height) = (wide * self.columns as f64, tall * self.rows as f64);
         let north = south + height;
         // Cells this small within the range of longitudes and latitudes can only be in degrees.
         let on_the_globe = west >= -180.0 && west + width <= 360.0 && south >= -90.0 && north <= 90.0;
-        let geo = Geo { west, north, width, height, degrees: wide < 0.1 && on_the_globe };
+        let geo = Georeference { west, north, width, height, degrees: wide < 0.1 && on_the_globe };
         (west != 0.0 || south != 0.0).then_some(geo)
     }
 }
@@ -218,7 +218,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.asc");
         std::fs::write(&path, text).expect("it is writable");
-        read(&path, &Expected::anything())
+        read(&path, &ReadConstraints::anything())
     }
 
     #[test]
@@ -253,9 +253,9 @@ mod tests {
         assert_eq!([geo.west, geo.north, geo.width, geo.height], [500.0, 42.0, 16.0, 2.0]);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.asc");
-        let place = Place { geo: Some(geo), ..Place::local(4.0) };
+        let place = RasterMetadata { geo: Some(geo), ..RasterMetadata::local(4.0) };
         write_asc(&path, &read.cells, place, &JobProgress::default()).expect("it is writable");
-        assert_eq!(super::read(&path, &Expected::anything()).expect("it is a grid").geo, Some(geo));
+        assert_eq!(super::read(&path, &ReadConstraints::anything()).expect("it is a grid").geo, Some(geo));
     }
 
     #[test]

@@ -25,13 +25,13 @@ pub struct Budget(u64);
 /// Source of the budget. The command line takes precedence over the user's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum SaidBy {
+pub enum BudgetSource {
     CommandLine,
     Settings,
 }
 
-/// Budget set by each [`SaidBy`], in bytes; 0 if unset.
-static SAID: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+/// Budget set by each [`BudgetSource`], in bytes; 0 if unset.
+static CONFIGURED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 impl Budget {
     /// Creates a budget of this many bytes.
@@ -42,13 +42,13 @@ impl Budget {
     /// Returns the budget that was set, or else half of the memory of the machine or of its cgroup limit.
     pub fn present() -> Self {
         static HALF: OnceLock<u64> = OnceLock::new();
-        let said = SAID.iter().map(|said| said.load(Ordering::Relaxed)).find(|bytes| *bytes > 0);
+        let said = CONFIGURED.iter().map(|said| said.load(Ordering::Relaxed)).find(|bytes| *bytes > 0);
         Self(said.unwrap_or_else(|| *HALF.get_or_init(|| memory() / 2)))
     }
 
     /// Sets the budget of one source; `None` removes it.
-    pub fn say(by: SaidBy, budget: Option<Self>) {
-        SAID[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
+    pub fn set(by: BudgetSource, budget: Option<Self>) {
+        CONFIGURED[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
     }
 
     /// Returns the memory that the program uses now.
@@ -58,7 +58,7 @@ impl Budget {
 
     /// Requests memory, in bytes, on behalf of the file or scene that needs it. Insufficient memory is an input error, as a smaller
     /// input would fit.
-    pub fn ask(self, path: &Path, bytes: u64) -> Result<(), Error> {
+    pub fn request(self, path: &Path, bytes: u64) -> Result<(), Error> {
         self.grant(path, bytes, in_use() as u64)
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let error = budget.grant(path, 1_500_000_000, 600_000_000).expect_err("it is too much");
         let said = "hills.png: needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB budget are free; ";
         assert!(error.exit_code() == 2 && error.to_string().starts_with(said), "{error}");
-        assert!(budget.ask(path, u64::MAX).is_err());
+        assert!(budget.request(path, u64::MAX).is_err());
     }
 
     #[test]

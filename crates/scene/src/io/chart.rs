@@ -2,8 +2,8 @@
 
 use std::{fmt::Write, path::Path};
 
-use super::{Error, output, page, reference::escaped};
-use crate::model::chart::{Chart, Mark, ticks, told};
+use super::{Error, output, page, reference::escape_html};
+use crate::model::chart::{Chart, MarkerStyle, format_number, ticks};
 
 /// Export formats of a chart: label and file extension.
 pub const KINDS: [(&str, &str); 3] = [("Image (PNG)", "png"), ("Table (CSV)", "csv"), ("Vector graphic (SVG)", "svg")];
@@ -47,7 +47,7 @@ pub fn save(chart: &Chart, path: &Path) -> Result<(), Error> {
 /// Draws a chart as SVG. Curves differ in colour and dash pattern.
 pub fn svg(chart: &Chart) -> String {
     let [width, height] = SIZE;
-    let title = escaped(&chart.title);
+    let title = escape_html(&chart.title);
     let range = chart.shown_range();
     let names = legend(chart, width - 14.0);
     let lines = names.iter().map(|(line, ..)| line + 1).max().unwrap_or(1);
@@ -65,7 +65,8 @@ pub fn svg(chart: &Chart) -> String {
         page::FAMILY
     );
     let write_at = |drawing: &mut String, [x, y]: [f64; 2], anchor: &str, text: &str| {
-        let _ = write!(drawing, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escaped(text));
+        let _ =
+            write!(drawing, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escape_html(text));
     };
     let mut line = |from: [f64; 2], to: [f64; 2], color: &str| {
         let _ = write!(
@@ -107,8 +108,8 @@ pub fn svg(chart: &Chart) -> String {
         let base = ROOM[1] - 9.0 + LINE * line as f64;
         write_at(&mut drawing, [x + 24.0, base], "start", &curve.name);
         let _ = match curve.mark {
-            Mark::Line => write!(drawing, "<path d=\"M{x:.1} {0:.1}h18\" {stroke}/>", base - 4.0),
-            Mark::Dots | Mark::Cloud => {
+            MarkerStyle::Line => write!(drawing, "<path d=\"M{x:.1} {0:.1}h18\" {stroke}/>", base - 4.0),
+            MarkerStyle::Dots | MarkerStyle::Cloud => {
                 write!(drawing, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\" fill=\"{color}\"/>", x + 11.0, base - 4.0)
             }
         };
@@ -121,7 +122,7 @@ pub fn svg(chart: &Chart) -> String {
     for (number, curve) in chart.curves.iter().enumerate().rev() {
         let (color, stroke) = strokes(number);
         let places = curve.points.iter().map(|point| chart.place(*point).map(at));
-        if curve.mark == Mark::Line {
+        if curve.mark == MarkerStyle::Line {
             let mut path = String::new();
             for part in chart.stretches(&curve.points) {
                 for (number, [x, y]) in part.into_iter().map(at).enumerate() {
@@ -130,7 +131,7 @@ pub fn svg(chart: &Chart) -> String {
             }
             let _ = write!(drawing, "<path d=\"{path}\" {stroke}/>");
         } else {
-            let (radius, opacity) = if curve.mark == Mark::Dots { (2.5, 1.0) } else { (1.0, 0.4) };
+            let (radius, opacity) = if curve.mark == MarkerStyle::Dots { (2.5, 1.0) } else { (1.0, 0.4) };
             for [x, y] in places.flatten() {
                 let _ = write!(
                     drawing,
@@ -160,11 +161,11 @@ fn legend(chart: &Chart, right: f64) -> Vec<(usize, f64)> {
 }
 
 /// Describes the chart and its axis ranges as text for screen readers.
-pub fn said(chart: &Chart) -> String {
+pub fn describe(chart: &Chart) -> String {
     let range = chart.shown_range();
     let ends = |axis: usize| {
         let [low, high] = range[axis].map(|end| if chart.logarithmic[axis] { 10.0_f64.powf(end) } else { end });
-        format!("{} from {} to {}", chart.axes[axis], told(low), told(high))
+        format!("{} from {} to {}", chart.axes[axis], format_number(low), format_number(high))
     };
     let names: Vec<&str> = chart.curves.iter().map(|curve| curve.name.as_str()).collect();
     format!("{}: {}, {}; {}", chart.title, ends(0), ends(1), names.join(", "))
@@ -177,8 +178,8 @@ mod tests {
 
     fn chart() -> Chart {
         let gap = Curve::line("eroded, all", [[0.0, 1.0], [10.0, f64::NAN], [20.0, 5.0], [30.0, 4.0]]);
-        let dots = Curve::line("a \"place\"", [[5.0, 2.0]]).with(Mark::Dots);
-        Chart::new("volume", "Volume <over> time", ["tick", "million m³"]).and(gap).and(dots)
+        let dots = Curve::line("a \"place\"", [[5.0, 2.0]]).with_mark(MarkerStyle::Dots);
+        Chart::new("volume", "Volume <over> time", ["tick", "million m³"]).with_curve(gap).with_curve(dots)
     }
 
     #[test]
@@ -196,13 +197,13 @@ mod tests {
         let drawing = svg(&chart());
         assert!(drawing.contains("Volume &lt;over&gt; time"));
         assert!(drawing.contains("d=\"M64.0 204.0M358.7 44.0L506.0 84.0\""), "{drawing}");
-        assert!(said(&chart()).starts_with("Volume <over> time: tick from 0 to 30, million m³ from 1 to 5; "));
+        assert!(describe(&chart()).starts_with("Volume <over> time: tick from 0 to 30, million m³ from 1 to 5; "));
     }
 
     #[test]
     fn a_legend_takes_as_many_lines_as_it_needs_and_none_of_its_names_leave_the_picture() {
         let many = (0..9).map(|number| Curve::line(format!("after tick {number}000"), [[0.0, 0.0], [1.0, 1.0]]));
-        let chart = many.fold(Chart::new("many", "Many", ["m", "m"]), Chart::and);
+        let chart = many.fold(Chart::new("many", "Many", ["m", "m"]), Chart::with_curve);
         let right = SIZE[0] - 14.0;
         let places = legend(&chart, right);
         assert!(places.iter().map(|(line, _)| *line).max() >= Some(1), "{places:?}");

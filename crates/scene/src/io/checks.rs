@@ -2,28 +2,28 @@
 
 use std::fmt::Write;
 
-use crate::model::chart::told;
-use thalweg_sim::{simd::vector_unit::VectorUnit, simulation::check::Checked};
+use crate::model::chart::format_number;
+use thalweg_sim::{simd::vector_unit::VectorUnit, simulation::check::CheckResult};
 
 /// Formats the results of the checks, with the machine they ran on.
-pub fn table(found: &[Checked]) -> String {
+pub fn table(found: &[CheckResult]) -> String {
     let mut text = format!(
         "Thalweg {} on {} {}, {} threads, vectors: {}\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
         rayon::current_num_threads(),
-        VectorUnit::working().name()
+        VectorUnit::current().name()
     );
     let _ = writeln!(text, "  {:<22}{:>14}{:>12}{:>12}", "check", "measured", "expected", "within");
     for check in found {
         let mark = if check.holds() { "ok" } else { "FAILED" };
-        let (measured, expected) = (told(check.measured), told(check.expected));
+        let (measured, expected) = (format_number(check.measured), format_number(check.expected));
         let _ = writeln!(
             text,
             "  {:<22}{measured:>14}{expected:>12}{:>12}   {mark}: {}",
             check.title,
-            told(check.within),
+            format_number(check.within),
             check.about
         );
     }
@@ -36,8 +36,8 @@ mod tests {
 
     #[test]
     fn the_table_says_what_holds_and_what_does_not() {
-        let good = Checked { title: "Lake", about: "Still.", measured: 1e-7, expected: 0.0, within: 4e-6 };
-        let bad = Checked { measured: 0.5, ..good };
+        let good = CheckResult { title: "Lake", about: "Still.", measured: 1e-7, expected: 0.0, within: 4e-6 };
+        let bad = CheckResult { measured: 0.5, ..good };
         let text = table(&[good, bad]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains(env!("CARGO_PKG_VERSION")) && lines.len() == 4);

@@ -17,7 +17,7 @@ use super::{
     Error, JobProgress,
     input::open,
     output,
-    raster::{Expected, Raster, RasterRows},
+    raster::{Raster, RasterRows, ReadConstraints},
 };
 use thalweg_sim::core::grid::Grid;
 
@@ -30,7 +30,7 @@ const HEIGHT_CHANNELS: [&str; 4] = ["y", "z", "height", "r"];
 ///
 /// # Errors
 /// The file is not an EXR, is damaged or truncated, its size is rejected, or a cell is not finite.
-pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let bad = |error: exr::error::Error| unusable(path, &error);
     let reader = exr::block::read(open(path)?, false).map_err(bad)?;
     let found = reader.headers().iter().enumerate().find_map(|(layer, header)| Some((layer, height_channel(header)?)));
@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     // A block as stored, in transit and decompressed, plus the chunk offset table.
     let chunks: usize = reader.headers().iter().map(|header| header.chunk_count).fold(0, usize::saturating_add);
     let besides = block.saturating_mul(3).saturating_add(chunks.saturating_mul(16));
-    let mut bands = Bands { rows: expected.rows(path, size, besides as u64)?, begun: BTreeMap::new(), room: 0 };
+    let mut bands = RowAssembler { rows: expected.rows(path, size, besides as u64)?, begun: BTreeMap::new(), room: 0 };
 
     let name = &header.channels.list[channel].name;
     let mut warnings = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
 
 /// Assembles lines of blocks into rows. Blocks arrive in any order; incomplete rows wait until all rows before them are complete. In a
 /// file in line order these are the rows of a single block.
-struct Bands<'a> {
+struct RowAssembler<'a> {
     rows: RasterRows<'a>,
     /// Incomplete rows by index: cells, NaN where still missing, and the number of cells received.
     begun: BTreeMap<usize, (Vec<f32>, usize)>,
@@ -80,24 +80,24 @@ struct Bands<'a> {
     room: usize,
 }
 
-impl Bands<'_> {
+impl RowAssembler<'_> {
     /// Stores a line of cells that starts at (column, row).
-    fn take(&mut self, path: &Path, expected: &Expected, at: Vec2<usize>, values: &[f32]) -> Result<(), Error> {
+    fn take(&mut self, path: &Path, expected: &ReadConstraints, at: Vec2<usize>, values: &[f32]) -> Result<(), Error> {
         let (Vec2(x, y), (width, height)) = (at, self.rows.size);
         let twice = || Error::input(path, "duplicate pixels", "expected a complete EXR image");
-        if y < self.rows.come() || y >= height || x + values.len() > width {
+        if y < self.rows.rows_read() || y >= height || x + values.len() > width {
             return Err(twice());
         }
         if self.begun.len() == self.room {
             let more = self.room.max(256);
-            expected.budget.ask(path, 4 * (more * width) as u64)?;
+            expected.budget.request(path, 4 * (more * width) as u64)?;
             self.room += more;
         }
         let (row, come) = self.begun.entry(y).or_insert_with(|| (vec![f32::NAN; width], 0));
         row[x..x + values.len()].copy_from_slice(values);
         *come += values.len();
         while let Some(row) =
-            self.begun.first_entry().filter(|row| *row.key() == self.rows.come() && row.get().1 >= width)
+            self.begun.first_entry().filter(|row| *row.key() == self.rows.rows_read() && row.get().1 >= width)
         {
             self.rows.push(&row.remove().0)?;
         }
@@ -194,7 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
         put(&path, (3, 2), channels, Encoding::UNCOMPRESSED);
-        read(&path, &Expected::anything())
+        read(&path, &ReadConstraints::anything())
     }
 
     #[test]
@@ -233,10 +233,10 @@ mod tests {
         let tiles = Encoding { compression: Compression::RLE, blocks: Blocks::Tiles(Vec2(16, 24)), ..decreasing };
         for encoding in [Encoding::UNCOMPRESSED, Encoding::SMALL_LOSSLESS, decreasing, tiles, Encoding::FAST_LOSSLESS] {
             let grid = write_as(&path, encoding);
-            let whole = read(&path, &Expected::anything()).unwrap_or_else(|error| panic!("{error}"));
+            let whole = read(&path, &ReadConstraints::anything()).unwrap_or_else(|error| panic!("{error}"));
             assert!(whole.cells == grid, "{encoding:?}");
-            let smaller = read(&path, &Expected { size: Some((33, 9)), ..Expected::anything() });
-            assert!(smaller.unwrap_or_else(|error| panic!("{error}")).cells == grid.resampled(33, 9), "{encoding:?}");
+            let smaller = read(&path, &ReadConstraints { size: Some((33, 9)), ..ReadConstraints::anything() });
+            assert!(smaller.unwrap_or_else(|error| panic!("{error}")).cells == grid.resample(33, 9), "{encoding:?}");
         }
     }
 
@@ -273,6 +273,6 @@ mod tests {
         // The file ends with the checksum of the last block.
         *bytes.last_mut().expect("it is not empty") ^= 1;
         std::fs::write(&path, bytes).expect("it is writable");
-        assert!(read(&path, &Expected::anything()).is_err());
+        assert!(read(&path, &ReadConstraints::anything()).is_err());
     }
 }

@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Error, JobProgress, Pixels, write_picture};
+use super::{Error, ImagePixels, JobProgress, write_picture};
 
 /// Extensions of video files, with the `ffmpeg` arguments of each.
 const KINDS: [(&str, &[&str]); 3] = [
@@ -59,22 +59,22 @@ const KINDS: [(&str, &[&str]); 3] = [
 
 /// Writer of a video file or an image sequence.
 #[derive(Debug)]
-pub struct Film {
+pub struct VideoWriter {
     path: PathBuf,
     size: (usize, usize),
     frames: usize,
-    kind: Kind,
+    kind: FrameOutput,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum FrameOutput {
     /// An image sequence in a folder.
     Folder,
     /// Temporary file, encoder process and its error output.
     Encoded { part: PathBuf, encoder: Child, said: Option<JoinHandle<String>> },
 }
 
-impl Film {
+impl VideoWriter {
     /// Starts a video of `size` (columns, rows) at `fps` frames per second, in the format of the file extension: `.mp4`, `.gif` or `.webp`.
     /// A name without an extension is a folder of images.
     ///
@@ -96,7 +96,7 @@ impl Film {
                 return Err(Error::input(path, "the folder is not empty", "choose another one"));
             }
             made(path)?;
-            return Ok(Self { path: path.to_owned(), size, frames: 0, kind: Kind::Folder });
+            return Ok(Self { path: path.to_owned(), size, frames: 0, kind: FrameOutput::Folder });
         };
         let Some((_, how)) = KINDS.iter().find(|(known, _)| **known == ending) else {
             let right = "use .mp4, .gif or .webp, or a name without extension for a folder of images";
@@ -146,7 +146,7 @@ impl Film {
                 String::from_utf8_lossy(&bytes).into_owned()
             })
         });
-        Ok(Self { path: path.to_owned(), size, frames: 0, kind: Kind::Encoded { part, encoder, said } })
+        Ok(Self { path: path.to_owned(), size, frames: 0, kind: FrameOutput::Encoded { part, encoder, said } })
     }
 
     /// Returns the number of frames written so far.
@@ -161,15 +161,15 @@ impl Film {
     pub fn add(&mut self, pixels: &[u8]) -> Result<(), Error> {
         self.frames += 1;
         match &mut self.kind {
-            Kind::Folder => {
+            FrameOutput::Folder => {
                 let file = self.path.join(format!("{:06}.png", self.frames));
                 write_picture(&file, self.size, pixels, &JobProgress::default())
             }
-            Kind::Encoded { encoder, said, .. } => {
+            FrameOutput::Encoded { encoder, said, .. } => {
                 let sent = encoder.stdin.as_mut().map(|pipe| pipe.write_all(pixels));
                 match sent {
                     Some(Ok(())) => Ok(()),
-                    _ => Err(refused(&self.path, encoder, said)),
+                    _ => Err(encoder_error(&self.path, encoder, said)),
                 }
             }
         }
@@ -179,15 +179,15 @@ impl Film {
     ///
     /// # Errors
     /// The frame cannot be written, or it is in linear light and the video is not an image sequence.
-    pub fn add_picture(&mut self, pixels: &Pixels) -> Result<(), Error> {
+    pub fn add_picture(&mut self, pixels: &ImagePixels) -> Result<(), Error> {
         match (pixels, &self.kind) {
-            (Pixels::Bytes(bytes), _) => self.add(bytes),
-            (light, Kind::Folder) => {
+            (ImagePixels::Bytes(bytes), _) => self.add(bytes),
+            (light, FrameOutput::Folder) => {
                 self.frames += 1;
                 let file = self.path.join(format!("{:06}.{}", self.frames, light.ending()));
                 light.write(&file, self.size, &JobProgress::default())
             }
-            (_, Kind::Encoded { .. }) => Err(Error::output(
+            (_, FrameOutput::Encoded { .. }) => Err(Error::output(
                 &self.path,
                 "a video file cannot store linear light",
                 "choose a folder for an image sequence",
@@ -200,25 +200,25 @@ impl Film {
     /// # Errors
     /// Encoding failed; the partial output is next to the target, with `.part` in its name.
     pub fn end(mut self) -> Result<(), Error> {
-        let Kind::Encoded { part, encoder, said } = &mut self.kind else { return Ok(()) };
+        let FrameOutput::Encoded { part, encoder, said } = &mut self.kind else { return Ok(()) };
         drop(encoder.stdin.take());
         if !encoder.wait().is_ok_and(|status| status.success()) {
-            return Err(refused(&self.path, encoder, said));
+            return Err(encoder_error(&self.path, encoder, said));
         }
         fs::rename(&*part, &self.path)
             .map_err(|error| Error::output(&self.path, error.to_string(), format!("the video is {}", part.display())))
     }
 }
 
-impl Drop for Film {
+impl Drop for VideoWriter {
     /// Removes the output if it has no frames.
     fn drop(&mut self) {
         if self.frames > 0 {
             return;
         }
         match &mut self.kind {
-            Kind::Folder => drop(fs::remove_dir(&self.path)),
-            Kind::Encoded { part, encoder, .. } => {
+            FrameOutput::Folder => drop(fs::remove_dir(&self.path)),
+            FrameOutput::Encoded { part, encoder, .. } => {
                 let _ = encoder.kill();
                 let _ = encoder.wait();
                 drop(fs::remove_file(part));
@@ -228,31 +228,31 @@ impl Drop for Film {
 }
 
 /// Columns and rows of an image, and its RGB pixels.
-pub type Picture = ((usize, usize), Vec<u8>);
+pub type RgbFrame = ((usize, usize), Vec<u8>);
 
 /// Deferred read-back of a frame, run on the writer thread.
-pub type Shot = Box<dyn FnOnce() -> Option<Picture> + Send>;
+pub type FrameSource = Box<dyn FnOnce() -> Option<RgbFrame> + Send>;
 
 /// Frame rate of a recording, in frames per second.
-const LIVE: f32 = 30.0;
+const RECORDING_FPS: f32 = 30.0;
 /// `ffmpeg` arguments for encoding in real time.
 const IN_HASTE: [&str; 2] = ["-preset", "ultrafast"];
 /// Delay of the encoder in seconds beyond which the recording drops time, so that the backlog stays bounded.
-const LATE: f64 = 2.0;
+const MAX_DELAY: f64 = 2.0;
 /// Capacity of the frame queue. If it is full, new frames are dropped and the previous one is held longer.
-const WAITING: usize = 3;
+const FRAME_QUEUE_CAPACITY: usize = 3;
 
 /// Real-time recording: each frame is held until the next one arrives.
-pub struct Reel {
+pub struct VideoRecorder {
     begun: Instant,
     /// Seconds since the start with a frame; `None` ends the recording.
-    shots: SyncSender<(f64, Option<Shot>)>,
-    writer: JoinHandle<Result<Filmed, Error>>,
+    shots: SyncSender<(f64, Option<FrameSource>)>,
+    writer: JoinHandle<Result<RecordingResult, Error>>,
 }
 
 /// Result of a recording.
 #[derive(Debug, PartialEq)]
-pub struct Filmed {
+pub struct RecordingResult {
     /// Path of the video file or folder.
     pub path: PathBuf,
     /// Duration in seconds.
@@ -263,16 +263,16 @@ pub struct Filmed {
     pub is_folder: bool,
 }
 
-impl Reel {
+impl VideoRecorder {
     /// Starts an MP4 at this path, or a folder of images if there is no `ffmpeg`.
     ///
     /// # Errors
     /// Neither can be created.
     pub fn begin(path: &Path, size: (usize, usize)) -> Result<Self, Error> {
         let folder = path.with_extension("");
-        let film = Film::begin_with(path, size, LIVE, &IN_HASTE)
-            .or_else(|error| Film::begin(&folder, size, LIVE).map_err(|_| error))?;
-        let (shots, taken) = sync_channel(WAITING);
+        let film = VideoWriter::begin_with(path, size, RECORDING_FPS, &IN_HASTE)
+            .or_else(|error| VideoWriter::begin(&folder, size, RECORDING_FPS).map_err(|_| error))?;
+        let (shots, taken) = sync_channel(FRAME_QUEUE_CAPACITY);
         let writer = thread::Builder::new().name("film".into());
         let begun = Instant::now();
         let writer = writer
@@ -287,7 +287,7 @@ impl Reel {
     }
 
     /// Shows a frame from now on. Returns `false` if the writer has stopped; [`end`](Self::end) then returns the reason.
-    pub fn show(&self, shot: Shot) -> bool {
+    pub fn show(&self, shot: FrameSource) -> bool {
         !matches!(self.shots.try_send((self.seconds(), Some(shot))), Err(TrySendError::Disconnected(_)))
     }
 
@@ -295,7 +295,7 @@ impl Reel {
     ///
     /// # Errors
     /// Writing failed; the partial output is kept.
-    pub fn end(self) -> Result<Filmed, Error> {
+    pub fn end(self) -> Result<RecordingResult, Error> {
         // If the writer has stopped, its result has the reason.
         let _ = self.shots.send((self.seconds(), None));
         drop(self.shots);
@@ -305,14 +305,14 @@ impl Reel {
 
 /// Writes frames as they arrive, each repeated for its duration, up to the one that ends them. `now` returns the seconds since the start.
 fn roll(
-    mut film: Film,
-    shots: impl Iterator<Item = (f64, Option<Shot>)>,
+    mut film: VideoWriter,
+    shots: impl Iterator<Item = (f64, Option<FrameSource>)>,
     now: impl Fn() -> f64,
-) -> Result<Filmed, Error> {
-    let rate = f64::from(LIVE);
+) -> Result<RecordingResult, Error> {
+    let rate = f64::from(RECORDING_FPS);
     let (mut seen, mut missing): (Option<Vec<u8>>, f64) = (None, 0.0);
     for (seconds, shot) in shots {
-        if now() - seconds > LATE {
+        if now() - seconds > MAX_DELAY {
             missing = missing.max(seconds - film.frames() as f64 / rate);
         }
         if let Some(seen) = &seen {
@@ -322,10 +322,10 @@ fn roll(
         }
         match shot {
             None => break,
-            Some(shot) => seen = shot().map(|picture| fitted(picture, film.size)).or(seen),
+            Some(shot) => seen = shot().map(|picture| crop_or_pad(picture, film.size)).or(seen),
         }
     }
-    let (path, is_folder) = (film.path.clone(), matches!(film.kind, Kind::Folder));
+    let (path, is_folder) = (film.path.clone(), matches!(film.kind, FrameOutput::Folder));
     match seen {
         None => {
             return Err(Error::output(&path, "the graphics driver returned no image of the window", "record again"));
@@ -336,11 +336,11 @@ fn roll(
     }
     let seconds = film.frames() as f64 / rate;
     film.end()?;
-    Ok(Filmed { path, seconds, missing, is_folder })
+    Ok(RecordingResult { path, seconds, missing, is_folder })
 }
 
 /// Crops an image to `size` or pads it with black.
-fn fitted(((width, height), pixels): Picture, size: (usize, usize)) -> Vec<u8> {
+fn crop_or_pad(((width, height), pixels): RgbFrame, size: (usize, usize)) -> Vec<u8> {
     if (width, height) == size {
         return pixels;
     }
@@ -353,7 +353,7 @@ fn fitted(((width, height), pixels): Picture, size: (usize, usize)) -> Vec<u8> {
 }
 
 /// Returns the encoder's error output as an error.
-fn refused(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<String>>) -> Error {
+fn encoder_error(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<String>>) -> Error {
     drop(encoder.stdin.take());
     let text = said.take().and_then(|said| said.join().ok()).unwrap_or_default();
     let first = text.lines().next().unwrap_or("no reason given").trim().to_owned();
@@ -376,11 +376,11 @@ mod tests {
     fn what_is_recorded_lasts_as_long_as_it_was_seen() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("live");
-        let film = Film::begin(&path, (32, 24), LIVE).unwrap_or_else(|error| panic!("{error}"));
-        let shot = |shade: u8, size: (usize, usize)| -> Option<Shot> {
+        let film = VideoWriter::begin(&path, (32, 24), RECORDING_FPS).unwrap_or_else(|error| panic!("{error}"));
+        let shot = |shade: u8, size: (usize, usize)| -> Option<FrameSource> {
             Some(Box::new(move || Some((size, vec![shade; 3 * size.0 * size.1]))))
         };
-        let nothing: Option<Shot> = Some(Box::new(|| None));
+        let nothing: Option<FrameSource> = Some(Box::new(|| None));
         // Meanwhile the window becomes wider and lower, and the driver once returns no image.
         let shots = [
             (0.0, shot(10, (32, 24))),
@@ -390,7 +390,7 @@ mod tests {
             (0.5, None),
         ];
         let filmed = roll(film, shots.into_iter(), || 0.0).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(filmed, Filmed { path: path.clone(), seconds: 0.5, missing: 0.0, is_folder: true });
+        assert_eq!(filmed, RecordingResult { path: path.clone(), seconds: 0.5, missing: 0.0, is_folder: true });
         let shade = |frame: usize| {
             let file = fs::File::open(path.join(format!("{frame:06}.png"))).expect("it was written");
             let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("it is a picture");
@@ -406,9 +406,9 @@ mod tests {
     fn what_an_encoder_is_too_slow_for_is_missing_and_told() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("slow");
-        let film = Film::begin(&path, (32, 24), LIVE).unwrap_or_else(|error| panic!("{error}"));
+        let film = VideoWriter::begin(&path, (32, 24), RECORDING_FPS).unwrap_or_else(|error| panic!("{error}"));
         let shots = [0.0, 0.1, 5.0, 5.1, 5.3].map(|seconds| {
-            let shot: Shot = Box::new(|| Some(((32, 24), vec![9; 3 * 32 * 24])));
+            let shot: FrameSource = Box::new(|| Some(((32, 24), vec![9; 3 * 32 * 24])));
             (seconds, Some(shot))
         });
         // Late for the third and fourth frame only.
@@ -422,7 +422,8 @@ mod tests {
     #[test]
     fn a_reel_that_nothing_was_shown_to_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        let reel = Reel::begin(&folder.path().join("none.mp4"), (32, 24)).unwrap_or_else(|error| panic!("{error}"));
+        let reel =
+            VideoRecorder::begin(&folder.path().join("none.mp4"), (32, 24)).unwrap_or_else(|error| panic!("{error}"));
         assert!(reel.show(Box::new(|| None)));
         assert!(reel.seconds() < 60.0);
         let error = reel.end().expect_err("there is no picture");
@@ -434,15 +435,16 @@ mod tests {
     fn a_folder_gets_a_picture_for_each_frame_and_a_full_one_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("frames");
-        let mut film = Film::begin(&path, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}"));
+        let mut film = VideoWriter::begin(&path, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}"));
         (0..3).for_each(|shade| film.add(&picture(80 * shade)).unwrap_or_else(|error| panic!("{error}")));
         film.end().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(fs::read_dir(&path).map(Iterator::count).unwrap_or_default(), 3);
-        assert!(Film::begin(&path, (32, 24), 30.0).is_err());
+        assert!(VideoWriter::begin(&path, (32, 24), 30.0).is_err());
         let empty = folder.path().join("empty");
-        drop(Film::begin(&empty, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}")));
+        drop(VideoWriter::begin(&empty, (32, 24), 30.0).unwrap_or_else(|error| panic!("{error}")));
         assert!(!empty.exists(), "a folder without pictures stays");
-        let wrong = Film::begin(&folder.path().join("a.avi"), (32, 24), 30.0).expect_err("it is no kind of film");
+        let wrong =
+            VideoWriter::begin(&folder.path().join("a.avi"), (32, 24), 30.0).expect_err("it is no kind of film");
         assert!(wrong.to_string().contains(".avi") && wrong.to_string().contains(".mp4"), "{wrong}");
     }
 }

@@ -7,7 +7,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     Budget, Error, asc, exr, input, png,
-    raster::{Expected, Raster},
+    raster::{Raster, ReadConstraints},
     raw,
     sidecar::Sidecar,
     tiff,
@@ -48,7 +48,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
             "resampling from {old_width} × {old_height} to {width} × {height} cells changes the aspect ratio"
         ));
     }
-    let beside = Sidecar::beside(path);
+    let beside = Sidecar::path_for(path);
     let cell_size = match (options.cell_size, sidecar.cell_size_m, cell_size) {
         (Some(metres), ..) => metres,
         (None, Some(metres), _) => metres * wider,
@@ -123,13 +123,13 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
 /// # Errors
 /// It exceeds the memory budget.
 pub fn session(name: &str, map: Heightmap, origin: Origin) -> Result<Session, Error> {
-    let mut session = Session::small(name, 1, origin);
+    let mut session = Session::placeholder(name, 1, origin);
     session.set_heights(Arc::new(map));
     session.enable(&["droplets"]);
-    Budget::present().ask(&session.origin.input, session.wanted())?;
+    Budget::present().request(&session.origin.input, session.additional_bytes())?;
     session.restart(1);
     session.suit_look_to_relief();
-    session.note_defaults();
+    session.record_defaults();
     Ok(session)
 }
 
@@ -144,8 +144,8 @@ pub fn load_map(session: &mut Session, layer: Layer, path: &Path) -> Result<(), 
     Ok(())
 }
 
-fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result<Expected, Error> {
-    Ok(Expected {
+fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result<ReadConstraints, Error> {
+    Ok(ReadConstraints {
         sidecar: Sidecar::of(path)?,
         size,
         sides: (*SIDES.start(), *SIDES.end()),
@@ -170,7 +170,7 @@ fn check(options: &Options, path: &Path) -> Result<(), Error> {
     options.check_numbers().map_err(|unfit| Error::unfit(path, unfit))
 }
 
-fn load(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+fn load(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     match extension.as_str() {
         "png" => png::read(path, expected),

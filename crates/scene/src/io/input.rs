@@ -57,7 +57,7 @@ pub fn text(path: &Path) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`text()`].
-pub fn text_if_there(path: &Path) -> Result<Option<String>, Error> {
+pub fn read_text_if_exists(path: &Path) -> Result<Option<String>, Error> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         _ => text(path).map(Some),
@@ -89,8 +89,8 @@ mod tests {
                 said.contains("this is a pipe or a device; choose a regular file") || path.ends_with("tty"),
                 "{said}"
             );
-            assert!(text_if_there(path).is_err());
+            assert!(read_text_if_exists(path).is_err());
         }
-        assert_eq!(text_if_there(&folder.path().join("none.ron")), Ok(None));
+        assert_eq!(read_text_if_exists(&folder.path().join("none.ron")), Ok(None));
     }
 }

@@ -12,7 +12,7 @@
 //! ```
 //! > Hint: shown on request.
 //!
-//! Shown when the task is done.
+//! PresentedFrame when the task is done.
 //! ## For the teacher
 //! ````
 
@@ -32,13 +32,13 @@ use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     io::scene::open_first,
     model::{
-        chart::told,
-        lesson::{Answer, Attempt, Head, Lesson, Step, Task},
+        chart::format_number,
+        lesson::{Answer, Attempt, FrontMatter, Lesson, LessonStep, Task},
         origin::Options,
         session::Session,
     },
 };
-use thalweg_sim::params::listed;
+use thalweg_sim::params::join_with_suggestion;
 
 macro_rules! built_in {
     ($($name:literal)*) => {
@@ -121,7 +121,7 @@ pub fn teachers_page(lesson: &Lesson) -> String {
         let expected = match &step.task {
             Some(Task::Choose { options, right, .. }) => options[*right].clone(),
             Some(Task::Measure { expect: (low, high), unit, .. }) => {
-                format!("{} to {} {unit}", told(*low), told(*high))
+                format!("{} to {} {unit}", format_number(*low), format_number(*high))
             }
             _ => continue,
         };
@@ -150,14 +150,14 @@ pub fn open(named: impl AsRef<Path>) -> Result<(Lesson, Session), Error> {
     let scene = if beside { path.with_file_name(scene) } else { scene.to_owned() };
     let mut session = open_first(&scene, &Options::default())?;
     lesson.set_up(&mut session).map_err(|wrong| Error::input(&path, wrong, RIGHT))?;
-    Budget::present().ask(&path, session.wanted())?;
+    Budget::present().request(&path, session.additional_bytes())?;
     lesson.begin(&mut session);
     Ok((lesson, session))
 }
 
 fn unknown(name: &Path) -> Error {
     let names = BUILT_IN.map(|(name, _)| name);
-    let right = format!("the lessons are {}", listed(&names, &name.to_string_lossy()));
+    let right = format!("the lessons are {}", join_with_suggestion(&names, &name.to_string_lossy()));
     Error::input(name, "no such lesson or file", right)
 }
 
@@ -171,34 +171,34 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
     let parts =
         text.trim_start_matches('\u{feff}').trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
     let (head, body) = parts.ok_or_else(|| bad("front matter between two \"---\" lines missing".to_owned()))?;
-    let head: Head = ron(head).map_err(|error| bad(format!("invalid front matter ({error})")))?;
-    let (mut steps, mut teacher) = (vec![Step { title: head.title.clone(), ..Step::default() }], None);
-    let fold = |step: &mut Step, block: Block<'_>| -> Result<(), Error> {
+    let head: FrontMatter = ron(head).map_err(|error| bad(format!("invalid front matter ({error})")))?;
+    let (mut steps, mut teacher) = (vec![LessonStep { title: head.title.clone(), ..LessonStep::default() }], None);
+    let fold = |step: &mut LessonStep, block: StepBlock<'_>| -> Result<(), Error> {
         let paragraph = |text: &mut String, more: &str| {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(&tied(more.trim()));
+            text.push_str(&bind_digit_groups(more.trim()));
         };
         match block {
-            Block::Ask(ask) if step.task.is_none() => {
+            StepBlock::Ask(ask) if step.task.is_none() => {
                 let task = ron(&ask);
                 step.task =
                     Some(task.map_err(|error| bad(format!("invalid task in step \"{}\" ({error})", step.title)))?);
             }
-            Block::Ask(_) => return Err(bad(format!("step \"{}\" has two tasks", step.title))),
-            Block::Hint(hint) => step.hints.push(tied(&hint)),
-            Block::Text(text) if step.task.is_none() => paragraph(&mut step.text, text),
-            Block::Text(text) => paragraph(&mut step.after, text),
+            StepBlock::Ask(_) => return Err(bad(format!("step \"{}\" has two tasks", step.title))),
+            StepBlock::Hint(hint) => step.hints.push(bind_digit_groups(&hint)),
+            StepBlock::Text(text) if step.task.is_none() => paragraph(&mut step.text, text),
+            StepBlock::Text(text) => paragraph(&mut step.after, text),
         }
         Ok(())
     };
     for (heading, block) in blocks(body) {
         if let Some(title) = heading {
             if title == TEACHER {
-                teacher = Some(Step::default());
+                teacher = Some(LessonStep::default());
             } else {
-                steps.push(Step { title, ..Step::default() });
+                steps.push(LessonStep { title, ..LessonStep::default() });
             }
             continue;
         }
@@ -214,7 +214,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
 }
 
 /// Replaces spaces within numbers, such as 37 000, by no-break spaces.
-fn tied(text: &str) -> String {
+fn bind_digit_groups(text: &str) -> String {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
     let is_within = |at: usize| at > 0 && bytes[at - 1].is_ascii_digit() && digits(at + 1) == 3;
@@ -228,7 +228,7 @@ pub(crate) fn ron<T: DeserializeOwned>(text: &str) -> ron::error::SpannedResult<
 }
 
 /// Part of a step.
-enum Block<'a> {
+enum StepBlock<'a> {
     Text(&'a str),
     /// Task in RON.
     Ask(String),
@@ -236,7 +236,7 @@ enum Block<'a> {
 }
 
 /// Splits Markdown into level-2 headings and the blocks below them.
-fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
+fn blocks(body: &str) -> Vec<(Option<String>, Option<StepBlock<'_>>)> {
     let (mut blocks, mut depth) = (Vec::new(), 0);
     for (event, range) in Parser::new(body).into_offset_iter() {
         let source = &body[range];
@@ -251,23 +251,23 @@ fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
                         (Some(source.trim().trim_matches('#').trim().to_owned()), None)
                     }
                     Tag::CodeBlock(CodeBlockKind::Fenced(info)) if &*info == "ask" => {
-                        (None, Some(Block::Ask(String::new())))
+                        (None, Some(StepBlock::Ask(String::new())))
                     }
                     Tag::BlockQuote(_) => {
                         let lines = source.lines().map(|line| line.trim_start().trim_start_matches('>').trim_start());
                         let quoted = lines.collect::<Vec<_>>().join("\n");
                         match quoted.strip_prefix(HINT) {
-                            Some(hint) => (None, Some(Block::Hint(hint.trim().to_owned()))),
-                            None => (None, Some(Block::Text(source))),
+                            Some(hint) => (None, Some(StepBlock::Hint(hint.trim().to_owned()))),
+                            None => (None, Some(StepBlock::Text(source))),
                         }
                     }
-                    _ => (None, Some(Block::Text(source))),
+                    _ => (None, Some(StepBlock::Text(source))),
                 });
             }
             Event::End(_) => depth -= 1,
             // Lines of a code block.
             Event::Text(line) if depth == 1 => {
-                if let Some((None, Some(Block::Ask(ask)))) = blocks.last_mut() {
+                if let Some((None, Some(StepBlock::Ask(ask)))) = blocks.last_mut() {
                     ask.push_str(&line);
                 }
             }
@@ -279,7 +279,7 @@ fn blocks(body: &str) -> Vec<(Option<String>, Option<Block<'_>>)> {
 
 /// A student's progress in all lessons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct LessonProgress {
     /// Name of the student, for the report.
     #[serde(default)]
     pub name: String,
@@ -291,13 +291,13 @@ pub struct Progress {
     pub complete: Vec<String>,
 }
 
-impl Progress {
+impl LessonProgress {
     /// Reads the file, or returns empty progress if there is none.
     ///
     /// # Errors
     /// The file is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
+        let Some(text) = input::read_text_if_exists(path)? else { return Ok(Self::default()) };
         input::ron(path, &text, "answers to lessons", "move or delete the file to record answers again")
     }
 
@@ -325,7 +325,7 @@ impl Progress {
     }
 
     /// Restores removed answers to a lesson, without replacing newer ones.
-    pub fn bring_back(&mut self, lesson: &Path, answers: BTreeMap<String, Answer>) {
+    pub fn restore(&mut self, lesson: &Path, answers: BTreeMap<String, Answer>) {
         let now = self.answers.entry(name(lesson)).or_default();
         for (key, answer) in answers {
             now.entry(key).or_insert(answer);
@@ -343,7 +343,7 @@ impl Progress {
         // The file may have changed in the meantime.
         answers.retain(|key, answer| {
             let task = lesson.steps.iter().filter_map(|step| step.task.as_ref()).find(|task| task.key() == Some(key));
-            task.is_some_and(|task| task.takes(answer))
+            task.is_some_and(|task| task.accepts(answer))
         });
         Attempt::new(lesson, answers)
     }
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn no_line_ends_within_a_number() {
         assert_eq!(
-            tied("1 of 630 000 m³ in 12 300 000 or 4 1000 and – 250"),
+            bind_digit_groups("1 of 630 000 m³ in 12 300 000 or 4 1000 and – 250"),
             "1 of 630\u{a0}000 m³ in 12\u{a0}300\u{a0}000 or 4 1000 and – 250"
         );
     }
@@ -440,14 +440,14 @@ mod tests {
         assert_eq!((session.simulation.terrain.width(), &*session.title), (64, "Heaps"));
         let mut attempt = Attempt::new(lesson.clone(), BTreeMap::new());
         attempt.answers.insert("a".to_owned(), Answer::Chosen(1));
-        let mut progress = Progress::default();
+        let mut progress = LessonProgress::default();
         progress.keep(&attempt);
         // A copy in another file has its own answers.
         let copy = Lesson { path: folder.path().join("copy.md"), ..lesson.clone() };
         assert!(progress.attempt(copy).answers.is_empty());
         let file = folder.path().join("kept/lessons.ron");
         progress.save(&file).unwrap_or_else(|error| panic!("{error}"));
-        let again = Progress::load(&file).unwrap_or_else(|error| panic!("{error}"));
+        let again = LessonProgress::load(&file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.attempt(lesson.clone()).answers, attempt.answers);
         let mut changed = lesson.clone();
         changed.steps[1].task = ron("Choose(key: \"a\", options: [\"x\"], right: 0)").ok();

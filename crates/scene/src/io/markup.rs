@@ -3,18 +3,18 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd, html};
 
-use super::reference::escaped;
+use super::reference::escape_html;
 use crate::model::formula::Formula;
 
 /// Part of a Markdown text.
-pub enum Piece<'a> {
+pub enum MarkupPart<'a> {
     /// A line that is an equation.
     Equation(String),
     Other(Event<'a>),
 }
 
 /// Splits Markdown into equations and other events.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub fn pieces(text: &str) -> Vec<MarkupPart<'_>> {
     let events: Vec<Event<'_>> = Parser::new(text).collect();
     let (mut pieces, mut rest) = (Vec::with_capacity(events.len()), &*events);
     while let Some((event, after)) = rest.split_first() {
@@ -26,14 +26,14 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
                     .iter()
                     .filter_map(|event| if let Event::Text(text) = event { Some(&**text) } else { None })
                     .collect();
-                pieces.extend(text.lines().map(|line| Piece::Equation(line.to_owned())));
+                pieces.extend(text.lines().map(|line| MarkupPart::Equation(line.to_owned())));
                 rest = &after[(end + 1).min(after.len())..];
             }
             (Event::Start(Tag::Paragraph), [Event::Code(code), Event::End(TagEnd::Paragraph), after @ ..]) => {
-                pieces.push(Piece::Equation(code.to_string()));
+                pieces.push(MarkupPart::Equation(code.to_string()));
                 rest = after;
             }
-            _ => pieces.push(Piece::Other(event.clone())),
+            _ => pieces.push(MarkupPart::Other(event.clone())),
         }
     }
     pieces
@@ -42,8 +42,8 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
 /// Converts Markdown to HTML.
 pub fn markup(text: &str) -> String {
     let html = |piece| match piece {
-        Piece::Equation(line) => Event::Html(format!("<div class=\"equation\">{}</div>\n", mathml(&line)).into()),
-        Piece::Other(event) => event,
+        MarkupPart::Equation(line) => Event::Html(format!("<div class=\"equation\">{}</div>\n", mathml(&line)).into()),
+        MarkupPart::Other(event) => event,
     };
     let mut page = String::new();
     html::push_html(&mut page, pieces(text).into_iter().map(html));
@@ -52,20 +52,22 @@ pub fn markup(text: &str) -> String {
 
 /// Converts an equation to display-style MathML.
 fn mathml(text: &str) -> String {
-    format!("<math displaystyle=\"true\">{}</math>", part(&Formula::read(text)))
+    format!("<math displaystyle=\"true\">{}</math>", part(&Formula::parse(text)))
 }
 
 fn part(formula: &Formula) -> String {
-    let operator = |text: &str| format!("<mo>{}</mo>", escaped(text));
+    let operator = |text: &str| format!("<mo>{}</mo>", escape_html(text));
     match formula {
         Formula::Row(parts) => format!("<mrow>{}</mrow>", parts.iter().map(part).collect::<String>()),
         Formula::Letter(text) => match text.strip_suffix('′') {
-            Some(plain) => format!("<msup><mi>{}</mi><mo>′</mo></msup>", escaped(plain)),
-            None => format!("<mi>{}</mi>", escaped(text)),
+            Some(plain) => format!("<msup><mi>{}</mi><mo>′</mo></msup>", escape_html(plain)),
+            None => format!("<mi>{}</mi>", escape_html(text)),
         },
         Formula::Upright(text) if text.starts_with(|first: char| first.is_ascii_digit()) => format!("<mn>{text}</mn>"),
-        Formula::Upright(text) if text.starts_with(char::is_alphabetic) => format!("<mtext>{}</mtext>", escaped(text)),
-        Formula::Upright(text) => format!("<mo form=\"prefix\" stretchy=\"false\">{}</mo>", escaped(text)),
+        Formula::Upright(text) if text.starts_with(char::is_alphabetic) => {
+            format!("<mtext>{}</mtext>", escape_html(text))
+        }
+        Formula::Upright(text) => format!("<mo form=\"prefix\" stretchy=\"false\">{}</mo>", escape_html(text)),
         Formula::Sign(text) => operator(text),
         Formula::Blank => "<mspace width=\"0.3em\"></mspace>".to_owned(),
         Formula::Gap => "<mspace width=\"2em\"></mspace>".to_owned(),

@@ -13,12 +13,11 @@ pub mod export;
 mod exr;
 pub mod film;
 pub mod heightmap;
-mod holes;
 pub mod input;
-pub mod keep;
-mod land;
 pub mod lesson;
 mod markup;
+mod new_terrain;
+mod nodata;
 pub mod output;
 pub mod page;
 mod pixels;
@@ -29,6 +28,7 @@ mod progress;
 pub mod project;
 mod raster;
 mod raw;
+pub mod recovery;
 pub mod reference;
 pub mod scene;
 mod sidecar;
@@ -43,22 +43,22 @@ use std::{
 
 pub use self::{
     asc::write_asc,
-    budget::{Budget, SaidBy},
+    budget::{Budget, BudgetSource},
     exr::write_exr,
-    land::{Activity, NewLand},
-    pixels::Pixels,
+    new_terrain::{Activity, NewTerrain},
+    pixels::ImagePixels,
     png::{picture_of, write_picture, write_png8, write_png16},
     progress::JobProgress,
-    raster::Place,
+    raster::RasterMetadata,
     raw::{write_r16, write_r32},
     sidecar::write_sidecar,
     tiff::write_tiff,
 };
-use thalweg_sim::{core::bounds::Unfit, params::listed};
+use thalweg_sim::{core::bounds::InvalidInput, params::join_with_suggestion};
 
 /// Error while reading or writing a file. The message is one sentence: the file, the problem and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {wrong}; {right}", escaped(&path.to_string_lossy()))]
+#[error("{}: {wrong}; {right}", escape_control(&path.to_string_lossy()))]
 pub struct Error {
     path: PathBuf,
     wrong: String,
@@ -73,7 +73,7 @@ impl Error {
     }
 
     /// Creates an error for a number in `path` that is outside the supported range.
-    pub fn unfit(path: &Path, unfit: Unfit) -> Self {
+    pub fn unfit(path: &Path, unfit: InvalidInput) -> Self {
         Self::input(path, unfit.wrong, unfit.right)
     }
 
@@ -111,7 +111,7 @@ impl Error {
 
     /// Creates an error for a `name` that is neither a scene nor a file. `scenes` are the available names.
     pub(super) fn unknown_scene(name: &str, scenes: &[&str]) -> Self {
-        let right = format!("the built-in scenes are {}", listed(scenes, name));
+        let right = format!("the built-in scenes are {}", join_with_suggestion(scenes, name));
         Self::input(Path::new(name), "no such scene or file", right)
     }
 
@@ -127,7 +127,7 @@ impl Error {
 }
 
 /// Escapes line breaks and other control characters of a terminal as codes like `\n`, so that the text stays on one line.
-pub fn escaped(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     let breaks = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
     text.chars()
         .map(|letter| if breaks(letter) { letter.escape_default().to_string() } else { letter.into() })
@@ -138,7 +138,7 @@ pub fn escaped(text: &str) -> String {
 fn one_line(text: impl Into<String>) -> String {
     let text = text.into();
     let words: Vec<&str> = text.split_whitespace().collect();
-    escaped(words.join(" ").trim_end_matches('.'))
+    escape_control(words.join(" ").trim_end_matches('.'))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(super) fn bytes_of(numbers: &[f32]) -> Vec<u8> {
 
 /// Set of files that are published together in one folder.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputSet {
     folder: PathBuf,
     /// Hidden folder in which the files are written.
     staging: PathBuf,
@@ -54,7 +54,7 @@ pub struct Output {
     made: Vec<PathBuf>,
 }
 
-impl Output {
+impl OutputSet {
     /// Prepares to write to a folder, which is created if missing.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Output {
             .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
             .map(Path::to_owned)
             .collect();
-        sweep(folder);
+        remove_stale(folder);
         let (staging, lock) = fs::create_dir_all(folder).and_then(|()| stage(folder)).map_err(|error| {
             remove_empty(&mut made);
             Error::unwritable(folder, &error)
@@ -154,7 +154,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputSet {
     /// Removes everything that was not published.
     fn drop(&mut self) {
         // Leftovers are harmless.
@@ -193,7 +193,7 @@ fn clear(staging: &Path) -> io::Result<()> {
 }
 
 /// Removes the staging folders of killed programs.
-fn sweep(folder: &Path) {
+fn remove_stale(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if !is_folder || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
@@ -240,7 +240,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> R
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::output(path, "not a file name", "choose a file name"));
     };
-    let output = Output::new(folder)?;
+    let output = OutputSet::new(folder)?;
     output.write(name, write)?;
     output.publish(Some(name)).map(drop)
 }
@@ -253,7 +253,7 @@ pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<bool, Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::output(path, "not a file name", "choose a file name"));
     };
-    let output = Output::new(folder)?;
+    let output = OutputSet::new(folder)?;
     output.write(name, |file| write(file, bytes))?;
     match fs::hard_link(output.staging.join(name), path) {
         Ok(()) => flush(folder).map(|()| true),
@@ -327,7 +327,7 @@ mod tests {
         fs::create_dir_all(&folder).expect("it is writable");
         put(&folder.join("old.txt"), "old").expect("it is writable");
         put(&folder.join("new.txt"), "before").expect("it is writable");
-        let output = Output::new(&folder).expect("it is writable");
+        let output = OutputSet::new(&folder).expect("it is writable");
         output.write("new.txt", |file| put(file, "after")).expect("it is writable");
         output.write("more.txt", |file| put(file, "more")).expect("it is writable");
         assert_eq!(fs::read_to_string(folder.join("new.txt")).expect("it is there"), "before");
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn what_is_not_published_leaves_nothing_behind() {
         let around = tempfile::tempdir().expect("a temporary folder");
-        let output = Output::new(&around.path().join("a/b/c")).expect("it is writable");
+        let output = OutputSet::new(&around.path().join("a/b/c")).expect("it is writable");
         output.write("half.txt", |file| put(file, "half")).expect("it is writable");
         drop(output);
         assert!(names(around.path()).is_empty(), "{:?}", names(around.path()));
@@ -360,14 +360,14 @@ mod tests {
     fn a_target_in_the_way_stops_everything_before_the_first_file() {
         let around = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(around.path().join("b.txt")).expect("it is writable");
-        let output = Output::new(around.path()).expect("it is writable");
+        let output = OutputSet::new(around.path()).expect("it is writable");
         for name in ["a.txt", "b.txt"] {
             output.write(name, |file| put(file, "new")).expect("it is writable");
         }
         let error = output.publish(None).expect_err("a folder is in the way");
         assert!(error.to_string().contains("b.txt: a folder with this name exists"), "{error}");
         assert_eq!((names(around.path()), error.exit_code()), (vec!["b.txt".to_owned()], 1));
-        let error = Output::new(&around.path().join("b.txt/../b.txt")).map(drop);
+        let error = OutputSet::new(&around.path().join("b.txt/../b.txt")).map(drop);
         assert!(error.is_ok(), "a folder may be named in any way");
     }
 
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn the_index_comes_last_and_an_error_names_the_place_in_the_end() {
         let around = tempfile::tempdir().expect("a temporary folder");
-        let output = Output::new(around.path()).expect("it is writable");
+        let output = OutputSet::new(around.path()).expect("it is writable");
         for name in ["a.txt", "b.txt"] {
             output.write(name, |file| put(file, name)).expect("it is writable");
         }
@@ -444,9 +444,9 @@ mod tests {
         fs::create_dir(&mine).expect("it is writable");
         put(&mine.join("mine.txt"), "mine").expect("it is writable");
         fs::create_dir(around.path().join(".thalweg-empty")).expect("it is writable");
-        let running = Output::new(around.path()).expect("it is writable");
+        let running = OutputSet::new(around.path()).expect("it is writable");
         assert!(!left.exists() && names(around.path()).len() == 2, "{:?}", names(around.path()));
-        drop(Output::new(around.path()).expect("it is writable"));
+        drop(OutputSet::new(around.path()).expect("it is writable"));
         running.write("a.txt", |file| put(file, "a")).expect("it is still there");
         running.publish(None).expect("it is writable");
         assert_eq!(names(around.path()), [".thalweg-notes", "a.txt"]);

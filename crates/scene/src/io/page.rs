@@ -13,14 +13,14 @@ use resvg::{
     },
 };
 
-use super::reference::escaped;
-use crate::model::formula::typeset::{Letters, Mark, Typeset};
+use super::reference::escape_html;
+use crate::model::formula::typeset::{FontMetrics, Mark, TypesetFormula};
 
 /// Font family of body text.
 pub const FAMILY: &str = "Ubuntu";
 
 /// Bundled fonts.
-static OWN: LazyLock<Arc<Database>> = LazyLock::new(|| {
+static BUNDLED_FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     for font in [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR] {
         fonts.load_font_data(font.to_vec());
@@ -30,14 +30,14 @@ static OWN: LazyLock<Arc<Database>> = LazyLock::new(|| {
 });
 
 /// Bundled and system fonts, which cover more scripts.
-static ALL: LazyLock<Arc<Database>> = LazyLock::new(|| {
-    let mut fonts = Database::clone(&OWN);
+static ALL_FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::clone(&BUNDLED_FONTS);
     fonts.load_system_fonts();
     Arc::new(fonts)
 });
 
 /// `true` if the bundled fonts have glyphs for the whole text.
-fn are_known(text: &str) -> bool {
+fn has_glyphs(text: &str) -> bool {
     let faces = [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR]
         .map(|font| ttf_parser::Face::parse(font, 0));
     let known = |sign| faces.iter().flatten().any(|face| face.glyph_index(sign).is_some());
@@ -47,20 +47,20 @@ fn are_known(text: &str) -> bool {
 /// Finds a system font for the characters missing from the bundled fonts: its name, file and index in the file. `None` if nothing is
 /// missing, or no font has any of them.
 pub fn font_for(text: &str) -> Option<(String, Vec<u8>, u32)> {
-    let missing: Vec<char> = text.chars().filter(|sign| !are_known(sign.encode_utf8(&mut [0; 4]))).collect();
+    let missing: Vec<char> = text.chars().filter(|sign| !has_glyphs(sign.encode_utf8(&mut [0; 4]))).collect();
     if missing.is_empty() {
         return None;
     }
     let known = |face: &fontdb::FaceInfo| {
-        ALL.with_face_data(face.id, |data, index| {
+        ALL_FONTS.with_face_data(face.id, |data, index| {
             let Ok(face) = ttf_parser::Face::parse(data, index) else { return 0 };
             missing.iter().filter(|sign| face.glyph_index(**sign).is_some()).count()
         })
     };
-    let counted = ALL.faces().map(|face| (known(face).unwrap_or(0), face)).filter(|(count, _)| *count > 0);
+    let counted = ALL_FONTS.faces().map(|face| (known(face).unwrap_or(0), face)).filter(|(count, _)| *count > 0);
     // The first of the fonts with the most glyphs.
     let (_, face) = counted.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
-    ALL.with_face_data(face.id, |data, index| (face.post_script_name.clone(), data.to_vec(), index))
+    ALL_FONTS.with_face_data(face.id, |data, index| (face.post_script_name.clone(), data.to_vec(), index))
 }
 
 /// Parses SVG.
@@ -69,7 +69,7 @@ pub fn font_for(text: &str) -> Option<(String, Vec<u8>, u32)> {
 /// The text is not valid SVG.
 fn tree(svg: &str) -> Result<Tree, String> {
     // Renders are identical on every machine unless its system fonts are needed.
-    let fonts = if are_known(svg) { &OWN } else { &ALL };
+    let fonts = if has_glyphs(svg) { &BUNDLED_FONTS } else { &ALL_FONTS };
     let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::clone(fonts), ..Options::default() };
     Tree::from_str(svg, &options).map_err(|error| error.to_string())
 }
@@ -119,28 +119,28 @@ pub fn pdf(pages: &[String]) -> Result<Vec<u8>, String> {
 }
 
 /// Font metrics of pages.
-pub struct Print;
+pub struct PageMetrics;
 
-impl Letters for Print {
+impl FontMetrics for PageMetrics {
     fn width(&self, text: &str, size: f32, _: bool) -> f32 {
         width(text, size.into()) as f32
     }
 }
 
 /// Converts a typeset equation to SVG.
-pub fn equation(set: &Typeset, color: &str) -> String {
+pub fn equation(set: &TypesetFormula, color: &str) -> String {
     let drawn = set.marks.iter().map(|(at, mark)| {
         let place = |way: &Vec2| format!("{:.2} {:.2}", at.x + way.x, at.y + way.y);
         let begin = place(&Vec2::ZERO);
         let (way, width) = match mark {
             Mark::Text { text, size, slanted } => {
-                let (slant, text) = (if *slanted { " skewX(-12)" } else { "" }, escaped(text));
+                let (slant, text) = (if *slanted { " skewX(-12)" } else { "" }, escape_html(text));
                 return format!(
                     "<text transform=\"translate({begin}){slant}\" font-size=\"{size:.2}\" fill=\"{color}\">{text}</text>"
                 );
             }
             Mark::Line(way, width) => (way.iter().map(|way| format!("L{}", place(way))).collect(), width),
-            Mark::Bow([past, end], width) => (format!("Q{} {}", place(past), place(end)), width),
+            Mark::Curve([past, end], width) => (format!("Q{} {}", place(past), place(end)), width),
         };
         format!("<path d=\"M{begin}{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width:.2}\"/>")
     });
@@ -159,7 +159,7 @@ pub fn width(text: &str, size: f64) -> f64 {
 }
 
 /// Wraps text into lines of at most this width. Longer words are broken.
-pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+pub fn wrap_text(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let mut rest = word;
@@ -227,12 +227,12 @@ mod tests {
         let text = "Water runs downhill, and takes ground along where it is fast: \
             Donaudampfschifffahrtsgesellschaftskapitän is one word.";
         for most in [30.0, 100.0, 1000.0] {
-            let lines = wrapped(text, 12.0, most);
+            let lines = wrap_text(text, 12.0, most);
             assert!(lines.iter().all(|line| width(line, 12.0) <= most && !line.is_empty()), "{lines:?}");
             let signs = |text: &str| text.chars().filter(|sign| *sign != ' ').collect::<String>();
             assert_eq!(signs(&lines.concat()), signs(text));
         }
-        assert_eq!(wrapped("a", 12.0, 0.1), ["a"]);
+        assert_eq!(wrap_text("a", 12.0, 0.1), ["a"]);
     }
 
     #[test]

@@ -6,14 +6,14 @@ use super::{Error, JobProgress, exr::write_light, write_picture};
 
 /// Pixels of an image, rows from top to bottom.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Pixels {
+pub enum ImagePixels {
     /// Display-referred RGB or RGBA, 8 bits per channel.
     Bytes(Vec<u8>),
     /// Linear scene-referred RGBA with sRGB primaries and premultiplied alpha. A value of 1 is display white without tone mapping.
     Light(Vec<[f32; 4]>),
 }
 
-impl Pixels {
+impl ImagePixels {
     /// Returns the file extension for these pixels: `png` for bytes, `exr` for light.
     pub fn ending(&self) -> &'static str {
         match self {

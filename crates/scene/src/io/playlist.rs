@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::{Budget, Error, input, output, project, scene};
 use crate::model::{
-    film::Keys,
+    film::CameraKeyframes,
     origin::Options,
     playlist::{Item, Playlist},
     session::Session,
 };
-use thalweg_sim::params::listed;
+use thalweg_sim::params::join_with_suggestion;
 
 /// `true` if the text is a playlist and not a scene: it has a top-level field `scenes`, or contains `scenes:` if it does not parse.
 pub fn is_playlist(text: &str) -> bool {
@@ -61,10 +61,11 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
     for (number, item) in list.scenes.iter().enumerate() {
         let wrong = |what: String, right: &str| Error::input(path, format!("scene {}: {what}", number + 1), right);
         if !is_built_in(&item.open) && !item.open.is_file() {
-            let right = format!("the built-in scenes are {}", listed(&names, &item.open.to_string_lossy()));
+            let right =
+                format!("the built-in scenes are {}", join_with_suggestion(&names, &item.open.to_string_lossy()));
             return Err(wrong(format!("no scene or file \"{}\"", item.open.display()), &right));
         }
-        let mut sample = Session::small("sample", 0, crate::model::origin::Origin::default());
+        let mut sample = Session::placeholder("sample", 0, crate::model::origin::Origin::default());
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
         sample.set_all(set).map_err(|error| wrong(error.to_string(), "see `thalweg params`"))?;
         if let Some(unknown) = item.sliders.iter().find(|path| !sample.has(path)) {
@@ -75,9 +76,9 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
 }
 
 /// Returns the camera keyframes of a scene that is a project; empty if they are invalid.
-pub fn keys(item: &Item) -> Keys {
+pub fn keys(item: &Item) -> CameraKeyframes {
     let path = &*item.open;
-    if project::is_project(path) { project::keys(path).unwrap_or_default() } else { Keys::default() }
+    if project::is_project(path) { project::keys(path).unwrap_or_default() } else { CameraKeyframes::default() }
 }
 
 /// Opens a scene with the overrides of its playlist entry.
@@ -90,11 +91,11 @@ pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
     let goes_on = project::is_project(path);
     for session in &mut sessions {
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));
-        session.note_shape();
+        session.record_sculpted_start();
         session.set_all(set).map_err(|error| Error::input(path, error.to_string(), "see `thalweg params`"))?;
         // A project continues from its saved state, unless its terrain is changed.
         if item.set.keys().any(|path| path.starts_with("terrain.")) || !goes_on && !item.set.is_empty() {
-            Budget::present().ask(path, session.wanted())?;
+            Budget::present().request(path, session.additional_bytes())?;
             session.restart(session.simulation.seed());
         }
         if !item.title.is_empty() {

@@ -11,7 +11,7 @@ use super::{
     Error, JobProgress, embedded,
     input::open,
     output,
-    raster::{Expected, Raster, RasterRows, steps},
+    raster::{Raster, RasterRows, ReadConstraints, steps},
 };
 use thalweg_sim::core::grid::Grid;
 
@@ -37,7 +37,7 @@ pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
 ///
 /// # Errors
 /// The file is not a PNG, is damaged or truncated, or its size is rejected.
-pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let bad = |error: DecodingError| unusable(path, &error);
     let file: Box<dyn BufReadSeek> = match embedded::find(path) {
         Some(bytes) => Box::new(Cursor::new(bytes)),
@@ -97,7 +97,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         rows
     } else {
         let mut rows = expected.rows(path, size, 4 * length as u64)?;
-        while rows.come() < size.1 {
+        while rows.rows_read() < size.1 {
             take(&mut rows, reader.next_row().map_err(bad)?.ok_or_else(part)?.data())?;
         }
         rows
@@ -218,7 +218,7 @@ mod tests {
         let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
         let (min, max) = grid.min_max();
         write_png16(&path, &grid, (min, max), &JobProgress::default()).expect("it is writable");
-        let read = read(&path, &Expected::anything()).expect("it was just written");
+        let read = read(&path, &ReadConstraints::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
         for (before, step) in grid.iter().zip(read.cells.iter()) {
             let after = f64::from(min) + f64::from(*step) * f64::from(max - min) / 65535.0;
@@ -230,14 +230,17 @@ mod tests {
     fn a_flat_map_is_all_zeros() {
         let (_folder, path) = path();
         write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &JobProgress::default()).expect("it is writable");
-        assert_eq!(read(&path, &Expected::anything()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
+        assert_eq!(
+            read(&path, &ReadConstraints::anything()).expect("it was just written").cells,
+            Grid::filled(3, 2, 0.0)
+        );
     }
 
     #[test]
     fn eight_bit_colours_are_read_by_luminance_and_say_so() {
         let (_folder, path) = path();
         write_picture(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
-        let read = read(&path, &Expected::anything()).expect("it was just written");
+        let read = read(&path, &ReadConstraints::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
     }
@@ -259,7 +262,7 @@ mod tests {
         let mut encoder = Encoder::new(file, 20_000, 20_000);
         encoder.set_depth(BitDepth::Sixteen);
         drop(encoder.write_header().expect("it is writable"));
-        let error = read(&path, &Expected { size: Some((64, 64)), ..Expected::anything() })
+        let error = read(&path, &ReadConstraints { size: Some((64, 64)), ..ReadConstraints::anything() })
             .err()
             .expect("too large")
             .to_string();
@@ -280,7 +283,7 @@ mod tests {
             let mut bytes = sound.clone();
             bytes[end] ^= 1;
             std::fs::write(&path, bytes).expect("it is writable");
-            assert!(read(&path, &Expected::anything()).is_err(), "{}", String::from_utf8_lossy(&kind));
+            assert!(read(&path, &ReadConstraints::anything()).is_err(), "{}", String::from_utf8_lossy(&kind));
             kinds.push(kind);
             begin = end + 4;
         }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{Budget, Error, sidecar::Sidecar};
-use crate::model::origin::Geo;
+use crate::model::origin::Georeference;
 use thalweg_sim::core::{bounds::Bounds, grid::Grid, resample::Resampler};
 
 /// Maximum side of a readable file, in cells; a square of it has 2^28 cells.
-const LONGEST_SIDE: u64 = 1 << 14;
+const MAX_FILE_SIDE: u64 = 1 << 14;
 /// Length of a degree of latitude on a sphere with the Earth's mean radius (6371.0088 km), in metres.
 const METRES_PER_DEGREE: f64 = 111_195.08;
 
@@ -19,7 +19,7 @@ pub(super) struct Raster {
     pub full_scale: Option<f32>,
     /// Cell size, if the file states one.
     pub cell_size: Option<CellSize>,
-    pub geo: Option<Geo>,
+    pub geo: Option<Georeference>,
     /// Number of cells of the file without data, which are NaN until filled.
     pub missing: usize,
     /// NODATA mask of the same size: 1 without data, else 0. `None` if all cells have data.
@@ -38,9 +38,9 @@ pub(super) struct CellSize {
 impl CellSize {
     /// Converts cells of this width and height, which are in metres, or in degrees if `geo` is. Non-square cells become squares of the same
     /// area, which conserves volumes.
-    pub fn of([wide, tall]: [f64; 2], geo: Option<Geo>) -> Self {
+    pub fn of([wide, tall]: [f64; 2], geo: Option<Georeference>) -> Self {
         const STATE: &str = "set it in metres with --cell-size or cell_size_m in a sidecar";
-        if let Some(Geo { north, height, degrees: true, .. }) = geo {
+        if let Some(Georeference { north, height, degrees: true, .. }) = geo {
             let latitude = north - height / 2.0;
             let size = if wide == tall { wide.to_string() } else { format!("{wide} × {tall}") };
             let (tall, wide) = (tall * METRES_PER_DEGREE, wide * METRES_PER_DEGREE * latitude.to_radians().cos());
@@ -62,7 +62,7 @@ impl CellSize {
 }
 
 /// Accepted sizes, and the information about a map available before the file is opened.
-pub(super) struct Expected {
+pub(super) struct ReadConstraints {
     /// Sidecar of the file.
     pub sidecar: Sidecar,
     /// Size to resample to; for raw formats without a stated size also the size of the file.
@@ -85,8 +85,8 @@ pub(super) struct RasterRows<'a> {
 }
 
 impl RasterRows<'_> {
-    pub(super) fn come(&self) -> usize {
-        self.resampler.come()
+    pub(super) fn rows_read(&self) -> usize {
+        self.resampler.rows_received()
     }
 
     pub(super) fn push_steps(&mut self, row: &[f32]) {
@@ -95,18 +95,18 @@ impl RasterRows<'_> {
 
     /// Adds a row of values in the unit of the map. An error names the first cell that is out of bounds.
     pub(super) fn push(&mut self, row: &[f32]) -> Result<(), Error> {
-        let checked = self.bounds.check_cells(row, self.size.0, self.come());
+        let checked = self.bounds.check_cells(row, self.size.0, self.rows_read());
         checked.map_err(|unfit| Error::unfit(self.path, unfit))?;
         self.resampler.push(row);
         Ok(())
     }
 
     /// Adds a row in which NaN marks cells without data.
-    pub(super) fn push_with_holes(&mut self, row: &[f32]) -> Result<(), Error> {
+    pub(super) fn push_with_nodata(&mut self, row: &[f32]) -> Result<(), Error> {
         let known = row.iter().enumerate().filter(|(_, value)| !value.is_nan());
         let mut count = 0;
         for (column, &value) in known {
-            let name = format_args!("the value in column {column}, row {} (counted from 0)", self.come());
+            let name = format_args!("the value in column {column}, row {} (counted from 0)", self.rows_read());
             self.bounds.check(name, value).map_err(|unfit| Error::unfit(self.path, unfit))?;
             count += 1;
         }
@@ -120,7 +120,7 @@ impl RasterRows<'_> {
     /// # Errors
     /// Rows are missing.
     pub(super) fn finish(self) -> Result<Raster, Error> {
-        let (come, (_, rows)) = (self.come(), self.size);
+        let (come, (_, rows)) = (self.rows_read(), self.size);
         if come < rows {
             let wrong = format!("truncated: {come} of {rows} rows");
             return Err(Error::input(self.path, wrong, "expected a complete file"));
@@ -131,7 +131,7 @@ impl RasterRows<'_> {
     }
 }
 
-impl Expected {
+impl ReadConstraints {
     /// Checks the size in the header of a file against the limits and the sidecar, before cells are read.
     ///
     /// # Errors
@@ -142,15 +142,15 @@ impl Expected {
         if width == 0 || height == 0 {
             return refuse(found, "a map has at least one column and one row".into());
         }
-        if width.max(height) > LONGEST_SIDE {
-            let right = format!("at most {LONGEST_SIDE} cells per side can be read, downsample or crop it");
+        if width.max(height) > MAX_FILE_SIDE {
+            let right = format!("at most {MAX_FILE_SIDE} cells per side can be read, downsample or crop it");
             return refuse(found, right);
         }
         // From here on, both sides are at most LONGEST_SIDE.
         let (width, height) = (width as usize, height as usize);
         for (stated, side, name) in [(self.sidecar.width, width, "width"), (self.sidecar.height, height, "height")] {
             if let Some(stated) = stated.filter(|stated| *stated != side) {
-                let sidecar = Sidecar::beside(path);
+                let sidecar = Sidecar::path_for(path);
                 let wrong = format!("{found}, but {} states {name} {stated}", sidecar.display());
                 return refuse(wrong, "correct or remove the sidecar".into());
             }
@@ -159,7 +159,7 @@ impl Expected {
             [(self.sidecar.map_width, width, "width"), (self.sidecar.map_height, height, "height")]
         {
             if let Some(stated) = stated.filter(|stated| !(1..=side).contains(stated)) {
-                let wrong = format!("{found}, but {} states map_{name} {stated}", Sidecar::beside(path).display());
+                let wrong = format!("{found}, but {} states map_{name} {stated}", Sidecar::path_for(path).display());
                 return refuse(wrong, format!("map_{name} must be between 1 and {side}"));
             }
         }
@@ -188,7 +188,7 @@ impl Expected {
     /// The memory budget is exceeded.
     pub(super) fn rows<'a>(&self, path: &'a Path, size: (usize, usize), besides: u64) -> Result<RasterRows<'a>, Error> {
         let wanted = self.size.unwrap_or(size);
-        self.budget.ask(path, Resampler::bytes(size, wanted).saturating_add(besides))?;
+        self.budget.request(path, Resampler::bytes(size, wanted).saturating_add(besides))?;
         Ok(RasterRows { path, bounds: self.bounds, size, missing: 0, resampler: Resampler::new(size, wanted) })
     }
 }
@@ -204,31 +204,31 @@ pub(super) fn steps(grid: &Grid, (min, max): (f32, f32), full: u16) -> impl Iter
 
 /// Georeference and NODATA mask of a map, for formats that support them.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct RasterMetadata<'a> {
     /// Side of a cell, in metres.
     pub cell_size: f32,
     /// Georeference; if there is none, the lower left corner is (0, 0), in metres.
-    pub geo: Option<Geo>,
+    pub geo: Option<Georeference>,
     /// NODATA mask of the same size: 1 without data, else 0. `None` if all cells have data.
     pub nodata: Option<&'a Grid>,
 }
 
-impl Place<'_> {
+impl RasterMetadata<'_> {
     /// Local coordinates with cells of this size in metres, all with data.
     pub fn local(cell_size: f32) -> Self {
         Self { cell_size, geo: None, nodata: None }
     }
 
     /// Returns the extent of a map with this many columns and rows.
-    pub(super) fn extent(&self, columns: usize, rows: usize) -> Geo {
+    pub(super) fn extent(&self, columns: usize, rows: usize) -> Georeference {
         let cell = f64::from(self.cell_size);
         let (width, height) = (cell * columns as f64, cell * rows as f64);
-        self.geo.unwrap_or(Geo { west: 0.0, north: height, width, height, degrees: false })
+        self.geo.unwrap_or(Georeference { west: 0.0, north: height, width, height, degrees: false })
     }
 }
 
 #[cfg(test)]
-impl Expected {
+impl ReadConstraints {
     /// Accepts heights of any size without resampling.
     pub(super) fn anything() -> Self {
         use thalweg_sim::core::bounds;

@@ -11,12 +11,12 @@ use super::{
     Error, JobProgress,
     input::open,
     output::{self, bytes_of, hex},
-    raster::{Expected, Raster, RasterRows, steps},
+    raster::{Raster, RasterRows, ReadConstraints, steps},
     sidecar::Sidecar,
 };
 use thalweg_sim::core::grid::Grid;
 
-pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+pub(super) fn read_r16(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let value = |bytes: [u8; 2]| f32::from(u16::from_le_bytes(bytes));
     read(path, expected, Some(f32::from(u16::MAX)), value, |rows, row, _| {
         rows.push_steps(row);
@@ -28,7 +28,7 @@ pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error
 ///
 /// # Errors
 /// The file length fits no size, the size is rejected, a cell is out of range, or the hash differs.
-pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+pub(super) fn read_r32(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let mut hash = Xxh3::new();
     let raster = read(path, expected, None, f32::from_le_bytes, |rows, row, bytes| {
         hash.update(bytes);
@@ -37,7 +37,7 @@ pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error
     let hash = hex(hash.digest());
     match &expected.sidecar.cells_hash {
         Some(stated) if *stated != hash => {
-            let sidecar = Sidecar::beside(path);
+            let sidecar = Sidecar::path_for(path);
             let wrong = format!("the hash of its cells is {hash}, but {} states {stated}", sidecar.display());
             let right = "the file is damaged; if it was changed on purpose, remove cells_hash from the sidecar";
             Err(Error::input(path, wrong, right))
@@ -48,7 +48,7 @@ pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error
 
 fn read<const BYTES: usize>(
     path: &Path,
-    expected: &Expected,
+    expected: &ReadConstraints,
     full_scale: Option<f32>,
     value: fn([u8; BYTES]) -> f32,
     mut take: impl FnMut(&mut RasterRows<'_>, &[f32], &[u8]) -> Result<(), Error>,
@@ -77,7 +77,7 @@ fn read<const BYTES: usize>(
 /// Determines the size for a file of this length: from the sidecar, else from the options, else a square.
 fn size(
     path: &Path,
-    expected: &Expected,
+    expected: &ReadConstraints,
     bytes: u64,
     cell_bytes: u64,
     warnings: &mut Vec<String>,
@@ -137,8 +137,12 @@ mod tests {
 
     use super::*;
 
-    fn expecting(size: Option<(usize, usize)>, width: Option<usize>, height: Option<usize>) -> Expected {
-        Expected { sidecar: Sidecar { width, height, ..Default::default() }, size, ..Expected::anything() }
+    fn expecting(size: Option<(usize, usize)>, width: Option<usize>, height: Option<usize>) -> ReadConstraints {
+        ReadConstraints {
+            sidecar: Sidecar { width, height, ..Default::default() },
+            size,
+            ..ReadConstraints::anything()
+        }
     }
 
     #[test]
@@ -146,8 +150,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r16");
         fs::write(&path, [1, 2].repeat(36)).expect("it is writable");
-        let size =
-            |expected: Expected| read_r16(&path, &expected).map(|read| (read.size.0, read.size.1, read.warnings.len()));
+        let size = |expected: ReadConstraints| {
+            read_r16(&path, &expected).map(|read| (read.size.0, read.size.1, read.warnings.len()))
+        };
         assert_eq!(size(expecting(Some((4, 9)), Some(12), Some(3))), Ok((12, 3, 0)));
         assert_eq!(size(expecting(Some((4, 9)), None, None)), Ok((4, 9, 0)));
         assert_eq!(size(expecting(None, None, None)), Ok((6, 6, 1)));
@@ -168,16 +173,16 @@ mod tests {
         let path = folder.path().join("hills.r32");
         let grid = Grid::from_fn(7, 5, |x, y| (x * y) as f32);
         write_r32(&path, &grid, &JobProgress::default()).expect("it is writable");
-        crate::io::write_sidecar(&Sidecar::beside(&path), &grid, 2.0, (7, 5)).expect("it is writable");
+        crate::io::write_sidecar(&Sidecar::path_for(&path), &grid, 2.0, (7, 5)).expect("it is writable");
         let sidecar = || Sidecar::of(&path).expect("it was just written");
-        assert!(read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() }).is_ok());
+        assert!(read_r32(&path, &ReadConstraints { sidecar: sidecar(), ..ReadConstraints::anything() }).is_ok());
         let mut bytes = fs::read(&path).expect("it is there");
         bytes[40] ^= 1;
         fs::write(&path, bytes).expect("it is writable");
-        let damaged = read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() });
+        let damaged = read_r32(&path, &ReadConstraints { sidecar: sidecar(), ..ReadConstraints::anything() });
         let told = damaged.err().expect("a bit is wrong").to_string();
         assert!(told.contains("hills.r32: the hash of its cells is ") && told.contains("hills.json states"), "{told}");
         let without = Sidecar { cells_hash: None, ..sidecar() };
-        assert!(read_r32(&path, &Expected { sidecar: without, ..Expected::anything() }).is_ok());
+        assert!(read_r32(&path, &ReadConstraints { sidecar: without, ..ReadConstraints::anything() }).is_ok());
     }
 }

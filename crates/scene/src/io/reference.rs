@@ -10,13 +10,13 @@ use super::{
     Error,
     lesson::built_in,
     markup::markup,
-    output::{self, Output},
+    output::{self, OutputSet},
 };
 use crate::model::{origin::Origin, session::Session};
 use thalweg_sim::{
     core::quantity::Quantity,
     edit::{Brush, Selection},
-    params::{Group, Parameter, Value, title, walk},
+    params::{Group, Parameter, Value, collect_parameters, title},
     process::{Info, catalogue, masked::masked_key},
 };
 
@@ -47,7 +47,7 @@ part.hidden=!words.every(word=>prose.includes(word))&&rows.every(row=>row.hidden
 /// # Errors
 /// The page cannot be written.
 pub fn write(folder: &Path, settings: Group<'_>) -> Result<(), Error> {
-    let output = Output::new(folder)?;
+    let output = OutputSet::new(folder)?;
     output.write(PAGE, |file| output::write(file, page(settings)))?;
     output.publish(Some(PAGE.as_ref())).map(drop)
 }
@@ -57,10 +57,10 @@ pub fn write(folder: &Path, settings: Group<'_>) -> Result<(), Error> {
 ///
 /// # Errors
 /// The page cannot be written.
-pub fn write_way(folder: &Path, at: &str) -> Result<PathBuf, Error> {
+pub fn write_redirect(folder: &Path, at: &str) -> Result<PathBuf, Error> {
     let page = folder.join("at.html");
     // Mask factors are documented with their parameter.
-    let at = escaped(&at.replacen("-masked.", ".", 1));
+    let at = escape_html(&at.replacen("-masked.", ".", 1));
     let text = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={PAGE}#{at}\">");
     output::replace(&page, |file| output::write(file, text))?;
     Ok(page)
@@ -68,13 +68,13 @@ pub fn write_way(folder: &Path, at: &str) -> Result<PathBuf, Error> {
 
 /// Builds the page, with the user's settings among the parameters.
 pub fn page(settings: Group<'_>) -> String {
-    let fresh = Session::small("", 1, Origin::default());
+    let fresh = Session::placeholder("", 1, Origin::default());
     let processes = catalogue();
     let infos: Vec<&Info> = processes.iter().map(|process| process.info()).collect();
     let (mut links, mut body) = (String::new(), String::new());
     let mut part = |key: &str, title: &str, text: &str| {
-        let _ = write!(links, "<a href=\"#{key}\">{}</a>", escaped(title));
-        let _ = writeln!(body, "<section id=\"{key}\"><h2>{}</h2>\n{text}</section>", escaped(title));
+        let _ = write!(links, "<a href=\"#{key}\">{}</a>", escape_html(title));
+        let _ = writeln!(body, "<section id=\"{key}\"><h2>{}</h2>\n{text}</section>", escape_html(title));
     };
     let (brush, selection) = (Brush::default(), Selection::default());
     let mut groups = fresh.groups();
@@ -93,7 +93,7 @@ pub fn page(settings: Group<'_>) -> String {
         if infos.iter().any(|info| masked_key(info.key) == group) {
             continue;
         }
-        let text = info.map_or(String::new(), |info| process(info)) + &parameters(&walk((group, fields)));
+        let text = info.map_or(String::new(), |info| process(info)) + &parameters(&collect_parameters((group, fields)));
         part(group, &info.map_or_else(|| title(group), |info| info.title.to_owned()), &text);
     }
     part("quantities", "Overlays", &quantities());
@@ -110,18 +110,26 @@ pub fn page(settings: Group<'_>) -> String {
 
 /// Describes a process: its stages, equations and limiters.
 fn process(info: &Info) -> String {
-    let mut text =
-        format!("<p>{} <span class=\"of\">{}</span></p>\n<ol>", escaped(info.about), escaped(info.reference.source));
+    let mut text = format!(
+        "<p>{} <span class=\"of\">{}</span></p>\n<ol>",
+        escape_html(info.about),
+        escape_html(info.reference.source)
+    );
     for stage in info.stages {
-        let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(stage.name)), escaped(stage.about));
+        let _ =
+            write!(text, "<li><strong>{}</strong>: {}</li>", escape_html(&title(stage.name)), escape_html(stage.about));
     }
     text.push_str("</ol>\n");
-    info.reference.equations.iter().for_each(|head| text += &markup(&stated(head)));
+    info.reference.equations.iter().for_each(|head| text += &markup(&module_docs(head)));
     if !info.limiters.is_empty() {
         text.push_str("<h3>Limiters</h3>\n<ul>");
         for limiter in info.limiters {
-            let _ =
-                write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(limiter.name)), escaped(limiter.about));
+            let _ = write!(
+                text,
+                "<li><strong>{}</strong>: {}</li>",
+                escape_html(&title(limiter.name)),
+                escape_html(limiter.about)
+            );
         }
         text.push_str("</ul>\n");
     }
@@ -129,7 +137,7 @@ fn process(info: &Info) -> String {
 }
 
 /// Extracts the module documentation of a source file as Markdown without intra-doc links.
-fn stated(file: &str) -> String {
+fn module_docs(file: &str) -> String {
     let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
     let text = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
     let (mut plain, mut rest) = (String::new(), &*text);
@@ -159,7 +167,8 @@ fn parameters(all: &[Parameter]) -> String {
             _ => parameter.value.to_string(),
         };
         let unit = if knob.unit.is_empty() { String::new() } else { format!(" {}", knob.unit) };
-        let symbol = if knob.symbol.is_empty() { String::new() } else { format!(" <em>{}</em>", escaped(knob.symbol)) };
+        let symbol =
+            if knob.symbol.is_empty() { String::new() } else { format!(" <em>{}</em>", escape_html(knob.symbol)) };
         let source = if knob.source.is_empty() { String::new() } else { format!(" ({})", knob.source) };
         let doc = parameter.doc.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(
@@ -167,12 +176,12 @@ fn parameters(all: &[Parameter]) -> String {
             "<tr data-find id=\"{0}\"><td><strong>{1}</strong>{symbol}<br><code>{0}</code></td><td>{2}{3}</td><td>{4}{3}</td>\
              <td>{5}<span class=\"of\">{6}</span></td></tr>",
             parameter.path,
-            escaped(&parameter.title()),
-            escaped(&range),
-            escaped(&unit),
-            escaped(&default),
-            escaped(&doc),
-            escaped(&source)
+            escape_html(&parameter.title()),
+            escape_html(&range),
+            escape_html(&unit),
+            escape_html(&default),
+            escape_html(&doc),
+            escape_html(&source)
         );
     }
     text + "</tbody></table>\n"
@@ -184,10 +193,10 @@ fn quantities() -> String {
         let _ = writeln!(
             text,
             "<tr data-find><td><strong>{}</strong><br><code>{}</code></td><td>{}</td><td>{}</td></tr>",
-            escaped(quantity.title()),
+            escape_html(quantity.title()),
             quantity.key(),
-            escaped(quantity.unit()),
-            escaped(quantity.about())
+            escape_html(quantity.unit()),
+            escape_html(quantity.about())
         );
     }
     text + "</tbody></table>\n"
@@ -201,17 +210,17 @@ fn lessons() -> String {
             text,
             "<tr data-find><td><strong>{}</strong><br><code>thalweg learn {name}</code></td><td>{}</td><td>{} \
              <span class=\"of\">{}</span></td></tr>",
-            escaped(&head.title),
+            escape_html(&head.title),
             head.minutes,
-            escaped(&head.about),
-            escaped(&head.source)
+            escape_html(&head.about),
+            escape_html(&head.source)
         );
     }
     text + "</tbody></table>\n"
 }
 
 /// Escapes text for HTML and SVG.
-pub fn escaped(text: &str) -> String {
+pub fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -226,16 +235,16 @@ mod tests {
         for process in catalogue() {
             let info = process.info();
             assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
-            let stated: String = info.reference.equations.iter().map(|head| stated(head)).collect();
+            let stated: String = info.reference.equations.iter().map(|head| module_docs(head)).collect();
             assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
             assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
         }
         let mut all: Vec<Parameter> =
-            Session::small("", 1, Origin::default()).groups().into_iter().flat_map(walk).collect();
+            Session::placeholder("", 1, Origin::default()).groups().into_iter().flat_map(collect_parameters).collect();
         // Settings and tools are included.
-        all.extend(walk(("brush", &Brush::default())));
-        all.extend(walk(("selection", &Selection::default())));
-        all.extend(walk(("settings", &Settings::default())));
+        all.extend(collect_parameters(("brush", &Brush::default())));
+        all.extend(collect_parameters(("selection", &Selection::default())));
+        all.extend(collect_parameters(("settings", &Settings::default())));
         for parameter in all {
             let count = page.matches(&format!(" id=\"{}\"", parameter.path)).count();
             assert_eq!(count, usize::from(!parameter.path.contains("-masked.")), "{}", parameter.path);
@@ -252,7 +261,7 @@ mod tests {
         let read = std::fs::read_to_string(place.join(PAGE)).expect("it was written");
         assert_eq!(read, page(("settings", &Settings::default())));
         for at in ["droplets.erosion_rate", "droplets-masked.erosion_rate"] {
-            let way = write_way(&place, at).unwrap_or_else(|error| panic!("{error}"));
+            let way = write_redirect(&place, at).unwrap_or_else(|error| panic!("{error}"));
             let way = std::fs::read_to_string(way).expect("it was written");
             assert!(way.contains("url=index.html#droplets.erosion_rate\""), "{way}");
         }

@@ -12,7 +12,7 @@ use super::{
     Budget, Error, JobProgress,
     embedded::FOLDER,
     heightmap, input,
-    output::{self, Output},
+    output::{self, OutputSet},
     project,
     sidecar::Sidecar,
     write_r32, write_sidecar,
@@ -20,7 +20,7 @@ use super::{
 use crate::model::{
     MOST_SIDE_BY_SIDE,
     origin::{Heightmap, Options, Origin, Tile},
-    session::{LATEST_SHOWN, Session},
+    session::{MAX_FAST_FORWARD, Session},
 };
 use thalweg_sim::core::terrain::{Layer, Pool, Source};
 
@@ -100,7 +100,7 @@ pub fn title_of(name: &str) -> Option<String> {
 
 /// Render of a scene to an image file.
 #[derive(Clone, Debug)]
-pub struct Picture {
+pub struct RenderJob {
     /// Output file, PNG or EXR.
     pub out: PathBuf,
     /// Width and height in pixels.
@@ -108,12 +108,12 @@ pub struct Picture {
     /// Name of the camera.
     pub camera: Option<String>,
     /// Render options.
-    pub how: PictureOptions,
+    pub how: RenderOptions,
 }
 
 /// Render options.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PictureOptions {
+pub struct RenderOptions {
     /// `true` to include the user interface. Such renders are sharp, opaque and tone-mapped.
     pub ui: bool,
     /// `true` to output linear light, before tone mapping.
@@ -206,14 +206,14 @@ impl Scene {
         let mut sessions = tiles.iter().map(session).collect::<Result<Vec<_>, _>>()?;
         let maps: Vec<_> = self.maps.iter().filter(|(layer, _)| **layer != Layer::Bedrock).collect();
         // The total memory is requested before the first simulation is created.
-        let bytes = |session: &Session| session.wanted() + session.bytes_of_maps(maps.len());
-        Budget::present().ask(path, sessions.iter().map(bytes).sum())?;
+        let bytes = |session: &Session| session.additional_bytes() + session.bytes_of_maps(maps.len());
+        Budget::present().request(path, sessions.iter().map(bytes).sum())?;
         for session in &mut sessions {
             for (layer, file) in &maps {
                 heightmap::load_map(session, **layer, &path.with_file_name(file))?;
             }
             session.restart(session.simulation.seed());
-            session.note_defaults();
+            session.record_defaults();
         }
         Ok(sessions)
     }
@@ -231,14 +231,14 @@ impl Scene {
         let seed = tile.seed.unwrap_or(self.seed);
         let options = origin.options.clone();
         let first = self.tiles.first().and_then(|tile| tile.seed).unwrap_or(self.seed);
-        let origin = Origin { seeds_before: seed.wrapping_sub(first), ..origin };
-        let mut session = Session::small(name, seed, origin);
+        let origin = Origin { seed_offset: seed.wrapping_sub(first), ..origin };
+        let mut session = Session::placeholder(name, seed, origin);
         heights.into_iter().for_each(|heights| session.set_heights(heights));
         session.title = self.title.clone();
         session.about = self.about.clone();
         session.ticks = self.ticks;
-        if self.shown_from > LATEST_SHOWN {
-            let right = format!("the window fast-forwards by at most {LATEST_SHOWN} ticks");
+        if self.shown_from > MAX_FAST_FORWARD {
+            let right = format!("the window fast-forwards by at most {MAX_FAST_FORWARD} ticks");
             return Err(Error::input(path, format!("shown_from is {}", self.shown_from), right));
         }
         session.shown_from = self.shown_from;
@@ -296,7 +296,7 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
         pools: session.pools.clone(),
         ..Scene::default()
     };
-    let output = Output::new(folder)?;
+    let output = OutputSet::new(folder)?;
     if !session.generates_its_state() {
         // Sand is stored in the layers; size and cell size are in their sidecars.
         for path in ["terrain.sand", "terrain.width", "terrain.height", "terrain.cell_size"] {
@@ -313,7 +313,7 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
             let name = format!("{stem}.{}.r32", layer.key());
             output.write(&name, |file| {
                 write_r32(file, grid, progress)?;
-                write_sidecar(&Sidecar::beside(file), grid, terrain.cell_size, (grid.width(), grid.height()))
+                write_sidecar(&Sidecar::path_for(file), grid, terrain.cell_size, (grid.width(), grid.height()))
             })?;
             scene.maps.insert(layer, name);
         }

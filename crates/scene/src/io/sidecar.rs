@@ -33,7 +33,7 @@ pub(super) struct Sidecar {
 
 impl Sidecar {
     /// Returns the path of the sidecar of a file: same stem, `.json`.
-    pub(super) fn beside(path: &Path) -> PathBuf {
+    pub(super) fn path_for(path: &Path) -> PathBuf {
         path.with_extension("json")
     }
 
@@ -42,10 +42,10 @@ impl Sidecar {
     /// # Errors
     /// The sidecar is unreadable, not JSON, or has an unknown or invalid field.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
-        let path = Self::beside(heightmap);
+        let path = Self::path_for(heightmap);
         let text = match embedded::find(&path) {
             Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-            None => input::text_if_there(&path)?,
+            None => input::read_text_if_exists(&path)?,
         };
         let Some(text) = text else { return Ok(Self::default()) };
         let right =
@@ -102,7 +102,7 @@ mod tests {
         let map = folder.path().join("hills.png");
         assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
         let heights = Grid::from_cells(3, 2, [-3.25, 0.0, 1076.4, 1.0, 2.0, 3.0]);
-        write_sidecar(&Sidecar::beside(&map), &heights, 0.1, (3, 2)).expect("it is writable");
+        write_sidecar(&Sidecar::path_for(&map), &heights, 0.1, (3, 2)).expect("it is writable");
         let read = Sidecar::of(&map).expect("it was just written");
         assert_eq!((read.width, read.height, read.cell_size_m), (Some(3), Some(2), Some(0.1)));
         assert_eq!((read.min_m, read.max_m), (Some(-3.25), Some(1076.4)));
@@ -115,7 +115,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let map = folder.path().join("hills.png");
         let read = |text: &str| {
-            fs::write(Sidecar::beside(&map), text).expect("it is writable");
+            fs::write(Sidecar::path_for(&map), text).expect("it is writable");
             Sidecar::of(&map)
         };
         let cases = [

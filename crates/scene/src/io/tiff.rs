@@ -10,12 +10,12 @@ use tiff::{
 };
 
 use super::{
-    Error, holes,
+    Error,
     input::open,
-    output,
-    raster::{CellSize, Expected, Place, Raster, RasterRows},
+    nodata, output,
+    raster::{CellSize, Raster, RasterMetadata, RasterRows, ReadConstraints},
 };
-use crate::model::origin::Geo;
+use crate::model::origin::Georeference;
 use thalweg_sim::core::{bounds::CELL_SIZE, grid::Grid};
 
 /// GeoKeys: model type, raster type (pixel is area or point), geodetic CRS and linear unit.
@@ -39,7 +39,7 @@ type Reader = Decoder<BufReader<File>>;
 ///
 /// # Errors
 /// The file is not a TIFF, is damaged, truncated or multi-band, its size is rejected, no cell has data, or a value is out of range.
-pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+pub(super) fn read(path: &Path, expected: &ReadConstraints) -> Result<Raster, Error> {
     let bad = |error: TiffError| unusable(path, &error);
     let mut file: Reader = Decoder::new(open(path)?).map_err(bad)?;
     let (width, height) = file.dimensions().map_err(bad)?;
@@ -67,7 +67,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     limits.decoding_buffer_size = limits.decoding_buffer_size.max(bytes);
     let mut file = file.with_limits(limits);
     let besides = (2 * bytes + 2 * band) as u64;
-    let raster = holes::filled(path, expected, size, besides, &nodata.to_string(), |rows| {
+    let raster = nodata::filled(path, expected, size, besides, &nodata.to_string(), |rows| {
         cells(&mut file, path, chunk, nodata, rows)
     })?;
     warnings.extend(raster.warnings);
@@ -96,7 +96,7 @@ fn cells(
             }
         }
         band.iter_mut().filter(|value| **value == nodata).for_each(|value| *value = f32::NAN);
-        band.chunks(width).take(height - first).try_for_each(|row| rows.push_with_holes(row))?;
+        band.chunks(width).take(height - first).try_for_each(|row| rows.push_with_nodata(row))?;
     }
     rows.finish()
 }
@@ -124,7 +124,7 @@ fn numbers(values: DecodingResult) -> Vec<f32> {
 }
 
 /// Reads the cell size, the georeference and warnings about them. An origin of exactly (0, 0) in metres denotes local coordinates.
-fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]>, Option<Geo>, Vec<String>) {
+fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]>, Option<Georeference>, Vec<String>) {
     let mut numbers = |tag| file.get_tag_f64_vec(tag).unwrap_or_default();
     let (scale, tiepoint) = (numbers(Tag::ModelPixelScaleTag), numbers(Tag::ModelTiepointTag));
     let directory = file.get_tag_u16_vec(Tag::GeoKeyDirectoryTag).unwrap_or_default();
@@ -147,7 +147,7 @@ fn place(file: &mut Reader, (columns, rows): (usize, usize)) -> (Option<[f64; 2]
     let geo = if let &[column, row, _, x, y, ..] = &tiepoint[..] {
         let (width, height) = (wide * columns as f64, tall * rows as f64);
         let (west, north) = (x - (column + half) * wide, y + (row + half) * tall);
-        let geo = Geo { west, north, width, height, degrees };
+        let geo = Georeference { west, north, width, height, degrees };
         (degrees || west != 0.0 || north != height).then_some(geo)
     } else {
         None
@@ -169,9 +169,9 @@ fn unusable(path: &Path, error: &TiffError) -> Error {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_tiff(path: &Path, grid: &Grid, place: Place<'_>) -> Result<(), Error> {
+pub fn write_tiff(path: &Path, grid: &Grid, place: RasterMetadata<'_>) -> Result<(), Error> {
     let (width, height) = (grid.width(), grid.height());
-    let Geo { west, north, width: wide, height: tall, degrees } = place.extent(width, height);
+    let Georeference { west, north, width: wide, height: tall, degrees } = place.extent(width, height);
     // Each entry is a key, tag location (0: none), number of values and value.
     let ellipsoid_or_unit = if degrees { [GEODETIC_CRS, 0, 1, WGS_84] } else { [LINEAR_UNITS, 0, 1, METRES] };
     let model = if degrees { GEOGRAPHIC } else { PROJECTED };
@@ -185,7 +185,7 @@ pub fn write_tiff(path: &Path, grid: &Grid, place: Place<'_>) -> Result<(), Erro
         tags.write_tag(Tag::ModelTiepointTag, &[0.0, 0.0, 0.0, west, north, 0.0][..])?;
         tags.write_tag(Tag::GeoKeyDirectoryTag, &directory[..])?;
         let Some(nodata) = place.nodata else { return image.write_data(grid) };
-        let value = holes::value_beside(grid);
+        let value = nodata::unused_value(grid);
         tags.write_tag(Tag::GdalNodata, &*value.to_string())?;
         let cells = grid.iter().zip(nodata.iter());
         let cells: Vec<f32> = cells.map(|(cell, nodata)| if *nodata > 0.0 { value as f32 } else { *cell }).collect();

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{Error, Pixels, scene::PictureOptions};
+use super::{Error, ImagePixels, scene::RenderOptions};
 use crate::model::{film::Script, origin::Options, session::Session};
 
 /// State that the callback receives after a frame.
-pub struct Watched<'a> {
+pub struct FrameContext<'a> {
     /// Simulations side by side, possibly in the middle of a tick.
     pub sessions: &'a [Session],
     /// Memory used by undo and timeline, in bytes.
@@ -16,9 +16,9 @@ pub struct Watched<'a> {
 }
 
 /// Action after a frame.
-pub enum Next {
+pub enum FrameAction {
     /// Render another frame.
-    GoOn,
+    Continue,
     /// Open another scene, as the user would.
     Open(PathBuf, Options),
     /// Quit.
@@ -26,14 +26,14 @@ pub enum Next {
 }
 
 /// Callback after each frame.
-pub type Watch<'a> = dyn FnMut(Watched<'_>) -> Next + 'a;
+pub type FrameCallback<'a> = dyn FnMut(FrameContext<'_>) -> FrameAction + 'a;
 
 /// Video to be rendered from a simulation.
-pub struct Shooting<'a> {
+pub struct VideoJob<'a> {
     /// Width and height in pixels.
     pub size: (u32, u32),
     /// Render options of the frames.
-    pub how: PictureOptions,
+    pub how: RenderOptions,
     /// Camera moves and captions.
     pub script: Script,
     /// Tick of the first frame.
@@ -45,5 +45,5 @@ pub struct Shooting<'a> {
     /// Returns `true` if the user cancelled. Called after every tick and frame.
     pub stopped: &'a dyn Fn() -> bool,
     /// Receives the pixels of each frame.
-    pub take: &'a mut dyn FnMut(&Pixels) -> Result<(), Error>,
+    pub take: &'a mut dyn FnMut(&ImagePixels) -> Result<(), Error>,
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// Marker style of a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mark {
+pub enum MarkerStyle {
     /// Points connected by a line.
     #[default]
     Line,
@@ -20,7 +20,7 @@ pub struct Curve {
     /// Name in the legend.
     pub name: String,
     /// Marker style.
-    pub mark: Mark,
+    pub mark: MarkerStyle,
     /// Coordinates along both axes. Points that are not finite are skipped.
     pub points: Vec<[f64; 2]>,
 }
@@ -48,11 +48,11 @@ pub struct Chart {
 impl Curve {
     /// Creates a curve drawn as a line.
     pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = [f64; 2]>) -> Self {
-        Self { name: name.into(), mark: Mark::Line, points: points.into_iter().collect() }
+        Self { name: name.into(), mark: MarkerStyle::Line, points: points.into_iter().collect() }
     }
 
     /// Returns the curve with another marker style.
-    pub fn with(self, mark: Mark) -> Self {
+    pub fn with_mark(self, mark: MarkerStyle) -> Self {
         Self { mark, ..self }
     }
 }
@@ -64,20 +64,20 @@ impl Chart {
     }
 
     /// Adds a curve behind the others.
-    pub fn and(mut self, curve: Curve) -> Self {
+    pub fn with_curve(mut self, curve: Curve) -> Self {
         self.curves.push(curve);
         self
     }
 
     /// Returns the axis coordinate of a value: its decimal logarithm if the axis is logarithmic. `None` if it cannot be shown.
-    pub fn along(&self, axis: usize, value: f64) -> Option<f64> {
+    pub fn axis_coordinate(&self, axis: usize, value: f64) -> Option<f64> {
         let along = if self.logarithmic[axis] { (value > 0.0).then(|| value.log10())? } else { value };
         along.is_finite().then_some(along)
     }
 
     /// Returns the axis coordinates of a point.
     pub fn place(&self, point: [f64; 2]) -> Option<[f64; 2]> {
-        Some([self.along(0, point[0])?, self.along(1, point[1])?])
+        Some([self.axis_coordinate(0, point[0])?, self.axis_coordinate(1, point[1])?])
     }
 
     /// Splits points into contiguous segments that can be shown, in axis coordinates.
@@ -90,7 +90,7 @@ impl Chart {
     /// Returns the visible range in axis coordinates. It is never empty.
     pub fn shown_range(&self) -> Range {
         [0, 1].map(|axis| {
-            let kept = self.range.map(|range| range[axis].map(|end| self.along(axis, end)));
+            let kept = self.range.map(|range| range[axis].map(|end| self.axis_coordinate(axis, end)));
             let ends = match kept {
                 Some([Some(low), Some(high)]) => (low, high),
                 _ => self.ends(axis),
@@ -113,13 +113,13 @@ impl Chart {
     }
 
     /// Returns `true` if the points span a range along both axes.
-    pub fn spreads(&self) -> bool {
+    pub fn has_extent(&self) -> bool {
         [0, 1].into_iter().all(|axis| self.ends(axis).0 < self.ends(axis).1)
     }
 
     /// Returns the label of a tick mark.
     pub fn tick_text(&self, axis: usize, along: f64) -> String {
-        told(if self.logarithmic[axis] { 10.0_f64.powf(along) } else { along })
+        format_number(if self.logarithmic[axis] { 10.0_f64.powf(along) } else { along })
     }
 }
 
@@ -144,7 +144,7 @@ pub fn ticks(logarithmic: bool, [low, high]: [f64; 2], most: usize) -> Vec<f64> 
 }
 
 /// Formats a number with four significant digits.
-pub fn told(number: f64) -> String {
+pub fn format_number(number: f64) -> String {
     let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
     match size {
         -4..=5 => {
@@ -161,9 +161,9 @@ pub fn told(number: f64) -> String {
 }
 
 /// Formats a number with its unit. A degree sign follows without a space.
-pub fn told_with(number: f64, unit: &str) -> String {
+pub fn format_with_unit(number: f64, unit: &str) -> String {
     let blank = if unit.is_empty() || unit.starts_with('°') { "" } else { " " };
-    format!("{}{blank}{unit}", told(number))
+    format!("{}{blank}{unit}", format_number(number))
 }
 
 #[cfg(test)]
@@ -181,9 +181,12 @@ mod tests {
             (4e-6, "4e-6"),
             (-2.0, "-2"),
         ] {
-            assert_eq!(told(number), text);
+            assert_eq!(format_number(number), text);
         }
-        assert_eq!([told_with(33.98, "°"), told_with(5.0, "m"), told_with(0.5, "")], ["33.98°", "5 m", "0.5"]);
+        assert_eq!(
+            [format_with_unit(33.98, "°"), format_with_unit(5.0, "m"), format_with_unit(0.5, "")],
+            ["33.98°", "5 m", "0.5"]
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ impl Session {
         let Origin { input, options, maps, .. } = &self.origin;
         let mut words = ["thalweg", "build", &input.to_string_lossy()].map(str::to_owned).to_vec();
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-        option("--seed", self.simulation.seed().wrapping_sub(self.origin.seeds_before).to_string());
+        option("--seed", self.simulation.seed().wrapping_sub(self.origin.seed_offset).to_string());
         option("--ticks", self.simulation.ticks().to_string());
         if let Some((width, height)) = options.size {
             option("--size", format!("{width}x{height}"));
@@ -29,7 +29,7 @@ impl Session {
         let mut changed = self.different_from(&self.opened_with);
         if ["terrain.width", "terrain.height"].iter().any(|path| changed.contains_key(*path)) {
             // Parameters that scale with the map size would follow the new size.
-            let all = self.groups().into_iter().flat_map(params::walk);
+            let all = self.groups().into_iter().flat_map(params::collect_parameters);
             changed.extend(all.filter(|own| own.knob.grows).map(|own| (own.path, own.value.to_string())));
         }
         for (path, value) in changed {

@@ -12,7 +12,7 @@ pub const CAMERAS: [(&str, f32, f32, f32); 4] =
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// Camera keyframes.
-    pub camera: Vec<Key>,
+    pub camera: Vec<CameraKeyframe>,
     /// Captions at the bottom of the frame.
     #[serde(default)]
     pub captions: Vec<Caption>,
@@ -21,7 +21,7 @@ pub struct Script {
 /// Camera keyframe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Key {
+pub struct CameraKeyframe {
     /// Tick of the keyframe.
     pub tick: f64,
     /// Azimuth of the camera in degrees: 0 is south, 90 is east. Values beyond 360 make further turns.
@@ -29,7 +29,7 @@ pub struct Key {
     /// Elevation angle of the camera, in degrees.
     pub above: f64,
     /// Zoom: at 1 the whole terrain fits into the frame, at 2 the camera is at half that distance.
-    #[serde(default = "whole")]
+    #[serde(default = "default_zoom")]
     pub near: f64,
     /// Look-at point, as fractions of the terrain's width and height from the north-west corner.
     #[serde(default = "middle", skip_serializing_if = "is_middle")]
@@ -39,7 +39,7 @@ pub struct Key {
     pub then: Ease,
 }
 
-/// Camera pose, with the conventions of a [`Key`].
+/// Camera pose, with the conventions of a [`CameraKeyframe`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
     /// Azimuth, in degrees.
@@ -76,7 +76,7 @@ pub struct Caption {
     pub text: String,
 }
 
-fn whole() -> f64 {
+fn default_zoom() -> f64 {
     1.0
 }
 
@@ -88,7 +88,7 @@ fn is_middle(at: &[f64; 2]) -> bool {
     *at == middle()
 }
 
-impl Key {
+impl CameraKeyframe {
     /// Creates a keyframe of a static camera.
     pub fn still(round: f64, above: f64, near: f64) -> Self {
         Self { tick: 0.0, round, above, near, at: middle(), then: Ease::Hold }
@@ -109,9 +109,9 @@ impl Key {
 /// Camera keyframes edited one by one, sorted by tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Keys(Vec<Key>);
+pub struct CameraKeyframes(Vec<CameraKeyframe>);
 
-impl Keys {
+impl CameraKeyframes {
     /// Maximum number of keyframes of a simulation.
     pub const MOST: usize = 1000;
 
@@ -119,7 +119,7 @@ impl Keys {
     ///
     /// # Errors
     /// A message about the first invalid keyframe.
-    pub fn of(keys: Vec<Key>) -> Result<Self, String> {
+    pub fn of(keys: Vec<CameraKeyframe>) -> Result<Self, String> {
         if !keys.is_empty() {
             Script { camera: keys.clone(), captions: Vec::new() }.check()?;
         }
@@ -127,7 +127,7 @@ impl Keys {
     }
 
     /// Returns the keyframes.
-    pub fn list(&self) -> &[Key] {
+    pub fn list(&self) -> &[CameraKeyframe] {
         &self.0
     }
 
@@ -137,9 +137,9 @@ impl Keys {
     }
 
     /// Inserts a keyframe, or replaces the one at its tick but keeps its interpolation. Returns `false` if the list is full.
-    pub fn set(&mut self, key: Key) -> bool {
+    pub fn set(&mut self, key: CameraKeyframe) -> bool {
         if let Some(other) = self.at(key.tick) {
-            *other = Key { then: other.then, ..key };
+            *other = CameraKeyframe { then: other.then, ..key };
         } else if self.0.len() < Self::MOST {
             self.0.push(key);
         } else {
@@ -150,7 +150,7 @@ impl Keys {
     }
 
     /// Returns the keyframe at a tick.
-    pub fn at(&mut self, tick: f64) -> Option<&mut Key> {
+    pub fn at(&mut self, tick: f64) -> Option<&mut CameraKeyframe> {
         self.0.iter_mut().find(|key| key.tick == tick)
     }
 
@@ -183,9 +183,9 @@ impl Keys {
 
 impl Script {
     /// Creates a script that orbits by `degrees` from one tick to another.
-    pub fn turning(start: Key, degrees: f64, [from, to]: [f64; 2]) -> Self {
-        let first = Key { tick: from, then: Ease::Even, ..start };
-        let last = Key { tick: to, round: start.round + degrees, ..first };
+    pub fn orbiting(start: CameraKeyframe, degrees: f64, [from, to]: [f64; 2]) -> Self {
+        let first = CameraKeyframe { tick: from, then: Ease::Even, ..start };
+        let last = CameraKeyframe { tick: to, round: start.round + degrees, ..first };
         Self { camera: vec![first, last], captions: Vec::new() }
     }
 
@@ -236,7 +236,7 @@ impl Script {
 
     /// Returns the interpolated camera pose at a tick.
     pub fn at(&self, tick: f64) -> Pose {
-        let of = |key: &Key| [key.round, key.above, key.near.ln(), key.at[0], key.at[1]];
+        let of = |key: &CameraKeyframe| [key.round, key.above, key.near.ln(), key.at[0], key.at[1]];
         let next = self.camera.partition_point(|key| key.tick <= tick);
         let [round, above, near, x, y] =
             match (next.checked_sub(1).map(|last| &self.camera[last]), self.camera.get(next)) {
@@ -267,8 +267,8 @@ impl Script {
 mod tests {
     use super::*;
 
-    fn key(tick: f64, round: f64, then: Ease) -> Key {
-        Key { tick, then, ..Key::still(round, 30.0, 1.0) }
+    fn key(tick: f64, round: f64, then: Ease) -> CameraKeyframe {
+        CameraKeyframe { tick, then, ..CameraKeyframe::still(round, 30.0, 1.0) }
     }
 
     #[test]
@@ -294,20 +294,20 @@ mod tests {
             assert!((script.at(tick).round - round).abs() < 1e-9, "{tick}: {:?}", script.at(tick));
         }
         assert!(script.at(1.0).round < 5.0, "it starts gently");
-        let turn = Script::turning(Key::still(28.0, 26.0, 1.0), 360.0, [0.0, 100.0]);
+        let turn = Script::orbiting(CameraKeyframe::still(28.0, 26.0, 1.0), 360.0, [0.0, 100.0]);
         assert!((turn.at(50.0).round - 208.0).abs() < 1e-9 && (turn.at(50.0).near - 1.0).abs() < 1e-9);
-        let aside = Key { at: [0.0, 1.0], then: Ease::Even, ..key(0.0, 0.0, Ease::Even) };
+        let aside = CameraKeyframe { at: [0.0, 1.0], then: Ease::Even, ..key(0.0, 0.0, Ease::Even) };
         let script = Script { camera: vec![aside, key(4.0, 0.0, Ease::Even)], captions: Vec::new() };
         assert_eq!(script.at(1.0).at, [0.125, 0.875]);
     }
 
     #[test]
     fn keys_that_are_set_stay_in_order_and_turn_by_the_shorter_way() {
-        let mut keys = Keys::default();
+        let mut keys = CameraKeyframes::default();
         for (tick, round) in [(100.0, 3950.0), (20.0, 10.0), (200.0, 20.0), (100.0, 340.0)] {
             assert!(keys.set(key(tick, round, Ease::Smooth)));
         }
-        let told = |keys: &Keys| keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>();
+        let told = |keys: &CameraKeyframes| keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>();
         assert_eq!(told(&keys), [(20.0, 10.0), (100.0, -20.0), (200.0, 20.0)]);
         keys.at(100.0).expect("it is there").then = Ease::Hold;
         assert!(keys.set(key(100.0, 5.0, Ease::Smooth)) && keys.list()[1].then == Ease::Hold, "how it goes on stays");
@@ -325,11 +325,14 @@ mod tests {
         assert_eq!(told(&keys)[1..], [(200.0, 20.0), (400.0, -20.0)]);
         keys.remove(400.0);
         assert_eq!(keys.script().expect("it has keys").at(0.0), keys.list()[0].pose());
-        assert!(Keys::of(keys.list().iter().rev().copied().collect()).is_err() && Keys::default().script().is_none());
-        for tick in 0..2 * Keys::MOST {
+        assert!(
+            CameraKeyframes::of(keys.list().iter().rev().copied().collect()).is_err()
+                && CameraKeyframes::default().script().is_none()
+        );
+        for tick in 0..2 * CameraKeyframes::MOST {
             keys.set(key(tick as f64, 0.0, Ease::Even));
         }
-        assert_eq!(keys.list().len(), Keys::MOST);
+        assert_eq!(keys.list().len(), CameraKeyframes::MOST);
     }
 
     #[test]
@@ -344,11 +347,16 @@ mod tests {
         assert!(wrong(twice).contains("in order"));
         assert!(wrong(Script { captions: vec![caption(5.0, 5.0, "c")], ..script.clone() }).contains("ends before"));
         assert!(wrong(Script { captions: vec![caption(0.0, 5.0, "c\u{7}")], ..script.clone() }).contains("control"));
-        assert!(wrong(Script::turning(Key::still(0.0, 30.0, 1.0), f64::NAN, [0.0, 1.0])).contains("not finite"));
-        assert!(wrong(Script::turning(Key::still(0.0, 30.0, 1.0), 1e39, [0.0, 1.0])).contains("a hundred turns"));
-        let beside = Key { at: [0.5, 7.0], ..key(0.0, 0.0, Ease::Even) };
+        assert!(
+            wrong(Script::orbiting(CameraKeyframe::still(0.0, 30.0, 1.0), f64::NAN, [0.0, 1.0])).contains("not finite")
+        );
+        assert!(
+            wrong(Script::orbiting(CameraKeyframe::still(0.0, 30.0, 1.0), 1e39, [0.0, 1.0]))
+                .contains("a hundred turns")
+        );
+        let beside = CameraKeyframe { at: [0.5, 7.0], ..key(0.0, 0.0, Ease::Even) };
         assert!(wrong(Script { camera: vec![beside], captions: Vec::new() }).contains("must be -1 to 2"));
-        let below = Key { above: -3.0, ..key(0.0, 0.0, Ease::Even) };
+        let below = CameraKeyframe { above: -3.0, ..key(0.0, 0.0, Ease::Even) };
         assert!(wrong(Script { camera: vec![below], captions: Vec::new() }).contains("-3 degrees"));
     }
 }

@@ -33,7 +33,7 @@ pub enum Formula {
 
 impl Formula {
     /// Parses an equation. Never fails: unknown characters are kept verbatim.
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         // Keyboards have no minus sign. Between letters, `-` stays a hyphen.
         let letters: Vec<char> = text.trim().chars().collect();
         let is_letter =
@@ -46,7 +46,7 @@ impl Formula {
                 letter => letter,
             })
             .collect();
-        let mut reader = Reader { rest: &text, inline: false };
+        let mut reader = FormulaParser { rest: &text, inline: false };
         let mut parts = Vec::new();
         while !reader.rest.is_empty() {
             match reader.row() {
@@ -67,7 +67,7 @@ impl Formula {
     }
 
     /// Strips the outer parentheses.
-    fn bare(self) -> Self {
+    fn without_parentheses(self) -> Self {
         if let Self::Parentheses(inside) = self { *inside } else { self }
     }
 }
@@ -80,13 +80,13 @@ const OPERATORS: &str = "ΣΔδ∂∇";
 const NAMES: [&str; 16] =
     ["it", "to", "is", "of", "ha", "on", "or", "as", "in", "by", "at", "up", "no", "so", "if", "an"];
 
-struct Reader<'a> {
+struct FormulaParser<'a> {
     rest: &'a str,
     /// `true` inside a script, where fractions stay inline.
     inline: bool,
 }
 
-impl Reader<'_> {
+impl FormulaParser<'_> {
     fn next(&self) -> Option<char> {
         self.rest.chars().next()
     }
@@ -138,8 +138,8 @@ impl Reader<'_> {
             } else if next == '/' && !self.inline && parts.len() > product {
                 self.take();
                 self.take_while(|letter| letter == ' ');
-                let above = Formula::of(parts.split_off(product)).bare();
-                parts.push(Formula::Fraction(Box::new(above), Box::new(self.factor().bare())));
+                let above = Formula::of(parts.split_off(product)).without_parentheses();
+                parts.push(Formula::Fraction(Box::new(above), Box::new(self.factor().without_parentheses())));
             } else {
                 parts.push(self.factor());
             }
@@ -192,7 +192,7 @@ impl Reader<'_> {
             }
             Some('√') => {
                 self.take();
-                Formula::Root(Box::new(self.factor().bare()))
+                Formula::Root(Box::new(self.factor().without_parentheses()))
             }
             Some(next) if next.is_ascii_digit() => {
                 Formula::Upright(self.take_while(|letter| letter.is_ascii_digit() || letter == '.'))
@@ -211,7 +211,7 @@ impl Reader<'_> {
             Some('|') if self.rest[1..].contains('|') => {
                 self.take();
                 let end = self.rest.find('|').unwrap_or(self.rest.len());
-                let inside = Formula::read(&self.rest[..end]);
+                let inside = Formula::parse(&self.rest[..end]);
                 self.rest = &self.rest[end + 1..];
                 let bar = || Formula::Upright("|".to_owned());
                 Formula::Row(vec![bar(), inside, bar()])
@@ -227,7 +227,7 @@ impl Reader<'_> {
     fn script(&mut self) -> Formula {
         let outer = std::mem::replace(&mut self.inline, true);
         let sign = if self.next() == Some('−') { self.take() } else { None };
-        let script = self.base().bare();
+        let script = self.base().without_parentheses();
         self.inline = outer;
         match sign {
             Some(sign) => Formula::Row(vec![Formula::Upright(sign.into()), script]),
@@ -320,7 +320,7 @@ mod tests {
             ("k_x/|k|·|v|  = 2", "{k[x:] over |k|} · |v| = 2"),
         ];
         for (text, parts) in cases {
-            assert_eq!(told(&Formula::read(text)), parts, "{text}");
+            assert_eq!(told(&Formula::parse(text)), parts, "{text}");
         }
     }
 
@@ -345,7 +345,7 @@ mod tests {
             "|",
             "a|b",
         ] {
-            let told = told(&Formula::read(text)).replace(" over ", "").replace("root", "");
+            let told = told(&Formula::parse(text)).replace(" over ", "").replace("root", "");
             let signs = |text: &str| {
                 let mut signs: Vec<char> = text.chars().filter(|sign| !" {}[]:()/√^′'²".contains(*sign)).collect();
                 signs.sort_unstable();

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::{attempt::Attempt, play::Played};
+pub use self::{attempt::Attempt, play::LessonMeasurement};
 use super::{SPEEDS, session::Session};
 use thalweg_sim::{
     core::quantity::Quantity,
@@ -25,7 +25,7 @@ const NEAR_ZERO: f64 = 0.02;
 /// Front matter of a lesson file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Head {
+pub struct FrontMatter {
     /// Title shown to the student.
     pub title: String,
     /// One-sentence summary.
@@ -160,7 +160,7 @@ fn tenth() -> f64 {
 
 /// Step of a lesson.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct LessonStep {
     /// Heading.
     pub title: String,
     /// Markdown above the task.
@@ -179,9 +179,9 @@ pub struct Lesson {
     /// Path of the lesson file.
     pub path: PathBuf,
     /// Front matter.
-    pub head: Head,
+    pub head: FrontMatter,
     /// Steps; the first is the introduction.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LessonStep>,
     /// Markdown of the teacher's page.
     pub teacher: String,
 }
@@ -223,7 +223,7 @@ impl Task {
     }
 
     /// Returns `true` if an answer has the right type and valid values for this task.
-    pub fn takes(&self, answer: &Answer) -> bool {
+    pub fn accepts(&self, answer: &Answer) -> bool {
         match (self, answer) {
             (Self::Choose { options, .. }, Answer::Chosen(option)) => *option < options.len(),
             (Self::Estimate { .. }, Answer::Number(number)) => number.is_finite(),
@@ -254,7 +254,7 @@ impl Lesson {
         if head.size.is_some_and(|size| !(min..=max).contains(&size.into())) {
             return Err(format!("the size is out of range; use {min} to {max} cells"));
         }
-        if let Some(key) = head.overlay.as_ref().filter(|key| Quantity::of_key(key).is_none()) {
+        if let Some(key) = head.overlay.as_ref().filter(|key| Quantity::from_key(key).is_none()) {
             let keys: Vec<&str> = Quantity::all().map(Quantity::key).collect();
             return Err(format!("there is no overlay \"{key}\"; the overlays are {}", keys.join(", ")));
         }
@@ -338,13 +338,13 @@ impl Lesson {
     /// Starts a session that was configured by [`Self::set_up`].
     pub fn begin(&self, session: &mut Session) {
         session.restart(self.head.seed.unwrap_or(session.simulation.seed()));
-        session.note_defaults();
+        session.record_defaults();
     }
 
     /// Returns the parameters with sliders beside the text.
     pub fn sliders(&self, session: &Session) -> Vec<Parameter> {
         let groups = session.groups();
-        let all = groups.into_iter().flat_map(params::walk);
+        let all = groups.into_iter().flat_map(params::collect_parameters);
         all.filter(|parameter| self.head.free.contains(&parameter.path)).collect()
     }
 }
@@ -392,7 +392,7 @@ impl Task {
     }
 
     /// Returns `true` if a reading is within the tolerance of the measured value.
-    pub fn agrees(&self, read: f64, found: f64) -> bool {
+    pub fn is_within_tolerance(&self, read: f64, found: f64) -> bool {
         let Self::Measure { within, expect, .. } = self else { return false };
         // Near zero, a relative tolerance vanishes; there it applies to half the width of the bounds.
         let (bounds, size) = (expect.0.abs().max(expect.1.abs()), found.abs());
@@ -406,16 +406,16 @@ mod tests {
     use super::*;
     use crate::io::{lesson::ron, scene::open_first};
 
-    fn head() -> Head {
+    fn head() -> FrontMatter {
         ron::from_str(r#"(title: "T", about: "a", level: "l", minutes: 5, source: "s", scene: "round-hill")"#)
             .expect("it is a head")
     }
 
     pub(super) fn lesson(tasks: &[&str]) -> Lesson {
-        let step = |(number, task): (usize, &&str)| Step {
+        let step = |(number, task): (usize, &&str)| LessonStep {
             title: format!("step {number}"),
             task: Some(ron(task).unwrap_or_else(|error| panic!("{task}: {error}"))),
-            ..Step::default()
+            ..LessonStep::default()
         };
         Lesson {
             path: PathBuf::new(),
@@ -453,7 +453,10 @@ mod tests {
         let task: Task =
             ron(r#"Measure(key: "a", of: "slope.mean", expect: (0, 90), within: 0.1)"#).expect("it is one");
         assert!(
-            task.agrees(5.4, 5.0) && !task.agrees(9.4, 5.0) && task.agrees(0.2, 0.0) && !task.agrees(f64::NAN, 5.0)
+            task.is_within_tolerance(5.4, 5.0)
+                && !task.is_within_tolerance(9.4, 5.0)
+                && task.is_within_tolerance(0.2, 0.0)
+                && !task.is_within_tolerance(f64::NAN, 5.0)
         );
     }
 

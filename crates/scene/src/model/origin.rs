@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use thalweg_sim::core::{
-    bounds::{CELL_SIZE, EARTH, HEIGHT, Unfit},
+    bounds::{CELL_SIZE, EARTH, HEIGHT, InvalidInput},
     grid::Grid,
     terrain::Layer,
 };
 
 /// Georeference of a map, in the units of its coordinate system.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Geo {
+pub struct Georeference {
     /// Western edge.
     pub west: f64,
     /// Northern edge.
@@ -25,12 +25,12 @@ pub struct Geo {
     pub degrees: bool,
 }
 
-impl Geo {
+impl Georeference {
     /// Checks that all values are plausible.
     ///
     /// # Errors
     /// A value is infinite, NaN or far outside the Earth.
-    pub fn check(&self) -> Result<(), Unfit> {
+    pub fn check(&self) -> Result<(), InvalidInput> {
         let Self { west, north, width, height, degrees: _ } = *self;
         let numbers = [("western edge", west), ("northern edge", north), ("width", width), ("height", height)];
         numbers
@@ -62,7 +62,7 @@ pub struct Heightmap {
     /// Side of a cell, in metres.
     pub cell_size: f32,
     /// Georeference, if known.
-    pub geo: Option<Geo>,
+    pub geo: Option<Georeference>,
     /// Mask of the same size: 1 where the file has no data and the height was filled from surrounding cells, else 0. `None` if all
     /// cells have data.
     pub nodata: Option<Grid>,
@@ -75,7 +75,7 @@ impl Options {
     ///
     /// # Errors
     /// A value is out of bounds.
-    pub fn check_numbers(&self) -> Result<(), Unfit> {
+    pub fn check_numbers(&self) -> Result<(), InvalidInput> {
         let numbers = [
             ("--cell-size", self.cell_size, CELL_SIZE),
             ("--min-height", self.min_m, HEIGHT),
@@ -99,7 +99,7 @@ pub struct Origin {
     /// `true` if layers were edited by hand since.
     pub edited: bool,
     /// Difference of the seed from that of the first side-by-side simulation.
-    pub seeds_before: u64,
+    pub seed_offset: u64,
 }
 
 /// Side-by-side simulation: its differences from the scene.

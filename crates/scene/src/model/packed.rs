@@ -6,14 +6,14 @@ use thalweg_sim::core::bounds::Bounds;
 
 /// Losslessly compressed array of `f32`: its length as a little-endian `u32`, then one LZ4 block. Clones share the data.
 #[derive(Clone)]
-pub struct Packed(Arc<Vec<u8>>);
+pub struct PackedGrid(Arc<Vec<u8>>);
 
 /// Bytes of the length prefix.
 const COUNT: usize = 4;
 
-impl Packed {
+impl PackedGrid {
     /// Packs cells. Neighbouring values are similar, so deltas are small; splitting them into byte planes collects the equal bytes.
-    pub fn of(cells: &[f32]) -> Self {
+    pub fn pack(cells: &[f32]) -> Self {
         let count = cells.len();
         let mut planes = vec![0; 4 * count];
         let mut last = 0;
@@ -36,7 +36,7 @@ impl Packed {
     ///
     /// # Errors
     /// A description of the defect.
-    pub fn read(bytes: Vec<u8>, most: usize, bounds: Bounds) -> Result<Self, String> {
+    pub fn from_bytes(bytes: Vec<u8>, most: usize, bounds: Bounds) -> Result<Self, String> {
         let packed = Self(Arc::new(bytes));
         let count = packed.count();
         if packed.0.len() < COUNT || count > most {
@@ -50,7 +50,7 @@ impl Packed {
     }
 
     /// Returns the maximum length of `count` packed numbers, in bytes.
-    pub fn longest(count: usize) -> u64 {
+    pub fn max_bytes(count: usize) -> u64 {
         (COUNT + lz4_flex::block::get_maximum_output_size(4 * count)) as u64
     }
 
@@ -90,7 +90,7 @@ impl Packed {
     }
 }
 
-impl fmt::Debug for Packed {
+impl fmt::Debug for PackedGrid {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Packed({} numbers in {} bytes)", self.count(), self.0.len())
     }
@@ -105,25 +105,25 @@ mod tests {
     fn every_bit_survives_packing_and_smooth_ground_gets_small() {
         let odd = [0.0, -0.0, 1.5, f32::MIN_POSITIVE, -1e30, f32::MAX, 3.25e-40, f32::INFINITY, f32::NAN];
         let bits = |cells: &[f32]| cells.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&Packed::of(&odd).unpack()), bits(&odd));
-        assert!(Packed::of(&[]).unpack().is_empty());
+        assert_eq!(bits(&PackedGrid::pack(&odd).unpack()), bits(&odd));
+        assert!(PackedGrid::pack(&[]).unpack().is_empty());
         let ground: Vec<f32> = (0..65536).map(|index| 300.0 + (index as f32 * 1e-3).sin() * 90.0).collect();
-        let packed = Packed::of(&ground);
+        let packed = PackedGrid::pack(&ground);
         assert_eq!(bits(&packed.unpack()), bits(&ground));
         assert!(packed.bytes().len() < 4 * ground.len() * 3 / 4, "{} bytes", packed.bytes().len());
     }
 
     #[test]
     fn bytes_that_are_damaged_or_hold_other_numbers_are_refused() {
-        let bytes = Packed::of(&[1.0, -2.0, 3.0]).bytes().to_vec();
-        assert!(Packed::read(bytes.clone(), 3, HEIGHT).is_ok());
+        let bytes = PackedGrid::pack(&[1.0, -2.0, 3.0]).bytes().to_vec();
+        assert!(PackedGrid::from_bytes(bytes.clone(), 3, HEIGHT).is_ok());
         for (bytes, most, bounds, said) in [
             (bytes.clone(), 2, HEIGHT, "has 3 values, expected at most 2"),
             (bytes[..3].to_vec(), 3, HEIGHT, "has 0 values"),
             (bytes[..bytes.len() - 1].to_vec(), 3, HEIGHT, "cannot be decompressed"),
             (bytes.clone(), 3, DEPTH, "has invalid values: the value in column 1"),
         ] {
-            let told = Packed::read(bytes, most, bounds).expect_err(said);
+            let told = PackedGrid::from_bytes(bytes, most, bounds).expect_err(said);
             assert!(told.starts_with(said), "{told}");
         }
     }

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    film::{Caption, Key, Script},
+    film::{CameraKeyframe, Caption, Script},
     lesson::Lesson,
-    session::LATEST_SHOWN,
+    session::MAX_FAST_FORWARD,
 };
 
 /// Content of a window on startup, in addition to its simulations.
@@ -18,12 +18,12 @@ pub enum Opening {
     /// A lesson.
     Lesson(Box<Lesson>),
     /// A playlist.
-    Show(Show),
+    Show(PresentationOptions),
 }
 
 /// Presentation of a playlist.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Show {
+pub struct PresentationOptions {
     /// The playlist. Its first scene is open.
     pub list: Arc<Playlist>,
     /// `true` if files and panels are locked.
@@ -74,7 +74,7 @@ pub struct Item {
     pub sliders: Vec<String>,
     /// Camera keyframes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub camera: Vec<Key>,
+    pub camera: Vec<CameraKeyframe>,
     /// Captions, instead of `about`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captions: Vec<Caption>,
@@ -92,7 +92,7 @@ fn waits(seconds: &f64) -> bool {
 }
 
 /// Maximum time until the next scene follows automatically, in seconds: a day.
-pub const LONGEST: f64 = 86_400.0;
+pub const MAX_SECONDS: f64 = 86_400.0;
 /// Maximum number of sliders on screen.
 const MOST_SLIDERS: usize = 4;
 
@@ -123,8 +123,8 @@ impl Playlist {
 
 impl Item {
     fn check(&self) -> Result<(), String> {
-        if !(0.0..=LONGEST).contains(&self.seconds) {
-            return Err(format!("`seconds` is {}; it must be 0 to {LONGEST}", self.seconds));
+        if !(0.0..=MAX_SECONDS).contains(&self.seconds) {
+            return Err(format!("`seconds` is {}; it must be 0 to {MAX_SECONDS}", self.seconds));
         }
         let (first, last) = self.ticks;
         if last != 0 && first >= last {
@@ -132,9 +132,9 @@ impl Item {
                 "`ticks` is ({first}, {last}); the last must be greater than the first, or 0 to run without end"
             ));
         }
-        if first > LATEST_SHOWN {
+        if first > MAX_FAST_FORWARD {
             return Err(format!(
-                "`ticks` begins at {first}; a simulation fast-forwards by {LATEST_SHOWN} ticks at most"
+                "`ticks` begins at {first}; a simulation fast-forwards by {MAX_FAST_FORWARD} ticks at most"
             ));
         }
         if self.sliders.len() > MOST_SLIDERS {
@@ -147,7 +147,8 @@ impl Item {
             return Err("`notes` has a control character; use plain text".to_owned());
         }
         // A film needs a camera keyframe; a playlist scene may do without.
-        let camera = if self.camera.is_empty() { vec![Key::still(0.0, 30.0, 1.0)] } else { self.camera.clone() };
+        let camera =
+            if self.camera.is_empty() { vec![CameraKeyframe::still(0.0, 30.0, 1.0)] } else { self.camera.clone() };
         Script { camera, captions: self.captions.clone() }.check()
     }
 
@@ -183,7 +184,7 @@ mod tests {
         assert!(wrong(Item { about: "a\u{1b}".to_owned(), ..Item::default() }).contains("control character"));
         assert!(wrong(Item { notes: "a\u{7}".to_owned(), ..Item::default() }).contains("`notes`"));
         assert_eq!(list(Item { notes: "First this.\r\n\tThen that.".to_owned(), ..Item::default() }).check(), Ok(()));
-        let below = Key { above: -3.0, ..Key::still(0.0, 30.0, 1.0) };
+        let below = CameraKeyframe { above: -3.0, ..CameraKeyframe::still(0.0, 30.0, 1.0) };
         assert!(wrong(Item { camera: vec![below], ..Item::default() }).contains("-3 degrees"));
         assert!(Playlist::default().check().is_err());
     }

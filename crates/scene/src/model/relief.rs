@@ -20,7 +20,7 @@ impl Session {
         let (low, high) = heights.min_max();
         let fits = |times: &f32| (high - low) * times <= RELIEF * side;
         let times = EXAGGERATIONS.into_iter().rev().find(fits).filter(|_| high > low).unwrap_or(1.0);
-        let steep = upright_of_steepest(heights, Border::of(terrain), cell_size / times).clamp(UPRIGHT.0, UPRIGHT.1);
+        let steep = steep_threshold(heights, Border::of(terrain), cell_size / times).clamp(UPRIGHT.0, UPRIGHT.1);
         self.look.vertical_exaggeration = times;
         self.look.steep_threshold = (100.0 * steep).round() / 100.0;
         // Sunlit grass: the published green is too saturated for real terrain.
@@ -30,7 +30,7 @@ impl Session {
 }
 
 /// Returns the vertical component of the normal below which the fraction [`STEEP`] of the ground lies.
-fn upright_of_steepest(heights: &Grid, border: Border, cell_size: f32) -> f32 {
+fn steep_threshold(heights: &Grid, border: Border, cell_size: f32) -> f32 {
     let upright = |cell: usize| {
         let place = [cell % border.width, cell / border.width];
         let [right, down] = gradient(border, cell_size, place, |x, y| heights.at(x, y));
@@ -49,7 +49,7 @@ mod tests {
     use crate::model::origin::{Heightmap, Origin};
 
     fn opened(heights: Grid, cell_size: f32) -> Session {
-        let mut session = Session::small("land", 1, Origin::default());
+        let mut session = Session::placeholder("land", 1, Origin::default());
         session.set_heights(Arc::new(Heightmap {
             file_size: (heights.width(), heights.height()),
             heights,

@@ -11,12 +11,12 @@ use std::{
 
 use super::{
     origin::{Heightmap, Options, Origin, Tile},
-    shaped::Shaped,
+    shaped::SculptedStart,
 };
 use crate::look::{Look, WaterLook};
 use thalweg_sim::{
     core::{
-        bounds::Unfit,
+        bounds::InvalidInput,
         grid::Grid,
         terrain::{Edge, Layer, Pool, Source, Terrain},
     },
@@ -26,7 +26,7 @@ use thalweg_sim::{
     process::{Process, water::BYTES_TO_FILL},
     simulation::{
         Simulation,
-        grow::{Growth, GrowthEnd, RangeParams},
+        grow::{GrowthEnd, GrowthProgress, RangeParams},
     },
 };
 
@@ -46,7 +46,7 @@ pub fn count_rendering(bytes_per_cell: usize) {
 }
 
 /// Returns a single-cell terrain, as a placeholder.
-fn one_cell() -> Terrain {
+fn placeholder_terrain() -> Terrain {
     Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default())
 }
 
@@ -59,13 +59,13 @@ fn painted_layers() -> impl Iterator<Item = Layer> {
 ///
 /// # Errors
 /// Names the layer, the defect and the valid range.
-pub fn check_map(layer: Layer, map: &Grid) -> Result<(), Unfit> {
+pub fn check_map(layer: Layer, map: &Grid) -> Result<(), InvalidInput> {
     let (name, bounds) = (layer.key(), layer.row().bounds);
     let (least, most) = map.min_max();
     bounds.check(format_args!("the minimum of the {name} map"), least)?;
     bounds.check(format_args!("the maximum of the {name} map"), most)?;
     if layer == Layer::Rain && most <= 0.0 {
-        return Err(Unfit {
+        return Err(InvalidInput {
             wrong: "the rain map is 0 everywhere".into(),
             right: "at least one cell must be above 0".into(),
         });
@@ -74,7 +74,7 @@ pub fn check_map(layer: Layer, map: &Grid) -> Result<(), Unfit> {
 }
 
 /// Maximum number of ticks by which a window fast-forwards.
-pub const LATEST_SHOWN: u64 = 10_000;
+pub const MAX_FAST_FORWARD: u64 = 10_000;
 
 /// Simulation with everything needed to restart it.
 #[derive(Clone)]
@@ -118,13 +118,13 @@ pub struct Session {
     /// Origin of the input.
     pub origin: Origin,
     /// Sculpted start.
-    pub(crate) shaped: Option<Arc<Shaped>>,
+    pub(crate) shaped: Option<Arc<SculptedStart>>,
     /// All parameters at opening.
     pub(super) opened_with: BTreeMap<String, Value>,
     /// Springs and drains at opening.
     opened_sources: Vec<Source>,
     /// Generator parameters and seed of the uplift map at the start of the simulation.
-    rises: (TerrainParams, u64),
+    uplift_source: (TerrainParams, u64),
 }
 
 /// The terrain with which a session restarts.
@@ -148,8 +148,8 @@ impl Session {
     }
 
     /// Creates a session with default parameters on a single-cell placeholder terrain.
-    pub fn small(name: &str, seed: u64, origin: Origin) -> Self {
-        let terrain = one_cell();
+    pub fn placeholder(name: &str, seed: u64, origin: Origin) -> Self {
+        let terrain = placeholder_terrain();
         Self {
             name: name.to_owned(),
             title: name.to_owned(),
@@ -173,7 +173,7 @@ impl Session {
             shaped: None,
             opened_with: BTreeMap::new(),
             opened_sources: Vec::new(),
-            rises: (TerrainParams::default(), seed),
+            uplift_source: (TerrainParams::default(), seed),
         }
     }
 
@@ -205,7 +205,7 @@ impl Session {
         let Some(map) = self.heightmap.clone() else { return };
         let (width, height) = (self.terrain.width as usize, self.terrain.height as usize);
         self.set_heights(Arc::new(Heightmap {
-            heights: map.heights.resampled(width, height),
+            heights: map.heights.resample(width, height),
             file_size: map.file_size,
             cell_size: map.cell_size * map.heights.height() as f32 / height as f32,
             geo: None,
@@ -226,16 +226,16 @@ impl Session {
             return;
         }
         for slot in &mut self.simulation.slots {
-            let (key, fresh) = (slot.key(), slot.process.fresh());
+            let (key, fresh) = (slot.key(), slot.process.boxed_default());
             let [params, _] = slot.process.settings_mut();
-            params::follow((key, params), fresh.params(), cells, &wanted);
+            params::rescale_counts((key, params), fresh.params(), cells, &wanted);
         }
-        params::follow(("rivers", &mut self.rivers), &RiverParams::default(), cells, &wanted);
+        params::rescale_counts(("rivers", &mut self.rivers), &RiverParams::default(), cells, &wanted);
     }
 
     /// Returns a session with the default parameters for a map of this size.
     pub fn defaults(&self) -> Self {
-        let mut defaults = Self::small("", 0, Origin::default());
+        let mut defaults = Self::placeholder("", 0, Origin::default());
         let before = defaults.size();
         (defaults.terrain.width, defaults.terrain.height) = (self.terrain.width, self.terrain.height);
         defaults.heightmap.clone_from(&self.heightmap);
@@ -246,10 +246,10 @@ impl Session {
 
     /// Returns a copy with all parameters and switches but without layers and maps, for what-if queries.
     pub fn outline(&self) -> Self {
-        let mut outline = Self::small(&self.name, self.simulation.seed(), self.origin.clone());
+        let mut outline = Self::placeholder(&self.name, self.simulation.seed(), self.origin.clone());
         outline.terrain = self.terrain.clone();
         outline.heightmap = self.heightmap.clone();
-        outline.simulation.take_over(&self.simulation);
+        outline.simulation.copy_settings_from(&self.simulation);
         outline
     }
 
@@ -267,7 +267,7 @@ impl Session {
     /// Takes the simulation out, leaving a single-cell placeholder.
     pub fn take_simulation(&mut self) -> Simulation {
         let seed = self.simulation.seed();
-        std::mem::replace(&mut self.simulation, Simulation::new(one_cell(), seed))
+        std::mem::replace(&mut self.simulation, Simulation::new(placeholder_terrain(), seed))
     }
 
     /// Returns columns and rows after the next restart.
@@ -289,7 +289,7 @@ impl Session {
         let (width, height) = self.size();
         let running = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| &*slot.process);
         let of = |process: &dyn Process| {
-            let to_begin = process.abilities().steady.map_or(0, |water| water.bytes_to_begin());
+            let to_begin = process.capabilities().steady.map_or(0, |water| water.startup_bytes_per_cell());
             process.info().footprint.bytes_per_cell(self.simulation.threads()) + to_begin
         };
         let bytes = BYTES_PER_CELL + RENDERING.load(Ordering::Relaxed) + running.map(of).sum::<usize>();
@@ -300,7 +300,7 @@ impl Session {
     }
 
     /// Returns [`Self::bytes`] minus the memory of the current layers.
-    pub fn wanted(&self) -> u64 {
+    pub fn additional_bytes(&self) -> u64 {
         self.bytes().saturating_sub(self.bytes_of_layers())
     }
 
@@ -360,7 +360,7 @@ impl Session {
 
     /// Returns `true` if there is a parameter with this path.
     pub fn has(&self, path: &str) -> bool {
-        self.groups().into_iter().flat_map(params::walk).any(|parameter| parameter.path == path)
+        self.groups().into_iter().flat_map(params::collect_parameters).any(|parameter| parameter.path == path)
     }
 
     /// Sets a parameter by its path. Terrain parameters take effect at the next [`Self::restart`].
@@ -420,7 +420,7 @@ impl Session {
         };
         // Maps are resampled to the current size.
         for (&layer, map) in &self.maps {
-            terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
+            terrain.set_layer(layer, Some(map.resample(terrain.width(), terrain.height())));
         }
         if self.maps.contains_key(&Layer::Sand) {
             terrain.start = terrain.ground();
@@ -439,7 +439,7 @@ impl Session {
         }
     }
 
-    /// Restarts from the start terrain, or from the sculpted start recorded by [`Self::note_shape`]. Parameters, switches and painted
+    /// Restarts from the start terrain, or from the sculpted start recorded by [`Self::record_sculpted_start`]. Parameters, switches and painted
     /// layers are kept.
     pub fn restart(&mut self, seed: u64) {
         // The old terrain is freed before the new one is generated.
@@ -456,7 +456,7 @@ impl Session {
 
     /// Generates the terrain of a restart with this seed: everything but the painted layers.
     pub fn start(&self, seed: u64) -> Start {
-        let shaped = self.shaped_start(seed);
+        let shaped = self.sculpted_start_terrain(seed);
         let edited = shaped.is_some();
         Start { terrain: shaped.unwrap_or_else(|| self.start_terrain(seed)), seed, edited }
     }
@@ -465,7 +465,7 @@ impl Session {
     fn take_painted(&mut self) -> Vec<(Layer, Grid)> {
         let painted: Vec<Layer> = painted_layers().filter(|&layer| self.paints(layer)).collect();
         // The old layers are dropped before the new ones are created.
-        let mut before = std::mem::replace(&mut self.simulation.terrain, one_cell());
+        let mut before = std::mem::replace(&mut self.simulation.terrain, placeholder_terrain());
         let mut take = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
         painted.into_iter().map(|layer| (layer, take(layer))).collect()
     }
@@ -474,28 +474,28 @@ impl Session {
         let Start { mut terrain, seed, edited } = start;
         self.origin.edited = edited;
         for (layer, grid) in painted {
-            terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
+            terrain.set_layer(layer, Some(grid.resample(terrain.width(), terrain.height())));
         }
         self.simulation.restart(terrain, seed);
-        self.note_rises();
+        self.record_uplift_source();
     }
 
     /// Replaces the ground by a mountain range according to [`Self::range`], as an edit: see [`Simulation::grow_range`].
     ///
     /// # Errors
     /// There is no uplift.
-    pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<GrowthEnd, Unfit> {
+    pub fn grow(&mut self, show: impl FnMut(GrowthProgress<'_>) -> bool + Send) -> Result<GrowthEnd, InvalidInput> {
         let end = self.simulation.grow_range(&self.range, show)?;
         if end != GrowthEnd::Cancelled {
             self.origin.edited = true;
-            self.note_shape();
+            self.record_sculpted_start();
         }
         Ok(end)
     }
 
     /// Records the parameters and seed of the current uplift map.
-    pub(super) fn note_rises(&mut self) {
-        self.rises = (self.terrain.clone(), self.simulation.seed());
+    pub(super) fn record_uplift_source(&mut self) {
+        self.uplift_source = (self.terrain.clone(), self.simulation.seed());
     }
 
     /// Returns `true` if a painted layer differs from its imported or generated map.
@@ -503,8 +503,8 @@ impl Session {
         let terrain = &self.simulation.terrain;
         let size = (terrain.width(), terrain.height());
         let made = || match self.maps.get(&layer) {
-            Some(map) => Some(map.resampled(size.0, size.1)),
-            None if layer == Layer::Uplift => self.rises.0.uplift_map(size, self.rises.1),
+            Some(map) => Some(map.resample(size.0, size.1)),
+            None if layer == Layer::Uplift => self.uplift_source.0.uplift_map(size, self.uplift_source.1),
             None => None,
         };
         terrain.layer(layer).is_some_and(|now| Some(now) != made().as_ref())
@@ -514,9 +514,9 @@ impl Session {
     ///
     /// # Errors
     /// The values are invalid for this layer. Nothing changes then.
-    pub fn set_map(&mut self, layer: Layer, path: &Path, grid: Grid) -> Result<(), Unfit> {
+    pub fn set_map(&mut self, layer: Layer, path: &Path, grid: Grid) -> Result<(), InvalidInput> {
         if layer == Layer::Bedrock {
-            return Err(Unfit { wrong: "it contains heights".into(), right: "open it instead".into() });
+            return Err(InvalidInput { wrong: "it contains heights".into(), right: "open it instead".into() });
         }
         check_map(layer, &grid)?;
         self.maps.insert(layer, grid);
@@ -524,7 +524,7 @@ impl Session {
             // It replaces the painted layer.
             self.simulation.terrain.set_layer(layer, None);
         } else {
-            self.forget_shape();
+            self.discard_sculpted_start();
         }
         self.origin.maps.retain(|(other, _)| *other != layer);
         self.origin.maps.push((layer, path.to_owned()));
@@ -532,7 +532,7 @@ impl Session {
     }
 
     /// Records the current parameters as those the session was opened with.
-    pub fn note_defaults(&mut self) {
+    pub fn record_defaults(&mut self) {
         self.opened_with = self.parameters();
         self.opened_sources.clone_from(&self.sources);
     }
@@ -543,7 +543,11 @@ impl Session {
     }
 
     fn parameters(&self) -> BTreeMap<String, Value> {
-        self.groups().into_iter().flat_map(params::walk).map(|parameter| (parameter.path, parameter.value)).collect()
+        self.groups()
+            .into_iter()
+            .flat_map(params::collect_parameters)
+            .map(|parameter| (parameter.path, parameter.value))
+            .collect()
     }
 
     /// Returns the parameters that differ from the defaults, as written in a scene file.
@@ -564,13 +568,13 @@ impl Session {
     }
 
     /// Returns `true` if the session is based on an imported map rather than a scene.
-    pub fn is_a_map(&self) -> bool {
+    pub fn is_imported_map(&self) -> bool {
         let ending = self.origin.input.extension();
         self.heightmap.is_some() && ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("ron"))
     }
 
     /// Returns `true` if there are manual edits that [`Self::command_line`] does not reproduce.
-    pub fn did_by_hand(&self) -> bool {
+    pub fn has_manual_edits(&self) -> bool {
         let painted = painted_layers().any(|layer| self.paints(layer));
         self.origin.edited || painted || self.sources != self.opened_sources
     }
@@ -617,7 +621,7 @@ mod tests {
         let mut rises = |kind: &str, seed| {
             session.set("terrain.uplift", kind).expect("there is such a kind");
             session.restart(seed);
-            assert!(session.generates_its_state() && !session.did_by_hand(), "{kind}");
+            assert!(session.generates_its_state() && !session.has_manual_edits(), "{kind}");
             session.simulation.terrain.uplift.clone()
         };
         let belt = rises("belt", 1);
@@ -626,7 +630,7 @@ mod tests {
         assert!(rises("dome", 1).is_some());
         session.simulation.terrain.layer_mut(Layer::Uplift)[100] = 0.25;
         let painted = session.simulation.terrain.uplift.clone();
-        assert!(session.did_by_hand() && !session.generates_its_state());
+        assert!(session.has_manual_edits() && !session.generates_its_state());
         session.restart(5);
         assert_eq!(session.simulation.terrain.uplift, painted);
     }

@@ -6,12 +6,12 @@ use super::session::Session;
 use thalweg_sim::{
     core::terrain::{Layer, Terrain},
     generate::TerrainParams,
-    params::{walk, write},
+    params::{collect_parameters, write},
 };
 
 /// Terrain sculpted before the first tick.
 #[derive(Debug)]
-pub struct Shaped {
+pub struct SculptedStart {
     recipe: Recipe,
     /// All layers that can be sculpted.
     terrain: Terrain,
@@ -25,7 +25,7 @@ struct Recipe {
 }
 
 /// Returns `true` for a layer that belongs to the sculpted start. Painted layers are always kept.
-fn shaped(layer: Layer) -> bool {
+fn is_sculptable(layer: Layer) -> bool {
     !layer.row().painted
 }
 
@@ -38,8 +38,8 @@ impl Recipe {
             // For an imported map, only the sand layer is generated.
             return Self { seed: 0, params: TerrainParams { sand: params.sand, ..fresh } };
         }
-        let declared = walk(("terrain", &params));
-        for (parameter, fresh) in declared.iter().zip(walk(("terrain", &fresh))) {
+        let declared = collect_parameters(("terrain", &params));
+        for (parameter, fresh) in declared.iter().zip(collect_parameters(("terrain", &fresh))) {
             if parameter.knob.idle(&declared).is_some() {
                 write(&mut params, parameter.name, &fresh.value);
             }
@@ -50,48 +50,48 @@ impl Recipe {
 
 impl Session {
     /// Records the sculpted start if no tick has run yet. Call this before the first tick and before seed or terrain parameters change.
-    pub fn note_shape(&mut self) {
+    pub fn record_sculpted_start(&mut self) {
         let simulation = &self.simulation;
         if simulation.ticks() > 0 || !simulation.between_ticks() || !self.origin.edited {
             return;
         }
         let now = &simulation.terrain;
-        let same = |shape: &Terrain| shape.layers().eq(now.layers().filter(|(layer, _)| shaped(*layer)));
-        if self.shape().is_some_and(same) {
+        let same = |shape: &Terrain| shape.layers().eq(now.layers().filter(|(layer, _)| is_sculptable(*layer)));
+        if self.sculpted_terrain().is_some_and(same) {
             return;
         }
-        let layers = |layer| now.layer(layer).filter(|_| shaped(layer)).cloned();
-        let terrain = Terrain::of((now.width(), now.height()), (now.cell_size, now.edge), layers);
-        self.set_shape(terrain);
+        let layers = |layer| now.layer(layer).filter(|_| is_sculptable(layer)).cloned();
+        let terrain = Terrain::from_layers((now.width(), now.height()), (now.cell_size, now.edge), layers);
+        self.set_sculpted_start(terrain);
     }
 
     /// Discards the sculpted start: the next restart uses the generated or imported terrain.
-    pub fn forget_shape(&mut self) {
+    pub fn discard_sculpted_start(&mut self) {
         (self.shaped, self.origin.edited) = (None, false);
     }
 
     /// Returns the sculpted start terrain for a seed, if there is one.
-    pub fn shaped_start(&self, seed: u64) -> Option<Terrain> {
+    pub fn sculpted_start_terrain(&self, seed: u64) -> Option<Terrain> {
         let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
         let mut terrain = shaped.terrain.clone();
         (terrain.sources, terrain.edge) = (self.sources.clone(), self.terrain.edge);
         terrain.uplift = self.terrain.uplift_map((terrain.width(), terrain.height()), seed);
         for (&layer, map) in self.maps.iter().filter(|(layer, _)| layer.row().painted) {
-            terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
+            terrain.set_layer(layer, Some(map.resample(terrain.width(), terrain.height())));
         }
         Some(terrain)
     }
 
     /// Returns the sculpted terrain for the current seed and parameters, if there is one.
-    pub fn shape(&self) -> Option<&Terrain> {
+    pub fn sculpted_terrain(&self) -> Option<&Terrain> {
         let shaped = self.shaped.as_ref()?;
         (shaped.recipe == Recipe::of(self, self.simulation.seed())).then_some(&shaped.terrain)
     }
 
     /// Records a terrain as the sculpted start.
-    pub fn set_shape(&mut self, terrain: Terrain) {
+    pub fn set_sculpted_start(&mut self, terrain: Terrain) {
         let recipe = Recipe::of(self, self.simulation.seed());
-        self.shaped = Some(Arc::new(Shaped { recipe, terrain }));
+        self.shaped = Some(Arc::new(SculptedStart { recipe, terrain }));
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
             project::{self, Project},
             scene::open_first,
         },
-        model::{origin::Options, state::State},
+        model::{origin::Options, state::SimulationState},
     };
     use thalweg_sim::core::terrain::Edge;
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn ticks(session: &mut Session) {
-        session.note_shape();
+        session.record_sculpted_start();
         (0..2).for_each(|_| session.simulation.tick());
     }
 
@@ -137,7 +137,7 @@ mod tests {
         for _ in 0..2 {
             session.restart(1);
             assert!(session.simulation.terrain == shaped && session.simulation.ticks() == 0);
-            assert!(session.did_by_hand());
+            assert!(session.has_manual_edits());
             ticks(&mut session);
         }
         session.restart(2);
@@ -171,7 +171,7 @@ mod tests {
         (session.terrain.faults, session.terrain.edge) = (7, Edge::Wall);
         session.restart(seed);
         assert!(session.simulation.terrain == Terrain { edge: Edge::Wall, ..shaped.clone() });
-        session.forget_shape();
+        session.discard_sculpted_start();
         session.restart(seed);
         assert!(session.simulation.terrain != shaped && !session.origin.edited);
     }
@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn a_snapshot_brings_its_own_start_back() {
         let mut session = session();
-        let bare = State::packed(&mut session);
+        let bare = SimulationState::capture_packed(&mut session);
         shape(&mut session, 7.0);
         let shaped = session.simulation.terrain.clone();
         ticks(&mut session);
-        let run_on = State::packed(&mut session);
-        session.forget_shape();
+        let run_on = SimulationState::capture_packed(&mut session);
+        session.discard_sculpted_start();
         session.restart(1);
         assert!(session.simulation.terrain != shaped);
         run_on.restore(&mut session).expect("it is its own");

@@ -5,15 +5,15 @@ use std::{collections::BTreeMap, sync::Arc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{origin::Origin, packed::Packed, session::Session, shaped::Shaped};
+use super::{origin::Origin, packed::PackedGrid, session::Session, shaped::SculptedStart};
 use thalweg_sim::{
     core::{
-        bounds::{Bounds, CELL_SIZE, KEPT, TICK},
-        grid::{Edition, Grid},
+        bounds::{Bounds, CELL_SIZE, STATE_VARIABLE, TICK},
+        grid::{Grid, GridVersion},
         ledger::{Account, Ledger},
         terrain::{Layer, Source, Terrain},
     },
-    process::{catalogue, memory::Memory},
+    process::{catalogue, saved_state::StateValue},
 };
 
 /// Everything in a state except its maps.
@@ -55,47 +55,47 @@ pub struct Facts {
 
 /// Simulation state: its facts, and its maps of type `M` by name.
 #[derive(Clone, Debug)]
-pub struct State<M = Packed> {
+pub struct SimulationState<M = PackedGrid> {
     /// Everything except the maps.
     pub facts: Facts,
     /// Maps listed in the facts, by name.
     pub maps: BTreeMap<String, M>,
     /// Start terrain as sculpted by hand.
-    pub shaped: Option<Arc<Shaped>>,
+    pub shaped: Option<Arc<SculptedStart>>,
     /// Editions of the layers, valid as long as the session that was captured is alive.
-    editions: BTreeMap<String, Edition>,
+    editions: BTreeMap<String, GridVersion>,
 }
 
 /// Map of a state that is not packed yet.
-pub enum Loose {
+pub enum UnpackedMap {
     /// Values of the cells.
     Cells(Vec<f32>),
     /// Packed map of the previous state, unchanged since.
-    Same(Packed),
+    Unchanged(PackedGrid),
 }
 
 /// Unpacked copy of a state. Copying is fast, packing slow.
-pub type Copied = State<Loose>;
+pub type UnpackedState = SimulationState<UnpackedMap>;
 
-impl<M> State<M> {
+impl<M> SimulationState<M> {
     /// Creates a state from facts and maps.
-    pub fn new(facts: Facts, maps: BTreeMap<String, M>, shaped: Option<Arc<Shaped>>) -> Self {
+    pub fn new(facts: Facts, maps: BTreeMap<String, M>, shaped: Option<Arc<SculptedStart>>) -> Self {
         Self { facts, maps, shaped, editions: BTreeMap::new() }
     }
 
     /// Captures a session between two ticks. `keep` converts each map; for a layer, it also gets its name and edition.
-    fn of(session: &mut Session, keep: impl Fn(&[f32], Option<(&str, Edition)>) -> M) -> Self {
+    fn of(session: &mut Session, keep: impl Fn(&[f32], Option<(&str, GridVersion)>) -> M) -> Self {
         let layers = || session.simulation.terrain.layers().map(|(layer, grid)| (layer.key(), grid));
-        let editions = layers().map(|(name, grid)| (name.to_owned(), grid.edition())).collect();
+        let editions = layers().map(|(name, grid)| (name.to_owned(), grid.version())).collect();
         let mut maps: BTreeMap<String, M> =
-            layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.edition()))))).collect();
+            layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.version()))))).collect();
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
-        let kept = session.simulation.with_memories();
+        let kept = session.simulation.processes_with_state();
         for (name, memory) in session.simulation.memories(&kept) {
             match memory {
-                Memory::Cells(values) => drop(maps.insert(name, keep(values, None))),
-                Memory::Number(number) => drop(numbers.insert(name, *number)),
-                Memory::Count(count) => drop(counts.insert(name, *count)),
+                StateValue::Cells(values) => drop(maps.insert(name, keep(values, None))),
+                StateValue::Number(number) => drop(numbers.insert(name, *number)),
+                StateValue::Count(count) => drop(counts.insert(name, *count)),
             }
         }
         let (set, simulation) = (session.all_parameters(), &session.simulation);
@@ -125,34 +125,34 @@ impl<M> State<M> {
     }
 }
 
-impl Copied {
+impl UnpackedState {
     /// Captures a session between two ticks. Layers that are unchanged since the state `before` are not copied.
-    pub fn copied(session: &mut Session, before: Option<&State>) -> Self {
-        let same = |(name, edition): (&str, Edition)| {
+    pub fn capture_unpacked(session: &mut Session, before: Option<&SimulationState>) -> Self {
+        let same = |(name, edition): (&str, GridVersion)| {
             let before = before.filter(|before| before.editions.get(name) == Some(&edition))?;
             before.maps.get(name).cloned()
         };
         Self::of(session, |cells, layer| match layer.and_then(same) {
-            Some(packed) => Loose::Same(packed),
-            None => Loose::Cells(cells.par_iter().copied().collect()),
+            Some(packed) => UnpackedMap::Unchanged(packed),
+            None => UnpackedMap::Cells(cells.par_iter().copied().collect()),
         })
     }
 
     /// Packs the maps.
-    pub fn pack(self) -> State {
+    pub fn pack(self) -> SimulationState {
         let pack = |map| match map {
-            Loose::Cells(cells) => Packed::of(&cells),
-            Loose::Same(packed) => packed,
+            UnpackedMap::Cells(cells) => PackedGrid::pack(&cells),
+            UnpackedMap::Unchanged(packed) => packed,
         };
         let maps = self.maps.into_iter().map(|(name, map)| (name, pack(map))).collect();
-        State { facts: self.facts, maps, shaped: self.shaped, editions: self.editions }
+        SimulationState { facts: self.facts, maps, shaped: self.shaped, editions: self.editions }
     }
 }
 
-impl State {
+impl SimulationState {
     /// Captures a session between two ticks, packed.
-    pub fn packed(session: &mut Session) -> Self {
-        Self::of(session, |cells, _| Packed::of(cells))
+    pub fn capture_packed(session: &mut Session) -> Self {
+        Self::of(session, |cells, _| PackedGrid::pack(cells))
     }
 
     /// Returns the number of completed ticks.
@@ -162,15 +162,15 @@ impl State {
 
     /// Returns the memory use, in bytes; of maps shared with other states, only its share.
     pub fn bytes(&self) -> usize {
-        self.maps.values().map(Packed::memory).sum::<usize>() + 64 * self.facts.set.len() + 1024
+        self.maps.values().map(PackedGrid::memory).sum::<usize>() + 64 * self.facts.set.len() + 1024
     }
 
     /// Restores a session to this state, bit by bit. Its origin, initial look and title are unchanged.
     ///
     /// # Errors
-    /// The facts describe no valid session; this never happens for a state from [`Self::packed`].
+    /// The facts describe no valid session; this never happens for a state from [`Self::capture_packed`].
     pub fn restore(&self, session: &mut Session) -> Result<(), String> {
-        self.facts.restore(session, |name| Ok::<_, String>(self.maps.get(name).map(Packed::unpack)))?;
+        self.facts.restore(session, |name| Ok::<_, String>(self.maps.get(name).map(PackedGrid::unpack)))?;
         session.shaped.clone_from(&self.shaped);
         Ok(())
     }
@@ -178,7 +178,7 @@ impl State {
 
 /// Returns the bounds of the values in a map.
 pub fn bounds_of(map: &str) -> Bounds {
-    Layer::of_key(map).map_or(KEPT, |layer| layer.row().bounds)
+    Layer::from_key(map).map_or(STATE_VARIABLE, |layer| layer.row().bounds)
 }
 
 impl Facts {
@@ -186,7 +186,7 @@ impl Facts {
     /// two more per row or column).
     pub fn numbers_of(&self, map: &str) -> usize {
         let [width, height] = self.size;
-        if Layer::of_key(map).is_some() { width * height } else { (width + 2) * (height + 2) }
+        if Layer::from_key(map).is_some() { width * height } else { (width + 2) * (height + 2) }
     }
 
     /// Checks everything that does not require the maps.
@@ -194,7 +194,7 @@ impl Facts {
     /// # Errors
     /// A message that names the invalid fact.
     pub fn check(&self) -> Result<(), String> {
-        self.set_up(&mut Session::small("", self.seed, Origin::default()))
+        self.set_up(&mut Session::placeholder("", self.seed, Origin::default()))
     }
 
     /// Checks the numbers and sets parameters, switches and sources.
@@ -204,13 +204,13 @@ impl Facts {
     pub fn set_up(&self, session: &mut Session) -> Result<(), String> {
         CELL_SIZE.check("the cell size", self.cell_size)?;
         TICK.check("the tick", self.tick as f64)?;
-        KEPT.check("the simulated time", self.seconds)?;
+        STATE_VARIABLE.check("the simulated time", self.seconds)?;
         self.sources.iter().try_for_each(Source::check)?;
-        self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
+        self.numbers.iter().try_for_each(|(name, &number)| STATE_VARIABLE.check(name, number))?;
         let processes: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
         [&self.solid, &self.water].into_iter().try_for_each(|account| account.check(&processes))?;
         // A bare terrain has exactly the mandatory layers.
-        let bare = Terrain::of((1, 1), (self.cell_size, session.terrain.edge), |_| None);
+        let bare = Terrain::from_layers((1, 1), (self.cell_size, session.terrain.edge), |_| None);
         let is_missing = |layer: &Layer| self.maps.iter().all(|map| map != layer.key());
         if let Some(layer) = bare.layers().map(|(layer, _)| layer).find(is_missing) {
             return Err(format!("the layer {} is missing", layer.key()));
@@ -247,12 +247,12 @@ impl Facts {
         };
         let mut layers = BTreeMap::new();
         for name in &self.maps {
-            let Some(layer) = Layer::of_key(name) else { continue };
+            let Some(layer) = Layer::from_key(name) else { continue };
             let cells = map(name)?.ok_or_else(|| format!("the layer {name} is missing"))?;
             layers.insert(layer, Grid::from_cells(width, height, sized(name, cells, width * height)?));
         }
         let edge = session.terrain.edge;
-        let mut terrain = Terrain::of((width, height), (self.cell_size, edge), |layer| layers.remove(&layer));
+        let mut terrain = Terrain::from_layers((width, height), (self.cell_size, edge), |layer| layers.remove(&layer));
         terrain.sources.clone_from(&self.sources);
         session.sources.clone_from(&self.sources);
         session.origin.edited = self.edited;
@@ -263,16 +263,16 @@ impl Facts {
         for (name, memory) in simulation.memories(&kept) {
             let missing = || format!("the process state {name} is missing");
             match memory {
-                Memory::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,
-                Memory::Count(count) => *count = *self.counts.get(&name).ok_or_else(missing)?,
-                Memory::Cells(values) => {
+                StateValue::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,
+                StateValue::Count(count) => *count = *self.counts.get(&name).ok_or_else(missing)?,
+                StateValue::Cells(values) => {
                     let cells = map(&name)?.ok_or_else(missing)?;
                     values.copy_from_slice(&sized(&name, cells, values.len())?);
                 }
             }
         }
         simulation.set_clock(self.tick, self.seconds);
-        session.note_rises();
+        session.record_uplift_source();
         Ok(())
     }
 }
@@ -288,17 +288,17 @@ mod tests {
             let options = Options { size: Some((48, 48)), ..Options::default() };
             let mut session = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
             (0..5).for_each(|_| session.simulation.tick());
-            let state = Copied::copied(&mut session, None).pack();
+            let state = UnpackedState::capture_unpacked(&mut session, None).pack();
             assert_eq!(state.tick(), 5);
             (0..5).for_each(|_| session.simulation.tick());
             // Unchanged layers are stored once.
-            let later = Copied::copied(&mut session, Some(&state)).pack();
+            let later = UnpackedState::capture_unpacked(&mut session, Some(&state)).pack();
             let start = Layer::Start.key();
             let one = |map: &str| std::ptr::eq(state.maps[map].bytes(), later.maps[map].bytes());
             let rests = session.simulation.slots.iter().all(|slot| !slot.enabled);
             assert!(one(start) && state.maps.keys().any(|map| !one(map)) != rests, "{name}");
             assert_eq!(later.maps[start].memory(), state.maps[start].bytes().len() / 2);
-            let fresh = State::packed(&mut session);
+            let fresh = SimulationState::capture_packed(&mut session);
             assert!(fresh.maps.iter().all(|(map, packed)| packed.bytes() == later.maps[map].bytes()), "{name}");
             let (wanted, ledger) = (session.simulation.terrain.clone(), session.simulation.ledger.clone());
             let parameters = session.all_parameters();

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, iter};
 use serde::{Deserialize, Serialize};
 
 use thalweg_sim::{
-    core::rng::Stream,
+    core::rng::RandomStream,
     params::{Group, Parameter, Value, get, parse},
 };
 
@@ -37,7 +37,7 @@ pub struct Plan {
     pub vary: BTreeMap<String, Values>,
     /// Sampling design.
     #[serde(default)]
-    pub sample: Sample,
+    pub sample: SamplingDesign,
     /// Files to save for each run in addition to its report and thumbnail, as for `--save`.
     #[serde(default)]
     pub save: Vec<String>,
@@ -67,7 +67,7 @@ pub enum Values {
 /// Sampling design: the combinations of parameter values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub enum Sample {
+pub enum SamplingDesign {
     /// Full factorial: all combinations.
     #[default]
     Grid,
@@ -83,7 +83,7 @@ pub enum Sample {
 
 /// Run of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct PlannedRun {
     /// Number of the run, from 1.
     pub number: usize,
     /// Values of the varied parameters, by path.
@@ -103,15 +103,17 @@ impl Plan {
             if self.set.contains_key(path) {
                 return Err(format!("{path} is both set and varied; remove one of the two entries"));
             }
-            let latin = matches!(self.sample, Sample::LatinHypercube { .. });
+            let latin = matches!(self.sample, SamplingDesign::LatinHypercube { .. });
             values.check(latin).map_err(|wrong| format!("{path}: {wrong}"))?;
         }
         match self.sample {
-            Sample::Grid => {
+            SamplingDesign::Grid => {
                 Ok(self.vary.values().try_fold(1_usize, |product, values| product.checked_mul(values.count())))
             }
-            Sample::LatinHypercube { count: 0, .. } => Err("a Latin hypercube needs a count of at least 1".to_owned()),
-            Sample::LatinHypercube { count, .. } => Ok(Some(count)),
+            SamplingDesign::LatinHypercube { count: 0, .. } => {
+                Err("a Latin hypercube needs a count of at least 1".to_owned())
+            }
+            SamplingDesign::LatinHypercube { count, .. } => Ok(Some(count)),
         }
     }
 
@@ -119,7 +121,7 @@ impl Plan {
     ///
     /// # Errors
     /// A message that names the invalid value and a valid alternative.
-    pub fn run(&self, number: usize, declared: &[Group<'_>]) -> Result<Run, String> {
+    pub fn run(&self, number: usize, declared: &[Group<'_>]) -> Result<PlannedRun, String> {
         let mut rest = number - 1;
         let mut values = BTreeMap::new();
         // The last parameter varies fastest.
@@ -134,7 +136,7 @@ impl Plan {
                 return Err(format!("{path}: the range {from} to {to} contains no whole number; widen it"));
             }
             let text = match self.sample {
-                Sample::Grid => {
+                SamplingDesign::Grid => {
                     let place = rest % choices.count();
                     rest /= choices.count();
                     let text = choices.at(place, whole);
@@ -145,30 +147,33 @@ impl Plan {
                     }
                     text
                 }
-                Sample::LatinHypercube { count, seed } => choices.drawn(latin(seed, axis, count, number - 1), whole),
+                SamplingDesign::LatinHypercube { count, seed } => {
+                    choices.drawn(latin(seed, axis, count, number - 1), whole)
+                }
             };
             check(path, &text, parameter.as_ref())?;
             values.insert(path.clone(), text);
         }
-        Ok(Run { number, values })
+        Ok(PlannedRun { number, values })
     }
 }
 
 /// Returns the position of a run within the range of a parameter, from 0 to 1: uniform within the run's stratum.
 fn latin(seed: u64, axis: usize, count: usize, run: usize) -> f64 {
-    let mut within = Stream::new(seed ^ 0x9e37_79b9_7f4a_7c15, "latin hypercube", ((axis as u64) << 32) | run as u64);
-    (part(seed, axis, count, run) as f64 + within.fine_unit()) / count as f64
+    let mut within =
+        RandomStream::new(seed ^ 0x9e37_79b9_7f4a_7c15, "latin hypercube", ((axis as u64) << 32) | run as u64);
+    (stratum(seed, axis, count, run) as f64 + within.fine_unit()) / count as f64
 }
 
 /// Returns the stratum of a run. The permutation needs no table: a Feistel network permutes the numbers below a power of four and
 /// is iterated until a number below `count` appears (cycle walking: Black & Rogaway 2002).
-fn part(seed: u64, axis: usize, count: usize, run: usize) -> usize {
+fn stratum(seed: u64, axis: usize, count: usize, run: usize) -> usize {
     let bits = (usize::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let low = (1 << bits) - 1;
     let mixed = |number: &usize| {
         let [left, right] = (0..6).fold([number >> bits, number & low], |[left, right], round| {
             let key = (((axis as u64) << 3 | round) << 32) | right as u64;
-            let mut stream = Stream::new(seed, "latin hypercube's part", key);
+            let mut stream = RandomStream::new(seed, "latin hypercube's part", key);
             [right, left ^ (stream.bits() as usize & low)]
         });
         Some(left << bits | right)
@@ -223,8 +228,8 @@ impl Values {
         match self {
             Self::List(values) => values[place].clone(),
             Self::Range { from, to, ratios, .. } => {
-                let value = between([*from, *to], *ratios, place as f64 / (self.count().max(2) - 1) as f64);
-                if whole { format!("{:.0}", value.round()) } else { told(value) }
+                let value = interpolate([*from, *to], *ratios, place as f64 / (self.count().max(2) - 1) as f64);
+                if whole { format!("{:.0}", value.round()) } else { format_value(value) }
             }
         }
     }
@@ -235,20 +240,20 @@ impl Values {
             Self::List(values) => values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone(),
             Self::Range { from, to, ratios, .. } if whole => {
                 let (least, most) = (from.min(*to).ceil(), from.max(*to).floor());
-                format!("{:.0}", between([least, most + 1.0], *ratios, share).floor().clamp(least, most.max(least)))
+                format!("{:.0}", interpolate([least, most + 1.0], *ratios, share).floor().clamp(least, most.max(least)))
             }
-            Self::Range { from, to, ratios, .. } => told(between([*from, *to], *ratios, share)),
+            Self::Range { from, to, ratios, .. } => format_value(interpolate([*from, *to], *ratios, share)),
         }
     }
 }
 
 /// Interpolates between two numbers, linearly or logarithmically.
-fn between([from, to]: [f64; 2], ratios: bool, share: f64) -> f64 {
+fn interpolate([from, to]: [f64; 2], ratios: bool, share: f64) -> f64 {
     if ratios { from * (to / from).powf(share) } else { from + share * (to - from) }
 }
 
 /// Formats a number with nine significant digits, the precision of parameters, so that rounding noise does not show in names.
-fn told(value: f64) -> String {
+fn format_value(value: f64) -> String {
     format!("{value:.8e}").parse::<f64>().unwrap_or(value).to_string()
 }
 
@@ -272,7 +277,7 @@ mod tests {
         );
         assert_eq!(plan.count(), Ok(Some(6)));
         let params = droplets::Params::default();
-        let runs: Vec<Run> = (1..=6)
+        let runs: Vec<PlannedRun> = (1..=6)
             .map(|number| plan.run(number, &[("droplets", &params)]).unwrap_or_else(|wrong| panic!("{wrong}")))
             .collect();
         let per_tick: Vec<&str> = runs.iter().map(|run| run.values["droplets.per_tick"].as_str()).collect();
@@ -289,7 +294,7 @@ mod tests {
         );
         assert_eq!(plan.count(), Ok(Some(20)));
         let params = droplets::Params::default();
-        let runs: Vec<Run> = (1..=20)
+        let runs: Vec<PlannedRun> = (1..=20)
             .map(|number| plan.run(number, &[("droplets", &params)]).unwrap_or_else(|wrong| panic!("{wrong}")))
             .collect();
         let mut parts: Vec<usize> = runs
@@ -298,9 +303,9 @@ mod tests {
             .collect();
         parts.sort_unstable();
         assert_eq!(parts, (0..20).collect::<Vec<_>>());
-        let order = |axis| (0..20).map(|run| part(4, axis, 20, run)).collect::<Vec<_>>();
+        let order = |axis| (0..20).map(|run| stratum(4, axis, 20, run)).collect::<Vec<_>>();
         assert!(order(0) != order(1) && order(0) != (0..20).collect::<Vec<_>>());
-        assert_eq!((part(4, 0, 1, 0), part(4, 0, 1 << 40, 7) < 1 << 40), (0, true));
+        assert_eq!((stratum(4, 0, 1, 0), stratum(4, 0, 1 << 40, 7) < 1 << 40), (0, true));
         assert_eq!(runs.iter().filter(|run| run.values["droplets.law"] == "streams").count(), 10);
         assert!(runs.iter().all(|run| run.values["seed"].parse::<u64>().is_ok()));
         assert_eq!(plan.run(7, &[("droplets", &params)]), Ok(runs[6].clone()), "a sample is the same each time");

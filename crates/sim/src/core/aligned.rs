@@ -19,12 +19,12 @@ struct CacheLine([f32; LINE]);
 
 /// Array of fixed length, aligned to a cache line. It dereferences to a slice.
 #[derive(Clone, Default)]
-pub struct Aligned {
+pub struct AlignedArray {
     lines: Box<[CacheLine]>,
     count: usize,
 }
 
-impl Aligned {
+impl AlignedArray {
     /// Creates an array of `count` copies of `value`.
     pub fn filled(count: usize, value: f32) -> Self {
         Self { lines: vec![CacheLine([value; LINE]); count.div_ceil(LINE)].into_boxed_slice(), count }
@@ -44,7 +44,7 @@ impl Aligned {
     }
 }
 
-impl Deref for Aligned {
+impl Deref for AlignedArray {
     type Target = [f32];
 
     #[inline(always)]
@@ -53,20 +53,20 @@ impl Deref for Aligned {
     }
 }
 
-impl DerefMut for Aligned {
+impl DerefMut for AlignedArray {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f32] {
         &mut cast_slice_mut(&mut self.lines)[..self.count]
     }
 }
 
-impl PartialEq for Aligned {
+impl PartialEq for AlignedArray {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl fmt::Debug for Aligned {
+impl fmt::Debug for AlignedArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn numbers_begin_at_a_cache_line_and_are_as_many_as_asked_for() {
         for count in [0_usize, 1, 15, 16, 17, 255, 5000, 1 << 20] {
-            let numbers = [Aligned::filled(count, 0.0), Aligned::filled(count, 1.5)];
+            let numbers = [AlignedArray::filled(count, 0.0), AlignedArray::filled(count, 1.5)];
             for copy in [&numbers[0], &numbers[1], &numbers[1].clone()] {
                 assert_eq!((copy.len(), copy.as_ptr().addr() % 64), (count, 0), "{count} numbers");
             }

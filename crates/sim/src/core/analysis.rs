@@ -96,7 +96,7 @@ pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
 
 /// Returns the upslope area of each cell, in cells, itself included. Flow is divided among all lower neighbours (multiple flow
 /// directions) in proportion to slope^1.5, and ends in pits.
-fn passing(terrain: &Terrain) -> Grid {
+fn upslope_area(terrain: &Terrain) -> Grid {
     let (ground, border) = (terrain.ground(), Border::of(terrain));
     let mut order: Vec<u32> = (0..ground.len() as u32).collect();
     order.par_sort_by(|a, b| ground[*b as usize].total_cmp(&ground[*a as usize]).then(a.cmp(b)));
@@ -123,16 +123,16 @@ fn passing(terrain: &Terrain) -> Grid {
 }
 
 /// Returns the natural logarithm of the upslope area, in cells.
-pub fn flow(terrain: &Terrain) -> Grid {
-    let mut flow = passing(terrain);
+pub fn log_upslope_area(terrain: &Terrain) -> Grid {
+    let mut flow = upslope_area(terrain);
     flow.iter_mut().for_each(|cells| *cells = libm::logf(*cells));
     flow
 }
 
 /// Returns the topographic wetness index: ln(a / s) with the upslope area a per metre of width and the slope s.
-pub fn wetness(terrain: &Terrain) -> Grid {
+pub fn wetness_index(terrain: &Terrain) -> Grid {
     let (ground, border) = (terrain.ground(), Border::of(terrain));
-    let passing = passing(terrain);
+    let passing = upslope_area(terrain);
     each(&ground, |x, y| {
         let [along_x, along_y] = gradient(border, terrain.cell_size, [x, y], |x, y| ground.at(x, y));
         libm::logf(passing.at(x, y) * terrain.cell_size / libm::hypotf(along_x, along_y).max(LEVEL))
@@ -140,7 +140,7 @@ pub fn wetness(terrain: &Terrain) -> Grid {
 }
 
 /// Returns the net deposition since the start, in metres, if `laid`; otherwise the net erosion.
-pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
+pub fn elevation_change(terrain: &Terrain, laid: bool) -> Grid {
     let ground = terrain.ground();
     each(&ground, |x, y| {
         let grown = ground.at(x, y) - terrain.start.at(x, y);
@@ -149,7 +149,7 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
 }
 
 /// Returns `size` columns and rows of a terrain, starting at `first`. Beyond the terrain, its border cells are repeated.
-pub fn windowed(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) -> Terrain {
+pub fn crop(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) -> Terrain {
     let part = terrain.map(|grid| windowed_map(grid, first, size));
     // A window of a periodic map is not periodic.
     let is_whole = size == (terrain.width(), terrain.height());
@@ -157,16 +157,16 @@ pub fn windowed(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) 
     Terrain { edge, ..part }
 }
 
-/// Equivalent of [`windowed`] for a single map.
+/// Equivalent of [`crop`] for a single map.
 pub fn windowed_map(grid: &Grid, first: (usize, usize), (width, height): (usize, usize)) -> Grid {
-    Grid::from_fn(width, height, |x, y| grid.clamped((first.0 + x) as isize, (first.1 + y) as isize))
+    Grid::from_fn(width, height, |x, y| grid.at_clamped((first.0 + x) as isize, (first.1 + y) as isize))
 }
 
 /// Resamples a terrain to another number of cells over the same extent. When enlarged, the ground is interpolated smoothly.
-pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
+pub fn resample(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();
-    let fit = |grid: &Grid| grid.resampled(width, height);
-    let smooth = |grid: &Grid| if grows { enlarged(grid, width, height) } else { fit(grid) };
+    let fit = |grid: &Grid| grid.resample(width, height);
+    let smooth = |grid: &Grid| if grows { upsample(grid, width, height) } else { fit(grid) };
     let (mut bedrock, sand) = (smooth(&terrain.ground()), fit(&terrain.sand));
     bedrock.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground -= sand);
     Terrain {
@@ -178,7 +178,7 @@ pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
 }
 
 /// Enlarges a map by Catmull–Rom interpolation, which passes through all of its values.
-fn enlarged(grid: &Grid, width: usize, height: usize) -> Grid {
+fn upsample(grid: &Grid, width: usize, height: usize) -> Grid {
     let weights = |cell: usize, from: usize, to: usize| {
         let place = (cell as f32 + 0.5) * from as f32 / to as f32 - 0.5;
         let (first, t) = (place.floor() as isize, place - place.floor());
@@ -194,7 +194,7 @@ fn enlarged(grid: &Grid, width: usize, height: usize) -> Grid {
         for (cell, (first, across)) in row.iter_mut().zip(&columns) {
             *cell = (0..4)
                 .map(|line| {
-                    let at = |step: isize| grid.clamped(first - 1 + step, first_row - 1 + line);
+                    let at = |step: isize| grid.at_clamped(first - 1 + step, first_row - 1 + line);
                     down[line as usize] * (0..4).map(|step| across[step as usize] * at(step)).sum::<f32>()
                 })
                 .sum();
@@ -218,22 +218,25 @@ mod tests {
         assert!(slope(&plane()).iter().all(|slope| (slope - angle).abs() < 1e-4));
         let expected = [-1.0_f32, 0.0, 2.0].map(|part| part / 5.0_f32.sqrt());
         assert!(normals(&plane()).iter().flatten().zip(expected.iter().cycle()).all(|(a, b)| (a - b).abs() < 1e-6));
-        let total: f32 = (0..32).map(|y| passing(&plane()).at(0, y)).sum();
+        let total: f32 = (0..32).map(|y| upslope_area(&plane()).at(0, y)).sum();
         assert!((total - 33.0 * 32.0).abs() < 0.5, "all water leaves over the lowest column: {total}");
-        assert!(flow(&plane()).at(32, 5) == 0.0 && wetness(&plane()).at(0, 16) > wetness(&plane()).at(30, 16));
+        assert!(
+            log_upslope_area(&plane()).at(32, 5) == 0.0
+                && wetness_index(&plane()).at(0, 16) > wetness_index(&plane()).at(30, 16)
+        );
     }
 
     #[test]
     fn an_enlarged_map_goes_through_a_parabola_and_keeps_its_ground() {
         let parabola = Grid::from_fn(24, 20, |x, y| 0.5 * (x * x) as f32 + y as f32);
-        let large = enlarged(&parabola, 72, 60);
+        let large = upsample(&parabola, 72, 60);
         for (x, y) in [(30, 30), (40, 21), (50, 44)] {
             let [u, v] = [x, y].map(|cell| (cell as f32 + 0.5) / 3.0 - 0.5);
             assert!((large.at(x, y) - (0.5 * u * u + v)).abs() < 1e-3, "{x}, {y}");
         }
         let mut terrain = Terrain::bare(parabola, 3.0, Edge::Wall);
         terrain.spread_sand(0.5);
-        let bigger = resized(&terrain, (48, 40));
+        let bigger = resample(&terrain, (48, 40));
         assert_eq!((bigger.width(), bigger.cell_size), (48, 1.5));
         assert!((bigger.ground().at(24, 20) - large.at(36, 30)).abs() < 3.0 && bigger.sand.at(3, 3) == 0.5);
     }

@@ -36,7 +36,7 @@ impl Border {
     }
 
     /// Returns the cell at an offset of columns to the right and rows down, or `None` beyond the border.
-    pub fn moved(&self, cell: usize, offset: [isize; 2]) -> Option<usize> {
+    pub fn offset_cell(&self, cell: usize, offset: [isize; 2]) -> Option<usize> {
         self.index([cell % self.width, cell / self.width], offset)
     }
 

@@ -27,7 +27,7 @@ pub const RAIN: Bounds = Bounds { what: "a rain weight", min: 0.0, max: 1e6, uni
 /// Cell size.
 pub const CELL_SIZE: Bounds = Bounds { what: "a cell size", min: 1e-3, max: 1e6, unit: " m" };
 /// Position on the map, as a fraction of its side.
-pub const PLACE: Bounds = Bounds { what: "a position, as a fraction of the map,", min: 0.0, max: 1.0, unit: "" };
+pub const POSITION: Bounds = Bounds { what: "a position, as a fraction of the map,", min: 0.0, max: 1.0, unit: "" };
 /// Georeferenced position or extent of a map, in its own unit.
 pub const EARTH: Bounds = Bounds { what: "a map coordinate", min: -1e9, max: 1e9, unit: "" };
 /// Radius of a spring.
@@ -37,7 +37,7 @@ pub const RATE: Bounds = Bounds { what: "a spring rate", min: -1e9, max: 1e9, un
 /// Volume in the ledger. A map of the largest size can hold 2e25 m³.
 pub const VOLUME: Bounds = Bounds { what: "a volume", min: -1e30, max: 1e30, unit: " m³" };
 /// State of a process that persists between ticks.
-pub const KEPT: Bounds = Bounds { what: "a state variable", min: -1e30, max: 1e30, unit: "" };
+pub const STATE_VARIABLE: Bounds = Bounds { what: "a state variable", min: -1e30, max: 1e30, unit: "" };
 /// Index of a tick.
 pub const TICK: Bounds = Bounds { what: "a tick", min: 0.0, max: (1_u64 << 48) as f64, unit: "" };
 
@@ -50,15 +50,15 @@ const _: () = assert!(MOST_CELLS == *SIDES.end() * *SIDES.end());
 /// Rejected input: the problem and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wrong}; {right}")]
-pub struct Unfit {
+pub struct InvalidInput {
     /// Problem, such as a number out of bounds.
     pub wrong: String,
     /// Remedy, such as the range of the number.
     pub right: String,
 }
 
-impl From<Unfit> for String {
-    fn from(unfit: Unfit) -> Self {
+impl From<InvalidInput> for String {
+    fn from(unfit: InvalidInput) -> Self {
         unfit.to_string()
     }
 }
@@ -70,7 +70,7 @@ impl Bounds {
     }
 
     /// Returns `true` if a number is in the range, which NaN and infinities never are.
-    pub fn admit(&self, value: impl Into<f64>) -> bool {
+    pub fn contains(&self, value: impl Into<f64>) -> bool {
         (self.min..=self.max).contains(&value.into())
     }
 
@@ -78,26 +78,26 @@ impl Bounds {
     ///
     /// # Errors
     /// The value is out of bounds.
-    pub fn check<T>(&self, name: impl fmt::Display, value: T) -> Result<(), Unfit>
+    pub fn check<T>(&self, name: impl fmt::Display, value: T) -> Result<(), InvalidInput>
     where
         T: Into<f64> + fmt::Display + fmt::LowerExp + Copy,
     {
-        if self.admit(value) {
+        if self.contains(value) {
             return Ok(());
         }
         let size = value.into().abs();
         // Scientific notation replaces long runs of digits.
         let readable = size == 0.0 || (1e-6..1e9).contains(&size);
         let wrong = if readable { format!("{name} is {value}") } else { format!("{name} is {value:e}") };
-        Err(Unfit { wrong, right: self.to_string() })
+        Err(InvalidInput { wrong, right: self.to_string() })
     }
 
     /// Checks all cells of some rows of a map of this width, the first of which is row `first_row`.
     ///
     /// # Errors
     /// Names the first cell that is out of bounds.
-    pub fn check_cells(&self, cells: &[f32], width: usize, first_row: usize) -> Result<(), Unfit> {
-        let Some(index) = cells.iter().position(|&value| !self.admit(value)) else { return Ok(()) };
+    pub fn check_cells(&self, cells: &[f32], width: usize, first_row: usize) -> Result<(), InvalidInput> {
+        let Some(index) = cells.iter().position(|&value| !self.contains(value)) else { return Ok(()) };
         let (column, row) = (index % width, first_row + index / width);
         self.check(format_args!("the value in column {column}, row {row} (counted from 0)"), cells[index])
     }

@@ -8,9 +8,9 @@ use std::{
 use rayon::prelude::*;
 
 use super::{
-    aligned::Aligned,
+    aligned::AlignedArray,
     resample::Resampler,
-    tiles::{Marks, Tiling},
+    tiles::{TileChanges, Tiling},
 };
 
 /// Cells per parallel chunk of a sum.
@@ -23,19 +23,19 @@ const PART: usize = 1 << 14;
 pub struct Grid {
     width: usize,
     height: usize,
-    cells: Aligned,
-    edition: Edition,
-    marks: Marks,
+    cells: AlignedArray,
+    edition: GridVersion,
+    marks: TileChanges,
 }
 
 /// Version of a grid. While it is the same, no cell has changed. No two grids share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edition {
+pub struct GridVersion {
     grid: u64,
     changes: u64,
 }
 
-impl Edition {
+impl GridVersion {
     fn new() -> Self {
         static GRIDS: AtomicU64 = AtomicU64::new(0);
         Self { grid: GRIDS.fetch_add(1, Ordering::Relaxed), changes: 0 }
@@ -44,7 +44,7 @@ impl Edition {
 
 impl Clone for Grid {
     fn clone(&self) -> Self {
-        Self { cells: self.cells.clone(), edition: Edition::new(), marks: Marks::default(), ..*self }
+        Self { cells: self.cells.clone(), edition: GridVersion::new(), marks: TileChanges::default(), ..*self }
     }
 }
 
@@ -63,8 +63,8 @@ impl Grid {
 
     /// Creates a grid with `value` in every cell.
     pub fn filled(width: usize, height: usize, value: f32) -> Self {
-        let cells = Aligned::filled(width * height, value);
-        Self { width, height, cells, edition: Edition::new(), marks: Marks::default() }
+        let cells = AlignedArray::filled(width * height, value);
+        Self { width, height, cells, edition: GridVersion::new(), marks: TileChanges::default() }
     }
 
     /// Creates a grid from row-major cells.
@@ -106,12 +106,12 @@ impl Grid {
     }
 
     /// Returns the version of its contents.
-    pub fn edition(&self) -> Edition {
+    pub fn version(&self) -> GridVersion {
         self.edition
     }
 
     /// Returns the cells, of which the caller may only change those in `tiles`.
-    pub fn change_in(&mut self, tiles: &[usize]) -> &mut [f32] {
+    pub fn modify_tiles(&mut self, tiles: &[usize]) -> &mut [f32] {
         self.edition.changes += 1;
         self.marks.within(self.edition.changes, Tiling::new(self.width, self.height), tiles);
         &mut self.cells
@@ -121,7 +121,7 @@ impl Grid {
     ///
     /// # Panics
     /// If the sizes differ.
-    pub fn follow(&mut self, other: &Self) {
+    pub fn copy_changes(&mut self, other: &Self) {
         assert_eq!((self.width, self.height), (other.width, other.height), "both grids must have the same size");
         let (width, tiling) = (self.width, Tiling::new(self.width, self.height));
         let rows = |tile: usize| {
@@ -133,14 +133,14 @@ impl Grid {
         if changed.is_empty() {
             return;
         }
-        let cells = self.change_in(&changed);
+        let cells = self.modify_tiles(&changed);
         for row in changed.into_iter().flat_map(rows) {
             cells[row.clone()].copy_from_slice(&other.cells[row]);
         }
     }
 
     /// Returns the tiles changed since a version, in order; `None` if all may have changed.
-    pub fn changed_since(&self, then: Edition) -> Option<impl Iterator<Item = usize> + '_> {
+    pub fn changed_since(&self, then: GridVersion) -> Option<impl Iterator<Item = usize> + '_> {
         if then.grid == self.edition.grid { self.marks.since(then.changes) } else { None }
     }
 
@@ -155,7 +155,7 @@ impl Grid {
     }
 
     /// Returns the value of the cell nearest to (x, y), which may lie outside.
-    pub fn clamped(&self, x: isize, y: isize) -> f32 {
+    pub fn at_clamped(&self, x: isize, y: isize) -> f32 {
         let x = x.clamp(0, self.width as isize - 1) as usize;
         let y = y.clamp(0, self.height as isize - 1) as usize;
         self.at(x, y)
@@ -183,7 +183,7 @@ impl Grid {
     }
 
     /// Interpolates bilinearly between cell centres; (0, 0) is the centre of the first cell. Outside, the nearest edge is used.
-    pub fn bilinear(&self, x: f32, y: f32) -> f32 {
+    pub fn sample_bilinear(&self, x: f32, y: f32) -> f32 {
         let x = x.clamp(0.0, (self.width - 1) as f32);
         let y = y.clamp(0.0, (self.height - 1) as f32);
         let (left, top) = (x as usize, y as usize);
@@ -197,7 +197,7 @@ impl Grid {
     /// Resamples to another number of cells: bilinear when enlarging, area-weighted mean when shrinking.
     ///
     /// A cell is an area, so the extent of the map is preserved.
-    pub fn resampled(&self, width: usize, height: usize) -> Grid {
+    pub fn resample(&self, width: usize, height: usize) -> Grid {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
@@ -231,16 +231,16 @@ mod tests {
     #[test]
     fn bilinear_meets_the_cells_and_the_middle_between_them() {
         let grid = Grid::from_cells(2, 2, [0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(grid.bilinear(1.0, 0.0), 1.0);
-        assert_eq!(grid.bilinear(0.5, 0.5), 1.5);
-        assert_eq!(grid.bilinear(-4.0, 9.0), 2.0);
+        assert_eq!(grid.sample_bilinear(1.0, 0.0), 1.0);
+        assert_eq!(grid.sample_bilinear(0.5, 0.5), 1.5);
+        assert_eq!(grid.sample_bilinear(-4.0, 9.0), 2.0);
     }
 
     #[test]
     fn resampling_keeps_the_mean_and_a_plane() {
         let plane = Grid::from_fn(40, 30, |x, y| x as f32 + 2.0 * y as f32);
         for (width, height) in [(20, 15), (80, 60), (33, 47), (40, 30)] {
-            let other = plane.resampled(width, height);
+            let other = plane.resample(width, height);
             let mean = |grid: &Grid| grid.total() / grid.len() as f64;
             assert!((mean(&other) - mean(&plane)).abs() < 0.02, "{width} × {height}");
             let (x, y) = (width / 2, height / 2);
@@ -264,29 +264,29 @@ mod tests {
     #[test]
     fn an_edition_ends_with_the_next_change_and_belongs_to_one_grid() {
         let mut grid = Grid::filled(2, 2, 1.0);
-        let first = grid.edition();
+        let first = grid.version();
         let copy = grid.clone();
-        assert!(grid.edition() == first && grid == copy && copy.edition() != first);
+        assert!(grid.version() == first && grid == copy && copy.version() != first);
         grid[3] = 2.0;
-        assert_ne!(grid.edition(), first);
-        assert_ne!(std::mem::replace(&mut grid, copy).edition(), grid.edition());
+        assert_ne!(grid.version(), first);
+        assert_ne!(std::mem::replace(&mut grid, copy).version(), grid.version());
     }
 
     #[test]
     fn changed_tiles_are_known_since_any_edition_until_all_may_have_changed() {
         let mut grid = Grid::filled(40, 20, 0.0);
         let tiles = |grid: &Grid, then| grid.changed_since(then).map(Iterator::collect::<Vec<usize>>);
-        let first = grid.edition();
+        let first = grid.version();
         assert_eq!(tiles(&grid, first), Some(vec![]));
-        grid.change_in(&[3, 7])[24] = 1.0;
-        let second = grid.edition();
-        grid.change_in(&[7, 14])[799] = 1.0;
+        grid.modify_tiles(&[3, 7])[24] = 1.0;
+        let second = grid.version();
+        grid.modify_tiles(&[7, 14])[799] = 1.0;
         assert_eq!((tiles(&grid, first), tiles(&grid, second)), (Some(vec![3, 7, 14]), Some(vec![7, 14])));
-        assert!(grid.edition() != second && tiles(&grid.clone(), second).is_none());
+        assert!(grid.version() != second && tiles(&grid.clone(), second).is_none());
         grid[0] = 1.0;
-        let third = grid.edition();
+        let third = grid.version();
         assert_eq!((tiles(&grid, second), tiles(&grid, third)), (None, Some(vec![])));
-        grid.change_in(&[0])[0] = 2.0;
+        grid.modify_tiles(&[0])[0] = 2.0;
         assert_eq!((tiles(&grid, second), tiles(&grid, third)), (None, Some(vec![0])));
     }
 
@@ -294,14 +294,14 @@ mod tests {
     fn a_map_that_follows_another_changes_where_it_differs_and_nowhere_else() {
         let mut grid = Grid::from_fn(41, 19, |x, y| (x * y) as f32);
         let mut other = grid.clone();
-        let first = grid.edition();
-        grid.follow(&other);
-        assert_eq!(grid.edition(), first);
+        let first = grid.version();
+        grid.copy_changes(&other);
+        assert_eq!(grid.version(), first);
         for (x, y) in [(0, 0), (40, 18), (9, 9)] {
             let cell = other.index(x, y);
             other[cell] = f32::NEG_INFINITY;
         }
-        grid.follow(&other);
+        grid.copy_changes(&other);
         let changed = grid.changed_since(first).expect("parts alone have changed");
         assert_eq!(changed.collect::<Vec<_>>(), [0, 7, 17]);
         assert!(grid == other);
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn a_single_cell_can_be_sampled_and_resampled() {
         let grid = Grid::filled(1, 1, 4.0);
-        assert_eq!(grid.bilinear(3.0, -2.0), 4.0);
-        assert!(grid.resampled(5, 3).iter().all(|&value| value == 4.0));
+        assert_eq!(grid.sample_bilinear(3.0, -2.0), 4.0);
+        assert!(grid.resample(5, 3).iter().all(|&value| value == 4.0));
     }
 }

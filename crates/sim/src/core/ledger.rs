@@ -9,7 +9,7 @@ use super::bounds::VOLUME;
 /// Transfers by one process, in cubic metres, summed in f64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 8]", into = "[f64; 8]")]
-pub struct Row {
+pub struct LedgerRow {
     /// Σ|change of ground| over all single transfers.
     pub moved: f64,
     /// Eroded from the ground, as a positive number.
@@ -28,15 +28,15 @@ pub struct Row {
     pub carried: f64,
 }
 
-impl From<[f64; 8]> for Row {
+impl From<[f64; 8]> for LedgerRow {
     fn from([moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]: [f64; 8]) -> Self {
         Self { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried }
     }
 }
 
-impl From<Row> for [f64; 8] {
-    fn from(row: Row) -> Self {
-        let Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = row;
+impl From<LedgerRow> for [f64; 8] {
+    fn from(row: LedgerRow) -> Self {
+        let LedgerRow { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = row;
         [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]
     }
 }
@@ -49,17 +49,17 @@ pub struct Account {
     /// Net volume added by edits since the start; negative if removed.
     pub edits: f64,
     /// Transfers of each process, by its key.
-    pub rows: BTreeMap<Cow<'static, str>, Row>,
+    pub rows: BTreeMap<Cow<'static, str>, LedgerRow>,
 }
 
 impl Account {
     /// Returns the row of a process.
-    pub fn row(&mut self, process: &'static str) -> &mut Row {
+    pub fn row(&mut self, process: &'static str) -> &mut LedgerRow {
         self.rows.entry(Cow::Borrowed(process)).or_default()
     }
 
     /// Books a net external inflow of a process, in cubic metres. A negative volume is outflow.
-    pub fn came(&mut self, process: &'static str, volume: f64) {
+    pub fn book_inflow(&mut self, process: &'static str, volume: f64) {
         let row = self.row(process);
         row.inflow += volume.max(0.0);
         row.outflow -= volume.min(0.0);
@@ -83,7 +83,7 @@ impl Account {
     }
 
     /// Returns the sum of a column over all processes.
-    pub fn sum(&self, column: impl Fn(&Row) -> f64) -> f64 {
+    pub fn sum(&self, column: impl Fn(&LedgerRow) -> f64) -> f64 {
         // An empty sum is 0, not −0.
         self.rows.values().map(column).fold(0.0, |sum, own| sum + own)
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn the_residual_is_what_no_row_accounts_for() {
         let mut account = Account { start: 100.0, edits: 5.0, ..Account::default() };
-        *account.row("droplets") = Row { outflow: 10.0, carried: 2.0, ..Row::default() };
+        *account.row("droplets") = LedgerRow { outflow: 10.0, carried: 2.0, ..LedgerRow::default() };
         account.row("wind").lost = 3.0;
         assert_eq!(account.residual(90.0), 0.0);
         assert_eq!(account.residual(91.5), 1.5);

@@ -37,7 +37,7 @@ pub enum Quantity {
 
 /// Colour scale of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
+pub enum ColorScale {
     /// From zero upwards.
     FromZero,
     /// Symmetric about zero.
@@ -92,7 +92,7 @@ impl Quantity {
     }
 
     /// Returns the quantity with this key, if it can be shown.
-    pub fn of_key(key: &str) -> Option<Self> {
+    pub fn from_key(key: &str) -> Option<Self> {
         Self::all().find(|quantity| quantity.key() == key)
     }
 
@@ -112,15 +112,15 @@ impl Quantity {
     }
 
     /// Returns the colour scale.
-    pub fn scale(self) -> Scale {
+    pub fn scale(self) -> ColorScale {
         match self {
-            Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
-            Quantity::Change | Quantity::StageChange | Quantity::Difference => Scale::AroundZero,
-            Quantity::Steepness => Scale::UpTo(2.0),
-            Quantity::Basin => Scale::Classes,
-            Quantity::Wetness => Scale::UpTo(1.0),
-            Quantity::StreamDischarge | Quantity::DrainageArea => Scale::Logarithmic,
-            _ => Scale::FromZero,
+            Quantity::Layer(layer) => layer.row().overlay.unwrap_or(ColorScale::FromZero),
+            Quantity::Change | Quantity::StageChange | Quantity::Difference => ColorScale::AroundZero,
+            Quantity::Steepness => ColorScale::UpTo(2.0),
+            Quantity::Basin => ColorScale::Classes,
+            Quantity::Wetness => ColorScale::UpTo(1.0),
+            Quantity::StreamDischarge | Quantity::DrainageArea => ColorScale::Logarithmic,
+            _ => ColorScale::FromZero,
         }
     }
 

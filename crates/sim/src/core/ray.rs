@@ -6,7 +6,7 @@ use super::terrain::Terrain;
 ///
 /// `from` and `towards` are column, row and height in metres. The ground is bilinear between the centres of four cells, and ends at
 /// the outermost centres: a ray that enters below the edge of the ground hits the side wall, which counts as a miss.
-pub fn meet(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32; 2]> {
+pub fn intersect_ground(terrain: &Terrain, from: [f64; 3], towards: [f64; 3]) -> Option<[f32; 2]> {
     let last = [terrain.width() - 1, terrain.height() - 1];
     // Ray parameters at which it enters and leaves the map.
     let (mut begin, mut end) = (0.0_f64, f64::INFINITY);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     };
 
@@ -132,7 +132,7 @@ mod tests {
                 }
                 continue;
             }
-            if z <= f64::from(terrain.ground_between(x as f32, y as f32)) {
+            if z <= f64::from(terrain.sample_ground(x as f32, y as f32)) {
                 return above.then_some([x as f32, y as f32]);
             }
             above = true;
@@ -143,16 +143,17 @@ mod tests {
     #[test]
     fn a_ray_meets_what_small_steps_find_also_when_it_grazes() {
         let terrain = hills();
-        let mut stream = Stream::new(3, "ray", 0);
+        let mut stream = RandomStream::new(3, "ray", 0);
         let (mut met, mut grazed) = (0, 0);
         for round in 0..160 {
-            let from = [stream.unit() * 220.0 - 60.0, stream.unit() * 180.0 - 60.0, 25.0 + stream.unit() * 40.0]
-                .map(f64::from);
-            let aim = [stream.unit() * 95.0, stream.unit() * 63.0, 15.0 * stream.unit()].map(f64::from);
+            let from =
+                [stream.uniform() * 220.0 - 60.0, stream.uniform() * 180.0 - 60.0, 25.0 + stream.uniform() * 40.0]
+                    .map(f64::from);
+            let aim = [stream.uniform() * 95.0, stream.uniform() * 63.0, 15.0 * stream.uniform()].map(f64::from);
             let way: [f64; 3] = std::array::from_fn(|axis| aim[axis] - from[axis]);
             let length = way.iter().map(|part| part * part).sum::<f64>().sqrt();
             let towards = way.map(|part| part / length);
-            let (found, wanted) = (meet(&terrain, from, towards), by_steps(&terrain, from, towards));
+            let (found, wanted) = (intersect_ground(&terrain, from, towards), by_steps(&terrain, from, towards));
             match (found, wanted) {
                 (Some(found), Some(wanted)) => {
                     met += 1;
@@ -170,13 +171,13 @@ mod tests {
     #[test]
     fn straight_down_meets_the_place_below_and_up_or_beside_meets_nothing() {
         let terrain = hills();
-        let found = meet(&terrain, [40.25, 31.75, 500.0], [0.0, 0.0, -1.0]).expect("it is over the map");
+        let found = intersect_ground(&terrain, [40.25, 31.75, 500.0], [0.0, 0.0, -1.0]).expect("it is over the map");
         assert!((found[0] - 40.25).abs() < 1e-4 && (found[1] - 31.75).abs() < 1e-4, "{found:?}");
-        assert_eq!(meet(&terrain, [40.0, 31.0, 500.0], [0.0, 0.0, 1.0]), None);
-        assert_eq!(meet(&terrain, [-5.0, 31.0, 500.0], [0.0, 0.0, -1.0]), None);
+        assert_eq!(intersect_ground(&terrain, [40.0, 31.0, 500.0], [0.0, 0.0, 1.0]), None);
+        assert_eq!(intersect_ground(&terrain, [-5.0, 31.0, 500.0], [0.0, 0.0, -1.0]), None);
         // A hit on the side wall.
-        assert_eq!(meet(&terrain, [-50.0, 31.0, -60.0], [1.0, 0.0, 0.1]), None);
+        assert_eq!(intersect_ground(&terrain, [-50.0, 31.0, -60.0], [1.0, 0.0, 0.1]), None);
         let speck = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::Open);
-        assert_eq!(meet(&speck, [0.0, 0.0, 5.0], [0.0, 0.0, -1.0]), None);
+        assert_eq!(intersect_ground(&speck, [0.0, 0.0, 5.0], [0.0, 0.0, -1.0]), None);
     }
 }

@@ -42,7 +42,7 @@ impl Resampler {
     }
 
     /// Returns the number of rows received.
-    pub fn come(&self) -> usize {
+    pub fn rows_received(&self) -> usize {
         self.come
     }
 

@@ -4,9 +4,9 @@ use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
 
 /// Portable stream of random numbers.
 #[derive(Debug)]
-pub struct Stream(ChaCha8Rng);
+pub struct RandomStream(ChaCha8Rng);
 
-impl Stream {
+impl RandomStream {
     /// Creates the stream of a purpose (key of a process, name of a generator) at a tick.
     pub fn new(seed: u64, purpose: &str, tick: u64) -> Self {
         let mut key = [0; 32];
@@ -18,13 +18,13 @@ impl Stream {
     }
 
     /// Returns a uniform number in [0, 1) with 24 random bits, exact in f32.
-    pub fn unit(&mut self) -> f32 {
+    pub fn uniform(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
-    /// Returns a uniform number in [0, 1) with 48 random bits, for draws that need more values than [`Self::unit`] has.
+    /// Returns a uniform number in [0, 1) with 48 random bits, for draws that need more values than [`Self::uniform`] has.
     pub fn fine_unit(&mut self) -> f64 {
-        f64::from(self.unit()) + f64::from(self.unit()) / f64::from(1 << 24)
+        f64::from(self.uniform()) + f64::from(self.uniform()) / f64::from(1 << 24)
     }
 
     /// Returns a uniform number in 0..count, for count up to 2³²; the bias is below count / 2⁶⁴.
@@ -35,7 +35,7 @@ impl Stream {
     /// Returns a normally distributed number with mean 0 and variance 1, approximated by a sum of twelve uniform numbers (limited
     /// to ±6), which needs no logarithm.
     pub fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
+        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
     }
 
     /// Returns 32 random bits, for seeding.
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn streams_repeat_and_differ_by_seed_purpose_and_tick() {
         let draw = |seed, purpose, tick| {
-            let mut stream = Stream::new(seed, purpose, tick);
+            let mut stream = RandomStream::new(seed, purpose, tick);
             [stream.bits(), stream.bits()]
         };
         assert_eq!(draw(1, "droplets", 3), draw(1, "droplets", 3));
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn the_numbers_have_the_distribution_they_claim() {
-        let mut stream = Stream::new(7, "test", 0);
+        let mut stream = RandomStream::new(7, "test", 0);
         let count = 100_000;
-        let unit: f64 = (0..count).map(|_| f64::from(stream.unit())).sum::<f64>() / f64::from(count);
+        let unit: f64 = (0..count).map(|_| f64::from(stream.uniform())).sum::<f64>() / f64::from(count);
         assert!((unit - 0.5).abs() < 0.005, "{unit}");
         let normal: Vec<f64> = (0..count).map(|_| f64::from(stream.normal())).collect();
         let mean = normal.iter().sum::<f64>() / f64::from(count);
@@ -76,7 +76,7 @@ mod tests {
     /// Checks the first bits of a stream, to detect deviations on another machine or in another version of the generator.
     #[test]
     fn the_stream_is_the_one_it_always_was() {
-        let mut stream = Stream::new(1, "droplets", 1);
+        let mut stream = RandomStream::new(1, "droplets", 1);
         let bits = [stream.bits(), stream.bits()];
         assert_eq!(bits, [495_446_273, 1_897_602_914]);
     }

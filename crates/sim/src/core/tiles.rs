@@ -84,20 +84,20 @@ impl Tiling {
         }
         let above = rows.iter().filter_map(|tile| tile.checked_sub(self.across));
         let below = rows.iter().map(|tile| tile + self.across).filter(|tile| *tile < self.count());
-        joined(joined(above, rows.iter().copied()), below).collect()
+        merge_sorted(merge_sorted(above, rows.iter().copied()), below).collect()
     }
 }
 
 /// Number of the last change of each tile of a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct TileChanges {
     /// Last change that may affect any tile.
     everywhere: u64,
     /// Last local change of each tile; empty before the first.
     tiles: Vec<u64>,
 }
 
-impl Marks {
+impl TileChanges {
     /// Records a change that may affect any tile.
     #[inline(always)]
     pub fn everywhere(&mut self, change: u64) {
@@ -118,7 +118,7 @@ impl Marks {
 }
 
 /// Merges two sorted sequences without duplicates.
-fn joined(one: impl Iterator<Item = usize>, other: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
+fn merge_sorted(one: impl Iterator<Item = usize>, other: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || {
         let next = match (one.peek(), other.peek()) {
@@ -256,7 +256,7 @@ impl<T: Zeroable> TileCache<T> {
     }
 
     /// Marks all tiles as empty.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.states.iter_mut().for_each(|state| *state.get_mut() = EMPTY);
     }
 
@@ -267,18 +267,18 @@ impl<T: Zeroable> TileCache<T> {
 
     /// Returns `true` if a tile is filled.
     #[inline(always)]
-    pub fn has(&self, tile: usize) -> bool {
+    pub fn is_filled(&self, tile: usize) -> bool {
         self.states[tile].load(Ordering::Acquire) >= FILLED
     }
 
-    /// Returns `true` if [`Self::surround`] has been called for a tile.
+    /// Returns `true` if [`Self::mark_surrounded`] has been called for a tile.
     #[inline(always)]
     pub fn is_surrounded(&self, tile: usize) -> bool {
         self.states[tile].load(Ordering::Acquire) == SURROUNDED
     }
 
     /// Marks a tile and its neighbours as filled.
-    pub fn surround(&self, tile: usize) {
+    pub fn mark_surrounded(&self, tile: usize) {
         self.states[tile].store(SURROUNDED, Ordering::Release);
     }
 
@@ -291,14 +291,14 @@ impl<T: Zeroable> TileCache<T> {
             fill(unsafe { &mut *self.tiles[tile].get() });
             state.store(FILLED, Ordering::Release);
         }
-        while !self.has(tile) {
+        while !self.is_filled(tile) {
             std::hint::spin_loop();
         }
     }
 
     /// Returns the filled tiles, in order.
     pub fn filled(&self) -> Vec<usize> {
-        (0..self.states.len()).filter(|&tile| self.has(tile)).collect()
+        (0..self.states.len()).filter(|&tile| self.is_filled(tile)).collect()
     }
 
     /// Returns the address of the first tile; the others follow it. The caller must guarantee that a tile is filled, and that no
@@ -378,17 +378,17 @@ mod tests {
                                 filled.fetch_add(1, Ordering::Relaxed);
                                 cells.fill((round * tile) as f32);
                             });
-                            assert!(cache.has(tile) && !cache.is_surrounded(tile));
+                            assert!(cache.is_filled(tile) && !cache.is_surrounded(tile));
                         }
                     });
                 }
             });
             assert_eq!((filled.into_inner(), cache.filled()), (3, vec![3, 7, 20]));
             cache.begin(Tiling::new(100, 20));
-            cache.surround(20);
+            cache.mark_surrounded(20);
             cache.fill(20, |_| panic!("it is filled"));
             assert!(cache.is_surrounded(20) && cache.tile(20)[CELLS - 1] == 20.0 * round as f32);
-            cache.forget();
+            cache.clear();
         }
     }
 }

@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use super::{
-    grid::{Edition, Grid},
+    grid::{Grid, GridVersion},
     tiles::Tiling,
 };
 
 /// Cached sums of the tiles of a grid.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    of: Option<Edition>,
+    of: Option<GridVersion>,
     tiles: Vec<f64>,
 }
 
@@ -25,7 +25,7 @@ impl Totals {
                 self.tiles.par_extend((0..tiling.count()).into_par_iter().map(|tile| sum(grid, tiling, tile)));
             }
         }
-        self.of = Some(grid.edition());
+        self.of = Some(grid.version());
         self.tiles.iter().sum()
     }
 }
@@ -51,8 +51,8 @@ mod tests {
         };
         same(&grid, &mut totals);
         // Changes of one tile, of two, of all, and of none, and other grids.
-        grid.change_in(&[7])[10 * 37 + 18] += 100.0;
-        grid.change_in(&[2, 7])[20] = -3.0;
+        grid.modify_tiles(&[7])[10 * 37 + 18] += 100.0;
+        grid.modify_tiles(&[2, 7])[20] = -3.0;
         same(&grid, &mut totals);
         grid[1] = 9.0;
         same(&grid, &mut totals);

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::Growth;
+use super::StrokeGrowth;
 use crate::core::{
     grid::Grid,
     terrain::{Edge, Terrain},
@@ -63,7 +63,7 @@ impl Area {
     pub fn shape(
         &self,
         terrain: &mut Terrain,
-        growth: Option<&mut Growth>,
+        growth: Option<&mut StrokeGrowth>,
         weigh: impl Fn([f32; 2]) -> f32 + Sync,
         change: impl Fn(Spot, &mut f32, &mut f32) + Sync,
     ) -> f64 {
@@ -71,7 +71,7 @@ impl Area {
         let mask = terrain.mask.as_deref();
         let Some((span, turns)) = self.span() else { return 0.0 };
         let tiles = self.tiles(&terrain.bedrock);
-        let (bedrock, sand) = (terrain.bedrock.change_in(&tiles), terrain.sand.change_in(&tiles));
+        let (bedrock, sand) = (terrain.bedrock.modify_tiles(&tiles), terrain.sand.modify_tiles(&tiles));
         let cells = span.start * width..span.end * width;
         let growth: Vec<Option<&mut [[f32; 2]]>> = match growth {
             Some(growth) => growth.cells(bedrock.len())[cells.clone()].chunks_mut(width).map(Some).collect(),
@@ -120,7 +120,7 @@ impl Area {
         let Some((span, turns)) = self.span() else { return };
         let cells = span.start * width..span.end * width;
         let tiles = self.tiles(map);
-        map.change_in(&tiles)[cells].par_chunks_mut(width).zip(&turns).enumerate().for_each(|(y, (values, row))| {
+        map.modify_tiles(&tiles)[cells].par_chunks_mut(width).zip(&turns).enumerate().for_each(|(y, (values, row))| {
             let Some((row, line)) = row.map(|row| (row, self.rows[row])) else { return };
             for (column, over) in self.columns.iter().enumerate() {
                 let offset = [over.offset, line.offset];

@@ -246,14 +246,14 @@ pub enum Symmetry {
 
 impl Symmetry {
     /// Returns `true` for mirroring across and down the map.
-    pub fn turns(self) -> [bool; 2] {
+    pub fn axes(self) -> [bool; 2] {
         [matches!(self, Self::LeftRight | Self::Quarters), matches!(self, Self::AboveBelow | Self::Quarters)]
     }
 
     /// Returns a position on a map of this size, and its mirror images.
     pub fn places(self, [x, y]: [f32; 2], size: (usize, usize)) -> impl Iterator<Item = [f32; 2]> {
         let (other_x, other_y) = (size.0 as f32 - 1.0 - x, size.1 as f32 - 1.0 - y);
-        let [across, down] = self.turns();
+        let [across, down] = self.axes();
         let all = [Some([x, y]), across.then_some([other_x, y]), down.then_some([x, other_y])];
         all.into_iter().chain([(across && down).then_some([other_x, other_y])]).flatten()
     }
@@ -261,7 +261,7 @@ impl Symmetry {
 
 /// Brush parameters that follow the pen pressure.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pen {
+pub enum PenPressure {
     /// Strength.
     #[default]
     Strength,
@@ -325,7 +325,7 @@ pub struct Brush {
     pub symmetry: Symmetry,
     /// Parameters that follow the pressure of a pen, where the system reports it. A mouse always has full pressure.
     #[reflect(@choice().source(OURS))]
-    pub pen: Pen,
+    pub pen: PenPressure,
 }
 
 impl Default for Brush {
@@ -346,7 +346,7 @@ impl Default for Brush {
             lock: false,
             level: 100.0,
             symmetry: Symmetry::Off,
-            pen: Pen::Strength,
+            pen: PenPressure::Strength,
         }
     }
 }
@@ -371,22 +371,22 @@ impl Brush {
 
     /// Returns the brush at a pen pressure from 0 to 1.
     pub fn pressed(&self, pressure: f32) -> Self {
-        let share = |pen: Pen| if self.pen == pen || self.pen == Pen::Both { pressure } else { 1.0 };
+        let share = |pen: PenPressure| if self.pen == pen || self.pen == PenPressure::Both { pressure } else { 1.0 };
         Self {
-            strength: self.strength * share(Pen::Strength),
-            radius: self.radius * share(Pen::Radius),
+            strength: self.strength * share(PenPressure::Strength),
+            radius: self.radius * share(PenPressure::Radius),
             ..self.clone()
         }
     }
 
     /// Radius on a terrain, in cells.
-    pub fn cells(&self, terrain: &Terrain) -> f32 {
+    pub fn radius_in_cells(&self, terrain: &Terrain) -> f32 {
         (0.01 * self.radius * terrain.width().min(terrain.height()) as f32).max(0.5)
     }
 
     /// Rise of one pass at full strength, in metres.
     pub(super) fn rise(&self, terrain: &Terrain) -> f32 {
-        0.01 * self.height * self.cells(terrain) * terrain.cell_size
+        0.01 * self.height * self.radius_in_cells(terrain) * terrain.cell_size
     }
 
     /// Number of dabs in one pass over a point at the centre of the stroke.

@@ -3,7 +3,7 @@
 use noise::{NoiseFn, Perlin};
 
 use super::{
-    Brush, Growth, Patch, Tool,
+    Brush, StrokeGrowth, Tool, UndoPatch,
     area::{Area, Spot},
 };
 use crate::core::{
@@ -30,7 +30,7 @@ pub struct Dab {
     /// Height of the ground at the start of the stroke, in metres.
     pub level: f32,
     /// Offset of the clone source, in columns and rows, and the height to add to its ground, in metres.
-    pub copies: Option<([f32; 2], f32)>,
+    pub clone_source: Option<([f32; 2], f32)>,
     /// Number of previous dabs in the stroke.
     pub number: u64,
 }
@@ -43,9 +43,9 @@ pub(crate) fn apply(
     brush: &Brush,
     dab: Dab,
     relief: Option<&Grid>,
-    (patch, growth): (&mut Patch, Option<&mut Growth>),
+    (patch, growth): (&mut UndoPatch, Option<&mut StrokeGrowth>),
 ) -> f64 {
-    let radius = brush.cells(terrain);
+    let radius = brush.radius_in_cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
     patch.keep(terrain, tool.writes(), &area);
     let falloff = brush.falloff;
@@ -103,7 +103,7 @@ pub(crate) fn apply(
             let sides = [stamp.width(), stamp.height()].map(|count| (count as f32 - 1.0).max(0.0));
             area.shape(terrain, None, weigh, |spot, rock, sand| {
                 let at = [0, 1].map(|axis| (0.5 + 0.5 * spot.offset[axis] / radius).clamp(0.0, 1.0) * sides[axis]);
-                let height = bound(spot, *rock + *sand, print * spot.weight * stamp.bilinear(at[0], at[1]));
+                let height = bound(spot, *rock + *sand, print * spot.weight * stamp.sample_bilinear(at[0], at[1]));
                 if height < 0.0 { shift(rock, sand, height) } else { *rock += height }
             })
         }
@@ -124,7 +124,7 @@ pub(crate) fn apply(
             paint(terrain, tool, &area, weigh, approach, aim)
         }
         Tool::Clone => {
-            let (Some(ground), Some((away, lower))) = (relief, dab.copies) else { return 0.0 };
+            let (Some(ground), Some((away, lower))) = (relief, dab.clone_source) else { return 0.0 };
             let edge = terrain.edge;
             area.shape(terrain, None, weigh, |spot, rock, sand| {
                 let place = [0, 1].map(|axis| dab.place[axis] + spot.offset[axis] + away[axis]);
@@ -154,7 +154,7 @@ fn height_at(ground: &Grid, edge: Edge, [x, y]: [f32; 2]) -> Option<f32> {
     let sides = [ground.width(), ground.height()];
     let off = [x, y].into_iter().zip(sides).any(|(place, side)| place < -0.5 || place > side as f32 - 0.5);
     if edge != Edge::Wrap {
-        return (!off).then(|| ground.bilinear(x, y));
+        return (!off).then(|| ground.sample_bilinear(x, y));
     }
     let [left, top] = [x.floor(), y.floor()];
     let at = |across: isize, down: isize| {
@@ -177,13 +177,13 @@ fn bumps(noise: &Perlin, place: [f64; 2]) -> f32 {
 
 /// Builds a ramp: within the radius, moves the ground towards the straight line between both ends. Returns the growth of the
 /// ground, in metres times cells.
-pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 2], patch: &mut Patch) -> f64 {
-    let radius = brush.cells(terrain);
+pub(crate) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 2], patch: &mut UndoPatch) -> f64 {
+    let radius = brush.radius_in_cells(terrain);
     let middle = [0, 1].map(|axis| 0.5 * (from[axis] + to[axis]));
     let way = [0, 1].map(|axis| to[axis] - from[axis]);
     let squared = (way[0] * way[0] + way[1] * way[1]).max(1e-6);
     let reach = radius + 0.5 * squared.sqrt();
-    let ends = [from, to].map(|[x, y]| terrain.ground_between(x, y));
+    let ends = [from, to].map(|[x, y]| terrain.sample_ground(x, y));
     let area = Area::new(terrain, middle, reach);
     patch.keep(terrain, Tool::Slope.writes(), &area);
     // Position along the line from 0 to 1, and the distance to the nearest point on it.

@@ -1,6 +1,6 @@
 //! The erosion brush: droplets released under the brush.
 
-use super::{Brush, Dab, Patch, Tool, area::Area};
+use super::{Brush, Dab, Tool, UndoPatch, area::Area};
 use crate::{
     core::{
         grid::Grid,
@@ -26,10 +26,10 @@ pub(crate) fn apply(
     seed: u64,
     brush: &Brush,
     dab: Dab,
-    patch: &mut Patch,
+    patch: &mut UndoPatch,
 ) -> f64 {
     let mut droplets = with_parameters_of(droplets);
-    let radius = brush.cells(terrain);
+    let radius = brush.radius_in_cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
     let seen = Area::new(terrain, dab.place, radius * (1.0 + AROUND.0) + AROUND.1);
     let before = around(terrain, &seen, |offset| brush.falloff.weight(distance(offset) / radius));
@@ -69,7 +69,7 @@ fn distance([x, y]: [f32; 2]) -> f32 {
 
 /// Returns a fresh process of the same kind with the parameters of another.
 fn with_parameters_of(own: &dyn Process) -> Box<dyn Process> {
-    let mut fresh = own.fresh();
+    let mut fresh = own.boxed_default();
     for (fresh, own) in fresh.settings_mut().into_iter().zip(own.settings()) {
         fresh.apply(own.as_partial_reflect());
     }
@@ -80,7 +80,7 @@ fn with_parameters_of(own: &dyn Process) -> Box<dyn Process> {
 fn around(terrain: &Terrain, area: &Area, rain: impl Fn([f32; 2]) -> f32) -> Terrain {
     let size = (area.columns.len(), area.rows.len());
     let cut = |grid: &Grid| Grid::from_fn(size.0, size.1, |x, y| grid.at(area.columns[x].index, area.rows[y].index));
-    let mut land = Terrain::of(size, (terrain.cell_size, Edge::Open), |layer| terrain.layer(layer).map(cut));
+    let mut land = Terrain::from_layers(size, (terrain.cell_size, Edge::Open), |layer| terrain.layer(layer).map(cut));
     let fallen = |x: usize, y: usize| rain([area.columns[x].offset, area.rows[y].offset]);
     land.rain = Some(Grid::from_fn(size.0, size.1, fallen));
     land
@@ -97,7 +97,7 @@ fn run(process: &mut dyn Process, mut terrain: Terrain, (seed, tick): (u64, u64)
         stepwise: false,
         water_flows: false,
         elapsed: &mut None,
-        until: None,
+        deadline: None,
     });
     terrain
 }

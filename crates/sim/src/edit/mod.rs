@@ -13,11 +13,11 @@ mod tests;
 
 use self::area::Area;
 pub use self::{
-    brush::{Brush, Falloff, Pen, Symmetry, Tool},
+    brush::{Brush, Falloff, PenPressure, Symmetry, Tool},
     dab::Dab,
-    patch::Patch,
-    select::{By, Combine, Selection},
-    stroke::{Growth, Stroke},
+    patch::UndoPatch,
+    select::{CombineMode, Selection, SelectionCriterion},
+    stroke::{Stroke, StrokeGrowth},
 };
 pub(crate) use self::{
     dab::{apply as dab, ramp},
@@ -31,7 +31,7 @@ use crate::core::{
 };
 
 /// Sets a layer to 0 everywhere. Its previous values are kept in `patch`.
-pub(crate) fn clear(terrain: &mut Terrain, layer: Layer, patch: &mut Patch) {
+pub(crate) fn clear(terrain: &mut Terrain, layer: Layer, patch: &mut UndoPatch) {
     let whole = Area::new(terrain, [0.0, 0.0], (terrain.width() + terrain.height()) as f32);
     patch.keep(terrain, &[layer], &whole);
     terrain.layer_mut(layer).fill(0.0);
@@ -44,7 +44,7 @@ pub(crate) fn masked(terrain: &Terrain) -> Vec<(Layer, Grid)> {
 
 /// Restores these layers to their previous values in proportion to the mask. Returns the growth of the ground, in metres times
 /// cells.
-pub(crate) fn hold_back(terrain: &mut Terrain, before: &[(Layer, Grid)]) -> f64 {
+pub(crate) fn restore_masked(terrain: &mut Terrain, before: &[(Layer, Grid)]) -> f64 {
     let Some(mask) = terrain.mask.take() else { return 0.0 };
     let mut grown = 0.0;
     for (layer, before) in before {

@@ -14,11 +14,11 @@ const TILE: usize = 64;
 
 /// Tiles of layers as they were before a stroke.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Patch {
+pub struct UndoPatch {
     tiles: BTreeMap<(Layer, usize, usize), Vec<f32>>,
 }
 
-impl Patch {
+impl UndoPatch {
     /// Returns `true` if nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.tiles.is_empty()
@@ -63,7 +63,7 @@ impl Patch {
             let mut kept = cells.iter_mut();
             let (spans, tiling) = (spans(grid, *row, *column), Tiling::new(grid.width(), grid.height()));
             let [columns, rows] = [*column, *row].map(|tile| tile * TILE..(tile + 1) * TILE);
-            let changed = grid.change_in(&tiling.within(columns, rows));
+            let changed = grid.modify_tiles(&tiling.within(columns, rows));
             for span in spans {
                 for (cell, kept) in changed[span].iter_mut().zip(&mut kept) {
                     let grown = f64::from(*kept) - f64::from(*cell);

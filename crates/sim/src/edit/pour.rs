@@ -1,15 +1,15 @@
 //! The water brush: adds or removes water.
 
 use super::{
-    Brush, Dab, Patch, Tool,
+    Brush, Dab, Tool, UndoPatch,
     area::{Area, Spot},
 };
 use crate::core::{grid::Grid, terrain::Terrain};
 
 /// Adds or removes water. Sediment in removed water settles as sand. Returns the growth of the ground and of the water, in metres
 /// times cells.
-pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut Patch) -> [f64; 2] {
-    let radius = brush.cells(terrain);
+pub(crate) fn apply(terrain: &mut Terrain, brush: &Brush, dab: Dab, patch: &mut UndoPatch) -> [f64; 2] {
+    let radius = brush.radius_in_cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
     patch.keep(terrain, Tool::Water.writes(), &area);
     let falloff = brush.falloff;

@@ -2,7 +2,7 @@
 
 use bevy_reflect::Reflect;
 
-use super::{Patch, area::Area};
+use super::{UndoPatch, area::Area};
 use crate::{
     core::{
         analysis,
@@ -16,7 +16,7 @@ const OURS: &str = "ours";
 
 /// Quantity that a selection is based on.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
+pub enum SelectionCriterion {
     /// Height of the ground, from the lowest to the highest.
     Height,
     /// Slope of the ground, from 0° to 90°.
@@ -34,7 +34,7 @@ pub enum By {
 
 /// Combination of a selection with the existing mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Combine {
+pub enum CombineMode {
     /// The selection alone.
     Replace,
     /// Union of both.
@@ -50,7 +50,7 @@ pub enum Combine {
 pub struct Selection {
     /// Quantity to select by, for example height or slope of the ground.
     #[reflect(@choice().source(OURS).main())]
-    pub by: By,
+    pub by: SelectionCriterion,
     /// Start of the selection, as a fraction of the whole range on the map (slope: of 90°).
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub from: f32,
@@ -64,7 +64,7 @@ pub struct Selection {
 
 impl Default for Selection {
     fn default() -> Self {
-        Self { by: By::Slope, from: 0.35, to: 1.0, softness: 0.05 }
+        Self { by: SelectionCriterion::Slope, from: 0.35, to: 1.0, softness: 0.05 }
     }
 }
 
@@ -72,16 +72,16 @@ impl Selection {
     /// Returns the weight of each cell in the selection, from 0 to 1.
     pub fn of(&self, terrain: &Terrain) -> Grid {
         let mut values = match self.by {
-            By::Height => terrain.ground(),
-            By::Slope => analysis::slope(terrain),
-            By::Flow => analysis::flow(terrain),
-            By::Deposits => analysis::changed(terrain, true),
-            By::Wear => analysis::changed(terrain, false),
-            By::Sand => terrain.sand.clone(),
+            SelectionCriterion::Height => terrain.ground(),
+            SelectionCriterion::Slope => analysis::slope(terrain),
+            SelectionCriterion::Flow => analysis::log_upslope_area(terrain),
+            SelectionCriterion::Deposits => analysis::elevation_change(terrain, true),
+            SelectionCriterion::Wear => analysis::elevation_change(terrain, false),
+            SelectionCriterion::Sand => terrain.sand.clone(),
         };
         let (low, high) = match self.by {
-            By::Height => values.min_max(),
-            By::Slope => (0.0, 90.0),
+            SelectionCriterion::Height => values.min_max(),
+            SelectionCriterion::Slope => (0.0, 90.0),
             _ => (0.0, values.min_max().1),
         };
         let scale = if high > low { 1.0 / (high - low) } else { 0.0 };
@@ -101,7 +101,7 @@ impl Selection {
     }
 }
 
-impl Combine {
+impl CombineMode {
     fn apply(self, mask: f32, selected: f32) -> f32 {
         match self {
             Self::Replace => selected,
@@ -113,7 +113,7 @@ impl Combine {
 }
 
 /// Changes the whole mask, cell by cell.
-fn change(terrain: &mut Terrain, patch: &mut Patch, change: impl Fn(usize, f32) -> f32) {
+fn change(terrain: &mut Terrain, patch: &mut UndoPatch, change: impl Fn(usize, f32) -> f32) {
     let middle = [terrain.width(), terrain.height()].map(|count| 0.5 * (count as f32 - 1.0));
     let area = Area::new(terrain, middle, terrain.width().max(terrain.height()) as f32);
     patch.keep(terrain, &[Layer::Mask], &area);
@@ -122,17 +122,17 @@ fn change(terrain: &mut Terrain, patch: &mut Patch, change: impl Fn(usize, f32) 
 }
 
 /// Combines a selection with the mask.
-pub(crate) fn select(terrain: &mut Terrain, selection: &Selection, combine: Combine, patch: &mut Patch) {
+pub(crate) fn select(terrain: &mut Terrain, selection: &Selection, combine: CombineMode, patch: &mut UndoPatch) {
     let selected = selection.of(terrain);
     change(terrain, patch, |index, mask| combine.apply(mask, selected[index]));
 }
 
 /// Inverts the mask.
-pub(crate) fn invert(terrain: &mut Terrain, patch: &mut Patch) {
+pub(crate) fn invert(terrain: &mut Terrain, patch: &mut UndoPatch) {
     change(terrain, patch, |_, mask| 1.0 - mask);
 }
 
 /// Clears the mask.
-pub(crate) fn clear(terrain: &mut Terrain, patch: &mut Patch) {
+pub(crate) fn clear(terrain: &mut Terrain, patch: &mut UndoPatch) {
     change(terrain, patch, |_, _| 0.0);
 }

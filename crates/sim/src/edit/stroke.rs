@@ -8,9 +8,9 @@ const PASSES_PER_SECOND: f32 = 0.75;
 
 /// Growth of each cell by a stroke, in metres, and the largest effect of a dab there. Allocated on first use.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Growth(Vec<[f32; 2]>);
+pub struct StrokeGrowth(Vec<[f32; 2]>);
 
-impl Growth {
+impl StrokeGrowth {
     /// Returns the entries for a map of `count` cells.
     pub(super) fn cells(&mut self, count: usize) -> &mut [[f32; 2]] {
         if self.0.len() != count {
@@ -35,9 +35,9 @@ impl Stroke {
     }
 
     /// Continues the stroke to a position, in cells, within a time. Returns the positions of new dabs.
-    pub fn go(&mut self, place: [f32; 2], seconds: f32, brush: &Brush, terrain: &Terrain) -> Vec<[f32; 2]> {
+    pub fn advance(&mut self, place: [f32; 2], seconds: f32, brush: &Brush, terrain: &Terrain) -> Vec<[f32; 2]> {
         let way = [0, 1].map(|axis| place[axis] - self.last[axis]);
-        let spacing = 0.01 * brush.spacing * brush.cells(terrain);
+        let spacing = 0.01 * brush.spacing * brush.radius_in_cells(terrain);
         let rested = if brush.hold { seconds * PASSES_PER_SECOND * brush.dabs_per_pass() } else { 0.0 };
         let due = libm::hypotf(way[0], way[1]) / spacing + rested;
         let mut dabs = Vec::new();

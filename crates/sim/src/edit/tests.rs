@@ -39,7 +39,7 @@ fn brush(tool: Tool) -> Brush {
 }
 
 fn dab(place: [f32; 2]) -> Dab {
-    Dab { place, inverted: false, level: 22.0, copies: Some(([-15.0, -17.0], 0.5)), number: 0 }
+    Dab { place, inverted: false, level: 22.0, clone_source: Some(([-15.0, -17.0], 0.5)), number: 0 }
 }
 
 fn print() -> Grid {
@@ -47,16 +47,16 @@ fn print() -> Grid {
 }
 
 /// Applies a stroke through these positions, with this many seconds between them.
-fn stroke(simulation: &mut Simulation, tool: Tool, brush: &Brush, places: &[[f32; 2]], seconds: f32) -> Patch {
-    let mut patch = Patch::default();
-    let (mut stroke, mut growth) = (Stroke::new(places[0]), Growth::default());
+fn stroke(simulation: &mut Simulation, tool: Tool, brush: &Brush, places: &[[f32; 2]], seconds: f32) -> UndoPatch {
+    let mut patch = UndoPatch::default();
+    let (mut stroke, mut growth) = (Stroke::new(places[0]), StrokeGrowth::default());
     let stamp = print();
     let mut touch = |simulation: &mut Simulation, place| {
         simulation.dab_in_stroke((tool, brush), dab(place), Some(&stamp), (&mut patch, &mut growth));
     };
     touch(simulation, places[0]);
     for &place in &places[1..] {
-        for place in stroke.go(place, seconds, brush, &simulation.terrain) {
+        for place in stroke.advance(place, seconds, brush, &simulation.terrain) {
             touch(simulation, place);
         }
     }
@@ -74,7 +74,7 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
             let mut simulation = ground(Edge::Open);
             let before = simulation.clone();
             let (brush, place) = (brush(tool), [30.3, 33.8]);
-            let mut patch = Patch::default();
+            let mut patch = UndoPatch::default();
             for _ in 0..5 {
                 if tool == Tool::Slope {
                     simulation.ramp(&brush, [[27.0, 33.0], [34.0, 34.0]], &mut patch);
@@ -101,7 +101,7 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
                 _ => false,
             };
             assert_eq!(now == then, idle, "{tool:?}, inverted {inverted}");
-            let reach = brush.cells(&before.terrain) + if tool == Tool::Slope { 4.0 } else { 0.0 };
+            let reach = brush.radius_in_cells(&before.terrain) + if tool == Tool::Slope { 4.0 } else { 0.0 };
             for (now, then) in now.iter().zip(&then) {
                 for index in 0..SIDE * SIDE {
                     let (x, y) = ((index % SIDE) as f32 - place[0], (index / SIDE) as f32 - place[1]);
@@ -127,7 +127,7 @@ fn water_that_is_taken_away_leaves_what_it_carried_as_sand() {
         (*water, *carried) = (0.01 * (cell % 7) as f32, 0.002 * (cell % 5) as f32);
     }
     let before = simulation.terrain.clone();
-    let (brush, mut patch) = (Brush { falloff: Falloff::Flat, ..brush(Tool::Water) }, Patch::default());
+    let (brush, mut patch) = (Brush { falloff: Falloff::Flat, ..brush(Tool::Water) }, UndoPatch::default());
     (0..50).for_each(|_| {
         simulation.dab(Tool::Water, &brush, Dab { inverted: true, ..dab([32.0, 32.0]) }, None, &mut patch);
     });
@@ -154,7 +154,13 @@ fn a_dab_on_level_ground_is_the_same_on_all_sides() {
         if tool == Tool::Smooth {
             simulation.terrain.bedrock[32 * SIDE + 32] = 40.0;
         }
-        simulation.dab(tool, &brush(tool), dab([32.0, 32.0]), Some(&Grid::filled(9, 9, 1.0)), &mut Patch::default());
+        simulation.dab(
+            tool,
+            &brush(tool),
+            dab([32.0, 32.0]),
+            Some(&Grid::filled(9, 9, 1.0)),
+            &mut UndoPatch::default(),
+        );
         let ground = simulation.terrain.ground();
         for y in 0..SIDE {
             for x in 0..SIDE {
@@ -207,7 +213,7 @@ fn a_full_pass_raises_by_the_height_that_the_brush_says() {
     let brush = Brush { strength: 1.0, hold: false, ..brush(Tool::Raise) };
     let places: Vec<[f32; 2]> = (0..=60).map(|x| [x as f32, 32.0]).collect();
     stroke(&mut simulation, Tool::Raise, &brush, &places, 0.1);
-    let wanted = 0.8 * brush.cells(&simulation.terrain) * 2.0;
+    let wanted = 0.8 * brush.radius_in_cells(&simulation.terrain) * 2.0;
     let raised = simulation.terrain.bedrock.at(32, 32);
     assert!((raised / wanted - 1.0).abs() < 0.05, "{raised} m for {wanted} m");
 }
@@ -238,8 +244,8 @@ fn a_held_brush_makes_one_hill_unless_it_builds_up() {
     let mut hill = flat();
     let brush = Brush { falloff: Falloff::Linear, ..brush(Tool::Raise) };
     stroke(&mut hill, Tool::Raise, &brush, &[[32.0, 32.0]; 2], 60.0);
-    let radius = brush.cells(&hill.terrain);
-    let share = hill.terrain.ground_between(32.0 + 0.5 * radius, 32.0) / hill.terrain.ground_between(32.0, 32.0);
+    let radius = brush.radius_in_cells(&hill.terrain);
+    let share = hill.terrain.sample_ground(32.0 + 0.5 * radius, 32.0) / hill.terrain.sample_ground(32.0, 32.0);
     assert!((share - 0.5).abs() < 0.02, "{share}");
 }
 
@@ -251,7 +257,7 @@ fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
         let mut simulation = ground(Edge::Open);
         for _ in 0..200 {
             let dab = Dab { inverted, ..dab([32.0, 32.0]) };
-            simulation.dab(tool, &locked, dab, Some(&print()), &mut Patch::default());
+            simulation.dab(tool, &locked, dab, Some(&print()), &mut UndoPatch::default());
         }
         let now = simulation.terrain.ground();
         let most = |before: f32| before.max(22.0) + 1e-4;
@@ -262,17 +268,19 @@ fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
     let mut dug = ground(Edge::Open);
     let locked =
         |tool| Brush { lock: true, level: 18.0, build_up: true, strength: 1.0, falloff: Falloff::Flat, ..brush(tool) };
-    (0..200).for_each(|_| dug.dab(Tool::Lower, &locked(Tool::Lower), dab([32.0, 32.0]), None, &mut Patch::default()));
-    let (now, radius) = (dug.terrain.ground(), brush(Tool::Lower).cells(&dug.terrain));
+    (0..200)
+        .for_each(|_| dug.dab(Tool::Lower, &locked(Tool::Lower), dab([32.0, 32.0]), None, &mut UndoPatch::default()));
+    let (now, radius) = (dug.terrain.ground(), brush(Tool::Lower).radius_in_cells(&dug.terrain));
     for (index, (now, before)) in now.iter().zip(before.ground().iter()).enumerate() {
         let (x, y) = ((index % SIDE) as f32 - 32.0, (index / SIDE) as f32 - 32.0);
         let wanted = if x.hypot(y) < radius { before.min(18.0) } else { *before };
         assert!((now - wanted).abs() < 1e-3, "{x}, {y}: {now} for {wanted}");
     }
     let mut flat = ground(Edge::Open);
-    (0..60)
-        .for_each(|_| flat.dab(Tool::Flatten, &locked(Tool::Flatten), dab([32.0, 32.0]), None, &mut Patch::default()));
-    assert!((flat.terrain.ground_between(33.0, 30.0) - 18.0).abs() < 0.01);
+    (0..60).for_each(|_| {
+        flat.dab(Tool::Flatten, &locked(Tool::Flatten), dab([32.0, 32.0]), None, &mut UndoPatch::default())
+    });
+    assert!((flat.terrain.sample_ground(33.0, 30.0) - 18.0).abs() < 0.01);
 }
 
 #[test]
@@ -282,9 +290,9 @@ fn a_clone_copies_across_the_border_of_a_map_that_goes_round_and_nothing_from_be
         let before = simulation.terrain.ground();
         let full = Brush { strength: 1.0, falloff: Falloff::Flat, ..brush(Tool::Clone) };
         // From 10 columns to the left and 3 rows up: across the left border, into rows and columns with other indices.
-        let dab = Dab { copies: Some(([-10.0, -3.0], 2.0)), ..dab([6.0, 30.0]) };
+        let dab = Dab { clone_source: Some(([-10.0, -3.0], 2.0)), ..dab([6.0, 30.0]) };
         for _ in 0..40 {
-            simulation.dab(Tool::Clone, &full, dab, Some(&before), &mut Patch::default());
+            simulation.dab(Tool::Clone, &full, dab, Some(&before), &mut UndoPatch::default());
         }
         let now = simulation.terrain.ground();
         for (x, y) in [(3, 30), (6, 27), (12, 33)] {
@@ -313,19 +321,19 @@ fn each_tool_brings_the_ground_to_what_it_is_for() {
     let full = |tool| Brush { strength: 1.0, falloff: Falloff::Flat, hold: false, ..brush(tool) };
     let rest = |simulation: &mut Simulation, tool: Tool, count: usize| {
         for _ in 0..count {
-            simulation.dab(tool, &full(tool), dab([32.0, 32.0]), None, &mut Patch::default());
+            simulation.dab(tool, &full(tool), dab([32.0, 32.0]), None, &mut UndoPatch::default());
         }
     };
     let mut flat = ground(Edge::Open);
     rest(&mut flat, Tool::Flatten, 60);
-    assert!((flat.terrain.ground_between(33.0, 30.0) - 22.0).abs() < 0.01);
+    assert!((flat.terrain.sample_ground(33.0, 30.0) - 22.0).abs() < 0.01);
     let mut stepped = ground(Edge::Open);
     rest(&mut stepped, Tool::Terrace, 60);
-    let height = stepped.terrain.ground_between(32.0, 32.0);
+    let height = stepped.terrain.sample_ground(32.0, 32.0);
     assert!((height / 10.0 - (height / 10.0).round()).abs() < 0.02, "{height} is no tread");
     let roughness = |terrain: &Terrain| -> f32 {
         (28..36)
-            .map(|x| (terrain.ground_between(x as f32 + 1.0, 32.0) - terrain.ground_between(x as f32, 32.0)).abs())
+            .map(|x| (terrain.sample_ground(x as f32 + 1.0, 32.0) - terrain.sample_ground(x as f32, 32.0)).abs())
             .sum()
     };
     let mut smooth = ground(Edge::Open);
@@ -336,19 +344,19 @@ fn each_tool_brings_the_ground_to_what_it_is_for() {
     assert_eq!(sandy.terrain.bedrock, ground(Edge::Open).terrain.bedrock);
     assert!(sandy.terrain.sand.at(32, 32) > 0.5);
     let take = Dab { inverted: true, ..dab([32.0, 32.0]) };
-    (0..99).for_each(|_| sandy.dab(Tool::Sand, &full(Tool::Sand), take, None, &mut Patch::default()));
+    (0..99).for_each(|_| sandy.dab(Tool::Sand, &full(Tool::Sand), take, None, &mut UndoPatch::default()));
     assert_eq!(sandy.terrain.sand.at(32, 32), 0.0);
     let mut soft = ground(Edge::Open);
     rest(&mut soft, Tool::Softness, 60);
     assert!(soft.terrain.softness.at(32, 32) > 0.99);
     let mut ramp = ground(Edge::Open);
     let ends = [[20.0, 30.0], [44.0, 36.0]];
-    let heights = ends.map(|[x, y]| ramp.terrain.ground_between(x, y));
-    ramp.ramp(&full(Tool::Slope), ends, &mut Patch::default());
+    let heights = ends.map(|[x, y]| ramp.terrain.sample_ground(x, y));
+    ramp.ramp(&full(Tool::Slope), ends, &mut UndoPatch::default());
     for share in [0.25_f32, 0.5, 0.75] {
         let (x, y) = (20.0 + 24.0 * share, 30.0 + 6.0 * share);
         let wanted = heights[0] + share * (heights[1] - heights[0]);
-        assert!((ramp.terrain.ground_between(x, y) - wanted).abs() < 0.05, "{share}");
+        assert!((ramp.terrain.sample_ground(x, y) - wanted).abs() < 0.05, "{share}");
     }
 }
 
@@ -363,12 +371,12 @@ fn what_the_mask_holds_is_left_alone() {
         simulation.terrain.mask = Some(Grid::from_fn(SIDE, SIDE, |x, _| if x < 32 { 1.0 } else { 0.0 }));
         let before = layer(&mut simulation);
         if tool == Tool::Slope {
-            simulation.ramp(&brush(tool), [[25.0, 20.0], [40.0, 40.0]], &mut Patch::default());
+            simulation.ramp(&brush(tool), [[25.0, 20.0], [40.0, 40.0]], &mut UndoPatch::default());
         } else {
             // All land rises until uplift is painted away.
             let inverted = tool == Tool::Uplift;
             let dab = Dab { inverted, ..dab([32.0, 32.0]) };
-            simulation.dab(tool, &brush(tool), dab, Some(&print()), &mut Patch::default());
+            simulation.dab(tool, &brush(tool), dab, Some(&print()), &mut UndoPatch::default());
         }
         let after = layer(&mut simulation);
         let changed =
@@ -380,7 +388,7 @@ fn what_the_mask_holds_is_left_alone() {
 #[test]
 fn uplift_that_is_painted_on_uniform_uplift_is_seen_and_undone() {
     let mut simulation = ground(Edge::Open);
-    let mut patch = Patch::default();
+    let mut patch = UndoPatch::default();
     simulation.clear_uplift(&mut patch);
     simulation.dab(Tool::Uplift, &brush(Tool::Uplift), dab([32.0, 32.0]), None, &mut patch);
     let uplift = |simulation: &Simulation| simulation.terrain.layer_or_empty(Layer::Uplift);
@@ -395,7 +403,7 @@ fn uplift_that_is_painted_on_uniform_uplift_is_seen_and_undone() {
 #[test]
 fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
     let mut simulation = ground(Edge::Wrap);
-    simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([0.0, 10.0]), None, &mut Patch::default());
+    simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([0.0, 10.0]), None, &mut UndoPatch::default());
     let start = ground(Edge::Wrap).terrain.bedrock;
     let raised = |x: usize| simulation.terrain.bedrock.at(x, 10) - start.at(x, 10);
     assert!(raised(SIDE - 2) > 0.0 && (raised(SIDE - 2) - raised(2)).abs() < 1e-5);
@@ -403,7 +411,7 @@ fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
         for edge in [Edge::Open, Edge::Wrap] {
             let mut simulation = Simulation::new(Terrain::bare(Grid::filled(width, height, 5.0), 1.0, edge), 1);
             for tool in Tool::ALL {
-                let mut patch = Patch::default();
+                let mut patch = UndoPatch::default();
                 let wide = Brush { radius: 50.0, ..brush(tool) };
                 simulation.dab(tool, &wide, dab([0.4, 0.6]), Some(&print()), &mut patch);
                 simulation.ramp(&wide, [[0.0, 0.0], [width as f32, height as f32]], &mut patch);
@@ -420,28 +428,28 @@ fn selections_go_by_height_slope_flow_and_what_was_laid_down_and_are_combined_an
     let heights =
         Grid::from_fn(SIDE, SIDE, |x, y| (30.0 - 2.0 * (x as f32 - 20.0).hypot(y as f32 - 32.0)).max(0.02 * x as f32));
     let mut simulation = Simulation::new(Terrain::bare(heights, 1.0, Edge::Open), 1);
-    simulation.dab(Tool::Sand, &brush(Tool::Sand), dab([52.0, 32.0]), None, &mut Patch::default());
-    let select = |by: By, from: f32, to: f32| Selection { by, from, to, softness: 0.02 };
+    simulation.dab(Tool::Sand, &brush(Tool::Sand), dab([52.0, 32.0]), None, &mut UndoPatch::default());
+    let select = |by: SelectionCriterion, from: f32, to: f32| Selection { by, from, to, softness: 0.02 };
     let at = |simulation: &Simulation, x: usize| simulation.terrain.mask.as_ref().map(|mask| mask.at(x, 32));
-    let mut run = |selection: Selection, combine: Combine| {
-        let mut patch = Patch::default();
+    let mut run = |selection: Selection, combine: CombineMode| {
+        let mut patch = UndoPatch::default();
         simulation.select(&selection, combine, &mut patch);
         let seen = [20, 26, 40, 52].map(|x| at(&simulation, x).unwrap_or_default().round());
         (seen, patch)
     };
-    assert_eq!(run(select(By::Height, 0.5, 1.0), Combine::Replace).0, [1.0, 1.0, 0.0, 0.0]);
-    assert_eq!(run(select(By::Slope, 0.5, 1.0), Combine::Replace).0[1..3], [1.0, 0.0]);
-    assert_eq!(run(select(By::Deposits, 0.3, 1.0), Combine::Add).0[1..], [1.0, 0.0, 1.0]);
-    assert_eq!(run(select(By::Height, 0.9, 1.0), Combine::Subtract).0[0], 0.0);
-    let (seen, mut patch) = run(select(By::Sand, 0.3, 1.0), Combine::Intersect);
+    assert_eq!(run(select(SelectionCriterion::Height, 0.5, 1.0), CombineMode::Replace).0, [1.0, 1.0, 0.0, 0.0]);
+    assert_eq!(run(select(SelectionCriterion::Slope, 0.5, 1.0), CombineMode::Replace).0[1..3], [1.0, 0.0]);
+    assert_eq!(run(select(SelectionCriterion::Deposits, 0.3, 1.0), CombineMode::Add).0[1..], [1.0, 0.0, 1.0]);
+    assert_eq!(run(select(SelectionCriterion::Height, 0.9, 1.0), CombineMode::Subtract).0[0], 0.0);
+    let (seen, mut patch) = run(select(SelectionCriterion::Sand, 0.3, 1.0), CombineMode::Intersect);
     assert_eq!(seen, [0.0, 0.0, 0.0, 1.0]);
-    assert_eq!(run(select(By::Flow, 0.0, 1.0), Combine::Replace).0, [1.0; 4]);
-    assert_eq!(run(select(By::Wear, 0.5, 1.0), Combine::Replace).0, [0.0; 4]);
+    assert_eq!(run(select(SelectionCriterion::Flow, 0.0, 1.0), CombineMode::Replace).0, [1.0; 4]);
+    assert_eq!(run(select(SelectionCriterion::Wear, 0.5, 1.0), CombineMode::Replace).0, [0.0; 4]);
     simulation.exchange(&mut patch);
     assert_eq!(at(&simulation, 26).map(f32::round), Some(1.0), "the intersection is undone");
-    simulation.invert_mask(&mut Patch::default());
+    simulation.invert_mask(&mut UndoPatch::default());
     assert_eq!(at(&simulation, 26).map(f32::round), Some(0.0));
-    simulation.clear_mask(&mut Patch::default());
+    simulation.clear_mask(&mut UndoPatch::default());
     assert!(simulation.terrain.mask.as_ref().is_some_and(|mask| mask.iter().all(|value| *value == 0.0)));
 }
 
@@ -475,9 +483,9 @@ fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
 fn taking_a_stroke_back_touches_no_more_of_the_map_than_the_stroke() {
     let mut simulation = ground(Edge::Open);
     let before = simulation.terrain.clone();
-    let (mut patch, first) = (Patch::default(), simulation.terrain.bedrock.edition());
+    let (mut patch, first) = (UndoPatch::default(), simulation.terrain.bedrock.version());
     simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([10.0, 10.0]), None, &mut patch);
-    let second = simulation.terrain.bedrock.edition();
+    let second = simulation.terrain.bedrock.version();
     let count = |simulation: &Simulation, then| simulation.terrain.bedrock.changed_since(then).map(Iterator::count);
     let all = simulation.terrain.bedrock.len() / crate::core::tiles::CELLS;
     assert!(simulation.terrain != before && count(&simulation, first).is_some_and(|tiles| tiles > 0 && tiles < all));
@@ -502,7 +510,7 @@ fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_o
         let before = simulation.terrain.ground();
         for number in numbers {
             let dab = Dab { number, ..dab([32.0, 40.0]) };
-            simulation.dab(Tool::Erode, brush, dab, None, &mut Patch::default());
+            simulation.dab(Tool::Erode, brush, dab, None, &mut UndoPatch::default());
         }
         assert!(simulation.solid_residual().abs() < 1e-5, "{}", simulation.solid_residual());
         let change = simulation.terrain.ground();
@@ -525,7 +533,7 @@ fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_o
     assert_eq!(dabs(&mut none, &Brush { strength: 0.0, ..brush.clone() }, 0..10), 0.0);
     // Across the border of a periodic map too.
     let mut round = hill(Edge::Wrap);
-    round.dab(Tool::Erode, &brush, dab([0.0, 33.0]), None, &mut Patch::default());
+    round.dab(Tool::Erode, &brush, dab([0.0, 33.0]), None, &mut UndoPatch::default());
     let before = hill(Edge::Wrap).terrain.ground();
     let changed = |x: usize| (0..SIDE).any(|y| round.terrain.ground().at(x, y) != before.at(x, y));
     assert!(changed(2) && changed(SIDE - 3) && !changed(32));
@@ -536,10 +544,10 @@ fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_o
 
 #[test]
 fn a_pen_changes_what_its_brush_says() {
-    let of = |pen: Pen| {
+    let of = |pen: PenPressure| {
         let brush = Brush { pen, radius: 10.0, strength: 0.8, ..Brush::default() }.pressed(0.5);
         (brush.radius, brush.strength)
     };
-    let found = [Pen::Strength, Pen::Radius, Pen::Both, Pen::Nothing].map(of);
+    let found = [PenPressure::Strength, PenPressure::Radius, PenPressure::Both, PenPressure::Nothing].map(of);
     assert_eq!(found, [(10.0, 0.4), (5.0, 0.8), (5.0, 0.4), (10.0, 0.8)]);
 }

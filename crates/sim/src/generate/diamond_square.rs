@@ -9,26 +9,26 @@
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::frame::Frame;
-use crate::core::{grid::Grid, rng::Stream};
+use super::frame::MapFrame;
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Returns heights of arbitrary scale, to be normalised by the caller.
 ///
 /// If the longer side of a map is a power of two, its cells are lattice points. For other sizes, cells are averaged from a lattice
 /// at least one and a half times as fine, which avoids beating between cells and lattice.
-pub(super) fn heights(hurst: f32, frame: Frame, seed: u64) -> Grid {
+pub(super) fn heights(hurst: f32, frame: MapFrame, seed: u64) -> Grid {
     let longer = frame.width.max(frame.height);
     let side = if longer.is_power_of_two() { longer } else { (longer + longer / 2).next_power_of_two() };
     let points = lattice(side.trailing_zeros(), hurst.into(), seed);
     let covered = |count: usize| ((count * side + longer / 2) / longer).max(1);
     let (columns, rows) = (covered(frame.width), covered(frame.height));
     let cells = points.chunks_exact(side + 1).take(rows).flat_map(|row| &row[..columns]).copied();
-    Grid::from_values(columns, rows, cells).resampled(frame.width, frame.height)
+    Grid::from_values(columns, rows, cells).resample(frame.width, frame.height)
 }
 
 /// Returns the (2^levels + 1)² points of the unit square.
 fn lattice(levels: u32, hurst: f64, seed: u64) -> Grid {
-    let key = u64::from(Stream::new(seed, "terrain.diamond-square", 0).bits());
+    let key = u64::from(RandomStream::new(seed, "terrain.diamond-square", 0).bits());
     let side = 1_usize << levels;
     let mut points = Grid::filled(side + 1, side + 1, 0.0);
     let normal = |x: usize, y: usize| gaussian(((x as u64) << (31 - levels)) | ((y as u64) << (63 - levels)), key);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn maps_of_twice_the_size_hold_the_same_points() {
-        let (small, large) = (heights(0.9, Frame::new(128, 96), 5), heights(0.9, Frame::new(256, 192), 5));
+        let (small, large) = (heights(0.9, MapFrame::new(128, 96), 5), heights(0.9, MapFrame::new(256, 192), 5));
         assert!((0..96).all(|y| (0..128).all(|x| small.at(x, y) == large.at(2 * x, 2 * y))));
     }
 

@@ -6,8 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::frame::Frame;
-use crate::core::{grid::Grid, rng::Stream};
+use super::frame::MapFrame;
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Width of a scarp, as a fraction of the shorter side; at least one cell.
 const SCARP: f32 = 0.015;
@@ -23,7 +23,7 @@ struct FaultLine {
 }
 
 /// Returns heights of arbitrary scale, to be normalised by the caller.
-pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
+pub(super) fn heights(count: u32, frame: MapFrame, seed: u64) -> Grid {
     let faults = faults(count, frame, seed);
     let cells_per_side = frame.shorter() as f32;
     let steepness = 2.0 / (SCARP * cells_per_side).max(1.0);
@@ -42,10 +42,10 @@ pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
     grid
 }
 
-fn faults(count: u32, frame: Frame, seed: u64) -> Vec<FaultLine> {
-    let mut stream = Stream::new(seed, "terrain.faulting", 0);
+fn faults(count: u32, frame: MapFrame, seed: u64) -> Vec<FaultLine> {
+    let mut stream = RandomStream::new(seed, "terrain.faulting", 0);
     let (half_width, half_height) = frame.half_extent();
-    let mut within = |half: f64| half as f32 * (2.0 * stream.unit() - 1.0);
+    let mut within = |half: f64| half as f32 * (2.0 * stream.uniform() - 1.0);
     (0..count)
         .map(|index| {
             let point = [within(half_width), within(half_height)];
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn one_fault_divides_the_map_into_two_levels() {
         for seed in 0..10 {
-            let map = heights(1, Frame::new(40, 30), seed);
+            let map = heights(1, MapFrame::new(40, 30), seed);
             let sheer = map.iter().filter(|&&height| height.abs() == 1.0).count();
             assert!(map.iter().all(|height| height.abs() <= 1.0));
             assert!(sheer >= map.len() - 2 * 40, "{sheer} cells are on either level");

@@ -3,7 +3,7 @@
 //! They are not rescaled to the extremes of the cells, so a shape has the same slope and volume at every resolution. A map with an
 //! even number of cells has none at its centre, so a peak there is lower by half a cell's fall.
 
-use super::{Generator, TerrainParams, frame::Frame};
+use super::{Generator, TerrainParams, frame::MapFrame};
 use crate::core::grid::Grid;
 
 /// Height of the dam's crest, as a fraction of the valley sides.
@@ -14,7 +14,7 @@ const DAM_INFLOW: f64 = 0.5;
 const WALL: f64 = 0.01;
 
 /// Returns heights in metres; level ground for generators that aren't test fields.
-pub(super) fn heights(params: &TerrainParams, frame: Frame) -> Grid {
+pub(super) fn heights(params: &TerrainParams, frame: MapFrame) -> Grid {
     let relief = f64::from(params.relief);
     let size = f64::from(params.feature_size);
     let (half_width, half_height) = frame.half_extent();
@@ -58,7 +58,7 @@ mod tests {
 
     fn field(generator: Generator, width: u32, height: u32) -> Grid {
         let params = TerrainParams { generator, width, height, relief: 100.0, ..Default::default() };
-        heights(&params, Frame::new(width as usize, height as usize))
+        heights(&params, MapFrame::new(width as usize, height as usize))
     }
 
     fn mirrored(map: &Grid) -> Grid {

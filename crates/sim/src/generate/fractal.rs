@@ -14,8 +14,8 @@
 
 use noise::{NoiseFn, Perlin, Simplex};
 
-use super::{Generator, TerrainParams, frame::Frame, normalized};
-use crate::core::{grid::Grid, rng::Stream};
+use super::{Generator, TerrainParams, frame::MapFrame, normalized};
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Weight of a ridged octave per height of the previous one (Ebert et al. 2003).
 const RIDGED_GAIN: f64 = 2.0;
@@ -25,7 +25,7 @@ const SIMPLEX_STRETCH: f64 = 1.3;
 const SIMPLEX_HEIGHT: f64 = 0.75;
 
 /// The octaves of a sum, before the resolution limits them.
-struct Series {
+struct OctaveSeries {
     /// Periods of the first octave per shorter side.
     frequency: f64,
     /// Ratio of the frequencies of successive octaves.
@@ -59,9 +59,9 @@ impl Octave {
     }
 }
 
-impl Series {
+impl OctaveSeries {
     /// Returns the octaves that the map can resolve, at least one.
-    fn octaves(&self, frame: Frame, stream: &mut Stream) -> Vec<Octave> {
+    fn octaves(&self, frame: MapFrame, stream: &mut RandomStream) -> Vec<Octave> {
         let mut octaves = Vec::new();
         let (mut frequency, mut height) = (self.frequency, 1.0);
         let (mut cosine, mut sine) = (0.8, 0.6);
@@ -74,7 +74,7 @@ impl Series {
             octaves.push(Octave {
                 cosine: cosine * frequency / self.stretch,
                 sine: sine * frequency / self.stretch,
-                offset: std::array::from_fn(|_| f64::from(stream.unit()) * 256.0),
+                offset: std::array::from_fn(|_| f64::from(stream.uniform()) * 256.0),
                 amplitude: height * shown,
             });
             // The angle of the 3-4-5 triangle: no multiple of it returns to the start.
@@ -87,13 +87,13 @@ impl Series {
 }
 
 /// Returns fBm of a terrain's octaves, scaled to 0..=`top`.
-pub(super) fn rugged(params: &TerrainParams, frame: Frame, seed: u64, top: f32) -> Grid {
+pub(super) fn rugged(params: &TerrainParams, frame: MapFrame, seed: u64, top: f32) -> Grid {
     normalized(heights(&TerrainParams { generator: Generator::Fbm, ..params.clone() }, frame, seed), top)
 }
 
 /// Returns heights of arbitrary scale, to be normalised by the caller.
-pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
-    let mut stream = Stream::new(seed, "terrain.fractal", 0);
+pub(super) fn heights(params: &TerrainParams, frame: MapFrame, seed: u64) -> Grid {
+    let mut stream = RandomStream::new(seed, "terrain.fractal", 0);
     let table = stream.bits();
     let (perlin, simplex) = (Perlin::new(table), Simplex::new(table));
     let lacunarity = params.lacunarity.into();
@@ -103,7 +103,7 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     };
     let (stretch, finest) = if params.generator == Generator::Perlin { (1.0, 1.0) } else { (SIMPLEX_STRETCH, 2.0) };
     let octaves =
-        Series { frequency: params.frequency.into(), lacunarity, gain, count: params.octaves, stretch, finest }
+        OctaveSeries { frequency: params.frequency.into(), lacunarity, gain, count: params.octaves, stretch, finest }
             .octaves(frame, &mut stream);
     match params.generator {
         Generator::Perlin => summed(&octaves, frame, |place| perlin.get(place)),
@@ -114,18 +114,18 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
 }
 
 /// Returns simplex noise with octaves of equal amplitude, from `frequency` periods per shorter side down to the cells.
-pub(super) fn grain(frequency: f64, frame: Frame, stream: &mut Stream) -> Grid {
+pub(super) fn grain(frequency: f64, frame: MapFrame, stream: &mut RandomStream) -> Grid {
     let simplex = Simplex::new(stream.bits());
     let series =
-        Series { frequency, lacunarity: 2.0, gain: 1.0, count: u32::MAX, stretch: SIMPLEX_STRETCH, finest: 2.0 };
+        OctaveSeries { frequency, lacunarity: 2.0, gain: 1.0, count: u32::MAX, stretch: SIMPLEX_STRETCH, finest: 2.0 };
     summed(&series.octaves(frame, stream), frame, |[x, y, _]| simplex.get([x, y]))
 }
 
-fn summed(octaves: &[Octave], frame: Frame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
+fn summed(octaves: &[Octave], frame: MapFrame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
     frame.sample(|u, v| octaves.iter().map(|octave| octave.amplitude * noise(octave.place(u, v))).sum())
 }
 
-fn ridged(octaves: &[Octave], frame: Frame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
+fn ridged(octaves: &[Octave], frame: MapFrame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
     frame.sample(|u, v| {
         let (mut sum, mut weight) = (0.0, 1.0);
         for octave in octaves {
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn octaves_end_where_the_cells_cannot_show_them() {
         let count = |size, count, finest| {
-            let series = Series { frequency: 1.0, lacunarity: 2.0, gain: 0.6, count, stretch: 1.0, finest };
-            series.octaves(Frame::new(size, size), &mut Stream::new(1, "test", 0)).len()
+            let series = OctaveSeries { frequency: 1.0, lacunarity: 2.0, gain: 0.6, count, stretch: 1.0, finest };
+            series.octaves(MapFrame::new(size, size), &mut RandomStream::new(1, "test", 0)).len()
         };
         assert_eq!(count(256, 15, 1.0), 8, "the last has a period of two cells");
         assert_eq!(count(512, 15, 1.0), 9);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn fbm_does_not_depend_on_persistence() {
-        let frame = Frame::new(40, 40);
+        let frame = MapFrame::new(40, 40);
         let map =
             |generator, persistence| heights(&TerrainParams { generator, persistence, ..Default::default() }, frame, 3);
         assert_eq!(map(Generator::Fbm, 0.3), map(Generator::Fbm, 0.8));

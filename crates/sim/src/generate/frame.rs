@@ -6,14 +6,14 @@ use crate::core::grid::Grid;
 
 /// Size of a map in cells. Positions are measured from its centre, in units of its shorter side.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct MapFrame {
     /// Number of columns.
     pub width: usize,
     /// Number of rows.
     pub height: usize,
 }
 
-impl Frame {
+impl MapFrame {
     /// Returns a frame of at least one cell.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width: width.max(1), height: height.max(1) }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn positions_are_mirror_images_and_reach_half_a_cell_from_the_border() {
-        for frame in [Frame::new(50, 30), Frame::new(31, 64), Frame::new(1, 1)] {
+        for frame in [MapFrame::new(50, 30), MapFrame::new(31, 64), MapFrame::new(1, 1)] {
             let (u, v) = (frame.sample(|u, _| u), frame.sample(|_, v| v));
             for y in 0..frame.height {
                 for x in 0..frame.width {

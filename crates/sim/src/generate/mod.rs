@@ -27,7 +27,7 @@ use crate::{
     },
     params::{choice, knob},
 };
-use frame::Frame;
+use frame::MapFrame;
 pub use softness::softness_map;
 pub use uplift::{Uplift, uplift_map};
 
@@ -264,7 +264,7 @@ impl Default for TerrainParams {
 
 /// Returns the starting terrain of a seed: bedrock, softness, sand and uplift map; no water.
 pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
-    let frame = Frame::new(params.width as usize, params.height as usize);
+    let frame = MapFrame::new(params.width as usize, params.height as usize);
     let heights = match params.generator {
         Generator::Perlin | Generator::Simplex | Generator::Fbm | Generator::Ridged | Generator::Billow => {
             normalized(fractal::heights(params, frame, seed), params.relief)

@@ -2,8 +2,8 @@
 
 use noise::{NoiseFn, Perlin};
 
-use super::{TerrainParams, fractal, frame::Frame};
-use crate::core::{grid::Grid, rng::Stream};
+use super::{TerrainParams, fractal, frame::MapFrame};
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Position of the scarp, from the middle towards the left border, and amplitude and number of its bends, as fractions of the
 /// shorter side.
@@ -16,10 +16,10 @@ const FALL: f64 = 0.12;
 const RUGGED: f64 = 0.05;
 
 /// Returns heights of arbitrary scale, to be normalised by the caller. The plain is at the left border.
-pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
-    let mut stream = Stream::new(seed, "terrain.plateau", 0);
+pub(super) fn heights(params: &TerrainParams, frame: MapFrame, seed: u64) -> Grid {
+    let mut stream = RandomStream::new(seed, "terrain.plateau", 0);
     let bends = Perlin::new(stream.bits());
-    let row = 256.0 * f64::from(stream.unit()) + 0.5;
+    let row = 256.0 * f64::from(stream.uniform()) + 0.5;
     let rugged = fractal::rugged(params, frame, seed, RUGGED as f32);
     let half = f64::from(params.feature_size);
     let mut heights = frame.sample(|u, v| {
@@ -42,7 +42,7 @@ mod tests {
     fn most_ground_is_plain_or_plateau_and_the_plateau_falls_towards_the_plain() {
         for seed in [1, 2, 3, 5, 8] {
             let params = TerrainParams { generator: Generator::Plateau, feature_size: 0.03, ..Default::default() };
-            let map = normalized(heights(&params, Frame::new(128, 128), seed), 100.0);
+            let map = normalized(heights(&params, MapFrame::new(128, 128), seed), 100.0);
             let between = map.iter().filter(|height| (30.0..60.0).contains(*height)).count();
             assert!(between < 128 * 128 / 10, "seed {seed}: {between} cells between plain and plateau");
             let mean = |column: usize| (0..128).map(|y| map.at(column, y)).sum::<f32>() / 128.0;

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Softness, TerrainParams, fractal::grain, frame::Frame, normalized};
-use crate::core::{grid::Grid, rng::Stream};
+use super::{Softness, TerrainParams, fractal::grain, frame::MapFrame, normalized};
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Periods of the coarsest noise per shorter side.
 const NOISE_FREQUENCY: f64 = 4.0;
@@ -19,8 +19,8 @@ const BLUR_RESOLUTION: f32 = 1.0 / 8.0;
 /// The noisy map follows Jákó & Tóth 2011, section 4: scaled height plus noise, blurred by a Gaussian. That is hardness, so it is
 /// inverted. Its noise is independent of the cell size, so it is the same at every resolution.
 pub fn softness_map(params: &TerrainParams, heights: &Grid, seed: u64) -> Grid {
-    let frame = Frame::new(heights.width(), heights.height());
-    let mut stream = Stream::new(seed, "terrain.softness", 0);
+    let frame = MapFrame::new(heights.width(), heights.height());
+    let mut stream = RandomStream::new(seed, "terrain.softness", 0);
     let mut map = match params.softness {
         Softness::Constant => return Grid::filled(heights.width(), heights.height(), params.softness_value),
         Softness::Noise => {
@@ -62,9 +62,9 @@ fn blurred(map: Grid, deviation: f32) -> Grid {
     let coarser = (deviation * BLUR_RESOLUTION).max(1.0);
     let coarse = |count: usize| ((count as f32 / coarser) as usize).max(1);
     let (width, height) = (map.width(), map.height());
-    let map = map.resampled(coarse(width), coarse(height));
+    let map = map.resample(coarse(width), coarse(height));
     let weights = gaussian_weights(deviation * map.width().min(map.height()) as f32 / width.min(height) as f32);
-    blurred_columns(&blurred_rows(&map, &weights), &weights).resampled(width, height)
+    blurred_columns(&blurred_rows(&map, &weights), &weights).resample(width, height)
 }
 
 /// Returns the weight of the centre cell, then of cells at distance 1, 2, … to either side, up to three standard deviations.
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_noisy_map_is_the_same_at_every_resolution() {
         let sized = |width, height| generate(&TerrainParams { width, height, ..params(Softness::Noise) }, 3).softness;
-        let found = correlation(&sized(256, 192).resampled(128, 96), &sized(128, 96));
+        let found = correlation(&sized(256, 192).resample(128, 96), &sized(128, 96));
         assert!(found > 0.98, "{found}");
     }
 

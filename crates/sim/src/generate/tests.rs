@@ -3,7 +3,7 @@
 use rayon::ThreadPoolBuilder;
 
 use super::*;
-use crate::params::{Value, walk, write};
+use crate::params::{Value, collect_parameters, write};
 
 const RANDOM: [Generator; 9] = [
     Generator::Perlin,
@@ -109,7 +109,7 @@ fn twice_the_resolution_shows_the_same_mountains() {
         for (small, large) in [((128, 128), (256, 256)), ((150, 100), (300, 200))] {
             let coarse = generate(&params(generator, small), 9).bedrock;
             let fine = generate(&params(generator, large), 9).bedrock;
-            let found = correlation(&coarse, &fine.resampled(coarse.width(), coarse.height()));
+            let found = correlation(&coarse, &fine.resample(coarse.width(), coarse.height()));
             assert!(found > 0.98, "{generator:?} {small:?}: {found}");
         }
     }
@@ -148,7 +148,7 @@ fn sand_lies_on_the_bedrock_and_belongs_to_the_start() {
 #[test]
 fn every_parameter_is_declared_and_its_default_is_in_range() {
     let params = TerrainParams::default();
-    let declared = walk(("terrain", &params));
+    let declared = collect_parameters(("terrain", &params));
     assert_eq!(declared.len(), bevy_reflect::structs::Struct::field_len(&params));
     for parameter in declared {
         assert!(!parameter.doc.is_empty() && !parameter.knob.source.is_empty(), "{}", parameter.path);
@@ -167,7 +167,7 @@ fn parameters_act_where_they_say_that_they_do() {
         for softness in [Softness::Constant, Softness::Noise, Softness::Strata] {
             let plain = TerrainParams { softness, ..params(generator, (48, 40)) };
             let before = layers(&plain);
-            let group = walk(("terrain", &plain));
+            let group = collect_parameters(("terrain", &plain));
             for parameter in group.iter().filter(|parameter| matches!(parameter.value, Value::Number(_))) {
                 // These change the size of the map.
                 if ["width", "height", "cell_size"].contains(&parameter.name) {

@@ -3,8 +3,8 @@
 use bevy_reflect::Reflect;
 use noise::{NoiseFn, Perlin};
 
-use super::{frame::Frame, normalized};
-use crate::core::{grid::Grid, rng::Stream};
+use super::{frame::MapFrame, normalized};
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Spatial pattern of the uplift.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,10 +52,10 @@ const PATCHES: f64 = 2.3;
 /// Returns a map of this many columns and rows with values from 0 to 1, with the same pattern at every resolution. Dome, belt and
 /// patches reach both ends.
 pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid {
-    let frame = Frame::new(width, height);
-    let mut stream = Stream::new(seed, "uplift", 0);
+    let frame = MapFrame::new(width, height);
+    let mut stream = RandomStream::new(seed, "uplift", 0);
     let noise = Perlin::new(stream.bits());
-    let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.unit()) + 0.5);
+    let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.uniform()) + 0.5);
     let (half_width, half_height) = frame.half_extent();
     let aslant = if kind == Uplift::Belt { BELT_ASLANT } else { FAULT_ASLANT };
     let (across, along) = (libm::cos(aslant), libm::sin(aslant));
@@ -85,7 +85,7 @@ mod tests {
             for (width, height) in [(64, 64), (90, 40), (1, 1), (1, 300)] {
                 let map = uplift_map(kind, width, height, 3);
                 assert!(map.iter().all(|share| (0.0..=1.0).contains(share)), "{name}");
-                let fine = uplift_map(kind, 2 * width, 2 * height, 3).resampled(width, height);
+                let fine = uplift_map(kind, 2 * width, 2 * height, 3).resample(width, height);
                 let off = map.iter().zip(fine.iter()).map(|(a, b)| (a - b).abs()).sum::<f32>() / map.len() as f32;
                 assert!(off < 0.02 || width * height < 999, "{name}: {off}");
             }

@@ -2,8 +2,8 @@
 
 use noise::{NoiseFn, Perlin};
 
-use super::{TerrainParams, fractal, frame::Frame};
-use crate::core::{grid::Grid, rng::Stream};
+use super::{TerrainParams, fractal, frame::MapFrame};
+use crate::core::{grid::Grid, rng::RandomStream};
 
 /// Fall of the valley floor from the upper border to the lower, as a fraction of the relief.
 const FALL: f64 = 0.3;
@@ -13,10 +13,10 @@ const BENDS: [(f64, f64); 2] = [(0.3, 1.6), (0.1, 4.3)];
 const RUGGED: [f64; 2] = [0.04, 0.5];
 
 /// Returns heights of arbitrary scale, to be normalised by the caller. The feature size is half the width of the floor.
-pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
-    let mut stream = Stream::new(seed, "terrain.valley", 0);
+pub(super) fn heights(params: &TerrainParams, frame: MapFrame, seed: u64) -> Grid {
+    let mut stream = RandomStream::new(seed, "terrain.valley", 0);
     let bends = Perlin::new(stream.bits());
-    let rows = BENDS.map(|_| 256.0 * f64::from(stream.unit()) + 0.5);
+    let rows = BENDS.map(|_| 256.0 * f64::from(stream.uniform()) + 0.5);
     let rugged = fractal::rugged(params, frame, seed, 1.0);
     let size = f64::from(params.feature_size);
     let (_, half_height) = frame.half_extent();
@@ -45,7 +45,7 @@ mod tests {
     fn the_floor_falls_from_border_to_border_and_lies_below_the_country_beside_it() {
         for seed in [1, 2, 3, 5, 8] {
             let params = TerrainParams { generator: Generator::Valley, feature_size: 0.08, ..Default::default() };
-            let map = normalized(heights(&params, Frame::new(128, 128), seed), 100.0);
+            let map = normalized(heights(&params, MapFrame::new(128, 128), seed), 100.0);
             let floor: Vec<f32> = (0..128).map(|y| (0..128).map(|x| map.at(x, y)).fold(f32::MAX, f32::min)).collect();
             assert!(floor[0] - floor[127] > 20.0, "seed {seed}: from {} to {}", floor[0], floor[127]);
             assert!((16..128).all(|y| floor[y] < floor[y - 16]), "seed {seed}: the floor rises on its way");

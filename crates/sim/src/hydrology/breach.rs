@@ -17,26 +17,26 @@ pub struct Limits {
 
 /// Result of breaching.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Breached {
+pub struct BreachReport {
     /// Number of breached depressions.
     pub cut: usize,
     /// Number of depressions whose cut would exceed the limits.
-    pub left: usize,
+    pub skipped: usize,
     /// Removed volume, in cubic metres.
     pub volume: f64,
 }
 
 /// Breaches the depressions of a terrain, those downstream first. Sand is removed first, then rock.
-pub fn breach(terrain: &mut Terrain, limits: Limits) -> Breached {
+pub fn breach(terrain: &mut Terrain, limits: Limits) -> BreachReport {
     let mut ground = terrain.ground();
     let drainage = Drainage::of(terrain);
     let cell_size = f64::from(terrain.cell_size);
-    let mut breached = Breached::default();
+    let mut breached = BreachReport::default();
     let before = terrain.solid_volume();
     for &(bottom, _) in drainage.order().links() {
         let bottom = bottom as usize;
         // An earlier cut may have lowered the ground below, so that the pit already drains.
-        if drainage.lake(bottom, ground[bottom]).is_none() || drainage.falls(bottom, &ground) {
+        if drainage.lake(bottom, ground[bottom]).is_none() || drainage.has_lower_neighbour(bottom, &ground) {
             continue;
         }
         let from = ground[bottom];
@@ -53,7 +53,7 @@ pub fn breach(terrain: &mut Terrain, limits: Limits) -> Breached {
             cell = receiver;
         };
         if length > limits.length || deepest > limits.depth {
-            breached.left += 1;
+            breached.skipped += 1;
             continue;
         }
         breached.cut += 1;
@@ -87,15 +87,15 @@ fn lower(terrain: &mut Terrain, cell: usize, height: f32) {
 mod tests {
     use super::*;
     use crate::{
-        core::{grid::Grid, rng::Stream, terrain::Edge},
+        core::{grid::Grid, rng::RandomStream, terrain::Edge},
         measure::Measures,
     };
 
     const FREE: Limits = Limits { length: 1e9, depth: 1e9 };
 
     fn noise(seed: u64) -> Terrain {
-        let mut stream = Stream::new(seed, "breach", 0);
-        let ground = Grid::from_fn(96, 80, |x, y| 40.0 * stream.unit() + 0.5 * (x + y) as f32);
+        let mut stream = RandomStream::new(seed, "breach", 0);
+        let ground = Grid::from_fn(96, 80, |x, y| 40.0 * stream.uniform() + 0.5 * (x + y) as f32);
         let mut terrain = Terrain::bare(ground, 10.0, Edge::Open);
         terrain.spread_sand(0.5);
         terrain
@@ -107,7 +107,7 @@ mod tests {
             let before = noise(seed);
             let mut terrain = before.clone();
             let breached = breach(&mut terrain, FREE);
-            assert!(breached.cut > 100 && breached.left == 0, "{breached:?}");
+            assert!(breached.cut > 100 && breached.skipped == 0, "{breached:?}");
             let measures = Measures::of(&terrain);
             assert_eq!((measures.pits, measures.depressions), (0.0, 0.0));
             let lifted = terrain.ground().iter().zip(before.ground().iter()).any(|(now, then)| now > then);
@@ -133,7 +133,7 @@ mod tests {
         ] {
             let mut terrain = crater.clone();
             let breached = breach(&mut terrain, limits);
-            assert_eq!((breached.cut, breached.left), (usize::from(cut), usize::from(!cut)), "{limits:?}");
+            assert_eq!((breached.cut, breached.skipped), (usize::from(cut), usize::from(!cut)), "{limits:?}");
             assert_eq!(terrain == crater, !cut);
         }
     }

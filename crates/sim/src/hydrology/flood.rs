@@ -33,7 +33,7 @@ impl Flood {
         for (cell, level) in outlets {
             from[cell] = cell as u32;
             levels[cell] = level.max(ground[cell]);
-            heap.push(Reverse((ordered(levels[cell]), cell as u32)));
+            heap.push(Reverse((to_ordered_bits(levels[cell]), cell as u32)));
         }
         while let Some(cell) = sunken.pop_front().or_else(|| heap.pop().map(|Reverse((_, cell))| cell)) {
             order.push(cell);
@@ -43,8 +43,8 @@ impl Flood {
                     continue;
                 }
                 from[next] = cell;
-                let height = ordered(ground[next]);
-                if height <= ordered(level) {
+                let height = to_ordered_bits(ground[next]);
+                if height <= to_ordered_bits(level) {
                     levels[next] = level;
                     sunken.push_back(next as u32);
                 } else {
@@ -57,7 +57,7 @@ impl Flood {
 }
 
 /// Returns an integer that orders like the number.
-pub(super) fn ordered(number: f32) -> i32 {
+pub(super) fn to_ordered_bits(number: f32) -> i32 {
     let bits = number.to_bits() as i32;
     bits ^ ((bits >> 31) as u32 >> 1) as i32
 }

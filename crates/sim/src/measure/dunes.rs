@@ -53,7 +53,7 @@ impl Dunes {
 
     /// Returns the migration of the sand along the wind since `before`, in metres, by the best-matching shift, or `None` if no
     /// shift matches clearly.
-    pub fn way_since(&self, before: &Self) -> Option<f64> {
+    pub fn migration_since(&self, before: &Self) -> Option<f64> {
         let same = self.heading == before.heading && self.cell_size == before.cell_size;
         if !same || self.crests == 0 || self.lines.len() != before.lines.len() {
             return None;
@@ -105,7 +105,7 @@ fn lines(terrain: &Terrain, [along_x, along_y]: [f32; 2]) -> Vec<Vec<f32>> {
                 [centre[0] + way * along_x - side * along_y, centre[1] + way * along_y + side * along_x]
             })
             .filter(|place| inside(place[0], place[1]))
-            .map(|place| sand.bilinear(place[0], place[1]))
+            .map(|place| sand.sample_bilinear(place[0], place[1]))
             .collect()
     };
     (0..LINES).map(line).collect()
@@ -181,7 +181,7 @@ mod tests {
             assert!((length - 60.0).abs() < 1.0, "{length} at {degrees}");
             for way in [0.0, 3.0, 17.0] {
                 let (later, _) = waves(degrees, (6.0, 60.0, way));
-                let found = Dunes::of(&later, wind).way_since(&dunes).unwrap_or(f64::NAN);
+                let found = Dunes::of(&later, wind).migration_since(&dunes).unwrap_or(f64::NAN);
                 assert!((found - way).abs() < 0.3, "{found} instead of {way} at {degrees}");
             }
         }
@@ -192,7 +192,7 @@ mod tests {
         let wind = Weather { heading: [1.0, 0.0], strength: 1.0 };
         let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Open);
         let none = Dunes::of(&terrain, wind);
-        assert_eq!((none.crests, none.height, none.wavelength, none.way_since(&none)), (0, 0.0, None, None));
+        assert_eq!((none.crests, none.height, none.wavelength, none.migration_since(&none)), (0, 0.0, None, None));
         terrain.sand = Grid::from_fn(64, 64, |x, y| {
             let (x, y) = (x as f32 - 30.0, y as f32 - 32.0);
             (8.0 - 0.05 * (x * x + y * y)).max(0.0)
@@ -201,6 +201,6 @@ mod tests {
         assert!(one.crests > 10 && one.wavelength.is_none());
         assert!((one.highest - 8.0).abs() < 0.1, "{}", one.highest);
         // A different wind has different transects.
-        assert_eq!(one.way_since(&Dunes::of(&terrain, Weather { heading: [0.0, 1.0], strength: 1.0 })), None);
+        assert_eq!(one.migration_since(&Dunes::of(&terrain, Weather { heading: [0.0, 1.0], strength: 1.0 })), None);
     }
 }

@@ -30,9 +30,9 @@ mod tests;
 pub use self::{
     channels::{Channels, Fit},
     dunes::Dunes,
-    readings::{Reading, score},
+    readings::{MeasureReading, score},
     river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile, sinuosity},
-    section::{Layers, along, section},
+    section::{SectionPoint, along, section},
     shape::{aspect_harmonics, roughness, spectral_exponent},
     study::Study,
 };

@@ -6,7 +6,7 @@ use super::Measures;
 
 /// A measure as shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct MeasureReading {
     /// Name in reports.
     pub key: &'static str,
     /// Name shown to the user.
@@ -20,12 +20,12 @@ pub struct Reading {
 }
 
 /// Returns the number of readings in the range of real mountains, and the number of readings that have such a range.
-pub fn score(readings: &[Reading]) -> (usize, usize) {
-    let told = || readings.iter().filter_map(Reading::is_real);
+pub fn score(readings: &[MeasureReading]) -> (usize, usize) {
+    let told = || readings.iter().filter_map(MeasureReading::is_real);
     (told().filter(|real| *real).count(), told().count())
 }
 
-impl Reading {
+impl MeasureReading {
     /// Returns `true` if the value is in the range of real mountains, or `None` if there is no such range.
     pub fn is_real(&self) -> Option<bool> {
         let (least, most) = self.real?;
@@ -35,8 +35,8 @@ impl Reading {
 
 impl Measures {
     /// Returns every measure with its name and its range in real mountains.
-    pub fn readings(&self) -> Vec<Reading> {
-        let row = |key, title, about, value, real| Reading { key, title, about, value, real };
+    pub fn readings(&self) -> Vec<MeasureReading> {
+        let row = |key, title, about, value, real| MeasureReading { key, title, about, value, real };
         let (concavity, slope_area) = (self.concavity, self.slope_area);
         vec![
             row(
@@ -140,14 +140,14 @@ mod tests {
     use super::*;
     use crate::core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     };
 
     #[test]
     fn noise_fails_where_land_passes_and_keys_are_names() {
-        let mut stream = Stream::new(1, "noise", 0);
-        let noise = Grid::from_fn(64, 64, |_, _| 9.0 * stream.unit());
+        let mut stream = RandomStream::new(1, "noise", 0);
+        let noise = Grid::from_fn(64, 64, |_, _| 9.0 * stream.uniform());
         let readings = Measures::of(&Terrain::bare(noise, 10.0, Edge::Open)).readings();
         let failed: Vec<_> = readings.iter().filter(|row| row.is_real() == Some(false)).map(|row| row.key).collect();
         for key in ["pits", "depressions", "against_inverted", "roughness", "spectral_exponent"] {
@@ -156,7 +156,7 @@ mod tests {
         // Noise has no preferred aspect.
         assert!(!failed.contains(&"aspect_4"));
         let flat = Measures::of(&Terrain::bare(Grid::filled(8, 8, 1.0), 10.0, Edge::Open)).readings();
-        let no_rivers = flat.iter().find(|row| row.key == "concavity").and_then(Reading::is_real);
+        let no_rivers = flat.iter().find(|row| row.key == "concavity").and_then(MeasureReading::is_real);
         assert_eq!(no_rivers, Some(false));
     }
 }

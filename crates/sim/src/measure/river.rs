@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Channels;
-use crate::hydrology::network::{Network, Place, RiverParams};
+use crate::hydrology::network::{ReachPoint, RiverNetwork, RiverParams};
 
 /// Number of steps of a river reach over which its steepness is measured, and the multiple of the river's median that makes a
 /// knickpoint.
@@ -29,7 +29,7 @@ pub struct RiverPoint {
 
 /// Connections between reaches.
 struct Joints<'a> {
-    network: &'a Network,
+    network: &'a RiverNetwork,
     /// Reaches by their first place.
     below: BTreeMap<[u64; 2], Vec<usize>>,
     /// Reaches by the first place of their downstream reach.
@@ -37,12 +37,12 @@ struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
-    fn of(network: &'a Network) -> Self {
+    fn of(network: &'a RiverNetwork) -> Self {
         let (mut below, mut above) = (BTreeMap::<_, Vec<usize>>::new(), BTreeMap::<_, Vec<usize>>::new());
         for (number, reach) in network.reaches.iter().enumerate() {
-            below.entry(key(reach.places[0])).or_default().push(number);
+            below.entry(key(reach.points[0])).or_default().push(number);
             if let Some(into) = reach.into {
-                above.entry(key(network.reaches[into].places[0])).or_default().push(number);
+                above.entry(key(network.reaches[into].points[0])).or_default().push(number);
             }
         }
         Self { network, below, above }
@@ -54,15 +54,15 @@ impl<'a> Joints<'a> {
         let (there, from) = if up { (&self.above, Some(reach)) } else { (&self.below, reaches[reach].into) };
         // At a confluence, each tributary ends with the discharge of both.
         let water = |&number: &usize| {
-            let places = &reaches[number].places;
+            let places = &reaches[number].points;
             places[if up { places.len() - 2 } else { 0 }].discharge
         };
-        let found = there.get(&key(reaches[from?].places[0]))?.iter().copied();
+        let found = there.get(&key(reaches[from?].points[0]))?.iter().copied();
         found.max_by(|one, other| water(one).total_cmp(&water(other)).then(other.cmp(one)))
     }
 }
 
-fn key(place: Place) -> [u64; 2] {
+fn key(place: ReachPoint) -> [u64; 2] {
     place.at.map(f64::to_bits)
 }
 
@@ -71,7 +71,7 @@ fn key(place: Place) -> [u64; 2] {
 ///
 /// # Panics
 /// If there is no such reach.
-pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, concavity: f64) -> Vec<RiverPoint> {
+pub fn long_profile(network: &RiverNetwork, reach: usize, params: &RiverParams, concavity: f64) -> Vec<RiverPoint> {
     let joints = Joints::of(network);
     let mut passed = vec![false; network.reaches.len()];
     passed[reach] = true;
@@ -87,14 +87,14 @@ pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, conca
     let (up, down) = (follow(true), follow(false));
     let mut points: Vec<RiverPoint> = Vec::new();
     for number in up.into_iter().rev().chain([reach]).chain(down) {
-        let places = &network.reaches[number].places;
+        let places = &network.reaches[number].points;
         // A reach begins where the previous one ends. On a periodic map, its coordinates may be relative to another side.
         let shift = points.pop().map_or([0.0; 2], |end| [0, 1].map(|axis| end.at[axis] - places[0].at[axis]));
         points.extend(places.iter().map(|place| RiverPoint {
             at: [0, 1].map(|axis| place.at[axis] + shift[axis]),
             distance: 0.0,
             height: place.height.into(),
-            area: params.land(place.discharge),
+            area: params.area(place.discharge),
             discharge: place.discharge.into(),
             chi: 0.0,
         }));

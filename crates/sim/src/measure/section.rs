@@ -7,7 +7,7 @@ const MOST: usize = 1024;
 
 /// The layers at a point of a section. Heights and depths are in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Layers {
+pub struct SectionPoint {
     /// Distance from the first end of the section, in metres.
     pub distance: f64,
     /// Height of the bedrock.
@@ -20,7 +20,7 @@ pub struct Layers {
     pub suspended: f32,
 }
 
-impl Layers {
+impl SectionPoint {
     /// Height of the ground: bedrock and sand.
     pub fn ground(&self) -> f32 {
         self.bedrock + self.sand
@@ -43,16 +43,16 @@ fn places(terrain: &Terrain, ends: [[f32; 2]; 2]) -> (usize, f64, impl Fn(usize)
 }
 
 /// Returns the layers along a line between two positions, given as fractions of the map's sides.
-pub fn section(terrain: &Terrain, ends: [[f32; 2]; 2]) -> Vec<Layers> {
+pub fn section(terrain: &Terrain, ends: [[f32; 2]; 2]) -> Vec<SectionPoint> {
     let (count, length, at) = places(terrain, ends);
     let layers = |place: usize| {
         let [x, y] = at(place);
-        Layers {
+        SectionPoint {
             distance: length * place as f64 / (count - 1) as f64,
-            bedrock: terrain.bedrock.bilinear(x, y),
-            sand: terrain.sand.bilinear(x, y),
-            water: terrain.water.bilinear(x, y),
-            suspended: terrain.suspended.bilinear(x, y),
+            bedrock: terrain.bedrock.sample_bilinear(x, y),
+            sand: terrain.sand.sample_bilinear(x, y),
+            water: terrain.water.sample_bilinear(x, y),
+            suspended: terrain.suspended.sample_bilinear(x, y),
         }
     };
     (0..count).map(layers).collect()
@@ -61,7 +61,7 @@ pub fn section(terrain: &Terrain, ends: [[f32; 2]; 2]) -> Vec<Layers> {
 /// Returns the values of a map of the terrain's size at the same points.
 pub fn along(terrain: &Terrain, map: &Grid, ends: [[f32; 2]; 2]) -> Vec<f32> {
     let (count, _, at) = places(terrain, ends);
-    (0..count).map(&at).map(|[x, y]| map.bilinear(x, y)).collect()
+    (0..count).map(&at).map(|[x, y]| map.sample_bilinear(x, y)).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Analysis of a terrain's rivers: the long profile of one river, and metrics of all rivers.
 
 use super::{
-    Basin, Channels, Fit, Knickpoint, Measures, Reading, RiverPoint, basins, knickpoints, long_profile, sinuosity,
+    Basin, Channels, Fit, Knickpoint, MeasureReading, Measures, RiverPoint, basins, knickpoints, long_profile,
+    sinuosity,
 };
-use crate::hydrology::network::{Land, Network, Reach};
+use crate::hydrology::network::{Reach, RiverNetwork, RiverTerrain};
 
 /// Radius around a position for selecting the largest river, as a fraction of the map's shorter side. If there is none, the nearest
 /// is selected.
@@ -21,7 +22,7 @@ pub struct Study {
     /// Width and height of the terrain, in metres.
     extent: [f64; 2],
     /// All measures of the terrain.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<MeasureReading>,
     /// The selected river from its source to its mouth; empty if there is none.
     pub river: Vec<RiverPoint>,
     /// Sinuosity of the river.
@@ -48,7 +49,7 @@ impl Study {
     /// Analyses a terrain. The selected river is the largest near a position, given as fractions of the map's sides; without one,
     /// the river with the largest discharge. The rivers are those drawn on the map, so they may follow droplets. Slopes, χ and
     /// basins are from the terrain's own drainage.
-    pub fn of(land: &Land, place: Option<[f32; 2]>) -> Self {
+    pub fn of(land: &RiverTerrain, place: Option<[f32; 2]>) -> Self {
         let (terrain, params) = (land.terrain(), land.params());
         let channels = Channels::of(terrain, params.from_cells.into());
         let concavity = channels.concavity();
@@ -92,19 +93,19 @@ impl Study {
 }
 
 /// Returns the reach with the largest discharge at its end.
-fn largest(network: &Network) -> Option<usize> {
-    let water = |number: &usize| network.reaches[*number].places.last().map_or(0.0, |mouth| mouth.discharge);
+fn largest(network: &RiverNetwork) -> Option<usize> {
+    let water = |number: &usize| network.reaches[*number].points.last().map_or(0.0, |mouth| mouth.discharge);
     (0..network.reaches.len()).max_by(|one, other| water(one).total_cmp(&water(other)))
 }
 
 /// Returns the reach with the largest discharge near a position, or the nearest one.
-fn reach_near(network: &Network, extent: [f64; 2], place: [f32; 2]) -> Option<usize> {
+fn reach_near(network: &RiverNetwork, extent: [f64; 2], place: [f32; 2]) -> Option<usize> {
     let near = f64::from(NEAR) * extent[0].min(extent[1]);
     let middle = [0, 1].map(|axis| f64::from(place[axis]) * extent[axis]);
     let places = network.reaches.iter().enumerate().flat_map(|(number, reach)| {
         // The final place belongs to the next reach, which has the discharge of both.
-        let own = reach.places.len() - usize::from(reach.into.is_some());
-        reach.places[..own].iter().map(move |place| {
+        let own = reach.points.len() - usize::from(reach.into.is_some());
+        reach.points[..own].iter().map(move |place| {
             let away = libm::hypot(place.at[0] - middle[0], place.at[1] - middle[1]);
             // All places within the radius count as equally near; then the discharge decides.
             (number, away.max(near), place.discharge)
@@ -127,7 +128,7 @@ mod tests {
         simulation::Simulation,
     };
 
-    fn land(terrain: Terrain, from_cells: f32) -> Land {
+    fn land(terrain: Terrain, from_cells: f32) -> RiverTerrain {
         Simulation::new(terrain, 1).river_land(&RiverParams { from_cells, ..RiverParams::default() })
     }
 

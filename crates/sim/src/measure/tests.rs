@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    core::{rng::Stream, terrain::Edge},
-    hydrology::network::{Network, Place, Reach, RiverParams},
+    core::{rng::RandomStream, terrain::Edge},
+    hydrology::network::{Reach, ReachPoint, RiverNetwork, RiverParams},
 };
 
 fn bare(ground: Grid) -> Terrain {
@@ -32,8 +32,8 @@ fn real_mountains_lie_where_section_nine_expects_land() {
 
 #[test]
 fn noise_is_told_from_land() {
-    let mut stream = Stream::new(1, "noise", 0);
-    let noise = bare(Grid::from_fn(128, 128, |_, _| stream.unit()));
+    let mut stream = RandomStream::new(1, "noise", 0);
+    let noise = bare(Grid::from_fn(128, 128, |_, _| stream.uniform()));
     let found = Measures::of(&noise);
     // Each of nine equal cells is the lowest with the same probability; the differences have variances of 6 and 2.
     assert!((found.pits - 1.0 / 9.0).abs() < 0.01, "{found:?}");
@@ -64,16 +64,16 @@ fn directions_of_a_pyramid_and_a_cone_and_of_level_ground() {
 #[test]
 fn the_spectrum_of_waves_falls_as_it_was_made_to() {
     for exponent in [3.0, 5.0] {
-        let mut stream = Stream::new(2, "waves", 0);
+        let mut stream = RandomStream::new(2, "waves", 0);
         let waves: Vec<[f64; 4]> = (0..1500)
             .map(|_| {
                 // Equal numbers of waves per ring of wave numbers, so that power per unit area decreases by 2 more.
-                let size = 0.02 * (0.5_f64 / 0.02).powf(stream.unit().into());
-                let (sine, cosine) = (std::f64::consts::TAU * f64::from(stream.unit())).sin_cos();
+                let size = 0.02 * (0.5_f64 / 0.02).powf(stream.uniform().into());
+                let (sine, cosine) = (std::f64::consts::TAU * f64::from(stream.uniform())).sin_cos();
                 [
                     size * cosine,
                     size * sine,
-                    std::f64::consts::TAU * f64::from(stream.unit()),
+                    std::f64::consts::TAU * f64::from(stream.uniform()),
                     size.powf(1.0 - 0.5 * exponent),
                 ]
             })
@@ -100,11 +100,11 @@ fn a_river_has_its_length_its_knickpoint_and_its_basin() {
     let channels = Channels::of(&bare(ground.clone()), 1.0);
     let source = 20 * 121 + 119;
     let params = RiverParams { from_cells: 60.0, ..RiverParams::default() };
-    let network = Network::of(&bare(ground), &params);
+    let network = RiverNetwork::from_terrain(&bare(ground), &params);
     let [river] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
     let profile = long_profile(&network, 0, &params, 0.4);
     let (from, to) = (profile[0], profile[profile.len() - 1]);
-    assert!(profile.len() == river.places.len() && from.at[0] > 1150.0 && to.at[0] == 5.0, "{from:?} {to:?}");
+    assert!(profile.len() == river.points.len() && from.at[0] > 1150.0 && to.at[0] == 5.0, "{from:?} {to:?}");
     assert_eq!((from.distance, to.distance), (from.at[0] - to.at[0], 0.0));
     assert!(profile.is_sorted_by(|a, b| a.height >= b.height && a.area <= b.area && a.chi >= b.chi));
     let knicks = knickpoints(&profile);
@@ -121,14 +121,14 @@ fn a_river_has_its_length_its_knickpoint_and_its_basin() {
 
 /// Returns a reach along these places, with this discharge.
 fn reach(places: &[[f64; 2]], discharge: f32, into: Option<usize>) -> Reach {
-    let place = |&at: &[f64; 2]| Place { at, height: 0.0, discharge, width: 1.0, depth: 1.0 };
-    Reach { places: places.iter().map(place).collect(), order: 1, into, in_lake: false }
+    let place = |&at: &[f64; 2]| ReachPoint { at, height: 0.0, discharge, width: 1.0, depth: 1.0 };
+    Reach { points: places.iter().map(place).collect(), order: 1, into, in_lake: false }
 }
 
 #[test]
 fn a_river_goes_along_the_larger_branch_and_arm_and_ends_where_it_would_go_in_a_circle() {
     let profile = |reaches: Vec<Reach>, from| {
-        let points = long_profile(&Network { reaches }, from, &RiverParams::default(), 0.4);
+        let points = long_profile(&RiverNetwork { reaches }, from, &RiverParams::default(), 0.4);
         points.into_iter().map(|point| point.at).collect::<Vec<_>>()
     };
     let (meet, part) = ([10.0, 0.0], [20.0, 0.0]);

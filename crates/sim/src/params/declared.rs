@@ -2,7 +2,7 @@
 
 use bevy_reflect::structs::Struct;
 
-use super::{Value, get, parse, set, walk};
+use super::{Value, collect_parameters, get, parse, set};
 
 /// Asserts that every field of a group has a knob, a doc comment, a source and a default within its range, that its conditions
 /// refer to existing parameters and values, and that its value survives a round trip through text.
@@ -10,7 +10,7 @@ use super::{Value, get, parse, set, walk};
 /// # Panics
 /// If a declaration is incomplete, with the path of the field.
 pub fn assert_declared(group: &'static str, fields: &mut dyn Struct) {
-    let declared = walk((group, fields));
+    let declared = collect_parameters((group, fields));
     assert_eq!(declared.len(), fields.field_len(), "{group}: a field lacks a knob or has an unsupported type");
     for parameter in &declared {
         let path = &parameter.path;

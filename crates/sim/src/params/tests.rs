@@ -71,15 +71,15 @@ fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
         (360.0, "W, 270°"),
         (45.0, "NW, 315°"),
     ] {
-        assert_eq!(Reading::Wind.of(to, metric), Some(format!("from {from}")));
+        assert_eq!(DisplayAlias::Wind.format_alias(to, metric), Some(format!("from {from}")));
     }
-    assert_eq!(Reading::Wind.of(89.9, metric), Some("from N, 0°".to_owned()));
-    assert_eq!(Reading::Rain.of(0.002, metric).as_deref(), Some("7200 mm/h"));
-    assert_eq!(Reading::Rain.of(1e-6, metric).as_deref(), Some("3.6 mm/h"));
+    assert_eq!(DisplayAlias::Wind.format_alias(89.9, metric), Some("from N, 0°".to_owned()));
+    assert_eq!(DisplayAlias::Rain.format_alias(0.002, metric).as_deref(), Some("7200 mm/h"));
+    assert_eq!(DisplayAlias::Rain.format_alias(1e-6, metric).as_deref(), Some("3.6 mm/h"));
     let inches = |unit| if unit == "mm/h" { ("in/h", 1.0 / 25.4) } else { (unit, 1.0) };
-    assert_eq!(Reading::Rain.of(0.00254, inches).as_deref(), Some("360 in/h"));
-    assert_eq!(Reading::Rain.of(1e-6, inches).as_deref(), Some("0.14 in/h"));
-    assert_eq!(Reading::None.of(1.0, metric), None);
+    assert_eq!(DisplayAlias::Rain.format_alias(0.00254, inches).as_deref(), Some("360 in/h"));
+    assert_eq!(DisplayAlias::Rain.format_alias(1e-6, inches).as_deref(), Some("0.14 in/h"));
+    assert_eq!(DisplayAlias::None.format_alias(1.0, metric), None);
 }
 
 #[test]

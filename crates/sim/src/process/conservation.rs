@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     core::{
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     },
     generate::{Generator, TerrainParams, generate},
-    params::{Parameter, Value, get, walk},
+    params::{Parameter, Value, collect_parameters, get},
     simulation::Simulation,
 };
 
@@ -18,14 +18,14 @@ use crate::{
 const VECTORS: u64 = 24;
 
 /// Returns a random value from the range of a parameter; one in ten is an end of the range.
-fn random_value(parameter: &Parameter, stream: &mut Stream) -> String {
+fn random_value(parameter: &Parameter, stream: &mut RandomStream) -> String {
     let (min, max) = (parameter.knob.min, parameter.knob.max);
     match &parameter.value {
         Value::Number(_) => {
             let part = match stream.below(20) {
                 0 => 0.0,
                 1 => 1.0,
-                _ => f64::from(stream.unit()),
+                _ => f64::from(stream.uniform()),
             };
             let value =
                 if parameter.knob.log && min > 0.0 { min * (max / min).powf(part) } else { min + (max - min) * part };
@@ -38,23 +38,23 @@ fn random_value(parameter: &Parameter, stream: &mut Stream) -> String {
 }
 
 /// Returns a terrain of random generator, size and sand cover, one in three with water.
-fn random_terrain(stream: &mut Stream) -> Terrain {
+fn random_terrain(stream: &mut RandomStream) -> Terrain {
     let generators = [Generator::Perlin, Generator::Ridged, Generator::Plane, Generator::Step, Generator::Cone];
-    let side = |stream: &mut Stream| 33 + stream.below(97) as u32;
+    let side = |stream: &mut RandomStream| 33 + stream.below(97) as u32;
     let params = TerrainParams {
         generator: generators[stream.below(generators.len())],
         width: side(stream),
         height: side(stream),
-        cell_size: 0.5 * 200_f32.powf(stream.unit()),
+        cell_size: 0.5 * 200_f32.powf(stream.uniform()),
         edge: [Edge::Wall, Edge::Open, Edge::Wrap][stream.below(3)],
         sand: [0.0, 0.01, 1.0, 30.0][stream.below(4)],
-        softness_value: stream.unit(),
+        softness_value: stream.uniform(),
         ..TerrainParams::default()
     };
-    let params = TerrainParams { relief: params.cell_size * 60.0 * stream.unit(), ..params };
+    let params = TerrainParams { relief: params.cell_size * 60.0 * stream.uniform(), ..params };
     let mut terrain = generate(&params, stream.bits().into());
     if stream.below(3) == 0 {
-        let depth = 3.0 * stream.unit();
+        let depth = 3.0 * stream.uniform();
         terrain.water.iter_mut().step_by(3).for_each(|cell| *cell = depth);
         terrain.suspended.iter_mut().step_by(9).for_each(|cell| *cell = 0.01 * depth);
     }
@@ -63,7 +63,7 @@ fn random_terrain(stream: &mut Stream) -> Terrain {
 
 /// Runs processes on a random terrain with random settings. Returns the simulation, its initial solid volume and the settings.
 fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, String) {
-    let mut stream = Stream::new(number, &keys.join("+"), 0);
+    let mut stream = RandomStream::new(number, &keys.join("+"), 0);
     let terrain = random_terrain(&mut stream);
     let mut run = simulation(&terrain, keys[0], 1);
     let mut said = format!(
@@ -76,7 +76,7 @@ fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, Str
     for key in keys {
         run.slot_mut(key).expect("it is in the catalogue").enabled = true;
         let group = run.groups().into_iter().find(|(group, _)| group == key).expect("it is in the catalogue");
-        for parameter in walk(group) {
+        for parameter in collect_parameters(group) {
             let mut value = random_value(&parameter, &mut stream);
             if parameter.name == "per_tick" {
                 value = (1 + stream.below(400)).to_string();
@@ -153,7 +153,7 @@ fn settings_that_change_in_the_middle_of_a_tick_leave_the_account_whole() {
         let key = process.info().key;
         let faults = (0..vectors()).filter_map(|number| {
             let (mut run, start, mut said) = random_run(&[key], number, 2);
-            let mut stream = Stream::new(number, key, 1);
+            let mut stream = RandomStream::new(number, key, 1);
             let place = run.slots.iter().position(|slot| slot.key() == key).expect("it is in the catalogue");
             run.begin_tick();
             (0..place).for_each(|process| assert!(run.advance(process)));
@@ -164,7 +164,7 @@ fn settings_that_change_in_the_middle_of_a_tick_leave_the_account_whole() {
             said += &format!("\n  after {steps} steps of the third tick:");
             let group = run.groups().into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
             let kept = ["mode", "per_tick"];
-            let all = walk(group).into_iter().filter(|parameter| !kept.contains(&parameter.name));
+            let all = collect_parameters(group).into_iter().filter(|parameter| !kept.contains(&parameter.name));
             let changes: Vec<(String, String)> =
                 all.map(|parameter| (parameter.path.clone(), random_value(&parameter, &mut stream))).collect();
             for (path, value) in changes {

@@ -6,12 +6,12 @@ use super::{IdleReason, catalogue, droplets, masked::masked_key, snow_melt::Snow
 use crate::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Layer, Matter, Terrain},
     },
     generate::{Generator, TerrainParams, generate},
-    params::{self, Parameter, Value, walk},
-    process::{Process, memory::Memory},
+    params::{self, Parameter, Value, collect_parameters},
+    process::{Process, saved_state::StateValue},
     simulation::Simulation,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simula
 }
 
 /// Runs one process on one thread, as the tests themselves run in parallel.
-pub(super) fn alone(process: impl Process + 'static, terrain: Terrain, ticks: usize) -> Simulation {
+pub(super) fn run_process(process: impl Process + 'static, terrain: Terrain, ticks: usize) -> Simulation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
     let mut simulation = Simulation::of(vec![Box::new(process)], terrain, 1).with_pool(Arc::new(pool));
     simulation.slots[0].enabled = true;
@@ -60,7 +60,7 @@ fn processes() -> Vec<Box<dyn Process>> {
 }
 
 /// Returns a terrain rotated by 90° or mirrored.
-pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
+pub(super) fn rotate_or_mirror(terrain: &Terrain, quarter: bool) -> Terrain {
     let (width, height) = (terrain.width(), terrain.height());
     let turn = |grid: &Grid| {
         if quarter {
@@ -77,7 +77,7 @@ pub(super) fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
     let mut variants = Vec::new();
     for process in processes() {
         let key = process.info().key;
-        let all = walk((key, process.params()));
+        let all = collect_parameters((key, process.params()));
         let choices = |name: &str| -> Vec<Option<(String, String)>> {
             match all.iter().find(|parameter| parameter.name == name) {
                 Some(found) => found.choices.iter().map(|choice| Some((found.path.clone(), choice.clone()))).collect(),
@@ -167,9 +167,9 @@ fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
         for ((name, from), (other, to)) in stopped.memories(&[key]).into_iter().zip(resumed.memories(&[key])) {
             assert_eq!(name, other);
             match (from, to) {
-                (Memory::Cells(from), Memory::Cells(to)) => to.copy_from_slice(from),
-                (Memory::Number(from), Memory::Number(to)) => *to = *from,
-                (Memory::Count(from), Memory::Count(to)) => *to = *from,
+                (StateValue::Cells(from), StateValue::Cells(to)) => to.copy_from_slice(from),
+                (StateValue::Number(from), StateValue::Number(to)) => *to = *from,
+                (StateValue::Count(from), StateValue::Count(to)) => *to = *from,
                 _ => panic!("{key}: {name} changed its kind"),
             }
         }
@@ -198,9 +198,12 @@ fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
 
 /// Returns the terrain with noise added to a layer, within its bounds.
 fn with_noise(terrain: &Terrain, layer: Layer) -> Terrain {
-    let mut stream = Stream::new(5, "noise", layer as u64);
+    let mut stream = RandomStream::new(5, "noise", layer as u64);
     let mut noisy = terrain.clone();
-    noisy.layer_mut(layer).iter_mut().for_each(|cell| *cell = (*cell + 0.5 * stream.unit()).min(1e6).fract().max(0.01));
+    noisy
+        .layer_mut(layer)
+        .iter_mut()
+        .for_each(|cell| *cell = (*cell + 0.5 * stream.uniform()).min(1e6).fract().max(0.01));
     noisy
 }
 
@@ -347,7 +350,7 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
             .groups()
             .into_iter()
             .filter(|(group, _)| *group == key)
-            .flat_map(walk)
+            .flat_map(collect_parameters)
             .filter(|parameter| matches!(parameter.value, Value::Number(_)))
             .collect();
         let counts = numbers.iter().any(|parameter| parameter.name == "per_tick");
@@ -419,7 +422,7 @@ fn parameters_act_where_they_say_that_they_do() {
         let plain = run(&terrain, key, &settings, SHORT, 1);
         let groups = plain.groups();
         let (_, params) = groups.into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
-        let declared = walk((key, params));
+        let declared = collect_parameters((key, params));
         for parameter in &declared {
             let others = match parameter.value {
                 // A hundred thousand particles per tick are slow.
@@ -489,7 +492,7 @@ fn the_largest_stable_step_is_stable() {
         if slot.process.info().writes.contains(&Layer::Water) {
             terrain.water.fill(2.0);
         }
-        let own = walk((key, slot.process.params()));
+        let own = collect_parameters((key, slot.process.params()));
         let Some(dt) = own.iter().find(|parameter| parameter.name == "dt") else { continue };
         let limit = slot.process.largest_stable_dt(&terrain);
         let dt = if limit.is_finite() { limit } else { 4.0 * dt.knob.max as f32 };
@@ -564,9 +567,9 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
         let (info, [params, factors]) = (process.info(), process.settings_mut());
         params::assert_declared(info.key, params);
         params::assert_declared(masked_key(info.key), factors);
-        let known: Vec<&str> = walk((info.key, params)).iter().map(|parameter| parameter.name).collect();
+        let known: Vec<&str> = collect_parameters((info.key, params)).iter().map(|parameter| parameter.name).collect();
         assert!(
-            walk((masked_key(info.key), factors)).iter().all(|factor| known.contains(&factor.name)),
+            collect_parameters((masked_key(info.key), factors)).iter().all(|factor| known.contains(&factor.name)),
             "{}",
             info.key
         );

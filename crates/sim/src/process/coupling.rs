@@ -3,11 +3,11 @@
 use crate::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     },
     generate::{Generator, TerrainParams, generate},
-    params::{Value, walk, write},
+    params::{Value, collect_parameters, write},
     process::{
         Mode,
         contract::{assert_healthy, set},
@@ -46,7 +46,7 @@ fn droplets_water_and_thermal_erosion_together_keep_the_ledger_for_five_thousand
 
 #[test]
 fn no_setting_of_the_grid_processes_breaks_them() {
-    let mut stream = Stream::new(5, "settings", 0);
+    let mut stream = RandomStream::new(5, "settings", 0);
     for number in 0..200 {
         let edge = [Edge::Wall, Edge::Open, Edge::Wrap][number % 3];
         let params = TerrainParams { width: 64, height: 64, cell_size: 10.0, sand: 2.0, edge, ..Default::default() };
@@ -58,9 +58,9 @@ fn no_setting_of_the_grid_processes_breaks_them() {
             .groups()
             .into_iter()
             .filter(|(key, _)| keys.contains(key))
-            .flat_map(walk)
+            .flat_map(collect_parameters)
             .map(|parameter| {
-                let unit = stream.unit();
+                let unit = stream.uniform();
                 let value = match parameter.value {
                     Value::Number(_) => {
                         let knob = parameter.knob;

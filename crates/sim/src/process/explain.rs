@@ -2,7 +2,7 @@
 
 use bevy_reflect::structs::Struct;
 
-use super::{Mode, Process, Setup, masked::between};
+use super::{Mode, Process, Setup, masked::lerp};
 use crate::core::{analysis::steepest_fall, grid::Grid, terrain::Terrain};
 
 /// Symbol of an equation with its value in the cell.
@@ -37,15 +37,15 @@ pub struct Explanation {
 
 /// Cell to be explained, with its terrain and the mode of the process.
 #[derive(Clone, Copy)]
-pub(super) struct Cell<'a> {
+pub(super) struct ExplainedCell<'a> {
     pub terrain: &'a Terrain,
     pub place: [usize; 2],
     pub mode: Mode,
 }
 
-impl Cell<'_> {
+impl ExplainedCell<'_> {
     /// Returns the value of a layer.
-    pub fn of(&self, layer: &Grid) -> f32 {
+    pub fn layer_value(&self, layer: &Grid) -> f32 {
         layer.at(self.place[0], self.place[1])
     }
 
@@ -56,10 +56,14 @@ impl Cell<'_> {
     }
 
     /// Returns the value of a parameter in this cell, scaled by the mask.
-    pub fn number<P: Struct + Clone, F: Struct + Default>(&self, setup: &Setup<P, F>, of: impl Fn(&P) -> f32) -> f32 {
+    pub fn param_value<P: Struct + Clone, F: Struct + Default>(
+        &self,
+        setup: &Setup<P, F>,
+        of: impl Fn(&P) -> f32,
+    ) -> f32 {
         let (even, [x, y]) = (of(&setup.params), self.place);
-        let masked = setup.masked(self.terrain, self.mode);
-        masked.map_or(even, |masked| between([even, of(&masked.params)], masked.mask.at(x, y)))
+        let masked = setup.masked_params(self.terrain, self.mode);
+        masked.map_or(even, |masked| lerp([even, of(&masked.params)], masked.mask.at(x, y)))
     }
 }
 

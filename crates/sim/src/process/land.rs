@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use crate::core::{
     grid::Grid,
-    rng::Stream,
+    rng::RandomStream,
     terrain::{Edge, Terrain},
 };
 
@@ -15,24 +15,24 @@ const CHANNEL: f64 = 100.0;
 
 /// Height and cell, ordered so that a heap pops the lowest first.
 #[derive(PartialEq)]
-struct Lowest(f32, usize);
+struct HeapEntry(f32, usize);
 
-impl Eq for Lowest {}
+impl Eq for HeapEntry {}
 
-impl PartialOrd for Lowest {
+impl PartialOrd for HeapEntry {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Lowest {
+impl Ord for HeapEntry {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
     }
 }
 
 /// Flow routing to the border of a map, with depressions filled.
-struct Drainage {
+struct BorderRouting {
     filled: Vec<f32>,
     /// Cells in upstream order, from the outlets.
     order: Vec<usize>,
@@ -60,7 +60,7 @@ fn around(ground: &Grid, cell: usize) -> impl Iterator<Item = (usize, f64)> + us
     })
 }
 
-impl Drainage {
+impl BorderRouting {
     /// Routes flow to the steepest of the eight neighbours. Each diagonal has the length that `diagonal` returns.
     fn of(ground: &Grid, mut diagonal: impl FnMut() -> f64) -> Self {
         let count = ground.len();
@@ -68,16 +68,16 @@ impl Drainage {
             (ground.to_vec(), Vec::with_capacity(count), vec![usize::MAX; count]);
         let mut heap = BinaryHeap::new();
         for cell in (0..count).filter(|&cell| is_border(ground, cell)) {
-            heap.push(Lowest(ground[cell], cell));
+            heap.push(HeapEntry(ground[cell], cell));
             receivers[cell] = cell;
         }
-        while let Some(Lowest(height, cell)) = heap.pop() {
+        while let Some(HeapEntry(height, cell)) = heap.pop() {
             order.push(cell);
             for (other, _) in around(ground, cell) {
                 if receivers[other] == usize::MAX {
                     receivers[other] = cell;
                     filled[other] = ground[other].max(height);
-                    heap.push(Lowest(filled[other], other));
+                    heap.push(HeapEntry(filled[other], other));
                 }
             }
         }
@@ -107,15 +107,15 @@ impl Drainage {
 pub(super) fn fluvial(side: usize, seed: u64) -> Terrain {
     const CELL: f64 = 30.0;
     let (years, uplift, erodibility, exponent, diffusivity) = (2500.0, 1e-3, 2e-4, 0.4, 0.05);
-    let mut stream = Stream::new(seed, "land", 0);
-    let mut ground = Grid::from_fn(side, side, |_, _| stream.unit());
+    let mut stream = RandomStream::new(seed, "land", 0);
+    let mut ground = Grid::from_fn(side, side, |_, _| stream.uniform());
     (0..side * side)
         .filter(|&cell| is_border(&ground, cell))
         .collect::<Vec<_>>()
         .into_iter()
         .for_each(|cell| ground[cell] = 0.0);
     for _ in 0..200 {
-        let drainage = Drainage::of(&ground, || 2.0 - f64::from(stream.unit()));
+        let drainage = BorderRouting::of(&ground, || 2.0 - f64::from(stream.uniform()));
         for &cell in &drainage.order {
             let to = drainage.receivers[cell];
             if to == cell {
@@ -141,13 +141,13 @@ pub(super) fn fluvial(side: usize, seed: u64) -> Terrain {
             ground[cell] += (diffusivity * years / (CELL * CELL)) as f32 * (around - 4.0 * before[cell]);
         }
     }
-    let filled = Drainage::of(&ground, || std::f64::consts::SQRT_2).filled;
+    let filled = BorderRouting::of(&ground, || std::f64::consts::SQRT_2).filled;
     Terrain::bare(Grid::from_cells(side, side, filled), CELL as f32, Edge::Open)
 }
 
 /// Measures that distinguish fluvial terrain from noise.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Land {
+pub(super) struct TerrainMeasures {
     /// Fractions of the inner cells that are pits and that lie in a depression.
     pub pits: f64,
     pub depressions: f64,
@@ -158,10 +158,10 @@ pub(super) struct Land {
     pub slopes: [f64; 2],
 }
 
-impl Land {
+impl TerrainMeasures {
     pub(super) fn of(terrain: &Terrain) -> Self {
         let (ground, width) = (terrain.ground(), terrain.width());
-        let drainage = Drainage::of(&ground, || std::f64::consts::SQRT_2);
+        let drainage = BorderRouting::of(&ground, || std::f64::consts::SQRT_2);
         let inner: Vec<usize> = (0..ground.len()).filter(|&cell| !is_border(&ground, cell)).collect();
         let share = |count: usize| count as f64 / inner.len() as f64;
         let overtopped = |cell: &&usize| around(&ground, **cell).all(|(other, _)| ground[other] > ground[**cell]);
@@ -190,7 +190,7 @@ impl Land {
     }
 }
 
-impl Drainage {
+impl BorderRouting {
     /// Returns R² of the heights of some cells against χ.
     fn line_over_chi(&self, theta: f64, cells: &[usize]) -> f64 {
         let mut chi = vec![0.0; self.areas.len()];
@@ -209,7 +209,7 @@ impl Drainage {
 
 #[test]
 fn fluvial_land_passes_its_own_measures() {
-    let land = Land::of(&fluvial(128, 3));
+    let land = TerrainMeasures::of(&fluvial(128, 3));
     assert!(land.pits == 0.0 && land.depressions == 0.0, "{land:?}");
     assert!((land.concavity - 0.4).abs() <= 0.05 && land.straightness > 0.98, "{land:?}");
 }

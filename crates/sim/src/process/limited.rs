@@ -19,7 +19,11 @@ fn applied(key: &str, limiter: &str, terrain: &Terrain, settings: LimitedCase<'_
     assert_eq!(run.fault(), None, "{key}");
     let process = &run.slot_mut(key).expect("it is in the catalogue").process;
     let limiters = process.limiters();
-    assert_eq!(limiters.iter().map(|(_, count)| count.all).sum::<u64>(), process.counts().limited, "{key}");
+    assert_eq!(
+        limiters.iter().map(|(_, count)| count.all).sum::<u64>(),
+        process.counts().limiter_applications,
+        "{key}"
+    );
     let (_, count) = limiters.into_iter().find(|(known, _)| known.name == limiter).expect("it has this limiter");
     assert!(count.last <= count.all);
     count.all

@@ -1,7 +1,7 @@
 //! Parameters scaled by the mask: linear interpolation between an unmasked value where the mask is 0 and a masked value where it is 1.
 //!
-//! A process declares such parameters with `factors!`, stores the resulting struct and calls [`Masked::of`] in every step, which returns
-//! `None` unless there is a mask and a factor differs from 1. Kernels read their coefficients as [`Numbers`]: either uniform, or rows
+//! A process declares such parameters with `factors!`, stores the resulting struct and calls [`MaskedParams::of`] in every step, which returns
+//! `None` unless there is a mask and a factor differs from 1. Kernels read their coefficients as [`CoefficientWindow`]: either uniform, or rows
 //! scaled by the mask.
 
 use std::{
@@ -17,7 +17,7 @@ use crate::{
         grid::Grid,
         terrain::{Edge, Terrain},
     },
-    params::{Value, multiplied, walk},
+    params::{Value, collect_parameters, scale_parameters},
     process::Mode,
     simd::{cells::Cells, stencil::Ring},
 };
@@ -59,7 +59,7 @@ pub struct NoFactors {}
 
 /// Mask, with the parameters where it is 1.
 #[derive(Clone)]
-pub struct Masked<P> {
+pub struct MaskedParams<P> {
     /// Parameters where the mask is 1.
     pub params: P,
     /// The mask.
@@ -73,16 +73,20 @@ pub struct Mask {
     edge: Edge,
 }
 
-impl<P: Struct + Clone> Masked<P> {
+impl<P: Struct + Clone> MaskedParams<P> {
     /// Returns the masked parameters of a terrain; `None` if the mask has no effect, and always in published mode, where parameters
     /// are uniform.
     pub fn of(terrain: &Terrain, mode: Mode, params: &P, factors: &dyn Struct) -> Option<Self> {
         let mask = terrain.mask.as_ref().filter(|_| mode == Mode::Corrected)?;
-        if walk(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
+        if collect_parameters(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
             return None;
         }
-        let scaled = multiplied(params, factors);
-        if walk(("", &scaled)).iter().zip(walk(("", params))).all(|(scaled, plain)| scaled.value == plain.value) {
+        let scaled = scale_parameters(params, factors);
+        if collect_parameters(("", &scaled))
+            .iter()
+            .zip(collect_parameters(("", params)))
+            .all(|(scaled, plain)| scaled.value == plain.value)
+        {
             return None;
         }
         let mut cells = mask.clone();
@@ -106,21 +110,21 @@ impl Mask {
 
 /// Interpolates a number between its unmasked and masked values by the mask value.
 #[inline(always)]
-pub fn between([free, covered]: [f32; 2], mask: f32) -> f32 {
+pub fn lerp([free, covered]: [f32; 2], mask: f32) -> f32 {
     free + (covered - free) * mask
 }
 
 /// Coefficient of a law in the cells of a row: either uniform or one value per cell.
-pub trait Number: Copy {
+pub trait Coefficient: Copy {
     /// Returns the values of `width` cells from index `start`.
-    fn cut(self, start: usize, width: usize) -> Self;
+    fn slice(self, start: usize, width: usize) -> Self;
     /// Loads the values of the cells from index `x`.
     fn at<V: Cells>(self, x: usize) -> V;
 }
 
-impl Number for f32 {
+impl Coefficient for f32 {
     #[inline(always)]
-    fn cut(self, _: usize, _: usize) -> Self {
+    fn slice(self, _: usize, _: usize) -> Self {
         self
     }
 
@@ -130,9 +134,9 @@ impl Number for f32 {
     }
 }
 
-impl Number for &[f32] {
+impl Coefficient for &[f32] {
     #[inline(always)]
-    fn cut(self, start: usize, width: usize) -> Self {
+    fn slice(self, start: usize, width: usize) -> Self {
         &self[start..][..width]
     }
 
@@ -144,9 +148,9 @@ impl Number for &[f32] {
 
 /// Coefficients of a law in the cells of the last three rows. Kernels are generic over it, so that uniform coefficients compile without
 /// loads.
-pub trait Numbers {
+pub trait CoefficientWindow {
     /// Coefficient on a row that is padded with one cell at either end.
-    type Row<'r>: Number
+    type Row<'r>: Coefficient
     where
         Self: 'r;
     /// Advances to row `y`, which may lie beyond the border.
@@ -155,7 +159,7 @@ pub trait Numbers {
     fn row(&self, number: usize, y: isize) -> Self::Row<'_>;
 }
 
-impl<const N: usize> Numbers for [f32; N] {
+impl<const N: usize> CoefficientWindow for [f32; N] {
     type Row<'r> = f32;
 
     #[inline(always)]
@@ -169,48 +173,48 @@ impl<const N: usize> Numbers for [f32; N] {
 
 /// Unmasked and masked coefficients of a law, with the mask, if there is one.
 #[derive(Clone, Copy)]
-pub struct Scaled<'a, const N: usize> {
+pub struct MaskedCoefficients<'a, const N: usize> {
     free: [f32; N],
     masked: Option<([f32; N], &'a Mask)>,
 }
 
-impl<'a, const N: usize> Scaled<'a, N> {
+impl<'a, const N: usize> MaskedCoefficients<'a, N> {
     /// Creates the coefficients by applying `of` to the unmasked and the masked parameters.
-    pub fn new<P>(params: &P, covered: Option<&'a Masked<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
+    pub fn new<P>(params: &P, covered: Option<&'a MaskedParams<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
         Self { free: of(params), masked: covered.map(|covered| (of(&covered.params), &covered.mask)) }
     }
 
     /// Returns the coefficients in a cell of the map.
     pub fn at(&self, x: usize, y: usize) -> [f32; N] {
         let Some((under, mask)) = self.masked else { return self.free };
-        std::array::from_fn(|number| between([self.free[number], under[number]], mask.at(x, y)))
+        std::array::from_fn(|number| lerp([self.free[number], under[number]], mask.at(x, y)))
     }
 
     /// Returns the unmasked and the masked value of a coefficient.
-    pub fn ends(&self, number: usize) -> [f32; 2] {
+    pub fn unmasked_and_masked(&self, number: usize) -> [f32; 2] {
         [self.free[number], self.masked.map_or(self.free[number], |(under, _)| under[number])]
     }
 
     /// Returns the coefficients row by row, starting at row `first`.
-    pub fn rows(&self, border: Border, first: isize) -> Rows<'a, N> {
+    pub fn rows(&self, border: Border, first: isize) -> CoefficientRows<'a, N> {
         match self.masked {
-            None => Rows::Even(self.free),
-            Some(_) => Rows::Masked(self.rows_of_all(border, first)),
+            None => CoefficientRows::Uniform(self.free),
+            Some(_) => CoefficientRows::Masked(self.masked_rows(border, first)),
         }
     }
 
     /// Returns the coefficients row by row with one value per cell, even if they are uniform.
-    pub fn rows_of_all(&self, border: Border, first: isize) -> MaskedRows<'a, N> {
-        let ends = std::array::from_fn(|number| self.ends(number));
+    pub fn masked_rows(&self, border: Border, first: isize) -> MaskedRows<'a, N> {
+        let ends = std::array::from_fn(|number| self.unmasked_and_masked(number));
         let mask = self.masked.map(|(_, mask)| mask);
         MaskedRows { ends, mask, edge: border.edge, rows: Ring::new(border.width, first) }
     }
 }
 
 /// Kinds of coefficients for which kernels are compiled.
-pub enum Rows<'a, const N: usize> {
+pub enum CoefficientRows<'a, const N: usize> {
     /// Uniform coefficients.
-    Even([f32; N]),
+    Uniform([f32; N]),
     /// Coefficients that vary by cell.
     Masked(MaskedRows<'a, N>),
 }
@@ -224,7 +228,7 @@ pub struct MaskedRows<'a, const N: usize> {
 }
 
 impl<const N: usize> MaskedRows<'_, N> {
-    /// Advances like [`Numbers::next`] and lets `change` modify the new row.
+    /// Advances like [`CoefficientWindow::next`] and lets `change` modify the new row.
     #[inline(always)]
     pub fn next_with(&mut self, y: isize, change: impl FnOnce([&mut [f32]; N])) {
         let mut rows = self.rows.push();
@@ -233,7 +237,7 @@ impl<const N: usize> MaskedRows<'_, N> {
                 None => row.fill(ends[0]),
                 Some(mask) => {
                     for (cell, mask) in row.iter_mut().zip(mask.row(y)) {
-                        *cell = between(ends, *mask);
+                        *cell = lerp(ends, *mask);
                     }
                 }
             }
@@ -244,7 +248,7 @@ impl<const N: usize> MaskedRows<'_, N> {
     }
 }
 
-impl<const N: usize> Numbers for MaskedRows<'_, N> {
+impl<const N: usize> CoefficientWindow for MaskedRows<'_, N> {
     type Row<'r>
         = &'r [f32]
     where

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::{
     generate::{TerrainParams, generate},
-    params::{Value, walk, write},
+    params::{Value, collect_parameters, write},
     process::{catalogue, contract::assert_healthy},
     simulation::{
         Simulation,
@@ -22,7 +22,7 @@ const GROWS: f32 = 1.5;
 
 #[test]
 fn every_process_leaves_a_mark_on_the_land_of_every_generator_or_says_why_it_does_not() {
-    let declared = walk(("terrain", &TerrainParams::default()));
+    let declared = collect_parameters(("terrain", &TerrainParams::default()));
     let generators =
         declared.into_iter().find(|parameter| parameter.name == "generator").expect("it is declared").choices;
     let lands: Vec<_> =

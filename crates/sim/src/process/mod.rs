@@ -13,6 +13,8 @@ pub mod droplets;
 pub mod explain;
 pub mod fluvial;
 #[cfg(test)]
+mod interactions;
+#[cfg(test)]
 mod land;
 #[cfg(test)]
 mod limited;
@@ -20,10 +22,8 @@ pub mod limiter;
 pub mod masked;
 #[cfg(test)]
 mod matrix;
-#[cfg(test)]
-mod meetings;
-pub mod memory;
 pub mod runoff;
+pub mod saved_state;
 #[cfg(test)]
 mod scaled;
 mod setup;
@@ -43,21 +43,21 @@ use bevy_reflect::{Reflect, structs::Struct};
 use self::{
     explain::Explanation,
     limiter::{Limiter, LimiterCount},
-    memory::Memories,
+    saved_state::StateValues,
 };
 pub use self::{
     setup::{AnySetup, Counts, Setup},
-    stage::{Progress, STEP, StageInfo},
+    stage::{SINGLE_STAGE, StageInfo, StepProgress},
 };
 use crate::{
     core::{
-        bounds::Unfit,
+        bounds::InvalidInput,
         grid::Grid,
         ledger::Ledger,
         quantity::Quantity,
         terrain::{Layer, Terrain},
     },
-    params::{ChoiceName, STATED_SIDE},
+    params::{ChoiceName, REFERENCE_SIDE},
 };
 
 /// Returns all processes, in the order in which a tick runs them.
@@ -89,7 +89,7 @@ impl Mode {
     pub fn seconds(self, dt: f32, terrain: &Terrain) -> f32 {
         match self {
             Self::Corrected => {
-                dt * terrain.width().min(terrain.height()) as f32 * terrain.cell_size / STATED_SIDE as f32
+                dt * terrain.width().min(terrain.height()) as f32 * terrain.cell_size / REFERENCE_SIDE as f32
             }
             Self::Published => dt,
         }
@@ -162,7 +162,7 @@ impl Info {
         reads: &[],
         writes: &[],
         moves_water: false,
-        stages: STEP,
+        stages: SINGLE_STAGE,
         limiters: &[],
     };
 }
@@ -186,7 +186,7 @@ pub struct Context<'a> {
     /// Simulated time of this tick, in seconds, once a process with a clock has set it.
     pub elapsed: &'a mut Option<f64>,
     /// Deadline of the next frame, if one is due: a step that would exceed it should pause where it can.
-    pub until: Option<Instant>,
+    pub deadline: Option<Instant>,
 }
 
 /// Vector field that a process can display.
@@ -245,7 +245,7 @@ fn is_level(terrain: &Terrain) -> bool {
 
 /// A process that shapes the terrain.
 ///
-/// A tick runs every stage in turn, each until it returns [`Progress::Done`]. Parallel work runs in the current rayon pool; results are
+/// A tick runs every stage in turn, each until it returns [`StepProgress::Done`]. Parallel work runs in the current rayon pool; results are
 /// bit-identical for any number of threads.
 pub trait Process: Duplicate + Send + Sync {
     /// Returns its declaration.
@@ -258,7 +258,7 @@ pub trait Process: Duplicate + Send + Sync {
     fn setup_mut(&mut self) -> &mut dyn AnySetup;
 
     /// Runs or resumes a stage of the current tick, given by its index in [`Info::stages`].
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress;
 
     /// Returns the largest stable time step on this terrain, in the unit of the parameter `dt`; infinite for an unconditionally stable
     /// scheme.
@@ -272,8 +272,8 @@ pub trait Process: Duplicate + Send + Sync {
     }
 
     /// Returns the state that the next tick depends on besides parameters and layers. Creates it if there is none for this terrain.
-    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
-        self.setup_mut().counts_mut().memories()
+    fn state_values(&mut self, _: &Terrain) -> StateValues<'_> {
+        self.setup_mut().counts_mut().state_values()
     }
 
     /// Returns the map of a quantity, in its unit, if the process stores or can compute it.
@@ -292,14 +292,14 @@ pub trait Process: Duplicate + Send + Sync {
     }
 
     /// Returns its optional capabilities.
-    fn abilities(&self) -> Abilities<'_> {
-        Abilities::default()
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
     }
 }
 
 /// Optional capabilities of a process.
 #[derive(Default)]
-pub struct Abilities<'a> {
+pub struct Capabilities<'a> {
     /// Particles that leave tracks.
     pub particles: Option<&'a dyn Particles>,
     /// Water that has a steady state.
@@ -319,7 +319,7 @@ pub trait Particles {
 
     /// Returns the trajectory, step by step, of a particle released at `place`, in cells, inside the map in the tick of the seed and number
     /// `when`; `None` if the current law has no particles. The terrain is not modified.
-    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>>;
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<ParticleState>>;
 }
 
 /// Steady state of the water of a process.
@@ -339,21 +339,26 @@ pub trait SteadyWater {
     ///
     /// # Errors
     /// Returns a message of one sentence if there is no steady state or the computation was cancelled.
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<SteadyState, Unfit>;
+    fn solve_steady_state(
+        &self,
+        terrain: &Terrain,
+        tick: u64,
+        go_on: &ProgressCallback<'_>,
+    ) -> Result<SteadyState, InvalidInput>;
 
     /// Returns the temporary memory, in bytes per cell, that a first tick takes to start in the steady state; 0 if it does not.
-    fn bytes_to_begin(&self) -> usize;
+    fn startup_bytes_per_cell(&self) -> usize;
 }
 
 /// Callback that receives the progress, from 0 to 1, and returns `false` to cancel.
-pub type GoOn<'a> = dyn Fn(f32) -> bool + Sync + 'a;
+pub type ProgressCallback<'a> = dyn Fn(f32) -> bool + Sync + 'a;
 
 /// Duplication of boxed processes, implemented for every process that is [`Clone`] and [`Default`].
 pub trait Duplicate {
     /// Returns a copy in the same state.
     fn boxed_clone(&self) -> Box<dyn Process>;
     /// Returns a process of the same type with default parameters.
-    fn fresh(&self) -> Box<dyn Process>;
+    fn boxed_default(&self) -> Box<dyn Process>;
 }
 
 impl<P: Process + Clone + Default + 'static> Duplicate for P {
@@ -361,7 +366,7 @@ impl<P: Process + Clone + Default + 'static> Duplicate for P {
         Box::new(self.clone())
     }
 
-    fn fresh(&self) -> Box<dyn Process> {
+    fn boxed_default(&self) -> Box<dyn Process> {
         Box::new(P::default())
     }
 }
@@ -405,14 +410,14 @@ impl dyn Process + '_ {
 
     /// Returns the tracks of its particles in the last tick; empty without particles or if they are not watched.
     pub fn tracks(&self) -> &[Track] {
-        self.abilities().particles.map_or(&[], |particles| particles.tracks())
+        self.capabilities().particles.map_or(&[], |particles| particles.tracks())
     }
 
     /// Returns the trajectory of one of its particles as [`Particles::follow`] does; `None` without particles or outside the map.
-    pub fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+    pub fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<ParticleState>> {
         let size = [terrain.width() as f32, terrain.height() as f32];
         let inside = (0..2).all(|axis| place[axis] >= 0.0 && place[axis] < size[axis]);
-        self.abilities().particles.filter(|_| inside)?.follow(terrain, when, place)
+        self.capabilities().particles.filter(|_| inside)?.follow(terrain, when, place)
     }
 }
 
@@ -424,7 +429,7 @@ impl Clone for Box<dyn Process> {
 
 /// State of a particle after a step of its trajectory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moment {
+pub struct ParticleState {
     /// Column and row, in cells; the first cell spans 0 to 1.
     pub place: [f32; 2],
     /// Speed, in the unit of the law; the step length in cells where every step leads to a neighbour regardless of speed.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     core::{grid::Grid, terrain::Edge},
-    params::{Value, get, walk},
+    params::{Value, collect_parameters, get},
     simulation::Simulation,
 };
 
@@ -21,7 +21,10 @@ fn scaled_parameters() -> Vec<(&'static Info, String, String)> {
         let info = process.info();
         let [_, factors] = process.settings();
         let paths = |name| (info, format!("{}.{name}", info.key), format!("{}.{name}", masked_key(info.key)));
-        walk((masked_key(info.key), factors)).into_iter().map(|factor| paths(factor.name)).collect::<Vec<_>>()
+        collect_parameters((masked_key(info.key), factors))
+            .into_iter()
+            .map(|factor| paths(factor.name))
+            .collect::<Vec<_>>()
     };
     catalogue().into_iter().flat_map(paths).collect()
 }
@@ -43,7 +46,8 @@ fn start(info: &Info, path: &str, mask: Option<Grid>) -> Simulation {
         terrain.bedrock.iter_mut().for_each(|height| *height *= 0.05);
     }
     let mut simulation = simulation(&terrain, info.key, 1);
-    let own = walk((info.key, simulation.slot_mut(info.key).expect("it is in the catalogue").process.params()));
+    let own =
+        collect_parameters((info.key, simulation.slot_mut(info.key).expect("it is in the catalogue").process.params()));
     let parameter = own.iter().find(|parameter| parameter.path == path).expect("it is listed");
     if let Some((name, values)) = parameter.knob.idle(&own) {
         set(&mut simulation, &format!("{}.{name}", info.key), values[0]);
@@ -135,7 +139,7 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
         let process = &scaled.slot_mut(info.key).expect("it is there").process;
         if process.counts().particles == 0 {
             // The airflow of the whole map is recomputed when the ground changes anywhere; rivers cross the map in one tick.
-            let most = match (process.abilities().weather, process.abilities().years) {
+            let most = match (process.capabilities().weather, process.capabilities().years) {
                 (_, Some(_)) => under,
                 (Some(_), _) => 0.1 * under,
                 _ => 0.0,
@@ -167,7 +171,7 @@ fn a_mirrored_mask_gives_the_mirrored_ground() {
         let run = |mirrored: bool| {
             let mut simulation = start(info, &path, Some(ramp.clone()));
             if mirrored {
-                simulation.terrain = super::contract::turned(&simulation.terrain, false);
+                simulation.terrain = super::contract::rotate_or_mirror(&simulation.terrain, false);
             }
             set(&mut simulation, &factor, "0.3");
             (0..4).for_each(|_| simulation.tick());
@@ -177,12 +181,12 @@ fn a_mirrored_mask_gives_the_mirrored_ground() {
         // Particle positions and flow routing are random, and wind has a direction.
         let process = &one.slot_mut(info.key).expect("it is there").process;
         if process.counts().particles > 0
-            || process.abilities().weather.is_some()
-            || process.abilities().years.is_some()
+            || process.capabilities().weather.is_some()
+            || process.capabilities().years.is_some()
         {
             continue;
         }
-        one.terrain = super::contract::turned(&one.terrain, false);
+        one.terrain = super::contract::rotate_or_mirror(&one.terrain, false);
         assert!(bits(&one) == bits(&other), "{path}");
     }
 }

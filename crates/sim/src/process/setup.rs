@@ -5,7 +5,7 @@ use bevy_reflect::structs::Struct;
 use super::{
     Mode,
     limiter::LimiterCount,
-    masked::{Masked, NoFactors},
+    masked::{MaskedParams, NoFactors},
 };
 use crate::core::terrain::Terrain;
 
@@ -31,8 +31,8 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
     }
 
     /// Returns the masked parameters; `None` in published mode and if the mask has no effect.
-    pub fn masked(&self, terrain: &Terrain, mode: Mode) -> Option<Masked<P>> {
-        Masked::of(terrain, mode, &self.params, &self.factors)
+    pub fn masked_params(&self, terrain: &Terrain, mode: Mode) -> Option<MaskedParams<P>> {
+        MaskedParams::of(terrain, mode, &self.params, &self.factors)
     }
 
     /// Sets the simulated time of a tick, in seconds, and adds it to the count.
@@ -47,7 +47,7 @@ impl<P: Struct + Clone, F: Struct + Default> Setup<P, F> {
         for (count, times) in self.limiter_counts.iter_mut().zip(times) {
             count.last += times;
             count.all += times;
-            self.counts.limited += times;
+            self.counts.limiter_applications += times;
         }
     }
 }
@@ -114,7 +114,7 @@ pub struct Counts {
     /// Particles simulated; 0 for a grid scheme.
     pub particles: u64,
     /// Applications of all limiters together.
-    pub limited: u64,
+    pub limiter_applications: u64,
     /// Simulated time, in seconds.
     pub seconds: f64,
 }

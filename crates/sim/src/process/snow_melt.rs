@@ -6,7 +6,7 @@
 
 use bevy_reflect::Reflect;
 
-use super::{AnySetup, Context, Info, Process, Progress, Reference, Setup};
+use super::{AnySetup, Context, Info, Process, Reference, Setup, StepProgress};
 use crate::{core::terrain::Layer, params::knob};
 
 /// Parameters of snow melt.
@@ -47,12 +47,12 @@ impl Process for SnowMelt {
     fn setup_mut(&mut self) -> &mut dyn AnySetup {
         &mut self.0
     }
-    fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> Progress {
+    fn step(&mut self, _: usize, Context { terrain, ledger, .. }: &mut Context<'_>) -> StepProgress {
         let before = terrain.water_volume();
         for (cell, depth) in terrain.water.iter_mut().enumerate() {
             *depth += self.0.params.melt * terrain.rain.as_ref().map_or(1.0, |rain| rain[cell]);
         }
         ledger.water.row(INFO.key).inflow += terrain.water_volume() - before;
-        Progress::Done
+        StepProgress::Done
     }
 }

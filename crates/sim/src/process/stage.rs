@@ -10,7 +10,7 @@ pub struct StageInfo {
 }
 
 /// Stages of a process whose step has only one.
-pub const STEP: &[StageInfo] = &[StageInfo { name: "step", about: "The whole step." }];
+pub const SINGLE_STAGE: &[StageInfo] = &[StageInfo { name: "step", about: "The whole step." }];
 
 /// Declares the stages of a process, in order, as an enum `Stage` with [`StageInfo`]s in `Stage::ALL`.
 macro_rules! stages {
@@ -37,22 +37,22 @@ pub(crate) use stages;
 
 /// Outcome of a call of [`Process::step`](super::Process::step).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum StepProgress {
     /// The stage has paused so that a frame can be drawn, which may display the current layers. Call it again.
-    Again,
+    Paused,
     /// The stage is finished.
     Done,
     /// The tick continues with the stage at this index: the first stage of the next sub-step, or the same stage, which has paused so that
     /// a frame can be drawn but whose layers must not be displayed yet.
-    From(usize),
+    ContinueAt(usize),
 }
 
-impl Progress {
+impl StepProgress {
     /// Returns the stage to run next after a call of `stage`, of `count` stages; `None` at the end of the tick.
     pub fn next_stage(self, stage: usize, count: usize) -> Option<usize> {
         match self {
-            Self::Again => Some(stage),
-            Self::From(next) => Some(next),
+            Self::Paused => Some(stage),
+            Self::ContinueAt(next) => Some(next),
             Self::Done => (stage + 1 < count).then_some(stage + 1),
         }
     }

@@ -1,7 +1,7 @@
 //! Rows of cells: one kernel for a single cell and for a vector register of cells.
 //!
 //! A [`Pass`] is compiled for scalar code and for every [`VectorUnit`] of the architecture, and [`with_vector_unit`] runs the
-//! version for [`VectorUnit::working`]. Every operation is one IEEE operation per cell, without fused multiply-add, so that all
+//! version for [`VectorUnit::current`]. Every operation is one IEEE operation per cell, without fused multiply-add, so that all
 //! versions give the same bits. Vectors are explicit, as the compiler does not vectorise loops over this many rows.
 
 mod vector;
@@ -12,7 +12,7 @@ use self::vector::Vector;
 use super::{number::Real, vector_unit::VectorUnit};
 
 /// Maximum number of lanes.
-pub const MOST: usize = 16;
+pub const MAX_LANES: usize = 16;
 
 /// Neighbouring cells of a row: one, or several in a vector with the same bits.
 pub trait Cells: Real {
@@ -88,7 +88,7 @@ impl Cells for f32 {
 /// Adds a limited amount to a layer: if rounding would add more than the amount, the result is the next lower number. The amount
 /// actually added is the difference from before.
 #[inline(always)]
-pub fn laid_on<V: Cells>(layer: V, amount: V) -> V {
+pub fn add_limited<V: Cells>(layer: V, amount: V) -> V {
     let laid = layer + amount;
     // Between half a unit in the last place and one and a half.
     let below = (laid - laid.max(-laid) * V::all(8e-8)).max(layer);
@@ -132,7 +132,7 @@ pub trait Pass {
 /// Runs a pass with the vector unit in use. The bits do not depend on it.
 #[inline]
 pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
-    run_on(VectorUnit::working(), pass)
+    run_on(VectorUnit::current(), pass)
 }
 
 #[inline]
@@ -205,10 +205,11 @@ mod tests {
 
     #[test]
     fn every_vector_unit_gives_the_bits_of_single_cells() {
-        let mut stream = crate::core::rng::Stream::new(3, "cells", 0);
+        let mut stream = crate::core::rng::RandomStream::new(3, "cells", 0);
         for _ in 0..200 {
-            let mut draw =
-                || -> Vec<f32> { (0..WIDTH).map(|_| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)).collect() };
+            let mut draw = || -> Vec<f32> {
+                (0..WIDTH).map(|_| (stream.uniform() - 0.5) * 10.0 / (stream.uniform() + 1e-6)).collect()
+            };
             let (a, mut b) = (draw(), draw());
             b[7] = a[7];
             b[8] = -0.0;
@@ -216,7 +217,7 @@ mod tests {
             let bits =
                 |rows: [Vec<f32>; 12]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
             let single = bits(all().run::<f32>());
-            for (unit, name) in VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()) {
+            for (unit, name) in VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_supported()) {
                 assert!(bits(run_on(unit, all())) == single, "{name}");
             }
         }
@@ -224,11 +225,11 @@ mod tests {
 
     #[test]
     fn a_layer_never_gets_more_than_is_laid_on_it_and_never_a_digit_less_than_it_can() {
-        let mut stream = crate::core::rng::Stream::new(4, "laid", 0);
+        let mut stream = crate::core::rng::RandomStream::new(4, "laid", 0);
         for _ in 0..100_000 {
-            let layer = (stream.unit() - 0.3) * 10_f32.powf(8.0 * stream.unit() - 4.0);
-            let amount = 10_f32.powf(8.0 * stream.unit() - 7.0);
-            let laid = laid_on(layer, amount);
+            let layer = (stream.uniform() - 0.3) * 10_f32.powf(8.0 * stream.uniform() - 4.0);
+            let amount = 10_f32.powf(8.0 * stream.uniform() - 7.0);
+            let laid = add_limited(layer, amount);
             assert!(laid >= layer && laid - layer <= amount, "{layer} + {amount} = {laid}");
             assert!(f64::from(laid.next_up()) > f64::from(layer) + f64::from(amount), "{layer} + {amount} = {laid}");
         }

@@ -20,18 +20,18 @@ use rustfft::{
     num_traits::{FromPrimitive, Num, One, Signed, Zero},
 };
 
-use super::cells::{Cells, MOST};
+use super::cells::{Cells, MAX_LANES};
 
 /// Columns per transform.
 const SIDE_BY_SIDE: usize = 4;
 
 /// One number of each of four columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Four(Vec4);
+struct FourColumns(Vec4);
 
 macro_rules! each {
     ($($operator:ident $name:ident),*) => {$(
-        impl $operator for Four {
+        impl $operator for FourColumns {
             type Output = Self;
 
             #[inline(always)]
@@ -44,7 +44,7 @@ macro_rules! each {
 
 each!(Add add, Sub sub, Mul mul, Div div, Rem rem);
 
-impl Neg for Four {
+impl Neg for FourColumns {
     type Output = Self;
 
     #[inline(always)]
@@ -53,7 +53,7 @@ impl Neg for Four {
     }
 }
 
-impl Zero for Four {
+impl Zero for FourColumns {
     fn zero() -> Self {
         Self(Vec4::ZERO)
     }
@@ -63,13 +63,13 @@ impl Zero for Four {
     }
 }
 
-impl One for Four {
+impl One for FourColumns {
     fn one() -> Self {
         Self(Vec4::ONE)
     }
 }
 
-impl Num for Four {
+impl Num for FourColumns {
     type FromStrRadixErr = <f32 as Num>::FromStrRadixErr;
 
     fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
@@ -77,7 +77,7 @@ impl Num for Four {
     }
 }
 
-impl Signed for Four {
+impl Signed for FourColumns {
     fn abs(&self) -> Self {
         Self(self.0.abs())
     }
@@ -99,7 +99,7 @@ impl Signed for Four {
     }
 }
 
-impl FromPrimitive for Four {
+impl FromPrimitive for FourColumns {
     fn from_i64(number: i64) -> Option<Self> {
         Some(Self(Vec4::splat(number as f32)))
     }
@@ -118,9 +118,9 @@ impl FromPrimitive for Four {
 #[repr(C, align(64))]
 pub struct Complexes {
     /// Real parts.
-    pub re: [f32; MOST],
+    pub re: [f32; MAX_LANES],
     /// Imaginary parts.
-    pub im: [f32; MOST],
+    pub im: [f32; MAX_LANES],
 }
 
 impl Complexes {
@@ -146,15 +146,15 @@ pub fn product<V: Cells>([a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
 
 /// Columns to be transformed, with scratch memory.
 #[derive(Clone, Default)]
-pub struct Columns {
+pub struct TransformColumns {
     /// Numbers of the columns, row by row.
     pub rows: Vec<Complexes>,
     /// Four of the columns, and the scratch memory of their transform.
-    four: Vec<Complex<Four>>,
-    scratch: Vec<Complex<Four>>,
+    four: Vec<Complex<FourColumns>>,
+    scratch: Vec<Complex<FourColumns>>,
 }
 
-impl Columns {
+impl TransformColumns {
     /// Resets to `rows` rows of 0.
     pub fn cleared(&mut self, rows: usize) -> &mut [Complexes] {
         self.rows.clear();
@@ -165,7 +165,7 @@ impl Columns {
 
 /// Plan of the transform of columns of one length.
 #[derive(Clone)]
-pub struct Transform(Arc<dyn Fft<Four>>);
+pub struct Transform(Arc<dyn Fft<FourColumns>>);
 
 impl Transform {
     /// Plans the transform of columns of `side` numbers.
@@ -180,11 +180,11 @@ impl Transform {
 
     /// Transforms columns of this length. For the inverse, swap real and imaginary parts before and after, and divide by the
     /// length.
-    pub fn run(&self, Columns { rows, four, scratch }: &mut Columns) {
+    pub fn run(&self, TransformColumns { rows, four, scratch }: &mut TransformColumns) {
         scratch.resize(self.0.get_inplace_scratch_len(), Complex::default());
-        for first in (0..MOST).step_by(SIDE_BY_SIDE) {
+        for first in (0..MAX_LANES).step_by(SIDE_BY_SIDE) {
             let columns = first..first + SIDE_BY_SIDE;
-            let number = |part: &[f32; MOST]| Four(Vec4::from_slice(&part[columns.clone()]));
+            let number = |part: &[f32; MAX_LANES]| FourColumns(Vec4::from_slice(&part[columns.clone()]));
             four.clear();
             four.extend(rows.iter().map(|row| Complex::new(number(&row.re), number(&row.im))));
             self.0.process_with_scratch(four, scratch);
@@ -197,7 +197,7 @@ impl Transform {
 }
 
 /// Returns the next number without prime factors other than 2, 3 and 5, for which transforms are fast.
-pub fn smooth(side: usize) -> usize {
+pub fn next_smooth_length(side: usize) -> usize {
     let rest = |mut number: usize| {
         for factor in [2, 3, 5] {
             while number.is_multiple_of(factor) {
@@ -212,15 +212,15 @@ pub fn smooth(side: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::rng::Stream;
+    use crate::core::rng::RandomStream;
 
     #[test]
     fn columns_of_any_length_become_the_sums_of_the_formula() {
-        let mut stream = Stream::new(5, "fourier", 0);
+        let mut stream = RandomStream::new(5, "fourier", 0);
         for side in [1, 2, 15, 23, 128, 150, 257] {
-            let mut draw = || [(); MOST].map(|()| 2.0 * stream.unit() - 1.0);
+            let mut draw = || [(); MAX_LANES].map(|()| 2.0 * stream.uniform() - 1.0);
             let rows: Vec<Complexes> = (0..side).map(|_| Complexes { re: draw(), im: draw() }).collect();
-            let mut found = Columns { rows: rows.clone(), ..Columns::default() };
+            let mut found = TransformColumns { rows: rows.clone(), ..TransformColumns::default() };
             Transform::new(side).run(&mut found);
             for (k, found) in found.rows.iter().enumerate() {
                 let mut right = [0.0, 0.0];

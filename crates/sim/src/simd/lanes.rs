@@ -116,7 +116,7 @@ pub struct LaneMask(pub [u32; LANES]);
 impl LaneMask {
     /// Returns `yes` where it is set, else `no`.
     #[inline(always)]
-    pub fn choose(self, yes: Lanes, no: Lanes) -> Lanes {
+    pub fn select(self, yes: Lanes, no: Lanes) -> Lanes {
         let mut out = no;
         for lane in 0..LANES {
             let (yes, no) = (yes.0[lane].to_bits(), no.0[lane].to_bits());
@@ -183,7 +183,7 @@ pub unsafe fn gather<T: Copy>(memory: &[T], index: [i32; LANES]) -> [T; LANES] {
 
 /// Prefetches memory without waiting. Lines that another core has just written arrive slowly, but many can be in flight.
 #[inline(always)]
-pub fn fetch_ahead<T>(memory: *const T) {
+pub fn prefetch<T>(memory: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a hint, which reads nothing and cannot fault; every x86-64 machine supports it.
     unsafe {
@@ -199,7 +199,7 @@ pub fn fetch_ahead<T>(memory: *const T) {
 pub fn with_eight_lanes<P: Pass>(pass: P) -> P::Output {
     // AVX-512 implies AVX2; other architectures need no function of their own for eight lanes.
     #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = VectorUnit::working().level().and_then(Level::as_avx2) {
+    if let Some(avx2) = VectorUnit::current().level().and_then(Level::as_avx2) {
         return avx2.vectorize(
             #[inline(always)]
             || pass.run::<f32>(),
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn lanes_give_the_bits_of_single_numbers_with_and_without_a_vector_unit() {
-        let mut stream = crate::core::rng::Stream::new(3, "lanes", 0);
+        let mut stream = crate::core::rng::RandomStream::new(3, "lanes", 0);
         for _ in 0..1000 {
-            let mut draw = || Lanes([(); LANES].map(|()| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)));
+            let mut draw = || Lanes([(); LANES].map(|()| (stream.uniform() - 0.5) * 10.0 / (stream.uniform() + 1e-6)));
             let (a, b) = (draw(), draw());
             let (plain, vector) = (All(a, b).run::<f32>(), with_eight_lanes(All(a, b)));
             for (operation, (plain, vector)) in plain.iter().zip(&vector).enumerate() {

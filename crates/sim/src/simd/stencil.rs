@@ -1,13 +1,13 @@
 //! Stencil passes over the map: windows of padded rows over a strip.
 
 use super::{
-    cells::{Cells, MOST},
+    cells::{Cells, MAX_LANES},
     strip::Strip,
 };
-use crate::core::{aligned::Aligned, border::Border, terrain::Edge};
+use crate::core::{aligned::AlignedArray, border::Border, terrain::Edge};
 
 /// Quantities of the cells of a map, computed row by row. The methods are inlined into the pass, so that they use its vector unit.
-pub trait Quantities<const Q: usize> {
+pub trait RowQuantities<const Q: usize> {
     /// Computes a row of the map, each quantity into a slice as long as the row. In a window over a strip, rows beyond a periodic
     /// border keep their own indices, below 0 or from the height on.
     fn row<V: Cells>(&self, y: isize, out: [&mut [f32]; Q]);
@@ -17,11 +17,11 @@ pub trait Quantities<const Q: usize> {
 }
 
 /// Unused cells before the one beyond the border, which align the first cell of a row.
-const PAD: usize = MOST - 1;
+const PAD: usize = MAX_LANES - 1;
 
 /// Ring buffer of rows of several quantities, with a cell beyond either end: cell x is at x + 1.
 pub struct Ring<const Q: usize, const ROWS: usize> {
-    rows: [[Aligned; Q]; ROWS],
+    rows: [[AlignedArray; Q]; ROWS],
     width: usize,
     /// Index of the newest row.
     last: isize,
@@ -30,7 +30,7 @@ pub struct Ring<const Q: usize, const ROWS: usize> {
 impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
     /// Creates a ring whose first row will be `first`.
     pub fn new(width: usize, first: isize) -> Self {
-        let empty = || std::array::from_fn(|_| Aligned::filled(PAD + width + 2, 0.0));
+        let empty = || std::array::from_fn(|_| AlignedArray::filled(PAD + width + 2, 0.0));
         Self { rows: std::array::from_fn(|_| empty()), width, last: first - 1 }
     }
 
@@ -103,12 +103,12 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
 }
 
 /// Window of rows of several quantities, computed on demand, also beyond the border.
-pub struct Window<const Q: usize, const ROWS: usize = 3> {
+pub struct StencilWindow<const Q: usize, const ROWS: usize = 3> {
     ring: Ring<Q, ROWS>,
     border: Border,
 }
 
-impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
+impl<const Q: usize, const ROWS: usize> StencilWindow<Q, ROWS> {
     /// Creates a window over a strip that starts `above` rows above it, or with the row beyond the border.
     pub fn over<const LAYERS: usize>(strip: &Strip<'_, LAYERS>, above: isize) -> Self {
         let border = strip.border();
@@ -119,7 +119,7 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
 
     /// Advances until the newest row is `y`, or the one beyond the border.
     #[inline(always)]
-    pub fn fill_to<V: Cells>(&mut self, y: isize, quantities: &impl Quantities<Q>) {
+    pub fn fill_to<V: Cells>(&mut self, y: isize, quantities: &impl RowQuantities<Q>) {
         let Border { width, height, edge } = self.border;
         let last = if edge == Edge::Wrap { y } else { y.min(height as isize) };
         while self.ring.last < last {
@@ -177,11 +177,11 @@ pub fn across(padded: &[f32], faces: usize) -> [&[f32]; 2] {
 }
 
 /// Rows above, here and below, each as its [`sides`].
-pub type Nine<'a> = [[&'a [f32]; 3]; 3];
+pub type Neighbourhood<'a> = [[&'a [f32]; 3]; 3];
 
 /// Returns the 3 × 3 neighbourhoods of the cells of a row.
 #[inline(always)]
-pub fn nine<'a>([above, here, below]: [&'a [f32]; 3], width: usize) -> Nine<'a> {
+pub fn nine<'a>([above, here, below]: [&'a [f32]; 3], width: usize) -> Neighbourhood<'a> {
     [sides(above, width), sides(here, width), sides(below, width)]
 }
 
@@ -189,20 +189,20 @@ pub fn nine<'a>([above, here, below]: [&'a [f32]; 3], width: usize) -> Nine<'a> 
 /// in double.
 #[derive(Clone)]
 #[repr(align(64))]
-pub struct Tally {
+pub struct RowAccumulator {
     row: [f32; SUMS],
     rows: [f64; SUMS],
 }
 
 const SUMS: usize = 32;
 
-impl Default for Tally {
+impl Default for RowAccumulator {
     fn default() -> Self {
         Self { row: [0.0; SUMS], rows: [0.0; SUMS] }
     }
 }
 
-impl Tally {
+impl RowAccumulator {
     /// Adds the values of the cells from `x` on, which is a multiple of their number.
     #[inline(always)]
     pub fn add<V: Cells>(&mut self, x: usize, values: V) {
@@ -243,7 +243,7 @@ pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
             *sum = *sum + V::load(values, first + part * V::COUNT);
         }
     }
-    let mut tally = Tally::default();
+    let mut tally = RowAccumulator::default();
     for (part, sum) in sums.into_iter().take(SUMS / V::COUNT).enumerate() {
         tally.add(part * V::COUNT, sum);
     }
@@ -258,7 +258,7 @@ mod tests {
 
     struct Numbered;
 
-    impl Quantities<1> for Numbered {
+    impl RowQuantities<1> for Numbered {
         fn row<V: Cells>(&self, y: isize, [row]: [&mut [f32]; 1]) {
             for (x, value) in row.iter_mut().enumerate() {
                 *value = (10 * y.rem_euclid(2) + x as isize) as f32;
@@ -273,7 +273,7 @@ mod tests {
     fn window_at(y: isize, edge: Edge) -> [Vec<f32>; 3] {
         let border = Border { width: 3, height: 2, edge };
         let windows = for_strips(border, [(&mut [0.0; 6], 3)], 1, |strip| {
-            let mut window: Window<1> = Window::over(&strip, 1);
+            let mut window: StencilWindow<1> = StencilWindow::over(&strip, 1);
             window.fill_to::<f32>(y + 1, &Numbered);
             window.around(0, y).map(<[f32]>::to_vec)
         });

@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::core::border::Border;
-use crate::core::{aligned::Aligned, terrain::Edge};
+use crate::core::{aligned::AlignedArray, terrain::Edge};
 
 /// Returns the number of rows per strip: large enough to limit redundant rows, small enough to occupy several threads. Sums depend
 /// on it, so it must not depend on the number of threads.
@@ -24,14 +24,14 @@ pub struct Strip<'a, const LAYERS: usize> {
     rows: Range<isize>,
     /// Number of copied rows above and below.
     margin: isize,
-    layers: [Part<'a>; LAYERS],
+    layers: [LayerPart<'a>; LAYERS],
 }
 
 /// Part of a layer in a strip.
-struct Part<'a> {
+struct LayerPart<'a> {
     own: &'a mut [f32],
     /// Copies of the rows above the strip, then of those below it.
-    around: Aligned,
+    around: AlignedArray,
     /// Number of values in a row.
     stride: usize,
 }
@@ -73,10 +73,10 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
     /// Returns a row of a layer.
     #[inline(always)]
     pub fn row(&self, layer: usize, y: isize) -> &[f32] {
-        let Part { own, around, stride } = &self.layers[layer];
+        let LayerPart { own, around, stride } = &self.layers[layer];
         match place(&self.rows, self.margin, own.len(), *stride, y) {
-            Place::Own(at) => &own[at..at + stride],
-            Place::Around(at) => &around[at..at + stride],
+            RowOffset::Own(at) => &own[at..at + stride],
+            RowOffset::Around(at) => &around[at..at + stride],
         }
     }
 
@@ -84,31 +84,31 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
     #[inline(always)]
     pub fn rows_mut(&mut self, y: isize) -> [&mut [f32]; LAYERS] {
         let mut rows: [&mut [f32]; LAYERS] = std::array::from_fn(|_| Default::default());
-        for (row, Part { own, around, stride }) in rows.iter_mut().zip(&mut self.layers) {
+        for (row, LayerPart { own, around, stride }) in rows.iter_mut().zip(&mut self.layers) {
             *row = match place(&self.rows, self.margin, own.len(), *stride, y) {
-                Place::Own(at) => &mut own[at..at + *stride],
-                Place::Around(at) => &mut around[at..at + *stride],
+                RowOffset::Own(at) => &mut own[at..at + *stride],
+                RowOffset::Around(at) => &mut around[at..at + *stride],
             };
         }
         rows
     }
 }
 
-/// Offset of a row in a [`Part`].
-enum Place {
+/// Offset of a row in a [`LayerPart`].
+enum RowOffset {
     Own(usize),
     Around(usize),
 }
 
 #[inline(always)]
-fn place(rows: &Range<isize>, margin: isize, own: usize, stride: usize, y: isize) -> Place {
+fn place(rows: &Range<isize>, margin: isize, own: usize, stride: usize, y: isize) -> RowOffset {
     let at = |row: isize| row as usize * stride;
     if y < rows.start {
-        return Place::Around(at(y - rows.start + margin));
+        return RowOffset::Around(at(y - rows.start + margin));
     }
     // The last strip also owns what is left over after the last row.
     let inside = at(y - rows.start);
-    if inside < own { Place::Own(inside) } else { Place::Around(at(margin + y - rows.end)) }
+    if inside < own { RowOffset::Own(inside) } else { RowOffset::Around(at(margin + y - rows.end)) }
 }
 
 /// Runs `work` on strips of rows in parallel, and returns the results in order.
@@ -126,7 +126,7 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
     let bands: Vec<Range<usize>> = (0..height).step_by(rows).map(|first| first..(first + rows).min(height)).collect();
     // All copies are made before anything changes.
     let before = layers.each_ref().map(|(layer, stride)| (&**layer, *stride));
-    let copies: Vec<[Aligned; LAYERS]> = bands
+    let copies: Vec<[AlignedArray; LAYERS]> = bands
         .par_iter()
         .map(|band| before.map(|(layer, stride)| rows_around(border, layer, stride, band.clone(), margin)))
         .collect();
@@ -141,7 +141,7 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
                 let count = if band.end == height { whole.len() } else { band.len() * *stride };
                 let (own, left) = whole.split_at_mut(count);
                 *layer = left;
-                Part { own, around: copies.next().expect("there are as many"), stride: *stride }
+                LayerPart { own, around: copies.next().expect("there are as many"), stride: *stride }
             });
             Strip { border, rows: band.start as isize..band.end as isize, margin: margin as isize, layers }
         })
@@ -150,9 +150,9 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
 }
 
 /// Returns copies of the rows above and below a band, with zeros beyond the map.
-fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>, margin: usize) -> Aligned {
+fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>, margin: usize) -> AlignedArray {
     let Border { height, edge, .. } = border;
-    let mut copies = Aligned::filled(2 * margin * stride, 0.0);
+    let mut copies = AlignedArray::filled(2 * margin * stride, 0.0);
     for (row, copy) in copies.chunks_exact_mut(stride).enumerate() {
         let y = if row < margin { band.start + row } else { band.end + row } as isize - margin as isize;
         // There is one more row of faces than of cells.

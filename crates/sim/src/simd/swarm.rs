@@ -29,11 +29,11 @@ const LEAST: usize = 2;
 const MARGIN: f32 = 2.0;
 /// Steps of the particles of a block after its queue is empty. The rest then joins those of other blocks, so that no lanes stay
 /// empty.
-const LAST: usize = 32;
+const DRAIN_STEPS: usize = 32;
 /// Particles per batch, so that the ground that they visit stays in the cache.
-pub const TOGETHER: usize = 2048;
+pub const BATCH_SIZE: usize = 2048;
 /// Steps between calls of [`Swarm::account`].
-const ROUND: usize = 16;
+const ACCOUNT_INTERVAL: usize = 16;
 
 /// Kind of particles: how eight of them move, and what they do to the ground.
 ///
@@ -59,7 +59,7 @@ pub trait Swarm: Sync {
     ///
     /// A particle that would land beyond the reach of the block stays as it was, and is returned too. It reads and changes the
     /// ground at most two cells from where it was or lands.
-    fn step(&self, bundle: &mut Self::Bundle, block: &Block) -> LaneMask;
+    fn step(&self, bundle: &mut Self::Bundle, block: &ParticleBlock) -> LaneMask;
 
     /// Takes out a particle returned by [`Self::step`]; `None` if it has ended, which adds its effect.
     fn take(&self, bundle: &mut Self::Bundle, lane: usize, outcome: &mut Self::Outcome) -> Option<Self::Particle>;
@@ -73,13 +73,13 @@ pub trait Swarm: Sync {
 
 /// Rows of the map whose particles run together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
+pub struct ParticleBlock {
     rows: Range<f32>,
     /// Rows in which its particles may land.
     reach: Range<f32>,
 }
 
-impl Block {
+impl ParticleBlock {
     /// Block without limits.
     pub const ALL: Self = Self { rows: f32::NEG_INFINITY..f32::INFINITY, reach: f32::NEG_INFINITY..f32::INFINITY };
 
@@ -105,14 +105,14 @@ impl Block {
 /// Division of a map into blocks: whole rows of tiles, and an even number of blocks, so that adjacent ones never run in the same of
 /// two turns, on a periodic map too. The inner boundaries follow the particles.
 #[derive(Clone)]
-struct Blocks {
+struct BlockPartition {
     tiling: Tiling,
     /// Rows of tiles that contain particles, without a partial last one.
     rows: Range<usize>,
     count: usize,
 }
 
-impl Blocks {
+impl BlockPartition {
     /// Creates blocks for particles in these rows.
     fn new(tiling: Tiling, particles: impl ExactSizeIterator<Item = f32>) -> Self {
         let (count, whole) = (particles.len() / PER_BLOCK, tiling.height() / SIDE);
@@ -133,15 +133,15 @@ impl Blocks {
         }
     }
 
-    fn block(&self, index: usize) -> Block {
+    fn block(&self, index: usize) -> ParticleBlock {
         if self.count == 1 {
-            return Block::ALL;
+            return ParticleBlock::ALL;
         }
         let (first, last) = (self.first(index), self.first(index + 1));
         // Less than half of a neighbour: the next block of the same turn begins beyond it.
         let beyond = (self.rows.len() / self.count / 2 * SIDE) as f32 - MARGIN;
         let rows = first as f32..last as f32;
-        Block { reach: rows.start - beyond..rows.end + beyond, rows }
+        ParticleBlock { reach: rows.start - beyond..rows.end + beyond, rows }
     }
 
     /// Returns the block of a row on the map.
@@ -156,7 +156,7 @@ impl Blocks {
 
 /// Running particles of a swarm, and their effect so far.
 #[derive(Clone)]
-pub struct Flock<P, O> {
+pub struct SwarmRun<P, O> {
     /// Particles that have not started.
     later: std::vec::IntoIter<P>,
     /// Particles that wait for the next round.
@@ -168,19 +168,19 @@ pub struct Flock<P, O> {
 /// Round: in its first turn every other block runs its waiting particles, in the second the blocks between them do.
 #[derive(Clone)]
 struct Round<P, O> {
-    blocks: Blocks,
+    blocks: BlockPartition,
     waiting: Vec<Vec<P>>,
     turn: usize,
     /// Blocks of the turn that have not run yet, with the particles that waited when it began, and those that have run.
     crowds: Vec<(usize, Vec<P>)>,
-    ran: Vec<(usize, Ran<P, O>)>,
+    ran: Vec<(usize, BlockResult<P, O>)>,
     /// Steps of the particles of a block after its queue is empty.
     last: usize,
     /// Particles that leap far beyond the border of their block, which they do when the round ends.
     far: Vec<P>,
 }
 
-impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
+impl<P: Copy + Send + Sync, O: Default + Send> SwarmRun<P, O> {
     /// Creates a flock of particles at their start. If there are many, neighbours in the list should be close on the map.
     pub fn new(particles: Vec<P>) -> Self {
         Self { later: particles.into_iter(), particles: Vec::new(), round: None, outcome: O::default() }
@@ -189,13 +189,13 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
     /// Starts the next batch if the last one has ended.
     fn begin(&mut self) {
         if self.round.is_none() && self.particles.is_empty() {
-            self.particles = self.later.by_ref().take(TOGETHER).collect();
+            self.particles = self.later.by_ref().take(BATCH_SIZE).collect();
         }
     }
 
     /// Runs the particles until all have ended, or until a deadline, but at least as many blocks as there are threads, or all that
     /// wait. Returns `true` if all have ended, which completes the outcome. The result does not depend on interruptions.
-    pub fn go_on<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
+    pub fn run_until<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
     where
         S: Swarm<Particle = P, Outcome = O>,
     {
@@ -239,7 +239,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
     /// Ends a turn and begins the next: adds the effects of its blocks in order, and passes on the particles that have left them.
     fn end_turn<S: Swarm<Particle = P, Outcome = O>>(&mut self, round: &mut Round<P, O>) {
         round.ran.sort_by_key(|(index, _)| *index);
-        for (index, Ran { gone, left, outcome }) in round.ran.drain(..) {
+        for (index, BlockResult { gone, left, outcome }) in round.ran.drain(..) {
             S::add(&mut self.outcome, outcome);
             let block = round.blocks.block(index);
             let (leaps, gone): (Vec<_>, _) = gone.into_iter().partition(|gone| block.has(S::place(gone)[1]));
@@ -255,7 +255,7 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
     fn end<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: Round<P, O>) {
         self.particles.extend(round.waiting.into_iter().flatten());
         for particle in round.far {
-            let leap = RunBlock { swarm, block: &Block::ALL, particles: vec![particle], last: 1 };
+            let leap = RunBlock { swarm, block: &ParticleBlock::ALL, particles: vec![particle], last: 1 };
             let ran = with_eight_lanes(leap);
             S::add(&mut self.outcome, ran.outcome);
             self.particles.extend(ran.gone.into_iter().chain(ran.left));
@@ -270,10 +270,10 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
 
 impl<P: Copy, O> Round<P, O> {
     fn new<S: Swarm<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
-        let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
+        let blocks = BlockPartition::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
         // Many particles that start in few rows are divided into blocks once they have spread.
         let many = blocks.count > 1 || particles.len() >= 2 * PER_BLOCK;
-        let last = if many { LAST } else { usize::MAX };
+        let last = if many { DRAIN_STEPS } else { usize::MAX };
         let mut waiting = vec![Vec::new(); blocks.count];
         send::<S>(&blocks, &mut waiting, particles);
         let mut round = Self { blocks, waiting, turn: 0, crowds: Vec::new(), ran: Vec::new(), last, far: Vec::new() };
@@ -292,7 +292,7 @@ impl<P: Copy, O> Round<P, O> {
 }
 
 /// Queues particles in the blocks that contain them.
-fn send<S: Swarm>(blocks: &Blocks, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
+fn send<S: Swarm>(blocks: &BlockPartition, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
     for particle in particles {
         waiting[blocks.of(S::place(&particle)[1])].push(particle);
     }
@@ -309,7 +309,7 @@ fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
 /// Pass over the particles of a block.
 struct RunBlock<'a, S: Swarm> {
     swarm: &'a S,
-    block: &'a Block,
+    block: &'a ParticleBlock,
     particles: Vec<S::Particle>,
     /// Steps of the particles after the queue is empty.
     last: usize,
@@ -317,19 +317,19 @@ struct RunBlock<'a, S: Swarm> {
 
 /// Particles that have left their block, those that have neither left nor ended, and the effect of all.
 #[derive(Clone)]
-struct Ran<P, O> {
+struct BlockResult<P, O> {
     gone: Vec<P>,
     left: Vec<P>,
     outcome: O,
 }
 
 impl<S: Swarm> Pass for RunBlock<'_, S> {
-    type Output = Ran<S::Particle, S::Outcome>;
+    type Output = BlockResult<S::Particle, S::Outcome>;
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Self::Output {
         let Self { swarm, block, particles, mut last } = self;
-        let mut ran = Ran { gone: Vec::new(), left: Vec::new(), outcome: S::Outcome::default() };
+        let mut ran = BlockResult { gone: Vec::new(), left: Vec::new(), outcome: S::Outcome::default() };
         let Some(first) = particles.first() else { return ran };
         let (mut bundle, mut next) = (swarm.bundle(first), particles.iter());
         let mut runs = [false; LANES];
@@ -338,7 +338,7 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
             runs[lane] = true;
         }
         while runs != [false; LANES] && last > 0 {
-            for _ in 0..ROUND.min(last) {
+            for _ in 0..ACCOUNT_INTERVAL.min(last) {
                 let stopped = swarm.step(&mut bundle, block);
                 if stopped.any() {
                     for lane in (0..LANES).filter(|&lane| stopped.0[lane] != 0) {
@@ -352,7 +352,7 @@ impl<S: Swarm> Pass for RunBlock<'_, S> {
             }
             swarm.account(&mut bundle, &mut ran.outcome);
             if next.len() == 0 {
-                last = last.saturating_sub(ROUND);
+                last = last.saturating_sub(ACCOUNT_INTERVAL);
             }
         }
         for lane in (0..LANES).filter(|&lane| runs[lane]) {
@@ -381,8 +381,8 @@ mod tests {
             (1, 0..1, 1),
         ] {
             let rows = (0..particles).map(|particle| (rows.start + particle % rows.len()) as f32 + 0.5);
-            let blocks = Blocks::new(Tiling::new(37, height), rows);
-            let all: Vec<Block> = (0..blocks.count).map(|index| blocks.block(index)).collect();
+            let blocks = BlockPartition::new(Tiling::new(37, height), rows);
+            let all: Vec<ParticleBlock> = (0..blocks.count).map(|index| blocks.block(index)).collect();
             for y in (0..height).map(|y| y as f32 + 0.5) {
                 let own: Vec<usize> = (0..all.len()).filter(|&index| all[index].has(y)).collect();
                 assert_eq!(own, [blocks.of(y)], "row {y} of {height}");

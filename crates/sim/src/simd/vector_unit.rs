@@ -31,7 +31,7 @@ impl VectorUnit {
     }
 
     /// Returns `true` if this machine supports it.
-    pub fn is_there(self) -> bool {
+    pub fn is_supported(self) -> bool {
         self == Self::Scalar || self.level().is_some()
     }
 
@@ -52,11 +52,11 @@ impl VectorUnit {
     /// Returns the vector unit in use, which this machine supports. It stays the same while the program runs.
     ///
     /// # Panics
-    /// If `THALWEG_SIMD` names an unsupported unit. The program checks [`Self::wanted`] first.
+    /// If `THALWEG_SIMD` names an unsupported unit. The program checks [`Self::from_env`] first.
     #[inline]
-    pub fn working() -> Self {
+    pub fn current() -> Self {
         static WORKING: LazyLock<VectorUnit> =
-            LazyLock::new(|| VectorUnit::wanted().unwrap_or_else(|sentence| panic!("{sentence}")));
+            LazyLock::new(|| VectorUnit::from_env().unwrap_or_else(|sentence| panic!("{sentence}")));
         *WORKING
     }
 
@@ -64,13 +64,13 @@ impl VectorUnit {
     ///
     /// # Errors
     /// One sentence, if the name is unknown or this machine does not support the unit.
-    pub fn wanted() -> Result<Self, String> {
+    pub fn from_env() -> Result<Self, String> {
         let name = std::env::var_os(VARIABLE);
-        Self::named(name.as_ref().map(|name| name.to_string_lossy()).as_deref())
+        Self::from_name(name.as_ref().map(|name| name.to_string_lossy()).as_deref())
     }
 
-    fn named(name: Option<&str>) -> Result<Self, String> {
-        let there = || Self::ALL.into_iter().filter(|(unit, _)| unit.is_there());
+    fn from_name(name: Option<&str>) -> Result<Self, String> {
+        let there = || Self::ALL.into_iter().filter(|(unit, _)| unit.is_supported());
         let Some(name) = name else {
             return Ok(there().map(|(unit, _)| unit).max().unwrap_or(Self::Scalar));
         };
@@ -91,15 +91,15 @@ mod tests {
     #[test]
     fn a_unit_is_taken_by_its_name_if_the_machine_has_it() {
         for (unit, name) in VectorUnit::ALL {
-            match VectorUnit::named(Some(name)) {
-                Ok(found) => assert!(unit.is_there() && found == unit),
-                Err(sentence) => assert!(!unit.is_there() && sentence.contains("does not support"), "{sentence}"),
+            match VectorUnit::from_name(Some(name)) {
+                Ok(found) => assert!(unit.is_supported() && found == unit),
+                Err(sentence) => assert!(!unit.is_supported() && sentence.contains("does not support"), "{sentence}"),
             }
         }
-        let widest = VectorUnit::named(None).unwrap_or_else(|sentence| panic!("{sentence}"));
-        assert!(VectorUnit::ALL.iter().all(|(unit, _)| *unit <= widest || !unit.is_there()));
+        let widest = VectorUnit::from_name(None).unwrap_or_else(|sentence| panic!("{sentence}"));
+        assert!(VectorUnit::ALL.iter().all(|(unit, _)| *unit <= widest || !unit.is_supported()));
         for wrong in ["", "AVX2", "sse", "avx2\n"] {
-            let sentence = VectorUnit::named(Some(wrong)).expect_err(wrong);
+            let sentence = VectorUnit::from_name(Some(wrong)).expect_err(wrong);
             assert!(sentence.contains("vector unit; available: scalar") && !sentence.contains('\n'), "{sentence}");
         }
     }

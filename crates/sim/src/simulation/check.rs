@@ -17,11 +17,11 @@ use super::Simulation;
 use crate::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Source, Terrain},
     },
     measure::Channels,
-    params::STATED_SIDE,
+    params::REFERENCE_SIDE,
     process::{
         Mode, Process,
         droplets::{self, Droplets},
@@ -49,7 +49,7 @@ pub struct Check {
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Checked {
+pub struct CheckResult {
     /// Name shown to the user.
     pub title: &'static str,
     /// Measured quantity.
@@ -62,7 +62,7 @@ pub struct Checked {
     pub within: f64,
 }
 
-impl Checked {
+impl CheckResult {
     /// Returns `true` if the measured value is within the tolerance.
     pub fn holds(&self) -> bool {
         (self.measured - self.expected).abs() <= self.within
@@ -71,9 +71,9 @@ impl Checked {
 
 impl Check {
     /// Runs the check, in at most a few seconds.
-    pub fn run(&self) -> Checked {
+    pub fn run(&self) -> CheckResult {
         let Self { title, about, expected, within, measure } = *self;
-        Checked { title, about, measured: measure(), expected, within }
+        CheckResult { title, about, measured: measure(), expected, within }
     }
 }
 
@@ -155,7 +155,7 @@ fn run(processes: Vec<Box<dyn Process>>, terrain: Terrain) -> Simulation {
 fn still_water(terrain: Terrain, seconds: f32, roughness: f32) -> Simulation {
     let params = water::Params {
         mode: Mode::Corrected,
-        dt: seconds * STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32,
+        dt: seconds * REFERENCE_SIDE as f32 / terrain.width().min(terrain.height()) as f32,
         roughness,
         rain_rate: 0.0,
         evaporation_rate: 0.0,
@@ -243,7 +243,7 @@ fn heap() -> f64 {
         if away[0] * away[0] + away[1] * away[1] <= 25.0 { 35.0 } else { 0.0 }
     });
     let mut params = thermal::Params { mode: Mode::Corrected, ..thermal::Params::default() };
-    params.dt *= STATED_SIDE as f32 / side as f32;
+    params.dt *= REFERENCE_SIDE as f32 / side as f32;
     let talus = libm::tan(f64::from(params.repose_angle).to_radians());
     let mut run = run(vec![Box::new(Thermal::with(params))], terrain);
     (0..6000).for_each(|_| run.tick());
@@ -255,9 +255,9 @@ fn heap() -> f64 {
 }
 
 fn rivers() -> f64 {
-    let (side, mut stream) = (64, Stream::new(4, "plain", 0));
+    let (side, mut stream) = (64, RandomStream::new(4, "plain", 0));
     let ground = Grid::from_fn(side, side, |x, y| {
-        let height = stream.unit();
+        let height = stream.uniform();
         if x.min(y) == 0 || x.max(y) + 1 == side { 0.0 } else { height }
     });
     let params = fluvial::Params {
@@ -338,8 +338,8 @@ mod tests {
                 begun.elapsed()
             );
             assert!(found.holds(), "{}: {:e} for {} ± {}", found.title, found.measured, found.expected, found.within);
-            assert!(!Checked { measured: f64::NAN, ..found }.holds());
-            assert!(!Checked { measured: found.expected + found.within * 1.01 + 1e-9, ..found }.holds());
+            assert!(!CheckResult { measured: f64::NAN, ..found }.holds());
+            assert!(!CheckResult { measured: found.expected + found.within * 1.01 + 1e-9, ..found }.holds());
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::Simulation;
 use crate::{
     core::{grid::Grid, terrain::Layer},
-    edit::{self, Brush, Combine, Dab, Growth, Patch, Selection, Tool},
-    hydrology::breach::{Breached, Limits, breach},
+    edit::{self, Brush, CombineMode, Dab, Selection, StrokeGrowth, Tool, UndoPatch},
+    hydrology::breach::{BreachReport, Limits, breach},
 };
 
 impl Simulation {
@@ -30,13 +30,13 @@ impl Simulation {
     }
 
     /// Sets the uplift to 0 everywhere, so that it can be painted. The previous uplift map is kept in `patch`.
-    pub fn clear_uplift(&mut self, patch: &mut Patch) {
+    pub fn clear_uplift(&mut self, patch: &mut UndoPatch) {
         edit::clear(&mut self.terrain, Layer::Uplift, patch);
     }
 
     /// Applies a dab of a brush. `relief` is the shape of a stamp or the source of a clone. The previous layers are kept in
     /// `patch`.
-    pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, relief: Option<&Grid>, patch: &mut Patch) {
+    pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, relief: Option<&Grid>, patch: &mut UndoPatch) {
         self.touch((tool, brush), dab, relief, (patch, None));
     }
 
@@ -46,7 +46,7 @@ impl Simulation {
         (tool, brush): (Tool, &Brush),
         dab: Dab,
         relief: Option<&Grid>,
-        (patch, growth): (&mut Patch, &mut Growth),
+        (patch, growth): (&mut UndoPatch, &mut StrokeGrowth),
     ) {
         let growth = (tool.adds_up() && !brush.build_up).then_some(growth);
         self.touch((tool, brush), dab, relief, (patch, growth));
@@ -57,7 +57,7 @@ impl Simulation {
         (tool, brush): (Tool, &Brush),
         dab: Dab,
         relief: Option<&Grid>,
-        (patch, growth): (&mut Patch, Option<&mut Growth>),
+        (patch, growth): (&mut UndoPatch, Option<&mut StrokeGrowth>),
     ) {
         let [ground, water] = match tool {
             Tool::Erode => {
@@ -73,28 +73,28 @@ impl Simulation {
     }
 
     /// Builds a ramp between two positions, in cells. The previous layers are kept in `patch`.
-    pub fn ramp(&mut self, brush: &Brush, ends: [[f32; 2]; 2], patch: &mut Patch) {
+    pub fn ramp(&mut self, brush: &Brush, ends: [[f32; 2]; 2], patch: &mut UndoPatch) {
         let grown = edit::ramp(&mut self.terrain, brush, ends, patch);
         self.book([grown, 0.0]);
     }
 
     /// Combines a selection with the mask. The previous mask is kept in `patch`.
-    pub fn select(&mut self, selection: &Selection, combine: Combine, patch: &mut Patch) {
+    pub fn select(&mut self, selection: &Selection, combine: CombineMode, patch: &mut UndoPatch) {
         edit::select(&mut self.terrain, selection, combine, patch);
     }
 
     /// Inverts the mask.
-    pub fn invert_mask(&mut self, patch: &mut Patch) {
+    pub fn invert_mask(&mut self, patch: &mut UndoPatch) {
         edit::invert_mask(&mut self.terrain, patch);
     }
 
     /// Clears the mask.
-    pub fn clear_mask(&mut self, patch: &mut Patch) {
+    pub fn clear_mask(&mut self, patch: &mut UndoPatch) {
         edit::clear_mask(&mut self.terrain, patch);
     }
 
     /// Swaps the contents of a patch with the current layers: undoes a stroke, or redoes it.
-    pub fn exchange(&mut self, patch: &mut Patch) {
+    pub fn exchange(&mut self, patch: &mut UndoPatch) {
         let grown = patch.exchange(&mut self.terrain);
         self.book(grown);
     }
@@ -106,8 +106,8 @@ impl Simulation {
     }
 
     /// Carves outlets for the depressions of the ground, within the limits.
-    pub fn carve_outlets(&mut self, limits: Limits) -> Breached {
-        let mut breached = Breached::default();
+    pub fn carve_outlets(&mut self, limits: Limits) -> BreachReport {
+        let mut breached = BreachReport::default();
         self.edit(|simulation| breached = breach(&mut simulation.terrain, limits));
         breached
     }

@@ -13,7 +13,7 @@ use crate::{
     core::{
         analysis,
         grid::Grid,
-        ledger::{Account, Row},
+        ledger::{Account, LedgerRow},
         quantity::Quantity,
         terrain::Layer,
     },
@@ -28,7 +28,7 @@ const NONE: f32 = 1e-3;
 
 /// A quantity in every cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Map {
+enum MappedQuantity {
     /// Height of the ground, in metres.
     Height,
     /// Slope of the ground, in degrees.
@@ -38,10 +38,10 @@ enum Map {
 }
 
 /// A volume in a row of the ledger.
-type Entry = fn(&Row) -> f64;
+type GaugedVolume = fn(&LedgerRow) -> f64;
 
 /// Entries of a row of the ledger.
-const ENTRIES: [(&str, Entry); 8] = [
+const ENTRIES: [(&str, GaugedVolume); 8] = [
     ("eroded", |row| row.eroded),
     ("deposited", |row| row.deposited),
     ("moved", |row| row.moved),
@@ -84,7 +84,7 @@ const SUMMARIES: [(&str, Summary); 10] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Ground {
+enum GaugeGround {
     /// Cells lower than all eight neighbours.
     Pits,
     /// Volume below the starting ground, in cubic metres.
@@ -95,11 +95,15 @@ enum Ground {
     Relief,
 }
 
-const GROUND: [(&str, Ground); 4] =
-    [("pits", Ground::Pits), ("cut", Ground::Cut), ("fill", Ground::Fill), ("relief", Ground::Relief)];
+const GROUND: [(&str, GaugeGround); 4] = [
+    ("pits", GaugeGround::Pits),
+    ("cut", GaugeGround::Cut),
+    ("fill", GaugeGround::Fill),
+    ("relief", GaugeGround::Relief),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum River {
+enum GaugeRiver {
     Concavity,
     /// Length from source to mouth, in kilometres.
     Length,
@@ -107,16 +111,16 @@ enum River {
     Knickpoints,
 }
 
-const RIVERS: [(&str, River); 4] = [
-    ("concavity", River::Concavity),
-    ("length", River::Length),
-    ("sinuosity", River::Sinuosity),
-    ("knickpoints", River::Knickpoints),
+const RIVERS: [(&str, GaugeRiver); 4] = [
+    ("concavity", GaugeRiver::Concavity),
+    ("length", GaugeRiver::Length),
+    ("sinuosity", GaugeRiver::Sinuosity),
+    ("knickpoints", GaugeRiver::Knickpoints),
 ];
 
 /// An entry of the ledger.
 #[derive(Clone, Debug, PartialEq)]
-enum Booked {
+enum LedgerEntry {
     Start,
     Now,
     Residual,
@@ -126,26 +130,26 @@ enum Booked {
 
 /// Definition of a gauge.
 #[derive(Clone, Debug, PartialEq)]
-enum What {
-    Whole(Map, Summary),
-    At(Map, [f32; 2]),
-    Ground(Ground),
+enum Measurand {
+    Whole(MappedQuantity, Summary),
+    At(MappedQuantity, [f32; 2]),
+    Ground(GaugeGround),
     /// Account of solids if `true`, of water otherwise.
-    Ledger(bool, Booked),
-    Rivers(River),
+    Ledger(bool, LedgerEntry),
+    Rivers(GaugeRiver),
     Ticks,
 }
 
 /// A number of a simulation that can be measured by name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gauge(What);
+pub struct Gauge(Measurand);
 
-fn map_of(name: &str) -> Result<Map, String> {
-    let layer = || Layer::of_key(name).map(Map::Layer);
-    let quantity = || Quantity::of_key(name).map(Map::Of);
+fn map_of(name: &str) -> Result<MappedQuantity, String> {
+    let layer = || Layer::from_key(name).map(MappedQuantity::Layer);
+    let quantity = || Quantity::from_key(name).map(MappedQuantity::Of);
     let found = match name {
-        "height" => Some(Map::Height),
-        "slope" => Some(Map::Slope),
+        "height" => Some(MappedQuantity::Height),
+        "slope" => Some(MappedQuantity::Slope),
         _ => layer().or_else(quantity),
     };
     found.ok_or_else(|| {
@@ -174,21 +178,21 @@ impl Gauge {
             let place = place.filter(|place| place.iter().all(|share| (0.0..=1.0).contains(share)));
             let no_place = || format!("\"{name}\" has no valid position; give two fractions of the map's sides");
             let place = place.ok_or_else(no_place)?;
-            return Ok(Self(What::At(map_of(map)?, place)));
+            return Ok(Self(Measurand::At(map_of(map)?, place)));
         }
         let Some((of, rest)) = name.split_once('.') else {
             return Err(format!("\"{name}\" is not a gauge; give a quantity and a summary, such as slope.mean"));
         };
         let what = match of {
-            "ground" => What::Ground(word(&GROUND, rest)?),
-            "rivers" => What::Rivers(word(&RIVERS, rest)?),
-            "run" => word(&[("ticks", What::Ticks)], rest)?,
+            "ground" => Measurand::Ground(word(&GROUND, rest)?),
+            "rivers" => Measurand::Rivers(word(&RIVERS, rest)?),
+            "run" => word(&[("ticks", Measurand::Ticks)], rest)?,
             "ledger" => {
                 let (matter, entry) = rest.split_once('.').unwrap_or((rest, ""));
                 let solid = word(&[("solid", true), ("water", false)], matter)?;
-                What::Ledger(solid, booked(entry)?)
+                Measurand::Ledger(solid, booked(entry)?)
             }
-            _ => What::Whole(map_of(of)?, word(&SUMMARIES, rest)?),
+            _ => Measurand::Whole(map_of(of)?, word(&SUMMARIES, rest)?),
         };
         Ok(Self(what))
     }
@@ -197,14 +201,14 @@ impl Gauge {
     pub fn of(&self, run: &Simulation, rivers: &RiverParams) -> Option<f64> {
         let terrain = &run.terrain;
         match &self.0 {
-            What::Whole(map, summary) => summary.of(&map.of(run), f64::from(terrain.cell_size)),
-            What::At(map, place) => {
+            Measurand::Whole(map, summary) => summary.of(&map.of(run), f64::from(terrain.cell_size)),
+            Measurand::At(map, place) => {
                 let map = map.of(run);
                 let (x, y) = map.cell_at(*place);
                 Some(map.at(x, y).into())
             }
-            What::Ground(ground) => Some(ground.of(run)),
-            What::Ledger(solid, booked) => {
+            Measurand::Ground(ground) => Some(ground.of(run)),
+            Measurand::Ledger(solid, booked) => {
                 let ledger = &run.ledger;
                 let (account, now) = match solid {
                     true => (&ledger.solid, terrain.solid_volume()),
@@ -212,13 +216,13 @@ impl Gauge {
                 };
                 Some(booked.of(account, now))
             }
-            What::Rivers(river) => river.of(run, rivers),
-            What::Ticks => Some(run.ticks() as f64),
+            Measurand::Rivers(river) => river.of(run, rivers),
+            Measurand::Ticks => Some(run.ticks() as f64),
         }
     }
 }
 
-impl Map {
+impl MappedQuantity {
     fn of(self, run: &Simulation) -> Grid {
         match self {
             Self::Height => run.terrain.ground(),
@@ -229,11 +233,11 @@ impl Map {
     }
 }
 
-fn booked(entry: &str) -> Result<Booked, String> {
+fn booked(entry: &str) -> Result<LedgerEntry, String> {
     Ok(match entry {
-        "start" => Booked::Start,
-        "now" => Booked::Now,
-        "residual" => Booked::Residual,
+        "start" => LedgerEntry::Start,
+        "now" => LedgerEntry::Now,
+        "residual" => LedgerEntry::Residual,
         _ => {
             let (process, entry) = entry.split_once('.').unwrap_or((entry, ""));
             let keys: Vec<&'static str> = catalogue().iter().map(|process| process.info().key).collect();
@@ -242,12 +246,12 @@ fn booked(entry: &str) -> Result<Booked, String> {
             })?;
             let names: Vec<(&str, usize)> =
                 ENTRIES.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
-            Booked::Row(key, word(&names, entry)?)
+            LedgerEntry::Row(key, word(&names, entry)?)
         }
     })
 }
 
-impl Booked {
+impl LedgerEntry {
     fn of(&self, account: &Account, now: f64) -> f64 {
         match self {
             Self::Start => account.start,
@@ -289,7 +293,7 @@ impl Summary {
     }
 }
 
-impl Ground {
+impl GaugeGround {
     /// Returns the number as in the Statistics panel.
     fn of(self, run: &Simulation) -> f64 {
         let found = Statistics::of(&run.terrain);
@@ -302,7 +306,7 @@ impl Ground {
     }
 }
 
-impl River {
+impl GaugeRiver {
     /// Returns the number for the river with the largest discharge, as in the Rivers panel.
     fn of(self, run: &Simulation, params: &RiverParams) -> Option<f64> {
         let study = Study::of(&run.river_land(params), None);

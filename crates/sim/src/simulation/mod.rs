@@ -11,7 +11,7 @@ pub mod fault;
 pub mod gauge;
 pub mod grow;
 pub mod quantities;
-pub mod staged;
+pub mod stage_changes;
 pub mod water;
 
 use std::{
@@ -24,7 +24,7 @@ use rayon::ThreadPool;
 
 use self::{
     fault::{Cause, Fault},
-    staged::{Before, Staged},
+    stage_changes::{StageChanges, StageSnapshot},
 };
 use crate::{
     core::{
@@ -33,8 +33,8 @@ use crate::{
         terrain::{Layer, Terrain},
     },
     edit,
-    params::{Group, GroupMut, Value, walk},
-    process::{Context, Counts, Process, Progress, catalogue, masked::masked_key, memory::Memory},
+    params::{Group, GroupMut, Value, collect_parameters},
+    process::{Context, Counts, Process, StepProgress, catalogue, masked::masked_key, saved_state::StateValue},
 };
 
 /// A process with its switch and the time spent in it.
@@ -70,7 +70,7 @@ impl Slot {
 
     /// Returns the number of particles that have run, and the number set for a finished map; `None` without such a parameter.
     pub fn particles(&self) -> Option<(u64, u64)> {
-        let parameters = walk((self.key(), self.process.params()));
+        let parameters = collect_parameters((self.key(), self.process.params()));
         match parameters.into_iter().find(|parameter| parameter.name == "total")?.value {
             Value::Number(total) => Some((self.process.counts().particles, total as u64)),
             _ => None,
@@ -105,7 +105,7 @@ pub struct Simulation {
     /// `true` if the simulation stops between the stages of a process. The result does not depend on it.
     stepwise: bool,
     /// Changes of the last stage, if it was run alone.
-    staged: Option<Arc<Staged>>,
+    staged: Option<Arc<StageChanges>>,
     seed: u64,
     tick: u64,
     /// Simulated time of the finished ticks, and of the current one, in seconds.
@@ -150,15 +150,15 @@ impl Simulation {
 
     /// Restarts from another terrain and seed; processes, their parameters and switches stay.
     pub fn restart(&mut self, terrain: Terrain, seed: u64) {
-        let mut fresh = Self::of(self.slots.iter().map(|slot| slot.process.fresh()).collect(), terrain, seed);
-        fresh.take_over(self);
+        let mut fresh = Self::of(self.slots.iter().map(|slot| slot.process.boxed_default()).collect(), terrain, seed);
+        fresh.copy_settings_from(self);
         fresh.pool = self.pool.take();
         fresh.watched = self.watched;
         *self = fresh;
     }
 
     /// Copies the parameters and switches of another simulation's processes.
-    pub fn take_over(&mut self, other: &Self) {
+    pub fn copy_settings_from(&mut self, other: &Self) {
         for (slot, other) in self.slots.iter_mut().zip(&other.slots) {
             for (own, other) in slot.process.settings_mut().into_iter().zip(other.process.settings()) {
                 own.apply(other.as_partial_reflect());
@@ -187,17 +187,17 @@ impl Simulation {
     }
 
     /// Returns the keys of the processes that are on or have run: the others have no state.
-    pub fn with_memories(&self) -> Vec<&'static str> {
+    pub fn processes_with_state(&self) -> Vec<&'static str> {
         let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
         kept.map(Slot::key).collect()
     }
 
     /// Returns the state that these processes keep between ticks, besides their parameters, by process and name.
-    pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, Memory<'_>)> {
+    pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, StateValue<'_>)> {
         let mut all = Vec::new();
         for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
             let key = slot.key();
-            let kept = slot.process.memories(&self.terrain).into_iter();
+            let kept = slot.process.state_values(&self.terrain).into_iter();
             all.extend(kept.map(|(name, memory)| (format!("{key}/{name}"), memory)));
         }
         all
@@ -260,7 +260,7 @@ impl Simulation {
         self.begin_tick();
         self.skip_idle();
         let ran = self.next_stage();
-        let before = Before::of(self);
+        let before = StageSnapshot::of(self);
         self.stepwise = true;
         if let Some(cursor) = self.cursor {
             // It may pause so that a frame can be drawn.
@@ -276,7 +276,7 @@ impl Simulation {
     }
 
     /// Returns the changes of the last stage, if it was run alone by [`Self::stage`].
-    pub fn staged(&self) -> Option<&Staged> {
+    pub fn stage_changes(&self) -> Option<&StageChanges> {
         self.staged.as_deref()
     }
 
@@ -342,7 +342,7 @@ impl Simulation {
             stepwise: self.stepwise,
             water_flows,
             elapsed: &mut self.elapsed,
-            until,
+            deadline: until,
         };
         // State left inconsistent by a panic is not used: after a fault the simulation continues from another state, with new
         // processes.
@@ -366,14 +366,14 @@ impl Simulation {
             }
         };
         // With a mask, the layers cannot be shown before the end, when masked cells are restored.
-        self.pauses = progress == Progress::Again && slot.before.is_none();
+        self.pauses = progress == StepProgress::Paused && slot.before.is_none();
         let next = progress.next_stage(cursor.stage, slot.process.info().stages.len());
         slot.begun = next.is_some();
         if next.is_none()
             && let Some(before) = slot.before.take()
         {
             // Cells restored under the mask are recorded as an edit.
-            self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
+            self.ledger.solid.edits += edit::restore_masked(&mut self.terrain, &before) * self.terrain.cell_area();
         }
         self.cursor = Some(match next {
             Some(stage) => Cursor { process, stage },
@@ -419,7 +419,7 @@ impl Simulation {
     /// Returns the geological time since the start, in years, if a process with such a clock is on or has run.
     pub fn years(&self) -> Option<f64> {
         let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
-        kept.find_map(|slot| slot.process.abilities().years)
+        kept.find_map(|slot| slot.process.capabilities().years)
     }
 
     /// Residual of the solids account, in cubic metres.

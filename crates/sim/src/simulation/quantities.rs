@@ -23,7 +23,7 @@ pub struct Difference {
     /// Minimum and maximum, in metres.
     pub range: (f32, f32),
     /// Correlation of the changes since the start of both; `None` if one has not changed.
-    pub alike: Option<f64>,
+    pub correlation: Option<f64>,
 }
 
 impl Simulation {
@@ -49,7 +49,8 @@ impl Simulation {
             both += own_change * other_change;
         }
         let alike = (own > 0.0 && others > 0.0).then(|| both / (own * others).sqrt());
-        let numbers = Difference { mean: difference.total() / count, size, range: difference.min_max(), alike };
+        let numbers =
+            Difference { mean: difference.total() / count, size, range: difference.min_max(), correlation: alike };
         Some((difference, numbers))
     }
 
@@ -65,7 +66,7 @@ impl Simulation {
             slots.find(|slot| slot.process.info().writes.contains(&Layer::Suspended))
         };
         let slot = of_slots(true).or_else(|| of_slots(false));
-        slot.and_then(|slot| slot.process.abilities().acceleration).unwrap_or(1.0)
+        slot.and_then(|slot| slot.process.capabilities().acceleration).unwrap_or(1.0)
     }
 
     /// Returns the map of a quantity from the first enabled process that has it.
@@ -88,7 +89,7 @@ impl Simulation {
 
     /// Returns the wind, if an enabled process has one.
     pub fn wind(&self) -> Option<Weather> {
-        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.abilities().weather)
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.capabilities().weather)
     }
 
     /// Returns the current values of a quantity in every cell.
@@ -131,7 +132,9 @@ impl Simulation {
                 terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect()
             }
             Quantity::StageChange => {
-                return self.staged().map_or_else(|| Grid::filled(width, height, 0.0), |staged| staged.change.clone());
+                return self
+                    .stage_changes()
+                    .map_or_else(|| Grid::filled(width, height, 0.0), |staged| staged.change.clone());
             }
             Quantity::Difference => return Grid::filled(width, height, 0.0),
             Quantity::Steepness => {

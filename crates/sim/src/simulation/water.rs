@@ -2,12 +2,12 @@
 
 use super::Simulation;
 use crate::{
-    core::{bounds::Unfit, quantity::Quantity, terrain::Terrain},
+    core::{bounds::InvalidInput, quantity::Quantity, terrain::Terrain},
     hydrology::{
         drainage::Drainage,
-        network::{Course, Land, RiverParams},
+        network::{Course, RiverParams, RiverTerrain},
     },
-    process::{GoOn, SteadyState, VectorMap, fluvial, water},
+    process::{ProgressCallback, SteadyState, VectorMap, fluvial, water},
 };
 
 /// Steady state of rivers and lakes, by each process that moves water.
@@ -25,10 +25,10 @@ impl Simulation {
     ///
     /// # Errors
     /// If there is no water supply, no outlet, or the search was cancelled.
-    pub fn balance(&self, go_on: &GoOn<'_>) -> Result<Balance, Unfit> {
+    pub fn balance(&self, go_on: &ProgressCallback<'_>) -> Result<Balance, InvalidInput> {
         self.on_its_threads(|run| {
-            let steady = run.slots.iter().filter_map(|slot| slot.process.abilities().steady);
-            let balances = steady.map(|water| water.balance(&run.terrain, run.ticks() + 1, go_on));
+            let steady = run.slots.iter().filter_map(|slot| slot.process.capabilities().steady);
+            let balances = steady.map(|water| water.solve_steady_state(&run.terrain, run.ticks() + 1, go_on));
             balances.collect::<Result<_, _>>().map(Balance)
         })
     }
@@ -45,7 +45,7 @@ impl Simulation {
             self.terrain.water = water;
         }
         let came = self.terrain.water_volume() - before;
-        self.ledger.water.came(water::INFO.key, came);
+        self.ledger.water.book_inflow(water::INFO.key, came);
         came
     }
 
@@ -63,7 +63,7 @@ impl Simulation {
     }
 
     /// Returns the current terrain, with the maps of the droplets if its rivers follow them.
-    pub fn river_land(&self, params: &RiverParams) -> Land {
+    pub fn river_land(&self, params: &RiverParams) -> RiverTerrain {
         let follows = params.course == Course::Droplets;
         let droplets = self.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
@@ -71,14 +71,14 @@ impl Simulation {
             let [along, down] = slot.process.vector_map(VectorMap::Momentum, &self.terrain)?;
             Some([water, along, down])
         });
-        Land::new(self.terrain.clone(), params.clone(), maps)
+        RiverTerrain::new(self.terrain.clone(), params.clone(), maps)
     }
 
     /// Returns the starting terrain, with rivers that follow the ground.
-    pub fn river_land_at_start(&self, params: &RiverParams) -> Land {
+    pub fn river_land_at_start(&self, params: &RiverParams) -> RiverTerrain {
         let Terrain { start, cell_size, edge, rain, sources, .. } = &self.terrain;
         let bare = Terrain::bare(start.clone(), *cell_size, *edge);
         let terrain = Terrain { rain: rain.clone(), sources: sources.clone(), ..bare };
-        Land::new(terrain, params.clone(), None)
+        RiverTerrain::new(terrain, params.clone(), None)
     }
 }

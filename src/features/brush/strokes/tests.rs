@@ -1,7 +1,9 @@
 //! Tests of strokes, with touches as the pointer sends them.
 
 use super::*;
-use crate::world::{self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, RunCommand, Transport};
+use crate::world::{
+    self, EditCommand, FileCommand, FrameBudget, HistoryCommand, Jobs, Notice, SimulationCommand, Transport,
+};
 use bevy::state::app::StatesPlugin;
 use thalweg_scene::{io::scene::open_first, model::origin::Options};
 use thalweg_sim::{core::terrain::Terrain, params::Value};
@@ -15,11 +17,11 @@ fn app() -> App {
         // A stroke completes in the frame in which it ends, even on a slow machine.
         .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))
         .insert_resource(Transport::paused());
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Raise);
     app
 }
 
-fn touch(app: &mut App, touches: &[Touch]) {
+fn touch(app: &mut App, touches: &[BrushInput]) {
     for touch in touches {
         app.world_mut().write_message(*touch);
     }
@@ -27,16 +29,24 @@ fn touch(app: &mut App, touches: &[Touch]) {
 }
 
 fn stroke(app: &mut App) {
-    let keys = Held::default();
-    touch(app, &[Touch::Press([0.3, 0.4], keys), Touch::Move([0.6, 0.5]), Touch::Rest(0.2), Touch::Release]);
+    let keys = ModifierKeys::default();
+    touch(
+        app,
+        &[
+            BrushInput::Press([0.3, 0.4], keys),
+            BrushInput::Move([0.6, 0.5]),
+            BrushInput::Rest(0.2),
+            BrushInput::Release,
+        ],
+    );
 }
 
 fn run(app: &mut App, ticks: u32) {
-    app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
+    app.world_mut().write_message(AppCommand::from(SimulationCommand::Step(ticks)));
     (0..300).for_each(|_| app.update());
 }
 
-fn ask(app: &mut App, command: impl Into<Command>) {
+fn ask(app: &mut App, command: impl Into<AppCommand>) {
     app.world_mut().write_message(command.into());
     app.update();
 }
@@ -56,24 +66,26 @@ fn steps(app: &App) -> usize {
 #[test]
 fn a_clone_copies_the_land_from_where_ctrl_said() {
     let mut app = app();
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Clone);
     let before = terrain(&app);
     // Whole cells apart, so that nothing is interpolated.
     let [from, to] = [[0.5, 0.5], [13.0 / 64.0, 51.0 / 64.0]];
-    let click = |place, ctrl| [Touch::Press(place, Held { ctrl, ..Held::default() }), Touch::Release];
+    let click =
+        |place, ctrl| [BrushInput::Press(place, ModifierKeys { ctrl, ..ModifierKeys::default() }), BrushInput::Release];
     touch(&mut app, &click(to, false));
     assert!(terrain(&app) == before && steps(&app) == 0, "no source was set yet");
     touch(&mut app, &click(from, true));
     assert!(terrain(&app) == before && steps(&app) == 0);
     // Back and forth over one place, until it equals the hilltop.
-    let keys = Held::default();
-    let round: Vec<Touch> = (0..60).map(|step| Touch::Move([to[0] + 0.01 * (step % 2) as f32, to[1]])).collect();
-    touch(&mut app, &[&[Touch::Press(to, keys)][..], &round, &[Touch::Release]].concat());
+    let keys = ModifierKeys::default();
+    let round: Vec<BrushInput> =
+        (0..60).map(|step| BrushInput::Move([to[0] + 0.01 * (step % 2) as f32, to[1]])).collect();
+    touch(&mut app, &[&[BrushInput::Press(to, keys)][..], &round, &[BrushInput::Release]].concat());
     let now = terrain(&app);
     let ([x, y], [copied_x, copied_y]) = (cell(&now, to), cell(&now, from));
-    let level = before.ground_between(x, y) - before.ground_between(copied_x, copied_y);
+    let level = before.sample_ground(x, y) - before.sample_ground(copied_x, copied_y);
     for step in [-1.0, 0.0, 1.0] {
-        let (found, wanted) = (now.ground_between(x + step, y), before.ground_between(copied_x + step, copied_y));
+        let (found, wanted) = (now.sample_ground(x + step, y), before.sample_ground(copied_x + step, copied_y));
         assert!((found - wanted - level).abs() < 0.05, "{found} for {}", wanted + level);
     }
     ask(&mut app, EditCommand::Undo);
@@ -89,10 +101,10 @@ fn restart_keeps_what_was_shaped_before_the_first_tick() {
     for _ in 0..2 {
         run(&mut app, 2);
         stroke(&mut app);
-        ask(&mut app, RunCommand::Restart);
+        ask(&mut app, SimulationCommand::Restart);
         assert!(terrain(&app) == shaped && ticks(&app) == 0);
     }
-    ask(&mut app, RunCommand::RestartUnshaped);
+    ask(&mut app, SimulationCommand::RestartUnshaped);
     assert!(terrain(&app) == bare);
     ask(&mut app, EditCommand::Undo);
     assert!(terrain(&app) == shaped);
@@ -100,14 +112,14 @@ fn restart_keeps_what_was_shaped_before_the_first_tick() {
     ask(&mut app, EditCommand::Set("terrain".to_owned(), "relief", Value::Number(50.0)));
     assert!(terrain(&app).bedrock.min_max().1 <= 50.0);
     ask(&mut app, EditCommand::Undo);
-    ask(&mut app, RunCommand::Restart);
+    ask(&mut app, SimulationCommand::Restart);
     assert!(terrain(&app) == shaped);
     // Undone edits do not return.
     while steps(&app) > 0 {
         ask(&mut app, EditCommand::Undo);
     }
     run(&mut app, 1);
-    ask(&mut app, RunCommand::Restart);
+    ask(&mut app, SimulationCommand::Restart);
     assert!(terrain(&app) == bare);
 }
 
@@ -175,18 +187,18 @@ fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
 
 #[test]
 fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
-    let commands: [Command; 4] = [
+    let commands: [AppCommand; 4] = [
         EditCommand::Undo.into(),
         EditCommand::Set("droplets".to_owned(), "friction", Value::Number(0.3)).into(),
-        RunCommand::Restart.into(),
+        SimulationCommand::Restart.into(),
         EditCommand::InvertMask.into(),
     ];
     for command in commands {
         let (mut app, fresh) = (app(), app());
-        touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.3)]);
+        touch(&mut app, &[BrushInput::Press([0.5, 0.5], ModifierKeys::default()), BrushInput::Rest(0.3)]);
         ask(&mut app, command.clone());
         let after = terrain(&app);
-        touch(&mut app, &[Touch::Move([0.7, 0.7]), Touch::Rest(0.5), Touch::Release]);
+        touch(&mut app, &[BrushInput::Move([0.7, 0.7]), BrushInput::Rest(0.5), BrushInput::Release]);
         assert!(terrain(&app) == after, "the stroke continued after {command:?}");
         while steps(&app) > 0 {
             ask(&mut app, EditCommand::Undo);
@@ -204,7 +216,7 @@ fn slow() -> App {
         session.enable(&["droplets", "water", "thermal"]);
     }
     app.insert_resource(FrameBudget(std::time::Duration::ZERO));
-    app.world_mut().write_message(Command::from(RunCommand::Step(1000)));
+    app.world_mut().write_message(AppCommand::from(SimulationCommand::Step(1000)));
     while ticks(&app) < 2 || between_ticks(&app) {
         app.update();
     }
@@ -223,7 +235,7 @@ fn added(app: &App) -> f64 {
 #[test]
 fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() {
     let mut app = slow();
-    touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.5)]);
+    touch(&mut app, &[BrushInput::Press([0.5, 0.5], ModifierKeys::default()), BrushInput::Rest(0.5)]);
     assert_eq!((added(&app), steps(&app)), (0.0, 0), "the frame has finished the tick");
     assert!(app.world().resource::<BrushCursor>().0.is_some(), "the ring is not delayed");
     while !between_ticks(&app) {
@@ -244,7 +256,7 @@ fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() 
     assert!(app.world().resource::<Simulations>().selected().simulation.solid_residual().abs() < 1e-4 * added(&app));
     // Ticks continue during the stroke, and the whole stroke is one step of undo.
     while ticks(&app) < tick + 3 {
-        touch(&mut app, &[Touch::Move([0.6, 0.5]), Touch::Rest(0.1)]);
+        touch(&mut app, &[BrushInput::Move([0.6, 0.5]), BrushInput::Rest(0.1)]);
     }
     ask(&mut app, EditCommand::Undo);
     assert_eq!((ticks(&app), added(&app), steps(&app)), (tick, 0.0, 0));
@@ -253,15 +265,15 @@ fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() 
 #[test]
 fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
     let mut app = slow();
-    let press = Touch::Press([0.5, 0.5], Held::default());
-    touch(&mut app, &[press, Touch::Rest(0.5)]);
+    let press = BrushInput::Press([0.5, 0.5], ModifierKeys::default());
+    touch(&mut app, &[press, BrushInput::Rest(0.5)]);
     ask(&mut app, BrushCommand::Cancel);
     (0..2000).for_each(|_| app.update());
-    assert_eq!((steps(&app), app.world().resource::<Brushes>().held), (0, Some(Tool::Raise)));
+    assert_eq!((steps(&app), app.world().resource::<Brushes>().active), (0, Some(Tool::Raise)));
     let mut app = slow();
-    touch(&mut app, &[press, Touch::Rest(0.5), Touch::Release]);
+    touch(&mut app, &[press, BrushInput::Rest(0.5), BrushInput::Release]);
     assert_eq!(steps(&app), 0);
-    ask(&mut app, EditCommand::SpreadSand(1.0));
+    ask(&mut app, EditCommand::AddSand(1.0));
     let history = app.world().resource::<History>();
     let label = |id| history.label(id).map(|label| label.to_string().to_lowercase());
     let labels: Vec<String> = history.done().into_iter().rev().filter_map(label).collect();
@@ -272,20 +284,20 @@ fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
 fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
     let mut app = app();
     let before = terrain(&app);
-    touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Move([0.7, 0.7])]);
+    touch(&mut app, &[BrushInput::Press([0.5, 0.5], ModifierKeys::default()), BrushInput::Move([0.7, 0.7])]);
     assert!(terrain(&app) != before);
     ask(&mut app, BrushCommand::Cancel);
     assert!(terrain(&app) == before && steps(&app) == 0);
-    touch(&mut app, &[Touch::Move([0.2, 0.2]), Touch::Release]);
+    touch(&mut app, &[BrushInput::Move([0.2, 0.2]), BrushInput::Release]);
     assert!(terrain(&app) == before, "the rest of a cancelled stroke does nothing");
-    assert_eq!(app.world().resource::<Brushes>().held, Some(Tool::Raise));
+    assert_eq!(app.world().resource::<Brushes>().active, Some(Tool::Raise));
     ask(&mut app, BrushCommand::Cancel);
-    assert_eq!(app.world().resource::<Brushes>().held, None);
+    assert_eq!(app.world().resource::<Brushes>().active, None);
     // While the simulation runs.
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
-    touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default())]);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Raise);
+    touch(&mut app, &[BrushInput::Press([0.5, 0.5], ModifierKeys::default())]);
     run(&mut app, 2);
-    touch(&mut app, &[Touch::Move([0.7, 0.7])]);
+    touch(&mut app, &[BrushInput::Move([0.7, 0.7])]);
     ask(&mut app, BrushCommand::Cancel);
     assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
 }
@@ -293,63 +305,65 @@ fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
 #[test]
 fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
     let mut app = app();
-    let height = |app: &App, [x, y]: [f32; 2]| terrain(app).ground_between(64.0 * x - 0.5, 64.0 * y - 0.5);
+    let height = |app: &App, [x, y]: [f32; 2]| terrain(app).sample_ground(64.0 * x - 0.5, 64.0 * y - 0.5);
     let place = [0.5, 0.4];
     let start = height(&app, place);
-    let click = |keys: Held| [Touch::Press(place, keys), Touch::Rest(0.3), Touch::Release];
-    touch(&mut app, &click(Held::default()));
+    let click = |keys: ModifierKeys| [BrushInput::Press(place, keys), BrushInput::Rest(0.3), BrushInput::Release];
+    touch(&mut app, &click(ModifierKeys::default()));
     let raised = height(&app, place);
-    touch(&mut app, &click(Held { shift: true, ..Held::default() }));
+    touch(&mut app, &click(ModifierKeys { shift: true, ..ModifierKeys::default() }));
     let smoothed = height(&app, place);
-    touch(&mut app, &click(Held { ctrl: true, ..Held::default() }));
+    touch(&mut app, &click(ModifierKeys { ctrl: true, ..ModifierKeys::default() }));
     let lowered = height(&app, place);
     assert!(start < raised && smoothed < raised && lowered < smoothed, "{start} {raised} {smoothed} {lowered}");
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Slope);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Slope);
     let ends = [[0.3, 0.3], [0.6, 0.6]];
     let wanted = 0.5 * (height(&app, ends[0]) + height(&app, ends[1]));
     let away = |app: &App| (height(app, [0.45, 0.45]) - wanted).abs();
     let before = away(&app);
-    touch(&mut app, &[Touch::Press(ends[0], Held::default()), Touch::Move(ends[1])]);
+    touch(&mut app, &[BrushInput::Press(ends[0], ModifierKeys::default()), BrushInput::Move(ends[1])]);
     let drawn = app.world().resource::<BrushCursor>().0.and_then(|ring| ring.from);
     assert_eq!(drawn, Some(ends[0]));
-    touch(&mut app, &[Touch::Release]);
+    touch(&mut app, &[BrushInput::Release]);
     assert!(away(&app) < 0.2 * before, "{} of {before}", away(&app));
 }
 
 #[test]
 fn a_pen_that_presses_half_does_half_and_the_pressure_may_change_on_the_way() {
-    let rise = |touches: &[Touch]| {
+    let rise = |touches: &[BrushInput]| {
         let mut app = app();
         touch(&mut app, touches);
         added(&app)
     };
-    let (keys, places) = (Held::default(), [[0.3, 0.4], [0.6, 0.5]]);
-    let press = |pressure: f32| [Touch::Pressure(pressure), Touch::Press(places[0], keys), Touch::Move(places[1])];
-    let full = rise(&[&press(1.0)[..], &[Touch::Release]].concat());
-    let half = rise(&[&press(0.5)[..], &[Touch::Release]].concat());
+    let (keys, places) = (ModifierKeys::default(), [[0.3, 0.4], [0.6, 0.5]]);
+    let press = |pressure: f32| {
+        [BrushInput::Pressure(pressure), BrushInput::Press(places[0], keys), BrushInput::Move(places[1])]
+    };
+    let full = rise(&[&press(1.0)[..], &[BrushInput::Release]].concat());
+    let half = rise(&[&press(0.5)[..], &[BrushInput::Release]].concat());
     assert!((half / full - 0.5).abs() < 0.02, "{half} of {full}");
     let [weak, begins, moves] = press(0.2);
-    let middle = Touch::Move([0.45, 0.45]);
-    let rising = rise(&[weak, begins, middle, Touch::Pressure(0.8), moves, Touch::Release]);
+    let middle = BrushInput::Move([0.45, 0.45]);
+    let rising = rise(&[weak, begins, middle, BrushInput::Pressure(0.8), moves, BrushInput::Release]);
     assert!((rising / full - 0.5).abs() < 0.1, "{rising} of {full}");
 }
 
 #[test]
 fn the_mark_of_a_clone_goes_with_the_stroke_and_comes_back() {
     let mut app = app();
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Clone);
     let source = |app: &App| app.world().resource::<BrushCursor>().0.and_then(|ring| ring.source);
-    let (keys, ctrl) = (Held::default(), Held { ctrl: true, ..Held::default() });
-    touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
+    let (keys, ctrl) = (ModifierKeys::default(), ModifierKeys { ctrl: true, ..ModifierKeys::default() });
+    touch(&mut app, &[BrushInput::Hover(Some([0.5, 0.5]), keys)]);
     assert_eq!(source(&app), None);
-    touch(&mut app, &[Touch::Press([0.25, 0.25], ctrl), Touch::Release, Touch::Press([0.5, 0.5], keys)]);
+    touch(&mut app, &[BrushInput::Press([0.25, 0.25], ctrl), BrushInput::Release, BrushInput::Press([0.5, 0.5], keys)]);
     assert_eq!(source(&app), Some([0.25, 0.25]));
-    touch(&mut app, &[Touch::Move([0.625, 0.75])]);
+    touch(&mut app, &[BrushInput::Move([0.625, 0.75])]);
     assert_eq!(source(&app), Some([0.375, 0.5]));
-    touch(&mut app, &[Touch::Release, Touch::Hover(Some([0.75, 0.75]), keys)]);
+    touch(&mut app, &[BrushInput::Release, BrushInput::Hover(Some([0.75, 0.75]), keys)]);
     assert_eq!(source(&app), Some([0.25, 0.25]));
-    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
-    touch(&mut app, &[Touch::Hover(Some([0.75, 0.75]), keys)]);
+    app.world_mut().resource_mut::<Brushes>().active = Some(Tool::Raise);
+    touch(&mut app, &[BrushInput::Hover(Some([0.75, 0.75]), keys)]);
     assert_eq!(source(&app), None);
 }
 
@@ -359,7 +373,10 @@ fn a_project_holds_the_stroke_that_was_taken_back() {
     stroke(&mut app);
     let first = terrain(&app);
     ask(&mut app, EditCommand::Undo);
-    touch(&mut app, &[Touch::Press([0.7, 0.7], Held::default()), Touch::Rest(0.5), Touch::Release]);
+    touch(
+        &mut app,
+        &[BrushInput::Press([0.7, 0.7], ModifierKeys::default()), BrushInput::Rest(0.5), BrushInput::Release],
+    );
     let second = terrain(&app);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("hill.thalweg");
@@ -403,19 +420,20 @@ fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
 #[test]
 fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     let mut app = app();
-    app.world_mut().resource_mut::<Brushes>().held = None;
-    let keys = Held::default();
-    let press = |keys| [Touch::Press([0.5, 0.5], keys), Touch::Rest(0.5), Touch::Rest(0.5), Touch::Release];
+    app.world_mut().resource_mut::<Brushes>().active = None;
+    let keys = ModifierKeys::default();
+    let press =
+        |keys| [BrushInput::Press([0.5, 0.5], keys), BrushInput::Rest(0.5), BrushInput::Rest(0.5), BrushInput::Release];
     let before = terrain(&app);
     touch(&mut app, &press(keys));
     assert!(terrain(&app) == before, "it rains only on the stage");
-    app.world_mut().resource_mut::<PointerOverView>().rains = true;
+    app.world_mut().resource_mut::<PointerOverView>().adds_rain = true;
     // Water is enabled first, then it rains while the button is held.
     let flows = |app: &App| water_flows(app.world().resource::<Simulations>());
     assert!(!flows(&app));
-    touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.2)]);
-    touch(&mut app, &[Touch::Rest(0.5)]);
-    touch(&mut app, &[Touch::Rest(0.5), Touch::Release]);
+    touch(&mut app, &[BrushInput::Press([0.5, 0.5], keys), BrushInput::Rest(0.2)]);
+    touch(&mut app, &[BrushInput::Rest(0.5)]);
+    touch(&mut app, &[BrushInput::Rest(0.5), BrushInput::Release]);
     assert!(flows(&app));
     let wet = terrain(&app);
     assert!(wet.water_volume() > 0.0 && wet.ground() == before.ground());
@@ -423,25 +441,25 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     assert!((booked - wet.water_volume()).abs() < 1e-6 * booked, "{booked}");
     // A short press rains too, and distant cells stay dry while the simulation runs.
     touch(&mut app, &press(keys)[..1]);
-    touch(&mut app, &[Touch::Release]);
+    touch(&mut app, &[BrushInput::Release]);
     assert!(terrain(&app).water_volume() > wet.water_volume());
     run(&mut app, 3);
     assert!(ticks(&app) == 3 && terrain(&app).water.at(1, 1) == 0.0 && terrain(&app).water_volume() > 0.0);
     let wet = terrain(&app);
-    touch(&mut app, &press(Held { shift: true, ..keys }));
+    touch(&mut app, &press(ModifierKeys { shift: true, ..keys }));
     assert!(terrain(&app).water_volume() < 0.5 * wet.water_volume());
     let heights = |app: &App| terrain(app).ground().total();
     let start = heights(&app);
-    touch(&mut app, &press(Held { lifts: true, ..keys }));
+    touch(&mut app, &press(ModifierKeys { lifts: true, ..keys }));
     let lifted = heights(&app);
-    touch(&mut app, &press(Held { digs: true, ..keys }));
+    touch(&mut app, &press(ModifierKeys { digs: true, ..keys }));
     assert!(lifted > start && heights(&app) < lifted);
     // An unintended press leaves no trace, neither on the terrain nor in the history.
     let before_pinch = (terrain(&app), steps(&app));
-    touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.1), Touch::Withdraw]);
+    touch(&mut app, &[BrushInput::Press([0.5, 0.5], keys), BrushInput::Rest(0.1), BrushInput::Withdraw]);
     assert!((terrain(&app), steps(&app)) == before_pinch);
     // No ring remains, and each press is one step of undo.
-    touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
+    touch(&mut app, &[BrushInput::Hover(Some([0.5, 0.5]), keys)]);
     assert!(app.world().resource::<BrushCursor>().0.is_none());
     (0..7).for_each(|_| ask(&mut app, EditCommand::Undo));
     assert!(terrain(&app) == before && !flows(&app));

@@ -23,7 +23,7 @@ pub(in crate::bench) struct ScalarRivers {
 
 /// Flow direction of a cell.
 #[derive(Clone, Copy)]
-struct Way {
+struct FlowDirection {
     receiver: usize,
     /// Distance to the receiver, in metres.
     far: f64,
@@ -77,15 +77,15 @@ impl ScalarRivers {
 
     /// Floods the map from its border, lowest cell first (Barnes et al. 2014). Returns the cells in that order, and their flow
     /// directions.
-    fn route(&self) -> (Vec<usize>, Vec<Way>) {
+    fn route(&self) -> (Vec<usize>, Vec<FlowDirection>) {
         let count = self.ground.len();
         // Heights are compared to a tenth of a micrometre.
         let rank = |level: f64| (level * 1e7) as i64;
-        let mut ways: Vec<Option<Way>> = vec![None; count];
+        let mut ways: Vec<Option<FlowDirection>> = vec![None; count];
         let (mut order, mut queue) = (Vec::with_capacity(count), BinaryHeap::new());
         for cell in (0..count).filter(|&cell| self.on_border(cell)) {
             let level = self.ground[cell];
-            ways[cell] = Some(Way { receiver: cell, far: 0.0, level });
+            ways[cell] = Some(FlowDirection { receiver: cell, far: 0.0, level });
             queue.push(Reverse((rank(level), cell)));
         }
         while let Some(Reverse((_, cell))) = queue.pop() {
@@ -94,12 +94,12 @@ impl ScalarRivers {
             for (other, far) in self.around(cell) {
                 if ways[other].is_none() {
                     let level = self.ground[other].max(below.level);
-                    ways[other] = Some(Way { receiver: cell, far, level });
+                    ways[other] = Some(FlowDirection { receiver: cell, far, level });
                     queue.push(Reverse((rank(level), other)));
                 }
             }
         }
-        let mut ways: Vec<Way> = ways.into_iter().flatten().collect();
+        let mut ways: Vec<FlowDirection> = ways.into_iter().flatten().collect();
         // On dry ground, water follows the steepest descent.
         for &cell in order.iter().filter(|&&cell| !self.on_border(cell)) {
             let own = ways[cell].level;
@@ -115,7 +115,7 @@ impl ScalarRivers {
     }
 
     /// Limits slopes, and erodes and deposits along rivers: the equations of `solve.rs`.
-    fn cut(&mut self, params: &Params, order: &[usize], ways: &[Way]) {
+    fn cut(&mut self, params: &Params, order: &[usize], ways: &[FlowDirection]) {
         let count = self.ground.len();
         let area = self.cell_size * self.cell_size;
         let (m, deposition) = (f64::from(params.area_exponent), f64::from(params.deposition));
@@ -124,13 +124,13 @@ impl ScalarRivers {
         let stands = |far: f64| f64::from(params.critical_slope) * far;
         let inner = || order.iter().copied().filter(|&cell| ways[cell].receiver != cell);
         for cell in inner() {
-            let Way { receiver, far, .. } = ways[cell];
+            let FlowDirection { receiver, far, .. } = ways[cell];
             let own = self.ground[cell];
             self.ground[cell] = own.min(self.ground[receiver] + stands(far));
             flux[cell] = (own - self.ground[cell]) * area;
         }
         for cell in inner().rev() {
-            let Way { receiver, far, level } = ways[cell];
+            let FlowDirection { receiver, far, level } = ways[cell];
             let fall = self.ground[cell] - self.ground[receiver];
             let lake = self.ground[cell] < level;
             let cut = if lake { 0.0 } else { cuts * libm::pow(areas[cell], m) / far };

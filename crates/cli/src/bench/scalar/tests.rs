@@ -3,7 +3,7 @@
 use thalweg_sim::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     },
     process::{
@@ -94,7 +94,7 @@ fn water_and_thermal_erosion_agree() {
     let params = thermal::Params { mode: Mode::Published, rate: 3.0, dt: 0.05, ..Default::default() };
     let fast = alone(Thermal::with(params.clone()), start.clone(), 3);
     let mut slow = ScalarWater::new(&start);
-    (0..3).for_each(|_| slow.slump(&params));
+    (0..3).for_each(|_| slow.erode_thermally(&params));
     let (slow, fast) = (inner(&slow.layers()[0]), inner(&fast.terrain.ground()));
     let (moved, apart) = (distance(&slow, &inner(&start.ground())), distance(&slow, &fast));
     assert!(moved > 0.1 && apart <= 1e-4 * moved, "thermal erosion: {apart} of {moved}");
@@ -127,9 +127,9 @@ fn runoff_agrees() {
 #[test]
 fn uplift_and_rivers_agree() {
     let side = 96;
-    let mut stream = Stream::new(4, "plain", 0);
+    let mut stream = RandomStream::new(4, "plain", 0);
     let ground = Grid::from_fn(side, side, |x, y| {
-        let height = stream.unit();
+        let height = stream.uniform();
         if x == 0 || y == 0 || x + 1 == side || y + 1 == side { 0.0 } else { height }
     });
     let start = Terrain::bare(ground, 30.0, Edge::Open);

@@ -189,7 +189,7 @@ impl ScalarWater {
     }
 
     /// Runs a step of thermal erosion, eqs 17 and 18.
-    pub(in crate::bench) fn slump(&mut self, params: &thermal::Params) {
+    pub(in crate::bench) fn erode_thermally(&mut self, params: &thermal::Params) {
         let (width, height, stride) = (self.width, self.height, self.width + 2);
         let share = 0.5 * (params.rate * params.dt).min(1.0);
         close(&mut self.ground, width, height);

@@ -29,7 +29,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
     pixels.par_chunks_exact_mut(3 * width).enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
             let (column, line) = (x as isize, y as isize);
-            let at = |dx: isize, dy: isize| ground.clamped(column + dx, line + dy);
+            let at = |dx: isize, dy: isize| ground.at_clamped(column + dx, line + dy);
             let [slope_x, slope_y] =
                 gradient(|dx, dy| continued(ground, column, line, dx, dy)).map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
@@ -75,7 +75,7 @@ pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
     let mut open = Grid::filled(width, height, 0.0);
     open.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         for (x, cell) in row.iter_mut().enumerate() {
-            *cell = openness(|dx, dy| ground.clamped(x as isize + dx, y as isize + dy), steepness);
+            *cell = openness(|dx, dy| ground.at_clamped(x as isize + dx, y as isize + dy), steepness);
         }
     });
     open
@@ -96,12 +96,12 @@ fn continued(ground: &Grid, x: isize, y: isize, dx: isize, dy: isize) -> f32 {
     let outside = |place: isize, side: usize| place < 0 || place >= side as isize;
     let (out_x, out_y) = (outside(x + dx, ground.width()), outside(y + dy, ground.height()));
     if !out_x && !out_y {
-        return ground.clamped(x + dx, y + dy);
+        return ground.at_clamped(x + dx, y + dy);
     }
     // The opposite neighbour, mirrored at the nearest cell on the border.
     let (rest_x, rest_y) = (if out_x { 0 } else { dx }, if out_y { 0 } else { dy });
     let (back_x, back_y) = (if out_x { -dx } else { dx }, if out_y { -dy } else { dy });
-    2.0 * ground.clamped(x + rest_x, y + rest_y) - ground.clamped(x + back_x, y + back_y)
+    2.0 * ground.at_clamped(x + rest_x, y + rest_y) - ground.at_clamped(x + back_x, y + back_y)
 }
 
 /// Height differences per cell along columns and rows, with Horn's eight-neighbour weights.
@@ -128,7 +128,7 @@ fn sunlit(ground: &Grid, [x, y]: [f32; 2], sun: [f32; 3], steepness: f32, highes
         return 1.0;
     }
     let (dx, dy, rise) = (sun[0] / flat, sun[1] / flat, sun[2] / flat);
-    let start = ground.bilinear(x, y);
+    let start = ground.sample_bilinear(x, y);
     let (right, bottom) = ((ground.width() - 1) as f32, (ground.height() - 1) as f32);
     let (mut distance, mut clear) = (1.5_f32, PENUMBRA);
     loop {
@@ -137,7 +137,7 @@ fn sunlit(ground: &Grid, [x, y]: [f32; 2], sun: [f32; 3], steepness: f32, highes
         if over < 0.0 || px < 0.0 || py < 0.0 || px > right || py > bottom || clear <= -PENUMBRA {
             break;
         }
-        let blocked = (ground.bilinear(px, py) - start) * steepness / distance;
+        let blocked = (ground.sample_bilinear(px, py) - start) * steepness / distance;
         clear = clear.min(rise - blocked);
         distance += 0.7 + 0.02 * distance;
     }

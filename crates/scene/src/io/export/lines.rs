@@ -7,18 +7,18 @@ use std::{
 
 use serde_json::json;
 
-use super::Window;
+use super::ExportWindow;
 use crate::{
     io::{Error, JobProgress, output},
-    model::origin::Geo,
+    model::origin::Georeference,
 };
 use thalweg_sim::{
-    hydrology::network::{Network, Place, Reach, RiverParams},
+    hydrology::network::{Reach, ReachPoint, RiverNetwork, RiverParams},
     simulation::Simulation,
 };
 
 /// Maximum number of points; a larger file would exceed 200 MB.
-const MOST: usize = 2_000_000;
+const MAX_POINTS: usize = 2_000_000;
 
 /// Columns of the CSV table.
 const COLUMNS: &str = "reach,place,x_m,y_m,height_m,width_m,depth_m,discharge_m3_s,order,into,lake";
@@ -30,16 +30,16 @@ fn rounded(value: f32) -> f64 {
 
 /// River network with its georeference.
 #[derive(Clone, Debug)]
-pub(super) struct Rivers {
-    network: Network,
+pub(super) struct GeoreferencedRivers {
+    network: RiverNetwork,
     /// Width and height of the map, in metres.
     extent: [f64; 2],
-    geo: Geo,
+    geo: Georeference,
     /// Offset of the exported window on the map, in metres.
     first: [f64; 2],
 }
 
-impl Rivers {
+impl GeoreferencedRivers {
     /// Extracts the river network of a simulation.
     ///
     /// # Errors
@@ -48,12 +48,12 @@ impl Rivers {
         name: &str,
         run: &Simulation,
         params: &RiverParams,
-        geo: Option<Geo>,
-        window: Window,
+        geo: Option<Georeference>,
+        window: ExportWindow,
     ) -> Result<Self, Error> {
         let (network, terrain) = (run.river_land(params).network(), &run.terrain);
-        if network.places() > MOST {
-            let wrong = format!("river network has {} points, more than the limit of {MOST}", network.places());
+        if network.places() > MAX_POINTS {
+            let wrong = format!("river network has {} points, more than the limit of {MAX_POINTS}", network.places());
             let right = format!("raise rivers.from_cells above {}", params.from_cells);
             return Err(Error::input(Path::new(name), wrong, right));
         }
@@ -62,14 +62,14 @@ impl Rivers {
         let first = [window.first.0, window.first.1].map(|cells| cells as f64 * cell);
         // As in the other maps, the origin is the lower left of the exported window.
         let north = first[1] + window.size.1 as f64 * cell;
-        let local = Geo { west: -first[0], north, width: extent[0], height: extent[1], degrees: false };
+        let local = Georeference { west: -first[0], north, width: extent[0], height: extent[1], degrees: false };
         Ok(Self { network, extent, geo: geo.unwrap_or(local), first })
     }
 
     /// Returns the map coordinates of a point: easting, northing and elevation.
-    fn coordinates(&self, place: &Place) -> [f64; 3] {
+    fn coordinates(&self, place: &ReachPoint) -> [f64; 3] {
         let share: [f64; 2] = std::array::from_fn(|axis| place.at[axis] / self.extent[axis].max(f64::MIN_POSITIVE));
-        let Geo { west, north, width, height, .. } = self.geo;
+        let Georeference { west, north, width, height, .. } = self.geo;
         [west + share[0] * width, north - share[1] * height, rounded(place.height)]
     }
 
@@ -79,13 +79,13 @@ impl Rivers {
     /// The file cannot be written.
     pub(super) fn write_geojson(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let feature = |(number, reach): (usize, &Reach)| {
-            let lower = reach.places.last();
+            let lower = reach.points.last();
             json!({
                 "type": "Feature",
                 "id": number,
                 "geometry": {
                     "type": "LineString",
-                    "coordinates": reach.places.iter().map(|place| self.coordinates(place)).collect::<Vec<_>>(),
+                    "coordinates": reach.points.iter().map(|place| self.coordinates(place)).collect::<Vec<_>>(),
                 },
                 "properties": {
                     "order": reach.order,
@@ -119,10 +119,10 @@ impl Rivers {
         let count = self.network.reaches.len();
         output::create(path, |file| -> io::Result<()> {
             writeln!(file, "{COLUMNS}")?;
-            for (number, Reach { places, order, into, in_lake }) in self.network.reaches.iter().enumerate() {
+            for (number, Reach { points: places, order, into, in_lake }) in self.network.reaches.iter().enumerate() {
                 let into = into.map_or(String::new(), |into| into.to_string());
                 for (index, place) in places.iter().enumerate() {
-                    let Place { at, height, discharge, width, depth } = place;
+                    let ReachPoint { at, height, discharge, width, depth } = place;
                     let [x, y] = [0, 1].map(|axis| at[axis] - self.first[axis]);
                     writeln!(
                         file,

@@ -19,12 +19,12 @@ use serde_json::json;
 
 pub use self::{
     mesh::Print,
-    sets::{Dimensions, ExportSet, SETS, Size, Square, Window},
-    subject::Subject,
+    sets::{Dimensions, ExportSet, ExportWindow, SETS, Size, Square},
+    subject::ExportSubject,
 };
 use super::{
-    Error, JobProgress, Place,
-    output::{self, Output},
+    Error, JobProgress, RasterMetadata,
+    output::{self, OutputSet},
     png::{rgb8_bytes, write_rgb16},
     write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
 };
@@ -37,21 +37,21 @@ use thalweg_sim::{
         quantity::Quantity,
         terrain::{Layer, Terrain},
     },
-    params::listed,
+    params::join_with_suggestion,
     simulation::Simulation,
 };
 
 #[derive(Clone, Copy)]
 enum Content {
-    Numbers(fn(&Subject) -> Grid),
+    Numbers(fn(&ExportSubject) -> Grid),
     /// Maps that depend on the contributing area: for a cropped window they are computed on the whole terrain.
     Drains(fn(&Terrain) -> Grid),
     /// Maps computed by the processes, beyond the layers.
-    Moves(fn(&Simulation) -> Grid),
+    ProcessMap(fn(&Simulation) -> Grid),
     Layer(Layer),
     Nodata,
     /// RGB per cell.
-    Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
+    Colors(fn(&ExportSubject, &JobProgress) -> Vec<u8>),
     Normals,
     FlowMap,
     Mesh,
@@ -59,12 +59,12 @@ enum Content {
 }
 
 /// Maps that can be exported in addition to the layers: name, description and content.
-const OTHERS: [(&str, &str, Content); 23] = [
+const DERIVED_MAPS: [(&str, &str, Content); 23] = [
     ("height", "Elevation, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
         "Elevation change since the start, in metres.",
-        Content::Numbers(|Subject { terrain, .. }| {
+        Content::Numbers(|ExportSubject { terrain, .. }| {
             let ground = terrain.ground();
             Grid::from_fn(ground.width(), ground.height(), |x, y| ground.at(x, y) - terrain.start.at(x, y))
         }),
@@ -72,7 +72,7 @@ const OTHERS: [(&str, &str, Content); 23] = [
     (
         "hillshade",
         "Shaded relief in the colours and lighting of the viewport.",
-        Content::Colors(|Subject { terrain, look, .. }, progress| {
+        Content::Colors(|ExportSubject { terrain, look, .. }, progress| {
             hillshade(&terrain.ground(), &terrain.sand, terrain.cell_size, look, progress)
         }),
     ),
@@ -86,25 +86,29 @@ const OTHERS: [(&str, &str, Content); 23] = [
     (
         "flow",
         "Flow accumulation: natural logarithm of the number of contributing cells.",
-        Content::Drains(analysis::flow),
+        Content::Drains(analysis::log_upslope_area),
     ),
-    ("wear", "Net erosion since the start, in metres.", Content::Numbers(|of| analysis::changed(&of.terrain, false))),
+    (
+        "wear",
+        "Net erosion since the start, in metres.",
+        Content::Numbers(|of| analysis::elevation_change(&of.terrain, false)),
+    ),
     (
         "deposits",
         "Net deposition since the start, in metres.",
-        Content::Numbers(|of| analysis::changed(&of.terrain, true)),
+        Content::Numbers(|of| analysis::elevation_change(&of.terrain, true)),
     ),
     (
         "hardness",
         "Hardness of the bedrock, from 0 (soft) to 1 (hard).",
-        Content::Numbers(|Subject { terrain, .. }| {
+        Content::Numbers(|ExportSubject { terrain, .. }| {
             Grid::from_fn(terrain.width(), terrain.height(), |x, y| 1.0 - terrain.softness.at(x, y))
         }),
     ),
     (
         "wetness",
         "Topographic wetness index: logarithm of the specific contributing area over the slope.",
-        Content::Drains(analysis::wetness),
+        Content::Drains(analysis::wetness_index),
     ),
     (
         "occlusion",
@@ -114,37 +118,37 @@ const OTHERS: [(&str, &str, Content); 23] = [
     (
         "discharge",
         "Discharge of the water per unit width, in square metres per second.",
-        Content::Moves(|run| run.quantity(Quantity::Discharge)),
+        Content::ProcessMap(|run| run.quantity(Quantity::Discharge)),
     ),
     (
         "velocity-x",
         "Flow velocity towards the right of the image, in metres per second.",
-        Content::Moves(|run| part(run, run.velocity(), 0)),
+        Content::ProcessMap(|run| part(run, run.velocity(), 0)),
     ),
     (
         "velocity-y",
         "Flow velocity towards the bottom of the image, in metres per second.",
-        Content::Moves(|run| part(run, run.velocity(), 1)),
+        Content::ProcessMap(|run| part(run, run.velocity(), 1)),
     ),
     (
         "stream-discharge",
         "Discharge of the droplet streams as a contributing area, in square metres.",
-        Content::Moves(|run| run.quantity(Quantity::StreamDischarge)),
+        Content::ProcessMap(|run| run.quantity(Quantity::StreamDischarge)),
     ),
     (
         "drainage-area",
         "Drainage area as computed by uplift and rivers, in square metres.",
-        Content::Moves(|run| run.quantity(Quantity::DrainageArea)),
+        Content::ProcessMap(|run| run.quantity(Quantity::DrainageArea)),
     ),
     (
         "stream-x",
         "Discharge vector of the droplet streams, component towards the right of the image, in square metres.",
-        Content::Moves(|run| part(run, run.momentum(), 0)),
+        Content::ProcessMap(|run| part(run, run.momentum(), 0)),
     ),
     (
         "stream-y",
         "Discharge vector of the droplet streams, component towards the bottom of the image, in square metres.",
-        Content::Moves(|run| part(run, run.momentum(), 1)),
+        Content::ProcessMap(|run| part(run, run.momentum(), 1)),
     ),
     (
         "rivers",
@@ -169,24 +173,24 @@ fn part(run: &Simulation, moves: Option<[Grid; 2]>, part: usize) -> Grid {
 /// Returns the names of all maps that can be exported.
 pub fn maps() -> Vec<&'static str> {
     let layers = Layer::ALL.iter().filter(|layer| layer.row().exported).map(|layer| layer.key());
-    OTHERS.into_iter().map(|(name, ..)| name).chain(layers).collect()
+    DERIVED_MAPS.into_iter().map(|(name, ..)| name).chain(layers).collect()
 }
 
 /// Returns the description and the content of a map.
-fn found(map: &str) -> Option<(&'static str, Content)> {
-    let other = OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, content)| (about, content));
-    other.or_else(|| Layer::of_key(map).map(|layer| (layer.row().about, Content::Layer(layer))))
+fn find_map(map: &str) -> Option<(&'static str, Content)> {
+    let other = DERIVED_MAPS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, content)| (about, content));
+    other.or_else(|| Layer::from_key(map).map(|layer| (layer.row().about, Content::Layer(layer))))
 }
 
 /// Returns the one-sentence description of a map.
 pub fn about(map: &str) -> &'static str {
-    found(map).map(|(about, _)| about).unwrap_or_default()
+    find_map(map).map(|(about, _)| about).unwrap_or_default()
 }
 
 /// Returns the formats of a map as file extensions, the default first. `png8` and `png16` are PNGs of 8 and 16 bits; `png` is the usual
 /// one of the two.
 pub fn formats(map: &str) -> &'static [&'static str] {
-    match found(map) {
+    match find_map(map) {
         Some((_, Content::Colors(_))) => &["png"],
         Some((_, Content::Normals | Content::FlowMap)) => &["png", "png8", "png16"],
         Some((_, Content::Mesh)) => &["glb", "obj", "stl"],
@@ -220,7 +224,7 @@ pub fn endings(map: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
 
 /// Returns a one-sentence description of a format of a map.
 pub fn about_format(map: &str, format: &str) -> &'static str {
-    let content = found(map).map(|(_, content)| content);
+    let content = find_map(map).map(|(_, content)| content);
     match (content, format) {
         (Some(Content::Normals | Content::FlowMap), "png16") => "RGB, 16 bits per channel.",
         (Some(Content::Colors(_) | Content::Normals | Content::FlowMap), _) => "RGB, 8 bits per channel.",
@@ -257,7 +261,10 @@ impl Export {
     pub fn new(map: &str, format: &str) -> Result<Self, (String, String)> {
         let all = maps();
         let Some(&map) = all.iter().find(|known| **known == map) else {
-            return Err((format!("unknown map \"{map}\""), format!("the maps are {}", listed(&all, map))));
+            return Err((
+                format!("unknown map \"{map}\""),
+                format!("the maps are {}", join_with_suggestion(&all, map)),
+            ));
         };
         let formats = formats(map);
         let known = formats.iter().find(|known| known.eq_ignore_ascii_case(format));
@@ -294,10 +301,10 @@ impl Export {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(self, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
-        let Subject { terrain, geo, print, .. } = subject;
+    pub fn write(self, subject: &ExportSubject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+        let ExportSubject { terrain, geo, print, .. } = subject;
         let size = (terrain.width(), terrain.height());
-        let Some((_, content)) = found(self.map) else { return Ok(()) };
+        let Some((_, content)) = find_map(self.map) else { return Ok(()) };
         let grid = match (content, self.format) {
             (Content::Colors(draw), _) => return write_picture(path, size, &draw(subject, progress), progress),
             (Content::Normals, format) => {
@@ -306,8 +313,11 @@ impl Export {
             }
             (Content::FlowMap, format) => {
                 let none = || Grid::filled(size.0, size.1, 0.0);
-                let [right, down, strength] =
-                    subject.flow.clone().unwrap_or_else(|| [none(), none(), none()]).map(|part| subject.ended(part));
+                let [right, down, strength] = subject
+                    .flow
+                    .clone()
+                    .unwrap_or_else(|| [none(), none(), none()])
+                    .map(|part| subject.clear_padding(part));
                 let parts = (0..strength.len())
                     .flat_map(|cell| [0.5 + 0.5 * right[cell], 0.5 - 0.5 * down[cell], strength[cell]]);
                 return write_parts(path, size, parts, format, progress);
@@ -336,9 +346,9 @@ impl Export {
                 };
             }
             (Content::Numbers(make), _) => make(subject),
-            (Content::Drains(make), _) => subject.moves.get(self.map).cloned().unwrap_or_else(|| make(terrain)),
-            (Content::Moves(_), _) => {
-                let kept = subject.moves.get(self.map);
+            (Content::Drains(make), _) => subject.process_maps.get(self.map).cloned().unwrap_or_else(|| make(terrain)),
+            (Content::ProcessMap(_), _) => {
+                let kept = subject.process_maps.get(self.map);
                 kept.map_or_else(|| Grid::filled(size.0, size.1, 0.0), Grid::clone)
             }
             (Content::Layer(layer), _) => terrain.layer_or_empty(layer),
@@ -347,9 +357,9 @@ impl Export {
         let is_height =
             self.map == "height" || matches!(content, Content::Layer(layer) if layer.row().bounds == HEIGHT);
         let is_nodata = matches!(content, Content::Nodata);
-        let grid = if is_height || is_nodata { grid } else { subject.ended(grid) };
+        let grid = if is_height || is_nodata { grid } else { subject.clear_padding(grid) };
         let nodata = subject.nodata.as_ref().filter(|_| !is_nodata);
-        let place = Place { cell_size: terrain.cell_size, geo: *geo, nodata };
+        let place = RasterMetadata { cell_size: terrain.cell_size, geo: *geo, nodata };
         let range = grid.min_max();
         match self.format {
             "png" | "png16" => write_png16(path, &grid, range, progress)?,
@@ -368,7 +378,7 @@ impl Export {
     ///
     /// # Errors
     /// The extension is not a format of the map, or a file cannot be written; nothing is replaced then.
-    pub fn save(map: &str, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+    pub fn save(map: &str, subject: &ExportSubject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
         output::replace(path, |file| export.write(subject, file, progress))
@@ -398,12 +408,12 @@ fn write_parts(
 /// A file cannot be written, or the export was cancelled; nothing is replaced then.
 pub fn save_all(
     exports: &[Export],
-    subject: &Subject,
+    subject: &ExportSubject,
     folder: &Path,
     before: &str,
     progress: &JobProgress,
 ) -> Result<Vec<PathBuf>, Error> {
-    let output = Output::new(folder)?;
+    let output = OutputSet::new(folder)?;
     for (index, export) in exports.iter().enumerate() {
         if progress.is_cancelled() {
             return Err(Error::output(folder, "export cancelled, nothing was written", "start the export again"));

@@ -20,7 +20,7 @@ pub enum Size {
 /// Landscape sizes recommended for Unreal.
 const UNREAL: [usize; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
 /// Maximum side of an export, in cells.
-const LONGEST_SIDE: usize = 8192;
+const MAX_EXPORT_SIDE: usize = 8192;
 
 /// Conversion of a non-square map to a square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Square {
 
 /// Exported window of a map. It may extend beyond the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct ExportWindow {
     /// First column and row.
     pub first: (usize, usize),
     /// Columns and rows.
@@ -60,7 +60,7 @@ impl Dimensions {
         match self.size {
             Size::Working => (width, height),
             Size::Times(factor) => {
-                let factor = (factor as usize).min(LONGEST_SIDE / longer).max(1);
+                let factor = (factor as usize).min(MAX_EXPORT_SIDE / longer).max(1);
                 (width * factor, height * factor)
             }
             Size::PowerOfTwoPlusOne => [(longer.max(2) - 1).next_power_of_two() + 1; 2].into(),
@@ -69,14 +69,14 @@ impl Dimensions {
     }
 
     /// Returns the exported window, in cells of the terrain.
-    pub fn window(self, terrain: &Terrain) -> Window {
+    pub fn window(self, terrain: &Terrain) -> ExportWindow {
         let (width, height) = (terrain.width(), terrain.height());
         match (self.size, self.square) {
-            (Size::Working | Size::Times(_), _) => Window { first: (0, 0), size: (width, height) },
-            (_, Square::Pad) => Window { first: (0, 0), size: [width.max(height); 2].into() },
+            (Size::Working | Size::Times(_), _) => ExportWindow { first: (0, 0), size: (width, height) },
+            (_, Square::Pad) => ExportWindow { first: (0, 0), size: [width.max(height); 2].into() },
             (_, Square::Crop) => {
                 let side = width.min(height);
-                Window { first: ((width - side) / 2, (height - side) / 2), size: (side, side) }
+                ExportWindow { first: ((width - side) / 2, (height - side) / 2), size: (side, side) }
             }
         }
     }

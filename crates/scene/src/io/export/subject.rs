@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{Content, Dimensions, Export, Print, Window, found, hillshade::color_map, lines::Rivers};
+use super::{
+    Content, Dimensions, Export, ExportWindow, Print, find_map, hillshade::color_map, lines::GeoreferencedRivers,
+};
 use crate::{
-    io::{Budget, Error, holes},
+    io::{Budget, Error, nodata},
     look::Look,
-    model::{origin::Geo, session::Session},
+    model::{origin::Georeference, session::Session},
 };
 use thalweg_sim::{
     core::{analysis, grid::Grid, resample::cells_within, terrain::Terrain},
@@ -21,8 +23,8 @@ const BYTES_OF_NUMBERS: usize = 4;
 
 /// Returns the functions for those exports that the processes compute, by name.
 fn moves_of(exports: &[Export]) -> BTreeMap<&'static str, fn(&Simulation) -> Grid> {
-    let made = |export: &Export| match found(export.map) {
-        Some((_, Content::Moves(make))) => Some((export.map, make)),
+    let made = |export: &Export| match find_map(export.map) {
+        Some((_, Content::ProcessMap(make))) => Some((export.map, make)),
         _ => None,
     };
     exports.iter().filter_map(made).collect()
@@ -30,24 +32,24 @@ fn moves_of(exports: &[Export]) -> BTreeMap<&'static str, fn(&Simulation) -> Gri
 
 /// Terrain and all further data that its exports need.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct ExportSubject {
     pub(super) terrain: Terrain,
     pub(super) look: Look,
-    pub(super) geo: Option<Geo>,
+    pub(super) geo: Option<Georeference>,
     pub(super) print: Print,
     /// Requested maps that the processes compute, by name.
-    pub(super) moves: BTreeMap<&'static str, Grid>,
+    pub(super) process_maps: BTreeMap<&'static str, Grid>,
     /// Columns and rows, from the upper left, of the actual map.
     pub(super) map: (usize, usize),
     /// NODATA mask: 1 where the heightmap had no data and outside the map, else 0. `None` if all cells have data.
     pub(super) nodata: Option<Grid>,
     /// `None` if not requested.
-    pub(super) rivers: Option<Rivers>,
-    /// See [`Land::flow_map`](thalweg_sim::hydrology::network::Land::flow_map); `None` if not requested.
+    pub(super) rivers: Option<GeoreferencedRivers>,
+    /// See [`Land::flow_map`](thalweg_sim::hydrology::network::RiverTerrain::flow_map); `None` if not requested.
     pub(super) flow: Option<[Grid; 3]>,
 }
 
-impl Subject {
+impl ExportSubject {
     /// Returns the memory needed to write these exports one after the other, in bytes.
     pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
         let terrain = &session.simulation.terrain;
@@ -56,37 +58,37 @@ impl Subject {
         let made = cells(dimensions.window(terrain).size).max(terrain.bedrock.len());
         let result = cells(dimensions.of(terrain));
         let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
-        let drains = |export: &&Export| matches!(found(export.map), Some((_, Content::Drains(_))));
+        let drains = |export: &&Export| matches!(find_map(export.map), Some((_, Content::Drains(_))));
         let numbers = moves_of(exports).len() + exports.iter().filter(drains).count() + 1;
         ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
     }
 
     /// Captures a session for these exports at the size given by the dimensions. Fails if the memory budget is exceeded.
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
-        Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
+        Budget::present().request(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let asks = |content: fn(Content) -> bool| {
-            exports.iter().any(|export| found(export.map).is_some_and(|(_, found)| content(found)))
+            exports.iter().any(|export| find_map(export.map).is_some_and(|(_, found)| content(found)))
         };
         let (run, import) = (&session.simulation, session.heightmap.as_ref());
         let (window, size) = (dimensions.window(&run.terrain), dimensions.of(&run.terrain));
         let geo = import.and_then(|import| import.geo);
-        let rivers = || Rivers::of(&session.name, run, &session.rivers, geo, window);
+        let rivers = || GeoreferencedRivers::of(&session.name, run, &session.rivers, geo, window);
         let rivers = asks(|content| matches!(content, Content::Rivers)).then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
-        let Window { first, size: around } = window;
+        let ExportWindow { first, size: around } = window;
         let whole = around == (width, height);
         let map =
             (cells_within(width.min(around.0), around.0, size.0), cells_within(height.min(around.1), around.1, size.1));
         // To the right of the map and below it, a square is padded with border values.
         let fitted = |grid: Grid| match (whole, around == size) {
             (true, true) => grid,
-            (true, false) => grid.resampled(size.0, size.1),
-            (false, _) => analysis::windowed_map(&grid, first, around).resampled(size.0, size.1),
+            (true, false) => grid.resample(size.0, size.1),
+            (false, _) => analysis::windowed_map(&grid, first, around).resample(size.0, size.1),
         };
         let mut moves: BTreeMap<_, _> =
             moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
         if around.0 < width || around.1 < height {
-            let drains = exports.iter().filter_map(|export| match found(export.map) {
+            let drains = exports.iter().filter_map(|export| match find_map(export.map) {
                 Some((_, Content::Drains(make))) => Some((export.map, make)),
                 _ => None,
             });
@@ -95,8 +97,8 @@ impl Subject {
         let flow = asks(|content| matches!(content, Content::FlowMap))
             .then(|| run.river_land(&session.rivers).flow_map().map(fitted));
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
-            let nodata = holes::fitted(nodata, (width, height));
-            holes::fitted(&analysis::windowed_map(&nodata, first, around), size)
+            let nodata = nodata::resample_mask(nodata, (width, height));
+            nodata::resample_mask(&analysis::windowed_map(&nodata, first, around), size)
         });
         if map != size {
             let inside = |x, y| nodata.as_ref().map_or(0.0, |nodata| nodata.at(x, y));
@@ -105,7 +107,7 @@ impl Subject {
         }
         let geo = geo.map(|geo| {
             let [across, down] = [geo.width / width as f64, geo.height / height as f64];
-            Geo {
+            Georeference {
                 west: geo.west + across * first.0 as f64,
                 north: geo.north - down * first.1 as f64,
                 width: across * around.0 as f64,
@@ -113,15 +115,25 @@ impl Subject {
                 ..geo
             }
         });
-        let mut terrain = if whole { run.terrain.clone() } else { analysis::windowed(&run.terrain, first, around) };
+        let mut terrain = if whole { run.terrain.clone() } else { analysis::crop(&run.terrain, first, around) };
         if size != around {
-            terrain = analysis::resized(&terrain, size);
+            terrain = analysis::resample(&terrain, size);
         }
-        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata, rivers, flow })
+        Ok(Self {
+            terrain,
+            look: session.look.clone(),
+            geo,
+            print: dimensions.print,
+            process_maps: moves,
+            map,
+            nodata,
+            rivers,
+            flow,
+        })
     }
 
     /// Clears a map outside the actual map, where only the ground is extended.
-    pub(super) fn ended(&self, mut grid: Grid) -> Grid {
+    pub(super) fn clear_padding(&self, mut grid: Grid) -> Grid {
         let (columns, rows) = self.map;
         let width = grid.width();
         if self.map != (width, grid.height()) {

@@ -4,27 +4,37 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::*;
 use crate::{
-    io::{export::lines::Rivers, heightmap, holes},
+    io::{export::lines::GeoreferencedRivers, heightmap, nodata},
     look::Look,
     model::{
-        origin::{Geo, Heightmap, Options, Origin},
+        origin::{Georeference, Heightmap, Options, Origin},
         session::Session,
     },
 };
 use thalweg_sim::{
     core::terrain::{Edge, Terrain},
-    hydrology::network::{Network, RiverParams},
+    hydrology::network::{RiverNetwork, RiverParams},
     simulation::Simulation,
 };
 
-fn subject(terrain: Terrain) -> Subject {
+fn subject(terrain: Terrain) -> ExportSubject {
     let map = (terrain.width(), terrain.height());
     let (look, print) = (Look::default(), Print::default());
     let run = Simulation::new(terrain.clone(), 1);
     let window = Dimensions::default().window(&run.terrain);
-    let rivers = Rivers::of("hills", &run, &RiverParams::default(), None, window).expect("they are few");
+    let rivers = GeoreferencedRivers::of("hills", &run, &RiverParams::default(), None, window).expect("they are few");
     let flow = Some(run.river_land(&RiverParams::default()).flow_map());
-    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers), flow }
+    ExportSubject {
+        terrain,
+        look,
+        geo: None,
+        print,
+        process_maps: BTreeMap::new(),
+        map,
+        nodata: None,
+        rivers: Some(rivers),
+        flow,
+    }
 }
 
 fn hills(width: usize, height: usize) -> Terrain {
@@ -34,7 +44,7 @@ fn hills(width: usize, height: usize) -> Terrain {
     terrain
 }
 
-fn written(file: (&str, &str), subject: &Subject) -> (tempfile::TempDir, PathBuf) {
+fn written(file: (&str, &str), subject: &ExportSubject) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let export = Export::new(file.0, file.1).expect("it can be saved");
     let path = folder.path().join(export.file_name());
@@ -125,7 +135,7 @@ fn sizes_are_what_engines_ask_for() {
 fn river_land() -> Session {
     let heights = Grid::from_fn(60, 40, |x, y| 40.0 - 0.5 * y as f32 + 3.0 * (x as f32 * 0.3).cos());
     let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
-    let geo = Some(Geo { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, degrees: false });
+    let geo = Some(Georeference { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, degrees: false });
     let map = Heightmap { heights, file_size: (60, 40), cell_size: 30.0, geo, nodata, warnings: Vec::new() };
     let mut session = heightmap::session("land", map, Origin::default()).expect("it is small");
     session.enable(&["droplets", "water"]);
@@ -147,7 +157,7 @@ fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
     for (size, side) in [(Size::PowerOfTwoPlusOne, 65), (Size::Unreal, 127)] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let subject =
-            Subject::new(&session, Dimensions { size, ..Dimensions::default() }, &exports).expect("it is small");
+            ExportSubject::new(&session, Dimensions { size, ..Dimensions::default() }, &exports).expect("it is small");
         save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
         let at = |name: &str| folder.path().join(name);
         let json = |name: &str| -> serde_json::Value {
@@ -200,7 +210,7 @@ fn cells_without_data_come_back_from_what_is_saved() {
     let session = river_land();
     let kept = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
     let exports = [Export::parse("height.tif").expect("known"), Export::parse("height.asc").expect("known")];
-    let subject = Subject::new(&session, Dimensions::default(), &exports).expect("it is small");
+    let subject = ExportSubject::new(&session, Dimensions::default(), &exports).expect("it is small");
     for export in exports {
         let (_folder, path) = written((export.map, export.format), &subject);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -210,14 +220,14 @@ fn cells_without_data_come_back_from_what_is_saved() {
         assert!(known.filter(|(_, nodata)| **nodata == 0.0).all(|((a, b), _)| a == b), "{path:?}");
         // A height equal to the default NODATA value is data.
         let mut deep = subject.clone();
-        deep.terrain.bedrock[7] = holes::USUAL;
+        deep.terrain.bedrock[7] = nodata::DEFAULT_NODATA;
         deep.terrain.sand[7] = 0.0;
         let (_folder, path) = written((export.map, export.format), &deep);
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        assert!(back.heights[7] == holes::USUAL && back.nodata == kept, "{path:?}");
+        assert!(back.heights[7] == nodata::DEFAULT_NODATA && back.nodata == kept, "{path:?}");
     }
     // Without NODATA cells there is no NODATA tag.
-    let (_folder, path) = written(("height", "tif"), &Subject { nodata: None, ..subject });
+    let (_folder, path) = written(("height", "tif"), &ExportSubject { nodata: None, ..subject });
     assert_eq!(heightmap::read(&path, &Options::default()).expect("it was written").nodata, None);
 }
 
@@ -408,7 +418,7 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
             .collect();
     let of = |size: Size, square: Square| {
         let dimensions = Dimensions { size, square, ..Dimensions::default() };
-        Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"))
+        ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"))
     };
     let (whole, cropped) = (of(Size::Working, Square::Crop), of(Size::PowerOfTwoPlusOne, Square::Crop));
     // A size without a square is not cropped: 60 × 40 cells. The centre square has 40, including the NODATA gap.
@@ -416,19 +426,19 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
     assert_eq!((cropped.terrain.width(), cropped.terrain.height(), cropped.map), (65, 65, (65, 65)));
     assert!((cropped.terrain.cell_size - 30.0 * 40.0 / 65.0).abs() < 1e-4);
     for (x, y) in [(0.0, 0.0), (0.3, 0.8), (1.0, 1.0), (0.5, 0.5)] {
-        let at = |terrain: &Terrain, x: f32, y: f32| terrain.ground().bilinear(x - 0.5, y - 0.5);
+        let at = |terrain: &Terrain, x: f32, y: f32| terrain.ground().sample_bilinear(x - 0.5, y - 0.5);
         let found = at(&cropped.terrain, 65.0 * x, 65.0 * y);
         let wanted = at(&whole.terrain, 10.0 + 40.0 * x, 40.0 * y);
         assert!((found - wanted).abs() < 0.5, "{found} at {x}, {y}, where {wanted} is right");
     }
-    let hole = |subject: &Subject| subject.nodata.as_ref().expect("it has a hole").total();
+    let hole = |subject: &ExportSubject| subject.nodata.as_ref().expect("it has a hole").total();
     assert!((hole(&cropped) / (65.0 * 65.0) - 6.0 * 8.0 / (40.0 * 40.0)).abs() < 0.005);
     let [before, after] = [&whole, &cropped].map(|subject| subject.geo.expect("it lies on Earth"));
     assert_eq!((after.west, after.north), (before.west + 10.0 * 30.0, before.north));
     assert_eq!((after.width, after.height), (1200.0, 1200.0));
     // The georeference of rivers is unchanged; the table is relative to the exported window.
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let lines = |subject: &Subject, name: &str| {
+    let lines = |subject: &ExportSubject, name: &str| {
         let path = folder.path().join(name);
         let format = name.rsplit_once('.').expect("it has an ending").1;
         let export = Export::new("rivers", format).expect("it can be saved");
@@ -453,7 +463,8 @@ fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
     // The first point of a river: right and up in GeoJSON, right and down in the table.
     let first = |square: Square| {
         let dimensions = Dimensions { size: Size::Unreal, square, ..Dimensions::default() };
-        let rivers = Rivers::of("valley", &run, &params, None, dimensions.window(&run.terrain)).expect("they are few");
+        let rivers = GeoreferencedRivers::of("valley", &run, &params, None, dimensions.window(&run.terrain))
+            .expect("they are few");
         let (lines, table) = (folder.path().join("rivers.geojson"), folder.path().join("rivers.csv"));
         rivers.write_geojson(&lines, &JobProgress::default()).expect("it is writable");
         rivers.write_csv(&table, &JobProgress::default()).expect("it is writable");
@@ -477,12 +488,12 @@ fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
 fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
     // A trough that descends from left to right on a periodic map.
     let ground = Grid::from_fn(96, 32, |x, y| 96.0 - x as f32 + 3.0 * y.abs_diff(16) as f32);
-    let mut session = Session::small("trough", 1, Default::default());
+    let mut session = Session::placeholder("trough", 1, Default::default());
     for edge in [Edge::Open, Edge::Wrap] {
         session.simulation = Simulation::new(Terrain::bare(ground.clone(), 1.0, edge), 1);
         let exports = ["flow", "slope"].map(|map| Export::new(map, "r32").expect("it can be saved"));
         let dimensions = Dimensions { size: Size::PowerOfTwoPlusOne, square: Square::Crop, ..Dimensions::default() };
-        let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+        let subject = ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let [flow, slope] = exports.map(|export| {
             let path = folder.path().join(export.file_name());
@@ -505,13 +516,13 @@ fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
 fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
     let mut session = river_land();
     session.rivers.from_cells = 30.0;
-    let network = Network::of(&session.simulation.terrain, &session.rivers);
+    let network = RiverNetwork::from_terrain(&session.simulation.terrain, &session.rivers);
     assert!(network.reaches.len() > 3, "{} reaches", network.reaches.len());
     let folder = tempfile::tempdir().expect("a temporary folder");
     let exports = ["geojson", "csv"].map(|format| Export::new("rivers", format).expect("it can be saved"));
     // The size of the maps does not affect the rivers.
     let dimensions = Dimensions { size: Size::Unreal, ..Dimensions::default() };
-    let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+    let subject = ExportSubject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
     save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("it was written");
     let lines: serde_json::Value = serde_json::from_str(&text("rivers.geojson")).expect("it is JSON");
@@ -521,8 +532,8 @@ fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
     for (feature, reach) in features.iter().zip(&network.reaches) {
         assert_eq!((&feature["type"], &feature["geometry"]["type"]), (&"Feature".into(), &"LineString".into()));
         let coordinates = feature["geometry"]["coordinates"].as_array().expect("it has coordinates");
-        assert_eq!(coordinates.len(), reach.places.len());
-        for (found, place) in coordinates.iter().zip(&reach.places) {
+        assert_eq!(coordinates.len(), reach.points.len());
+        for (found, place) in coordinates.iter().zip(&reach.points) {
             // Within the extent of 60 × 40 cells of 30 m.
             let wanted = [5e5 + place.at[0], 4e6 - place.at[1], f64::from(place.height)];
             let near = |axis: usize| found[axis].as_f64().is_some_and(|found| (found - wanted[axis]).abs() < 1e-3);
@@ -530,7 +541,7 @@ fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
         }
         let properties = &feature["properties"];
         let width = properties["width_m"].as_f64().expect("it has one");
-        assert!((width - f64::from(reach.places[reach.places.len() - 1].width)).abs() < 1e-3);
+        assert!((width - f64::from(reach.points[reach.points.len() - 1].width)).abs() < 1e-3);
         assert_eq!(properties["into"].as_u64().map(|into| into as usize), reach.into);
     }
     let table = text("rivers.csv");
@@ -541,13 +552,14 @@ fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
     assert!(rows.len() == network.places() && rows.iter().all(|row| row.len() == head.len()));
     let whole: f64 = rows.iter().map(|row| row[column].parse::<f64>().expect("it is a number")).sum();
     let wanted: f64 =
-        network.reaches.iter().flat_map(|reach| &reach.places).map(|place| f64::from(place.discharge)).sum();
+        network.reaches.iter().flat_map(|reach| &reach.points).map(|place| f64::from(place.discharge)).sum();
     assert!((whole / wanted - 1.0).abs() < 1e-3, "{whole}, {wanted}");
     // Too many points are rejected before anything is written.
     session.rivers.from_cells = 1.0;
     let huge = Terrain::bare(Grid::from_fn(1500, 1400, |x, y| (x + y) as f32), 1.0, Edge::Open);
     session.simulation.terrain = huge;
-    let error = Subject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
+    let error =
+        ExportSubject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
     let said = "points, more than the limit of 2000000; raise rivers.from_cells above 1";
     assert!(error.contains(said), "{error}");
 }

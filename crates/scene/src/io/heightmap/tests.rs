@@ -8,7 +8,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::io::{JobProgress, Place, write_asc, write_exr, write_png16, write_r16, write_r32, write_tiff};
+use crate::io::{JobProgress, RasterMetadata, write_asc, write_exr, write_png16, write_r16, write_r32, write_tiff};
 use thalweg_sim::core::terrain::Layer;
 
 fn sample(name: &str) -> PathBuf {
@@ -35,7 +35,7 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
         let text = r#"{"width": 40, "height": 36, "cell_size_m": 2.0, "min_m": 0, "max_m": 65535}"#;
         fs::write(at(name), text).expect("it is writable");
     }
-    write_tiff(&at("tif.tif"), &map, Place::local(2.0)).expect("it is writable");
+    write_tiff(&at("tif.tif"), &map, RasterMetadata::local(2.0)).expect("it is writable");
     let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc", "tif.tif"].map(at).to_vec();
     (folder, paths)
 }
@@ -193,13 +193,14 @@ fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
     for path in paths {
         let load = |size| {
             let sidecar = Sidecar::of(&path).expect("it is good");
-            load(&path, &Expected { sidecar, size, ..Expected::anything() }).unwrap_or_else(|error| panic!("{error}"))
+            load(&path, &ReadConstraints { sidecar, size, ..ReadConstraints::anything() })
+                .unwrap_or_else(|error| panic!("{error}"))
         };
         let whole = load(None);
         for (width, height) in [(64, 64), (32, 33), (40, 500), (7, 36)] {
             let read = load(Some((width, height)));
             assert_eq!(read.size, (40, 36), "{}", path.display());
-            assert!(read.cells == whole.cells.resampled(width, height), "{} as {width} × {height}", path.display());
+            assert!(read.cells == whole.cells.resample(width, height), "{} as {width} × {height}", path.display());
         }
     }
 }
@@ -211,7 +212,7 @@ fn cells_without_data_are_known_also_of_another_size() {
     let map = hills(64, 48);
     // The left quarter has no data.
     let nodata = Grid::from_fn(64, 48, |x, _| f32::from(x < 16));
-    let place = Place { nodata: Some(&nodata), ..Place::local(30.0) };
+    let place = RasterMetadata { nodata: Some(&nodata), ..RasterMetadata::local(30.0) };
     write_asc(&asc, &map, place, &JobProgress::default()).expect("it is writable");
     write_tiff(&tif, &map, place).expect("it is writable");
     for path in [asc, tif] {
@@ -227,7 +228,7 @@ fn cells_without_data_are_known_also_of_another_size() {
             let wanted = Grid::from_fn(width, height, |x, _| f32::from(x < width / 4));
             let other = read(Some((width, height)));
             assert_eq!(other.nodata, Some(wanted), "{width} × {height}");
-            assert_eq!(other.heights, whole.heights.resampled(width, height));
+            assert_eq!(other.heights, whole.heights.resample(width, height));
         }
     }
     let (_folder, paths) = every_format();
@@ -252,7 +253,7 @@ fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
 
 #[test]
 fn an_interlaced_picture_has_its_rows_in_order() {
-    let read = load(&sample("interlaced.png"), &Expected::anything()).unwrap_or_else(|error| panic!("{error}"));
+    let read = load(&sample("interlaced.png"), &ReadConstraints::anything()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(read.cells, Grid::from_fn(40, 36, |x, y| ((x * 977 + y * 1310) % 65536) as f32));
 }
 

@@ -8,15 +8,15 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use crate::{
     io::{
         Error, chart,
-        markup::{Piece, markup, pieces},
+        markup::{MarkupPart, markup, pieces},
         output,
-        page::{self, wrapped},
-        reference::escaped,
+        page::{self, wrap_text},
+        reference::escape_html,
     },
     model::{
-        chart::{Chart, Curve, told_with},
-        formula::{Formula, typeset::Typeset},
-        lesson::{Answer, Attempt, Step, Task},
+        chart::{Chart, Curve, format_with_unit},
+        formula::{Formula, typeset::TypesetFormula},
+        lesson::{Answer, Attempt, LessonStep, Task},
     },
 };
 
@@ -34,7 +34,7 @@ enum Verdict {
 
 /// Part of a report.
 #[derive(Clone, Debug, PartialEq)]
-enum Block {
+enum ReportBlock {
     Title(String),
     /// Small grey text.
     Note(String),
@@ -59,40 +59,40 @@ pub fn save(attempt: &Attempt, student: &str, charts: &[Chart], path: &Path) -> 
     output::replace(path, |file| output::write(file, bytes))
 }
 
-fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<Block> {
+fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<ReportBlock> {
     let head = &attempt.lesson.head;
     let name = if student.trim().is_empty() { "No name given" } else { student.trim() };
     let version = env!("CARGO_PKG_VERSION");
     let mut blocks = vec![
-        Block::Title(head.title.clone()),
-        Block::Note(format!("{name} · Thalweg {version} · scene {}", head.scene)),
+        ReportBlock::Title(head.title.clone()),
+        ReportBlock::Note(format!("{name} · Thalweg {version} · scene {}", head.scene)),
     ];
     // Run tasks without text have nothing to report.
-    let told = |step: &Step| match &step.task {
+    let told = |step: &LessonStep| match &step.task {
         Some(Task::Run { .. }) => !step.text.trim().is_empty(),
         task => task.is_some(),
     };
     for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| told(step)) {
-        blocks.push(Block::Heading(step.title.clone()));
-        blocks.push(Block::Text(step.text.clone()));
+        blocks.push(ReportBlock::Heading(step.title.clone()));
+        blocks.push(ReportBlock::Text(step.text.clone()));
         blocks.extend(answer(attempt, step, number));
     }
     if !charts.is_empty() {
-        blocks.push(Block::Heading("My plots".to_owned()));
-        blocks.extend(charts.iter().cloned().map(Block::Chart));
+        blocks.push(ReportBlock::Heading("My plots".to_owned()));
+        blocks.extend(charts.iter().cloned().map(ReportBlock::Chart));
     }
-    blocks.push(Block::Note(head.source.clone()));
+    blocks.push(ReportBlock::Note(head.source.clone()));
     blocks
 }
 
 /// Returns the answer to a step, with the correct one if revealed.
-fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
+fn answer(attempt: &Attempt, step: &LessonStep, number: usize) -> Option<ReportBlock> {
     let task = step.task.as_ref()?;
     let said = task.key().and_then(|key| attempt.answers.get(key));
     let verdict = |right| if right { Verdict::Right } else { Verdict::Wrong };
     let (verdict, text) = match (task, said) {
         (Task::Run { .. }, _) => return None,
-        (Task::Reveal { guess }, _) if attempt.done(number) => {
+        (Task::Reveal { guess }, _) if attempt.is_done(number) => {
             match (attempt.task(guess), attempt.answers.get(guess)) {
                 (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) => {
                     (verdict(chosen == right), format!("Answer: {}. Correct: {}.", options[*chosen], options[*right]))
@@ -108,25 +108,28 @@ fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
             (Verdict::Open, format!("Answer: {}", options[*chosen]))
         }
         (Task::Estimate { of, unit, .. }, Some(Answer::Number(number))) => {
-            (Verdict::Open, format!("Prediction, {of}: {}", told_with(*number, unit)))
+            (Verdict::Open, format!("Prediction, {of}: {}", format_with_unit(*number, unit)))
         }
         (Task::Draw { .. }, Some(Answer::Line(drawn))) => {
-            return Some(Block::Chart(profiles(&[("drawn", drawn)])));
+            return Some(ReportBlock::Chart(profiles(&[("drawn", drawn)])));
         }
         (Task::Draw { .. }, Some(Answer::Profile { drawn, found })) => {
-            return Some(Block::Chart(profiles(&[("drawn", drawn), ("terrain", found)])));
+            return Some(ReportBlock::Chart(profiles(&[("drawn", drawn), ("terrain", found)])));
         }
         (Task::Measure { unit, guess, .. }, Some(Answer::Measured { read, found })) => {
-            let mut text =
-                format!("Reading: {}. Measured by the program: {}.", told_with(*read, unit), told_with(*found, unit));
+            let mut text = format!(
+                "Reading: {}. Measured by the program: {}.",
+                format_with_unit(*read, unit),
+                format_with_unit(*found, unit)
+            );
             if let Some(Answer::Number(number)) = guess.as_ref().and_then(|key| attempt.answers.get(key)) {
-                let _ = write!(text, " Prediction: {}.", told_with(*number, unit));
+                let _ = write!(text, " Prediction: {}.", format_with_unit(*number, unit));
             }
-            (verdict(task.agrees(*read, *found)), text)
+            (verdict(task.is_within_tolerance(*read, *found)), text)
         }
         _ => (Verdict::Open, "Not answered yet.".to_owned()),
     };
-    Some(Block::Answer(verdict, text))
+    Some(ReportBlock::Answer(verdict, text))
 }
 
 /// Profiles along the section, over the distance as a percentage of its length.
@@ -137,7 +140,7 @@ fn profiles(heights: &[(&str, &Vec<f32>)]) -> Chart {
         Curve::line(*name, heights.iter().enumerate().map(place))
     };
     let chart = Chart::new("profile", "Drawn profile", ["% of the section", "m"]);
-    heights.iter().map(curve).fold(chart, Chart::and)
+    heights.iter().map(curve).fold(chart, Chart::with_curve)
 }
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222}\
@@ -146,24 +149,24 @@ h1{font-size:1.6em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.6em 0 .3em}cod
 .answer{background:#f6f8fa;border-left:3px solid #bbb;padding:.4em .8em;margin:.4em 0}svg{display:block;margin:.6em 0}\
 @media print{h2{break-after:avoid}.answer,svg{break-inside:avoid}}";
 
-fn html_page(title: &str, blocks: &[Block]) -> String {
+fn html_page(title: &str, blocks: &[ReportBlock]) -> String {
     let mut page = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-    let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head>\n<body>", escaped(title));
+    let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head>\n<body>", escape_html(title));
     for block in blocks {
         let _ = match block {
-            Block::Title(text) => write!(page, "<h1>{}</h1>", escaped(text)),
-            Block::Note(text) => writeln!(page, "<p class=\"of\">{}</p>", escaped(text)),
-            Block::Heading(text) => writeln!(page, "<h2>{}</h2>", escaped(text)),
-            Block::Text(text) => writeln!(page, "{}", markup(text)),
-            Block::Answer(verdict, text) => {
+            ReportBlock::Title(text) => write!(page, "<h1>{}</h1>", escape_html(text)),
+            ReportBlock::Note(text) => writeln!(page, "<p class=\"of\">{}</p>", escape_html(text)),
+            ReportBlock::Heading(text) => writeln!(page, "<h2>{}</h2>", escape_html(text)),
+            ReportBlock::Text(text) => writeln!(page, "{}", markup(text)),
+            ReportBlock::Answer(verdict, text) => {
                 let class = match verdict {
                     Verdict::Right => " right",
                     Verdict::Wrong => " wrong",
                     Verdict::Open => "",
                 };
-                writeln!(page, "<p class=\"answer{class}\">{}</p>", escaped(text))
+                writeln!(page, "<p class=\"answer{class}\">{}</p>", escape_html(text))
             }
-            Block::Chart(chart) => writeln!(page, "{}", chart::svg(chart)),
+            ReportBlock::Chart(chart) => writeln!(page, "{}", chart::svg(chart)),
         };
     }
     page.push_str("</body></html>\n");
@@ -175,14 +178,14 @@ const PAPER: [f64; 2] = [595.0, 842.0];
 const MARGIN: f64 = 52.0;
 
 /// Pages being laid out.
-struct Pages {
+struct PageLayout {
     done: Vec<String>,
     now: String,
     /// Filled height of the current page.
     down: f64,
 }
 
-impl Pages {
+impl PageLayout {
     /// Reserves vertical space without a page break and returns its top.
     fn room(&mut self, height: f64) -> f64 {
         if self.down + height > PAPER[1] - MARGIN && self.down > MARGIN {
@@ -209,13 +212,13 @@ impl Pages {
 
     /// Adds wrapped text of this size, indented by `inset`.
     fn text(&mut self, text: &str, size: f64, (color, inset): (&str, f64)) {
-        for line in wrapped(text, size, PAPER[0] - 2.0 * MARGIN - inset) {
+        for line in wrap_text(text, size, PAPER[0] - 2.0 * MARGIN - inset) {
             let base = self.room(1.4 * size) + size;
             let _ = write!(
                 self.now,
                 "<text x=\"{}\" y=\"{base:.1}\" font-size=\"{size}\" fill=\"{color}\">{}</text>",
                 MARGIN + inset,
-                escaped(&line)
+                escape_html(&line)
             );
         }
     }
@@ -224,7 +227,7 @@ impl Pages {
     fn equation(&mut self, text: &str, size: f32, color: &str) {
         const INSET: f64 = 14.0;
         let room = PAPER[0] - 2.0 * MARGIN - INSET;
-        let set = Typeset::new(&Formula::read(text), &page::Print, size, room as f32);
+        let set = TypesetFormula::new(&Formula::parse(text), &page::PageMetrics, size, room as f32);
         let top = self.room(f64::from(set.size.y) + 4.0) + 2.0;
         let _ = write!(
             self.now,
@@ -236,29 +239,29 @@ impl Pages {
 }
 
 /// Lays out the pages of a document, each as an SVG drawing.
-fn pages(blocks: &[Block]) -> Vec<String> {
+fn pages(blocks: &[ReportBlock]) -> Vec<String> {
     const INK: &str = "#222222";
-    let mut pages = Pages { done: Vec::new(), now: String::new(), down: MARGIN };
+    let mut pages = PageLayout { done: Vec::new(), now: String::new(), down: MARGIN };
     let chart_scale = (PAPER[0] - 2.0 * MARGIN) / chart::SIZE[0];
     let chart_height = chart_scale * chart::SIZE[1] + 8.0;
     for (number, block) in blocks.iter().enumerate() {
         match block {
-            Block::Title(text) => pages.text(text, 20.0, (INK, 0.0)),
-            Block::Note(text) => {
+            ReportBlock::Title(text) => pages.text(text, 20.0, (INK, 0.0)),
+            ReportBlock::Note(text) => {
                 pages.down += 4.0;
                 pages.text(text, 9.5, ("#666666", 0.0));
             }
-            Block::Heading(text) => {
+            ReportBlock::Heading(text) => {
                 pages.down += 12.0;
                 // A heading stays on the page of the block after it.
-                let next = if let Some(Block::Chart(_)) = blocks.get(number + 1) { chart_height } else { 30.0 };
+                let next = if let Some(ReportBlock::Chart(_)) = blocks.get(number + 1) { chart_height } else { 30.0 };
                 if pages.down + 30.0 + next > PAPER[1] - MARGIN {
                     pages.turn();
                 }
                 pages.text(text, 13.0, (INK, 0.0));
                 pages.down += 2.0;
             }
-            Block::Text(text) => {
+            ReportBlock::Text(text) => {
                 for paragraph in paragraphs(text) {
                     match paragraph {
                         Paragraph::Words(mark, line) => {
@@ -270,7 +273,7 @@ fn pages(blocks: &[Block]) -> Vec<String> {
                     pages.down += 4.0;
                 }
             }
-            Block::Answer(verdict, text) => {
+            ReportBlock::Answer(verdict, text) => {
                 let (mark, color) = match verdict {
                     Verdict::Right => ("✔ ", "#007a55"),
                     Verdict::Wrong => ("✖ ", "#b3400a"),
@@ -286,7 +289,7 @@ fn pages(blocks: &[Block]) -> Vec<String> {
                 );
                 pages.down += 4.0;
             }
-            Block::Chart(chart) => {
+            ReportBlock::Chart(chart) => {
                 let top = pages.room(chart_height);
                 let _ = write!(
                     pages.now,
@@ -312,22 +315,22 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
     let (mut found, mut now, mut mark) = (Vec::new(), String::new(), "");
     for piece in pieces(text) {
         match piece {
-            Piece::Equation(line) => {
+            MarkupPart::Equation(line) => {
                 if !now.trim().is_empty() {
                     found.push(Paragraph::Words(std::mem::take(&mut mark), std::mem::take(&mut now)));
                 }
                 found.push(Paragraph::Equation(line));
             }
-            Piece::Other(Event::Text(text) | Event::Code(text)) => now.push_str(&text),
-            Piece::Other(Event::SoftBreak | Event::HardBreak) => now.push(' '),
-            Piece::Other(Event::Start(Tag::Item)) => mark = "• ",
-            Piece::Other(Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::Heading(_)))
-                if !now.trim().is_empty() =>
-            {
+            MarkupPart::Other(Event::Text(text) | Event::Code(text)) => now.push_str(&text),
+            MarkupPart::Other(Event::SoftBreak | Event::HardBreak) => now.push(' '),
+            MarkupPart::Other(Event::Start(Tag::Item)) => mark = "• ",
+            MarkupPart::Other(Event::End(
+                TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::Heading(_),
+            )) if !now.trim().is_empty() => {
                 found.push(Paragraph::Words(std::mem::take(&mut mark), std::mem::take(&mut now)));
             }
-            Piece::Other(Event::End(TagEnd::Item)) => mark = "",
-            Piece::Other(_) => {}
+            MarkupPart::Other(Event::End(TagEnd::Item)) => mark = "",
+            MarkupPart::Other(_) => {}
         }
     }
     found
@@ -360,7 +363,7 @@ mod tests {
 
     fn volume() -> Chart {
         let curve = Curve::line("eroded", [[0.0, 1.0], [20.0, 5.0]]);
-        Chart::new("volume", "Volume", ["tick", "m³"]).and(curve)
+        Chart::new("volume", "Volume", ["tick", "m³"]).with_curve(curve)
     }
 
     #[test]
@@ -385,10 +388,10 @@ mod tests {
     fn a_heading_stands_on_the_page_of_what_follows_it() {
         for lines in 0..60 {
             for (after, mark) in
-                [(Block::Chart(volume()), "aria-label=\"Volume\""), (Block::Text("below".into()), "below")]
+                [(ReportBlock::Chart(volume()), "aria-label=\"Volume\""), (ReportBlock::Text("below".into()), "below")]
             {
-                let mut blocks: Vec<Block> = (0..lines).map(|_| Block::Note("above".into())).collect();
-                blocks.extend([Block::Heading("My plots".into()), after]);
+                let mut blocks: Vec<ReportBlock> = (0..lines).map(|_| ReportBlock::Note("above".into())).collect();
+                blocks.extend([ReportBlock::Heading("My plots".into()), after]);
                 let pages = pages(&blocks);
                 let page = pages.iter().find(|page| page.contains("My plots")).expect("it is there");
                 assert!(page.contains(mark), "{lines} lines before it");

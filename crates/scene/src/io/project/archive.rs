@@ -10,11 +10,11 @@ use zip::ZipArchive;
 
 use super::{
     PACKED, damaged,
-    manifest::{FORMAT, Head, Manifest},
+    manifest::{FORMAT, Manifest, ManifestHeader},
 };
 use crate::{
     io::{Budget, Error, input},
-    model::packed::Packed,
+    model::packed::PackedGrid,
 };
 use thalweg_sim::core::bounds::Bounds;
 
@@ -39,7 +39,7 @@ impl<'a> Archive<'a> {
         let mut archive = Self { path, files };
         let text = archive.text("manifest.ron", LONGEST_MANIFEST)?;
         let unreadable = |error| damaged(path, &format!("manifest is damaged ({error})"));
-        let Head { format, program } = ron::from_str(&text).map_err(unreadable)?;
+        let ManifestHeader { format, program } = ron::from_str(&text).map_err(unreadable)?;
         if format != FORMAT {
             let wrong = format!("project format {format} is not supported, expected {FORMAT}");
             return Err(Error::input(path, wrong, format!("open it with Thalweg {program}, which wrote it")));
@@ -55,7 +55,7 @@ impl<'a> Archive<'a> {
     /// Reads a text of at most `most` bytes.
     pub fn text(&mut self, name: &str, most: u64) -> Result<String, Error> {
         let length = self.files.by_name(name).map_or(0, |entry| entry.size().min(most));
-        Budget::present().ask(self.path, BYTES_PER_LETTER * length)?;
+        Budget::present().request(self.path, BYTES_PER_LETTER * length)?;
         let text = self.read(name, most)?;
         String::from_utf8(text).map_err(|_| damaged(self.path, &format!("{name} is not UTF-8 text")))
     }
@@ -74,9 +74,9 @@ impl<'a> Archive<'a> {
     }
 
     /// Reads a packed map of at most `most` numbers within these bounds.
-    pub fn packed(&mut self, file: &str, most: usize, bounds: Bounds) -> Result<Packed, Error> {
-        let bytes = self.read(file, Packed::longest(most))?;
-        Packed::read(bytes, most, bounds).map_err(|wrong| damaged(self.path, &format!("{file} {wrong}")))
+    pub fn packed(&mut self, file: &str, most: usize, bounds: Bounds) -> Result<PackedGrid, Error> {
+        let bytes = self.read(file, PackedGrid::max_bytes(most))?;
+        PackedGrid::from_bytes(bytes, most, bounds).map_err(|wrong| damaged(self.path, &format!("{file} {wrong}")))
     }
 
     /// Reads and unpacks a map; `None` if there is none of this name.

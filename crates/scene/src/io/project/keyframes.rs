@@ -10,19 +10,19 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{LONGEST_SIDE, PACKED, archive::Archive, damaged, folder_of, put_maps};
+use super::{MAX_MAP_SIDE, PACKED, archive::Archive, damaged, folder_of, put_maps};
 use crate::{
     io::{Budget, Error},
     model::{
         MOST_SIDE_BY_SIDE,
-        state::{Facts, State, bounds_of},
+        state::{Facts, SimulationState, bounds_of},
     },
 };
 use thalweg_sim::core::terrain::Layer;
 
-const MOST: usize = 10_000;
+const MAX_KEYFRAMES: usize = 10_000;
 /// Maximum length of `timeline.ron`, in bytes: every keyframe has all parameters.
-const LONGEST: u64 = 256 << 20;
+const MAX_TIMELINE_BYTES: u64 = 256 << 20;
 
 /// State of all simulations side by side.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Keyframe {
     /// Identifier of the keyframe from which it was simulated.
     pub parent: Option<u64>,
     /// States of the simulations.
-    pub states: Arc<Vec<State>>,
+    pub states: Arc<Vec<SimulationState>>,
 }
 
 /// Keyframes, parents before children.
@@ -82,7 +82,7 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     };
     let facts = TimelineFacts { here: keyframes.here, frames: keyframes.frames.iter().map(frame).collect() };
     let text = ron::to_string(&facts).map_err(|error| ZipError::Io(std::io::Error::other(error)))?;
-    if text.len() as u64 > LONGEST || keyframes.frames.len() > MOST {
+    if text.len() as u64 > MAX_TIMELINE_BYTES || keyframes.frames.len() > MAX_KEYFRAMES {
         return Err(ZipError::Io(std::io::Error::other("the timeline is too long to save")));
     }
     archive.start_file("timeline.ron", SimpleFileOptions::default().compression_method(CompressionMethod::Deflated))?;
@@ -105,9 +105,9 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
         return Ok(Keyframes::default());
     }
     let wrong = |what: String| damaged(path, &format!("timeline is damaged ({what})"));
-    let text = archive.text("timeline.ron", LONGEST)?;
+    let text = archive.text("timeline.ron", MAX_TIMELINE_BYTES)?;
     let facts: TimelineFacts = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if facts.frames.len() > MOST {
+    if facts.frames.len() > MAX_KEYFRAMES {
         return Err(wrong(format!("{} keyframes", facts.frames.len())));
     }
     let mut frames: Vec<Keyframe> = Vec::with_capacity(facts.frames.len());
@@ -133,25 +133,25 @@ fn state(
     folder: &str,
     facts: Facts,
     wrong: impl Fn(String) -> Error,
-) -> Result<State, Error> {
+) -> Result<SimulationState, Error> {
     check_size(facts.size).and_then(|()| facts.check()).map_err(&wrong)?;
     // Memory for all maps as if uncompressed, plus an unpacked one.
     let numbers: usize = facts.maps.iter().map(|name| facts.numbers_of(name)).sum();
-    Budget::present().ask(archive.path, 4 * (numbers + 2 * facts.numbers_of("")) as u64)?;
+    Budget::present().request(archive.path, 4 * (numbers + 2 * facts.numbers_of("")) as u64)?;
     let maps = facts.maps.iter().map(|name| {
         let most = facts.numbers_of(name);
         let packed = archive.packed(&format!("{folder}/{name}.{PACKED}"), most, bounds_of(name))?;
-        if Layer::of_key(name).is_some() && packed.count() != most {
+        if Layer::from_key(name).is_some() && packed.count() != most {
             return Err(wrong(format!("map {name} has {} values, expected {most}", packed.count())));
         }
         Ok((name.clone(), packed))
     });
     let maps = maps.collect::<Result<_, Error>>()?;
-    Ok(State::new(facts, maps, None))
+    Ok(SimulationState::new(facts, maps, None))
 }
 
 fn check_size([width, height]: [usize; 2]) -> Result<(), String> {
-    let sides = 1..=LONGEST_SIDE;
+    let sides = 1..=MAX_MAP_SIDE;
     let fits = sides.contains(&width) && sides.contains(&height);
     if fits { Ok(()) } else { Err(format!("{width} × {height} cells")) }
 }

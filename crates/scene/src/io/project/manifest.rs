@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    film::{Key, Keys},
-    origin::{Geo, Options, Origin, Tile},
+    film::{CameraKeyframe, CameraKeyframes},
+    origin::{Georeference, Options, Origin, Tile},
     session::{BYTES_PER_CELL, Session},
     state::Facts,
 };
@@ -20,7 +20,7 @@ pub(super) const FORMAT: u32 = 1;
 
 /// Fields common to the manifests of all formats.
 #[derive(Deserialize)]
-pub(super) struct Head {
+pub(super) struct ManifestHeader {
     pub format: u32,
     pub program: String,
 }
@@ -44,22 +44,22 @@ pub struct Views {
     /// Current camera.
     pub eye: Option<Camera>,
     /// Saved views.
-    pub kept: KeptViews,
+    pub saved: SavedViews,
 }
 
 /// Views saved with a project.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeptViews {
+pub struct SavedViews {
     /// Bookmarks 1 to 9.
-    pub numbered: [Option<Camera>; 9],
+    pub bookmarks: [Option<Camera>; 9],
     /// Camera keyframes.
-    pub keys: Keys,
+    pub keys: CameraKeyframes,
 }
 
-impl KeptViews {
+impl SavedViews {
     /// Returns the bookmark of this number, counted from 1.
     pub fn view(&self, number: usize) -> Option<Camera> {
-        *self.numbered.get(number.checked_sub(1)?)?
+        *self.bookmarks.get(number.checked_sub(1)?)?
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Manifest {
     pub chosen: usize,
     pub camera: Option<Camera>,
     pub kept_views: [Option<Camera>; 9],
-    pub camera_keys: Vec<Key>,
+    pub camera_keys: Vec<CameraKeyframe>,
     pub runs: Vec<SavedRun>,
 }
 
@@ -88,12 +88,12 @@ pub(super) struct SavedRun {
     about: String,
     ticks: u64,
     sliders: Vec<String>,
-    pub geo: Option<Geo>,
+    pub geo: Option<Georeference>,
     /// `true` if cells of the heightmap have no data. The mask is a map of the size of the heights.
     pub nodata: bool,
     pools: Vec<Pool>,
     tile: Option<Tile>,
-    origin: From,
+    origin: SavedOrigin,
     /// Columns and rows of the maps of the initial state.
     pub grids: BTreeMap<String, [usize; 2]>,
     pub state: Facts,
@@ -101,7 +101,7 @@ pub(super) struct SavedRun {
 
 /// Origin of a simulation. Paths are lossily converted to Unicode, as the project contains the files they refer to.
 #[derive(Serialize, Deserialize)]
-struct From {
+struct SavedOrigin {
     input: String,
     size: Option<(usize, usize)>,
     cell_size: Option<f32>,
@@ -126,7 +126,7 @@ impl SavedRun {
 
     /// Captures a session in this state, with maps of these sizes for its initial state.
     pub fn of(session: &Session, state: Facts, grids: BTreeMap<String, [usize; 2]>) -> Self {
-        let Origin { input, options, maps, seeds_before, edited: _ } = session.origin.clone();
+        let Origin { input, options, maps, seed_offset: seeds_before, edited: _ } = session.origin.clone();
         Self {
             name: session.name.clone(),
             title: session.title.clone(),
@@ -137,7 +137,7 @@ impl SavedRun {
             nodata: session.heightmap.as_ref().is_some_and(|map| map.nodata.is_some()),
             pools: session.pools.clone(),
             tile: session.tile.clone(),
-            origin: From {
+            origin: SavedOrigin {
                 input: input.to_string_lossy().into_owned(),
                 size: options.size,
                 cell_size: options.cell_size,
@@ -157,16 +157,16 @@ impl SavedRun {
     pub fn session(&self) -> Result<Session, String> {
         self.geo.map_or(Ok(()), |geo| geo.check())?;
         self.pools.iter().try_for_each(Pool::check)?;
-        let From { input, size, cell_size, min_m, max_m, maps, seeds_before } = &self.origin;
+        let SavedOrigin { input, size, cell_size, min_m, max_m, maps, seeds_before } = &self.origin;
         let layer = |title: &str| Layer::imports().find(|(_, import)| import.title == title);
         let origin = Origin {
             input: input.into(),
             options: Options { size: *size, cell_size: *cell_size, min_m: *min_m, max_m: *max_m },
             maps: maps.iter().filter_map(|(title, path)| Some((layer(title)?.0, path.into()))).collect(),
             edited: false,
-            seeds_before: *seeds_before,
+            seed_offset: *seeds_before,
         };
-        let mut session = Session::small(&self.name, self.state.seed, origin);
+        let mut session = Session::placeholder(&self.name, self.state.seed, origin);
         session.title.clone_from(&self.title);
         session.about.clone_from(&self.about);
         session.ticks = self.ticks;

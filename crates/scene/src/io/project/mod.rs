@@ -1,7 +1,7 @@
 //! Projects: complete simulation states in one file.
 //!
 //! A `.thalweg` file is a zip archive. `manifest.ron` is its table of contents. `run-N/NAME.lz4` are layers and process state, packed as
-//! for undo ([`Packed`]). `thumbnail.png` is a preview. A simulation continued from a project is bit-identical to one that was never
+//! for undo ([`PackedGrid`]). `thumbnail.png` is a preview. A simulation continued from a project is bit-identical to one that was never
 //! closed.
 
 mod archive;
@@ -28,11 +28,11 @@ use crate::{
     io::export::hillshade::hillshade,
     model::{
         MOST_SIDE_BY_SIDE,
-        film::Keys,
+        film::CameraKeyframes,
         origin::Heightmap,
-        packed::Packed,
+        packed::PackedGrid,
         session::{Session, check_map},
-        state::{State, bounds_of},
+        state::{SimulationState, bounds_of},
     },
 };
 use thalweg_sim::core::{
@@ -43,7 +43,7 @@ use thalweg_sim::core::{
 
 pub use self::{
     keyframes::{Keyframe, Keyframes, keyframes},
-    manifest::{Camera, KeptViews, Views},
+    manifest::{Camera, SavedViews, Views},
 };
 
 /// File extension of projects.
@@ -52,7 +52,7 @@ pub const ENDING: &str = "thalweg";
 const PACKED: &str = "lz4";
 /// Name of the NODATA mask of a heightmap.
 const NODATA: &str = "begin nodata";
-const LONGEST_SIDE: usize = 4096;
+const MAX_MAP_SIDE: usize = 4096;
 /// Longer side of the thumbnail, in pixels.
 const THUMBNAIL: usize = 256;
 
@@ -93,9 +93,9 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
         project.sessions.iter().all(|session| session.simulation.between_ticks()),
         "projects are saved between ticks"
     );
-    let states: Vec<State> = project.sessions.iter_mut().map(State::packed).collect();
-    let run = |(session, state): (&Session, &State)| {
-        let sizes = begins_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()]));
+    let states: Vec<SimulationState> = project.sessions.iter_mut().map(SimulationState::capture_packed).collect();
+    let run = |(session, state): (&Session, &SimulationState)| {
+        let sizes = initial_maps(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()]));
         SavedRun::of(session, state.facts.clone(), sizes.collect())
     };
     let manifest = Manifest {
@@ -103,8 +103,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
         program: env!("CARGO_PKG_VERSION").to_owned(),
         chosen: project.chosen,
         camera: project.views.eye,
-        kept_views: project.views.kept.numbered,
-        camera_keys: project.views.kept.keys.list().to_vec(),
+        kept_views: project.views.saved.bookmarks,
+        camera_keys: project.views.saved.keys.list().to_vec(),
         runs: project.sessions.iter().zip(&states).map(run).collect(),
     };
     let text = ron::ser::to_string_pretty(&manifest, ron::ser::PrettyConfig::new())
@@ -125,8 +125,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
                 let folder = folder_of(index);
                 put_maps(&mut archive, &folder, &state.maps)?;
                 let nodata = session.heightmap.iter().filter_map(|map| Some((NODATA.to_owned(), map.nodata.as_ref()?)));
-                let begins = begins_of(session).into_iter().chain(nodata);
-                put_maps(&mut archive, &folder, &begins.map(|(name, grid)| (name, Packed::of(grid))).collect())?;
+                let begins = initial_maps(session).into_iter().chain(nodata);
+                put_maps(&mut archive, &folder, &begins.map(|(name, grid)| (name, PackedGrid::pack(grid))).collect())?;
                 progress.done(index + 1, states.len());
             }
             keyframes::put(&mut archive, &project.timeline)?;
@@ -145,18 +145,19 @@ pub fn open(path: &Path) -> Result<Project, Error> {
         return Err(damaged(path, &format!("{} simulations, expected 1 to {MOST_SIDE_BY_SIDE}", manifest.runs.len())));
     }
     manifest.runs.iter().try_for_each(|run| check_sizes(path, run))?;
-    Budget::present().ask(path, manifest.runs.iter().map(SavedRun::bytes).sum())?;
+    Budget::present().request(path, manifest.runs.iter().map(SavedRun::bytes).sum())?;
     let runs = manifest.runs.into_iter().enumerate();
-    let mut sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
+    let mut sessions =
+        runs.map(|(index, run)| restore_session(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
     let sane = |camera: Option<Camera>| camera.filter(Camera::is_sane);
     // Invalid views are discarded, as the simulation matters more.
-    let keys = Keys::of(manifest.camera_keys).unwrap_or_else(|wrong| {
+    let keys = CameraKeyframes::of(manifest.camera_keys).unwrap_or_else(|wrong| {
         sessions[0].warnings.push(format!("Camera keyframes were discarded: {wrong}."));
-        Keys::default()
+        CameraKeyframes::default()
     });
-    let kept = KeptViews { numbered: manifest.kept_views.map(sane), keys };
-    let views = Views { eye: sane(manifest.camera), kept };
+    let kept = SavedViews { bookmarks: manifest.kept_views.map(sane), keys };
+    let views = Views { eye: sane(manifest.camera), saved: kept };
     Ok(Project { chosen, views, ..Project::of(sessions) })
 }
 
@@ -164,9 +165,10 @@ pub fn open(path: &Path) -> Result<Project, Error> {
 ///
 /// # Errors
 /// As [`open()`], or the keyframes are invalid.
-pub fn keys(path: &Path) -> Result<Keys, Error> {
+pub fn keys(path: &Path) -> Result<CameraKeyframes, Error> {
     let (_, manifest) = Archive::open(path)?;
-    Keys::of(manifest.camera_keys).map_err(|wrong| damaged(path, &format!("camera keyframes are damaged ({wrong})")))
+    CameraKeyframes::of(manifest.camera_keys)
+        .map_err(|wrong| damaged(path, &format!("camera keyframes are damaged ({wrong})")))
 }
 
 /// Reads a project with its timeline. If only the timeline is damaged, it opens without it, with a warning.
@@ -203,10 +205,10 @@ fn check_sizes(path: &Path, run: &SavedRun) -> Result<(), Error> {
             let [width, height] = size;
             Err(Error::input(path, format!("map {name} {wrong} ({width} × {height} cells)"), right))
         };
-        if size.iter().any(|side| !(1..=LONGEST_SIDE).contains(side)) {
-            return refuse("is empty or too large", format!("each side ranges from 1 to {LONGEST_SIDE} cells"));
+        if size.iter().any(|side| !(1..=MAX_MAP_SIDE).contains(side)) {
+            return refuse("is empty or too large", format!("each side ranges from 1 to {MAX_MAP_SIDE} cells"));
         }
-        if !name.is_empty() && begins_with(name).is_none() {
+        if !name.is_empty() && parse_initial_map(name).is_none() {
             return refuse("is unknown", "expected a file written by Thalweg".to_owned());
         }
     }
@@ -216,7 +218,7 @@ fn check_sizes(path: &Path, run: &SavedRun) -> Result<(), Error> {
 fn put_maps(
     archive: &mut ZipWriter<impl Write + Seek>,
     folder: &str,
-    maps: &BTreeMap<String, Packed>,
+    maps: &BTreeMap<String, PackedGrid>,
 ) -> Result<(), ZipError> {
     // Already compressed.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
@@ -227,13 +229,13 @@ fn put_maps(
     Ok(())
 }
 
-fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Session, Error> {
+fn restore_session(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Session, Error> {
     let (path, folder) = (archive.path, folder_of(index));
     let wrong = |wrong: String| damaged(path, &wrong);
     let mut session = run.session().map_err(wrong)?;
     let mut shape = BTreeMap::new();
     for (name, &[width, height]) in &run.grids {
-        let Some((begins, layer)) = begins_with(name) else { continue };
+        let Some((begins, layer)) = parse_initial_map(name) else { continue };
         let mut whole = |name: &str, bounds| {
             let cells = archive.map(&folder, name, width * height, bounds)?;
             let cells = cells.filter(|cells| cells.len() == width * height);
@@ -242,12 +244,12 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
         };
         let grid = whole(name, layer.row().bounds)?;
         match begins {
-            Begins::Shaped => drop(shape.insert(layer, grid)),
-            Begins::Loaded => {
+            InitialMap::Shaped => drop(shape.insert(layer, grid)),
+            InitialMap::Loaded => {
                 check_map(layer, &grid).map_err(|unfit| Error::unfit(path, unfit))?;
                 session.maps.insert(layer, grid);
             }
-            Begins::Heights => {
+            InitialMap::Heights => {
                 let (cell_size, geo) = (run.state.cell_size, run.geo);
                 let nodata = if run.nodata { Some(whole(NODATA, SHARE)?) } else { None };
                 let (file_size, warnings) = ((width, height), vec![]);
@@ -256,34 +258,35 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
             }
         }
     }
-    let maps =
-        |name: &str| archive.map(&folder, name, run.state.numbers_of(name), bounds_of(name)).map_err(Refused::File);
+    let maps = |name: &str| {
+        archive.map(&folder, name, run.state.numbers_of(name), bounds_of(name)).map_err(RestoreError::File)
+    };
     run.state.restore(&mut session, maps).map_err(|refused| match refused {
-        Refused::File(error) => error,
-        Refused::State(sentence) => wrong(sentence),
+        RestoreError::File(error) => error,
+        RestoreError::State(sentence) => wrong(sentence),
     })?;
     if let Some(size) = shape.get(&Layer::Bedrock).map(|grid| (grid.width(), grid.height())) {
         let cells = (run.state.cell_size, session.terrain.edge);
-        session.set_shape(Terrain::of(size, cells, |layer| shape.remove(&layer)));
+        session.set_sculpted_start(Terrain::from_layers(size, cells, |layer| shape.remove(&layer)));
     }
-    session.note_defaults();
+    session.record_defaults();
     Ok(session)
 }
 
 /// Error while restoring a state.
-enum Refused {
+enum RestoreError {
     File(Error),
     State(String),
 }
 
-impl From<String> for Refused {
+impl From<String> for RestoreError {
     fn from(sentence: String) -> Self {
         Self::State(sentence)
     }
 }
 
 /// Origin of a map in the initial state of a simulation.
-enum Begins {
+enum InitialMap {
     /// Heights of a heightmap.
     Heights,
     /// Imported layer.
@@ -293,20 +296,20 @@ enum Begins {
 }
 
 /// Parses the name of an initial map.
-fn begins_with(name: &str) -> Option<(Begins, Layer)> {
+fn parse_initial_map(name: &str) -> Option<(InitialMap, Layer)> {
     match name.split_once(' ')? {
-        ("begin", "heights") => Some((Begins::Heights, Layer::Bedrock)),
-        ("begin", layer) => Some((Begins::Loaded, Layer::of_key(layer)?)),
-        ("shaped", layer) => Some((Begins::Shaped, Layer::of_key(layer)?)),
+        ("begin", "heights") => Some((InitialMap::Heights, Layer::Bedrock)),
+        ("begin", layer) => Some((InitialMap::Loaded, Layer::from_key(layer)?)),
+        ("shaped", layer) => Some((InitialMap::Shaped, Layer::from_key(layer)?)),
         _ => None,
     }
 }
 
 /// Returns the maps of a session's initial state by name.
-fn begins_of(session: &Session) -> Vec<(String, &Grid)> {
+fn initial_maps(session: &Session) -> Vec<(String, &Grid)> {
     let heights = session.heightmap.iter().map(|map| ("begin heights".to_owned(), &map.heights));
     let maps = session.maps.iter().map(|(layer, grid)| (format!("begin {}", layer.key()), grid));
-    let shape = session.shape().into_iter().flat_map(Terrain::layers);
+    let shape = session.sculpted_terrain().into_iter().flat_map(Terrain::layers);
     heights.chain(maps).chain(shape.map(|(layer, grid)| (format!("shaped {}", layer.key()), grid))).collect()
 }
 
@@ -320,7 +323,7 @@ fn thumbnail(session: &Session, staged: &Path) -> Result<Vec<u8>, Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let shrink = (THUMBNAIL as f32 / width.max(height) as f32).min(1.0);
     let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
-    let [ground, sand] = [&terrain.ground(), &terrain.sand].map(|grid| grid.resampled(size[0], size[1]));
+    let [ground, sand] = [&terrain.ground(), &terrain.sand].map(|grid| grid.resample(size[0], size[1]));
     let cell_size = terrain.cell_size * width as f32 / size[0] as f32;
     let pixels = hillshade(&ground, &sand, cell_size, &session.look, &JobProgress::default());
     rgb8_bytes(staged, (size[0], size[1]), &pixels)

@@ -11,15 +11,15 @@ use super::*;
 use crate::{
     io::{heightmap, scene},
     model::{
-        film::{Ease, Key},
-        origin::{Geo, Options},
+        film::{CameraKeyframe, Ease},
+        origin::{Georeference, Options},
     },
     skipped::skipped,
 };
 use thalweg_sim::{
-    core::{bounds::KEPT, rng::Stream, terrain::Source},
-    edit::{Brush, Dab, Patch, Tool},
-    process::memory::Memory,
+    core::{bounds::STATE_VARIABLE, rng::RandomStream, terrain::Source},
+    edit::{Brush, Dab, Tool, UndoPatch},
+    process::saved_state::StateValue,
 };
 
 /// A project with all processes, springs, a rain map, a mask, a brush stroke and imported heights.
@@ -31,7 +31,7 @@ fn eventful(side: usize) -> Project {
         heights,
         file_size: (side, side),
         cell_size: 4.0,
-        geo: Some(Geo { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
+        geo: Some(Georeference { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
         nodata: Some(Grid::from_fn(side, side, |x, y| if x + y < 9 { 1.0 } else { 0.0 })),
         warnings: vec![],
     };
@@ -46,18 +46,22 @@ fn eventful(side: usize) -> Project {
         session.restart(11);
         session.simulation.terrain.mask = Some(Grid::from_fn(side, side, |x, _| if x < 9 { 1.0 } else { 0.25 }));
         (0..7).for_each(|_| session.simulation.tick());
-        let dab = Dab { place: [20.0, 25.5], inverted: false, level: 0.0, copies: None, number: 0 };
+        let dab = Dab { place: [20.0, 25.5], inverted: false, level: 0.0, clone_source: None, number: 0 };
         for tool in [Tool::Raise, Tool::Rain, Tool::Softness] {
-            session.simulation.dab(tool, &Brush::of(tool), dab, None, &mut Patch::default());
+            session.simulation.dab(tool, &Brush::of(tool), dab, None, &mut UndoPatch::default());
         }
         session.origin.edited = true;
         (0..3).for_each(|_| session.simulation.tick());
     }
     let camera = Camera { focus: [1.0, 2.0, -3.5], yaw: 0.3, pitch: 0.9, distance: 321.0 };
     let mut views = Views { eye: Some(camera), ..Views::default() };
-    views.kept.numbered[2] = Some(Camera { yaw: -1.5, distance: 40.0, ..camera });
-    let key = Key { tick: 12.0, at: [0.25, 0.75], then: Ease::Hold, ..Key::still(40.0, 20.0, 1.5) };
-    assert!(views.kept.keys.set(key) && views.kept.keys.set(Key { tick: 3.0, ..Key::still(10.0, 30.0, 1.0) }));
+    views.saved.bookmarks[2] = Some(Camera { yaw: -1.5, distance: 40.0, ..camera });
+    let key =
+        CameraKeyframe { tick: 12.0, at: [0.25, 0.75], then: Ease::Hold, ..CameraKeyframe::still(40.0, 20.0, 1.5) };
+    assert!(
+        views.saved.keys.set(key)
+            && views.saved.keys.set(CameraKeyframe { tick: 3.0, ..CameraKeyframe::still(10.0, 30.0, 1.0) })
+    );
     Project { chosen: 1, views, ..Project::of(sessions) }
 }
 
@@ -78,15 +82,15 @@ fn opened(path: &Path) -> Project {
 
 /// Everything that can be compared in a session.
 fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
-    let keys = session.simulation.with_memories();
+    let keys = session.simulation.processes_with_state();
     let kept: Vec<Grid> = session
         .simulation
         .memories(&keys)
         .into_iter()
         .map(|(_, memory)| match memory {
-            Memory::Cells(cells) => Grid::from_cells(cells.len(), 1, cells),
-            Memory::Number(number) => Grid::filled(1, 1, *number as f32),
-            Memory::Count(count) => Grid::filled(1, 1, *count as f32),
+            StateValue::Cells(cells) => Grid::from_cells(cells.len(), 1, cells),
+            StateValue::Number(number) => Grid::filled(1, 1, *number as f32),
+            StateValue::Count(count) => Grid::filled(1, 1, *count as f32),
         })
         .collect();
     let simulation = &session.simulation;
@@ -110,7 +114,7 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
     let (_folder, path) = saved(&mut project);
     let mut again = opened(&path);
     assert_eq!((again.chosen, &again.views, again.sessions.len()), (project.chosen, &project.views, 2));
-    assert_eq!(again.views.kept.keys.list().len(), 2);
+    assert_eq!(again.views.saved.keys.list().len(), 2);
     for _ in 0..2 {
         for (was, is) in project.sessions.iter_mut().zip(&mut again.sessions) {
             let (was, is) = (state(was), state(is));
@@ -169,7 +173,7 @@ fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
         assert!(told.contains("bad.thalweg: ") && told.contains("open an intact .thalweg file"), "{told}");
     }
     assert!(refused(b"PK\x03\x04 nothing else").is_some() && refused(&[0x89, b'P', b'N', b'G']).is_some());
-    let mut stream = Stream::new(1, "flips", 0);
+    let mut stream = RandomStream::new(1, "flips", 0);
     let anywhere: Vec<usize> = (0..500).map(|_| stream.below(whole.len())).collect();
     assert_flips_are_noticed(&whole, anywhere, &wanted);
 }
@@ -223,7 +227,7 @@ fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain
 fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
     let mut project = eventful(32);
     let frame = |project: &mut Project, id: u64, parent: Option<u64>| {
-        let states = project.sessions.iter_mut().map(State::packed).collect();
+        let states = project.sessions.iter_mut().map(SimulationState::capture_packed).collect();
         project.timeline.frames.push(Keyframe { id, parent, states: Arc::new(states) });
     };
     frame(&mut project, 3, None);
@@ -337,7 +341,7 @@ fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
     let other = path.with_file_name("unordered.thalweg");
     fs::write(&other, unordered).expect("it is writable");
     let without = opened(&other);
-    assert!(without.views.kept.keys.list().is_empty() && without.sessions[0].warnings.len() == 1, "and says so");
+    assert!(without.views.saved.keys.list().is_empty() && without.sessions[0].warnings.len() == 1, "and says so");
     let told = keys(&other).expect_err("its keys are wrong").to_string();
     assert!(
         told.contains("camera keyframes are damaged (the ticks of the camera keyframes are not ascending"),
@@ -358,9 +362,9 @@ fn a_file_of_another_format_a_bomb_and_senseless_values_are_refused() {
     ] {
         let name = format!("run-2/{map}.lz4");
         let told = refused(&with(&path, &name, |bytes| {
-            let mut cells = Packed::read(bytes, 4096, KEPT).expect("it is sound").unpack();
+            let mut cells = PackedGrid::from_bytes(bytes, 4096, STATE_VARIABLE).expect("it is sound").unpack();
             cells[2] = value;
-            Packed::of(&cells).bytes().to_vec()
+            PackedGrid::pack(&cells).bytes().to_vec()
         }));
         let told = told.expect("it is refused");
         let place = format!("{name} has invalid values: the value in column 2, row 0 (counted from 0) {said}");

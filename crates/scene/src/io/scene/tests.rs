@@ -34,7 +34,7 @@ fn every_built_in_scene_names_sliders_that_do_something_in_it() {
             let does = |session: &Session| {
                 let groups = session.groups();
                 let group = groups.iter().find(|(group, _)| *group == key).expect("it was checked");
-                let declared = thalweg_sim::params::walk(*group);
+                let declared = thalweg_sim::params::collect_parameters(*group);
                 let parameter = declared.iter().find(|parameter| parameter.path == *path).expect("it was checked");
                 let runs = session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == key);
                 runs && parameter.knob.idle(&declared).is_none()
@@ -151,7 +151,7 @@ fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
     let rain = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 2.0 } else { 0.0 }));
     session.simulation.terrain.rain = rain.clone();
     session.restart(1);
-    assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
+    assert!(session.simulation.terrain.rain == rain && session.has_manual_edits());
     save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let again = open_first(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain.rain == rain);
@@ -206,7 +206,7 @@ fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
             let lowered: f64 =
                 before.iter().zip(after.iter()).map(|(one, other)| f64::from(one - other).max(0.0)).sum();
             let lowered = lowered * simulation.terrain.cell_area();
-            (side, lowered, simulation.simulated_seconds(), after.resampled(128, 128))
+            (side, lowered, simulation.simulated_seconds(), after.resample(128, 128))
         });
         let (_, lowered, seconds, heights) = &runs[1];
         for (side, own, own_seconds, own_heights) in &runs {

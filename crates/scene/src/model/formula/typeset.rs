@@ -28,13 +28,13 @@ const INDENT: f32 = 1.2;
 const SMALLEST: f32 = 8.0;
 
 /// Font metrics for typesetting.
-pub trait Letters {
+pub trait FontMetrics {
     /// Returns the width of a text at a font size.
     fn width(&self, text: &str, size: f32, slanted: bool) -> f32;
 }
 
 /// Typeset equation.
-pub struct Typeset {
+pub struct TypesetFormula {
     /// Width and height.
     pub size: Vec2,
     /// Marks with their positions relative to the upper left corner.
@@ -56,13 +56,13 @@ pub enum Mark {
     /// Polyline from the position through these points, with its width.
     Line(Vec<Vec2>, f32),
     /// Quadratic Bézier curve from the position to the last point with the first as control point, with its width.
-    Bow([Vec2; 2], f32),
+    Curve([Vec2; 2], f32),
 }
 
-impl Typeset {
+impl TypesetFormula {
     /// Typesets an equation at a font size, within a maximum width if possible.
-    pub fn new(formula: &Formula, letters: &impl Letters, size: f32, width: f32) -> Self {
-        let lines = Setter { letters }.lines(formula, size, width);
+    pub fn new(formula: &Formula, letters: &impl FontMetrics, size: f32, width: f32) -> Self {
+        let lines = Typesetter { letters }.lines(formula, size, width);
         let width = lines.iter().map(|line| line.width).fold(0.0, f32::max);
         let (mut down, mut marks) = (0.0, Vec::new());
         for (number, line) in lines.into_iter().enumerate() {
@@ -76,16 +76,16 @@ impl Typeset {
 
 /// Box under construction: marks with their positions relative to the left end of the baseline.
 #[derive(Default)]
-struct Set {
+struct LayoutBox {
     width: f32,
     ascent: f32,
     descent: f32,
     marks: Vec<(Vec2, Mark)>,
 }
 
-impl Set {
+impl LayoutBox {
     /// Places a box at a position.
-    fn put(&mut self, other: Set, at: Vec2) {
+    fn put(&mut self, other: LayoutBox, at: Vec2) {
         self.width = self.width.max(at.x + other.width);
         self.ascent = self.ascent.max(other.ascent - at.y);
         self.descent = self.descent.max(other.descent + at.y);
@@ -93,18 +93,18 @@ impl Set {
     }
 
     /// Appends a box on the right.
-    fn append(&mut self, other: Set) {
+    fn append(&mut self, other: LayoutBox) {
         self.put(other, vec2(self.width, 0.0));
     }
 }
 
-struct Setter<'a, L> {
+struct Typesetter<'a, L> {
     letters: &'a L,
 }
 
-impl<L: Letters> Setter<'_, L> {
+impl<L: FontMetrics> Typesetter<'_, L> {
     /// Breaks an equation into lines that fit a width: at gaps, else before signs that are no product.
-    fn lines(&self, formula: &Formula, size: f32, width: f32) -> Vec<Set> {
+    fn lines(&self, formula: &Formula, size: f32, width: f32) -> Vec<LayoutBox> {
         let parts = if let Formula::Row(parts) = formula { parts.as_slice() } else { std::slice::from_ref(formula) };
         // Segments between possible line breaks, with `true` if another equation starts there.
         let mut pieces: Vec<(bool, Vec<&Formula>)> = vec![(true, Vec::new())];
@@ -117,7 +117,7 @@ impl<L: Letters> Setter<'_, L> {
             }
             depends = !matches!(part, Formula::Gap);
         }
-        let mut lines: Vec<Set> = Vec::new();
+        let mut lines: Vec<LayoutBox> = Vec::new();
         let mut rest = pieces.as_slice();
         while let Some(((begins, parts), after)) = rest.split_first() {
             rest = after;
@@ -139,7 +139,7 @@ impl<L: Letters> Setter<'_, L> {
                 }
                 _ => {
                     let indent = if *begins { 0.0 } else { INDENT * size };
-                    let mut line = Set::default();
+                    let mut line = LayoutBox::default();
                     line.put(set, vec2(indent, 0.0));
                     lines.push(line);
                 }
@@ -151,14 +151,14 @@ impl<L: Letters> Setter<'_, L> {
         if widest <= width || size <= SMALLEST { lines } else { self.lines(formula, smaller.max(SMALLEST), width) }
     }
 
-    fn set(&self, formula: &Formula, size: f32) -> Set {
+    fn set(&self, formula: &Formula, size: f32) -> LayoutBox {
         match formula {
             Formula::Row(parts) => self.row(parts, size),
             Formula::Letter(text) => self.text(text, size, true),
             Formula::Upright(text) => self.text(text, size, false),
             Formula::Sign(text) => self.sign(text, size),
-            Formula::Blank => Set { width: BLANK * size, ..Set::default() },
-            Formula::Gap => Set { width: GAP * size, ..Set::default() },
+            Formula::Blank => LayoutBox { width: BLANK * size, ..LayoutBox::default() },
+            Formula::Gap => LayoutBox { width: GAP * size, ..LayoutBox::default() },
             Formula::Scripts(base, foot, head) => {
                 let mut set = self.set(base, size);
                 let (width, high, low) =
@@ -174,7 +174,7 @@ impl<L: Letters> Setter<'_, L> {
                 let [above, below] = [above, below].map(|part| self.set(part, (PART * size).max(SMALLEST)));
                 let (room, bar) = (ROOM * size, self.bar(size));
                 let width = above.width.max(below.width) + 0.3 * size;
-                let mut set = Set { width, ..Set::default() };
+                let mut set = LayoutBox { width, ..LayoutBox::default() };
                 let axis = AXIS * size;
                 let [up, down] = [axis + room + above.descent, axis - room - below.ascent];
                 let [left, right] = [above.width, below.width].map(|inner| 0.5 * (width - inner));
@@ -188,7 +188,7 @@ impl<L: Letters> Setter<'_, L> {
                 let inside = self.set(inside, size);
                 let (high, low) = (inside.ascent + 0.1 * size, inside.descent);
                 let (hook, over) = (0.5 * size, inside.width + 0.08 * size);
-                let mut set = Set::default();
+                let mut set = LayoutBox::default();
                 set.put(inside, vec2(hook + 0.04 * size, 0.0));
                 set.ascent = high + 0.06 * size;
                 let begin = vec2(0.05 * size, -0.32 * size);
@@ -206,41 +206,41 @@ impl<L: Letters> Setter<'_, L> {
                 let inside = self.set(inside, size);
                 let [high, low] = [inside.ascent.max(ASCENT * size), inside.descent.max(DESCENT * size)];
                 let (bow, room) = ((0.16 * size).max(0.07 * (high + low)), 0.1 * size);
-                let (mut set, bar) = (Set::default(), self.bar(size));
+                let (mut set, bar) = (LayoutBox::default(), self.bar(size));
                 let width = inside.width;
                 set.put(inside, vec2(bow + 2.0 * room, 0.0));
                 let [left, right] = [bow + room, bow + 3.0 * room + width];
                 for (side, out) in [(left, -2.0 * bow), (right, 2.0 * bow)] {
                     let ends = [vec2(out, 0.5 * (high + low)), vec2(0.0, high + low)];
-                    set.marks.push((vec2(side, -high), Mark::Bow(ends, bar)));
+                    set.marks.push((vec2(side, -high), Mark::Curve(ends, bar)));
                 }
-                Set { width: right + bow + room, ascent: high, descent: low, marks: set.marks }
+                LayoutBox { width: right + bow + room, ascent: high, descent: low, marks: set.marks }
             }
         }
     }
 
-    fn row<'a>(&self, parts: impl IntoIterator<Item = &'a Formula>, size: f32) -> Set {
-        let mut row = Set::default();
+    fn row<'a>(&self, parts: impl IntoIterator<Item = &'a Formula>, size: f32) -> LayoutBox {
+        let mut row = LayoutBox::default();
         parts.into_iter().for_each(|part| row.append(self.set(part, size)));
         row
     }
 
-    fn sign(&self, text: &str, size: f32) -> Set {
+    fn sign(&self, text: &str, size: f32) -> LayoutBox {
         let [before, after] = match text {
             "·" => [DOT, DOT],
             "," | ";" | ":" => [0.0, SIGN],
             _ => [SIGN, SIGN],
         };
-        let mut set = Set { width: before * size, ..Set::default() };
+        let mut set = LayoutBox { width: before * size, ..LayoutBox::default() };
         set.append(self.text(text, size, false));
         set.width += after * size;
         set
     }
 
-    fn text(&self, text: &str, size: f32, slanted: bool) -> Set {
+    fn text(&self, text: &str, size: f32, slanted: bool) -> LayoutBox {
         let mark = Mark::Text { text: text.to_owned(), size, slanted };
         let width = self.letters.width(text, size, slanted);
-        Set { width, ascent: ASCENT * size, descent: DESCENT * size, marks: vec![(Vec2::ZERO, mark)] }
+        LayoutBox { width, ascent: ASCENT * size, descent: DESCENT * size, marks: vec![(Vec2::ZERO, mark)] }
     }
 
     /// Returns the width of a rule.
@@ -260,18 +260,18 @@ mod tests {
     /// Font whose letters are half as wide as high.
     struct Plain;
 
-    impl Letters for Plain {
+    impl FontMetrics for Plain {
         fn width(&self, text: &str, size: f32, _: bool) -> f32 {
             0.5 * size * text.chars().count() as f32
         }
     }
 
-    fn set(text: &str, width: f32) -> Typeset {
-        Typeset::new(&Formula::read(text), &Plain, 20.0, width)
+    fn set(text: &str, width: f32) -> TypesetFormula {
+        TypesetFormula::new(&Formula::parse(text), &Plain, 20.0, width)
     }
 
     /// Returns position and size of a text.
-    fn letters(set: &Typeset, wanted: &str) -> (Vec2, f32) {
+    fn letters(set: &TypesetFormula, wanted: &str) -> (Vec2, f32) {
         let mut found = set.marks.iter().filter_map(|(place, mark)| match mark {
             Mark::Text { text, size, .. } if text == wanted => Some((*place, *size)),
             _ => None,
@@ -293,7 +293,7 @@ mod tests {
         });
         let (place, way) = bar.expect("a fraction has a bar");
         assert!(a.y < place.y && place.y < b.y - 0.7 * part && place.x < a.x && a.x < place.x + way.x && way.y == 0.0);
-        assert_eq!(set.marks.iter().filter(|(_, mark)| matches!(mark, Mark::Bow(..))).count(), 2, "two parentheses");
+        assert_eq!(set.marks.iter().filter(|(_, mark)| matches!(mark, Mark::Curve(..))).count(), 2, "two parentheses");
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
                 let ends = match mark {
                     Mark::Text { text, size, slanted } => vec![vec2(Plain.width(text, *size, *slanted), 0.0)],
                     Mark::Line(way, _) => way.clone(),
-                    Mark::Bow([_, end], _) => vec![*end],
+                    Mark::Curve([_, end], _) => vec![*end],
                 };
                 let lies_in = |place: Vec2| place.cmpge(Vec2::splat(-1e-3)).all() && place.cmple(set.size + 1e-3).all();
                 assert!(lies_in(*at) && ends.iter().all(|end| lies_in(*at + *end)), "{mark:?} at {at} of {}", set.size);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Lesson, Step, Task};
+use super::{Answer, Lesson, LessonStep, Task};
 
 /// Attempt of a student at a lesson.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,12 +30,12 @@ impl Attempt {
     }
 
     /// Returns the current step.
-    pub fn now(&self) -> &Step {
+    pub fn current_step(&self) -> &LessonStep {
         &self.lesson.steps[self.step]
     }
 
     /// Returns `true` if a step is completed.
-    pub fn done(&self, step: usize) -> bool {
+    pub fn is_done(&self, step: usize) -> bool {
         match &self.lesson.steps[step].task {
             None => true,
             Some(Task::Run { .. }) => self.ran[step].is_some(),
@@ -45,17 +45,17 @@ impl Attempt {
     }
 
     /// Records that the simulation of a step has run from this start to this tick.
-    pub fn has_run(&mut self, step: usize, start: u64, tick: u64) {
+    pub fn record_run(&mut self, step: usize, start: u64, tick: u64) {
         self.ran[step] = Some((start, tick));
     }
 
     /// Returns the tick at which the last simulation up to the current step ended.
-    pub fn ran_to(&self) -> Option<u64> {
+    pub fn last_tick(&self) -> Option<u64> {
         self.ran[..=self.step].iter().rev().find_map(|ran| ran.map(|(_, tick)| tick))
     }
 
     /// Discards simulations that ran beyond a tick of a start, after the user went back to it. Returns `true` if there were any.
-    pub fn goes_back(&mut self, start: u64, tick: u64) -> bool {
+    pub fn discard_after(&mut self, start: u64, tick: u64) -> bool {
         let mut undone = false;
         for ran in &mut self.ran {
             if ran.is_some_and(|(own, end)| own == start && end > tick) {
@@ -77,18 +77,18 @@ impl Attempt {
     }
 
     /// Returns `true` if there is another step.
-    pub fn goes_on(&self) -> bool {
+    pub fn has_next(&self) -> bool {
         self.step + 1 < self.lesson.steps.len()
     }
 
     /// Returns `true` if all steps are completed.
     pub fn complete(&self) -> bool {
-        (0..self.lesson.steps.len()).all(|step| self.done(step))
+        (0..self.lesson.steps.len()).all(|step| self.is_done(step))
     }
 
     /// Advances to the next step, if the current one is completed.
     pub fn next(&mut self) {
-        if self.done(self.step) && self.goes_on() {
+        if self.is_done(self.step) && self.has_next() {
             self.step += 1;
             self.reached = self.reached.max(self.step);
         }
@@ -126,17 +126,20 @@ mod tests {
         attempt.next();
         assert_eq!(attempt.step, 1, "the run has not been made");
         assert!(!attempt.is_open("where") && attempt.is_open("a"), "what was predicted stays");
-        attempt.has_run(1, 7, 3);
-        assert!(!attempt.goes_back(8, 0) && !attempt.goes_back(7, 3) && attempt.done(1));
-        assert!(attempt.goes_back(7, 2) && !attempt.done(1), "it was undone");
-        attempt.has_run(1, 7, 3);
+        attempt.record_run(1, 7, 3);
+        assert!(!attempt.discard_after(8, 0) && !attempt.discard_after(7, 3) && attempt.is_done(1));
+        assert!(attempt.discard_after(7, 2) && !attempt.is_done(1), "it was undone");
+        attempt.record_run(1, 7, 3);
         attempt.next();
         attempt.answers.insert("a".into(), Answer::Measured { read: 3.0, found: 3.0 });
         attempt.next();
-        assert!(!attempt.complete() && !attempt.goes_on());
+        assert!(!attempt.complete() && !attempt.has_next());
         attempt.reveal();
         assert!(attempt.complete());
         let again = Attempt::new(lesson(&tasks), attempt.answers);
-        assert!(again.done(0) && !again.done(1) && again.done(2), "what was answered stays, what ran is run again");
+        assert!(
+            again.is_done(0) && !again.is_done(1) && again.is_done(2),
+            "what was answered stays, what ran is run again"
+        );
     }
 }

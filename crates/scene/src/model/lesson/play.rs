@@ -7,7 +7,7 @@ use crate::model::session::Session;
 
 /// Measurement of an unattended run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Played {
+pub struct LessonMeasurement {
     /// Heading of the step.
     pub step: String,
     /// Key of the task.
@@ -25,7 +25,7 @@ impl Lesson {
     ///
     /// # Errors
     /// A message, if a step is invalid or its simulation fails.
-    pub fn play(&self, session: &mut Session) -> Result<Vec<Played>, String> {
+    pub fn play(&self, session: &mut Session) -> Result<Vec<LessonMeasurement>, String> {
         let (mut answers, mut played) = (BTreeMap::new(), Vec::new());
         for step in &self.steps {
             let here = |wrong: String| format!("in the step \"{}\": {wrong}", step.title);
@@ -42,7 +42,13 @@ impl Lesson {
                     let found = found.ok_or_else(|| here("there is nothing to measure".to_owned()))?;
                     answers.insert(key.clone(), Answer::Measured { read: found, found });
                     let holds = (expect.0..=expect.1).contains(&found);
-                    played.push(Played { step: step.title.clone(), key: key.clone(), found, expect: *expect, holds });
+                    played.push(LessonMeasurement {
+                        step: step.title.clone(),
+                        key: key.clone(),
+                        found,
+                        expect: *expect,
+                        holds,
+                    });
                 }
                 _ => {}
             }

@@ -4,7 +4,7 @@ use super::{Edge, Source};
 use crate::core::{
     bounds::{Bounds, DEPTH, HEIGHT, MOST_CELLS, RAIN, SHARE},
     grid::Grid,
-    quantity::Scale,
+    quantity::ColorScale,
 };
 
 /// Properties of a layer.
@@ -31,7 +31,7 @@ pub struct LayerInfo {
     /// `true` if it can be exported as a map.
     pub exported: bool,
     /// Colour scale of its overlay, if it has one.
-    pub overlay: Option<Scale>,
+    pub overlay: Option<ColorScale>,
     /// Import from a file, if supported.
     pub import: Option<Import>,
 }
@@ -115,7 +115,7 @@ macro_rules! layers {
             ///
             /// # Panics
             /// If there are more cells than [`MOST_CELLS`].
-            pub fn of(
+            pub fn from_layers(
                 size: (usize, usize),
                 (cell_size, edge): (f32, Edge),
                 mut layer: impl FnMut(Layer) -> Option<Grid>,
@@ -177,7 +177,7 @@ layers! {
         unit: "m",
         matter: Matter::Solid,
         masked: true,
-        overlay: Some(Scale::FromZero),
+        overlay: Some(ColorScale::FromZero),
         import: Some(Import {
             title: "Sand",
             field: "sand_map",
@@ -195,7 +195,7 @@ layers! {
         about: "Depth of the water.",
         unit: "m",
         matter: Matter::Water,
-        overlay: Some(Scale::FromZero),
+        overlay: Some(ColorScale::FromZero),
         import: Some(Import {
             title: "Water",
             field: "water_map",
@@ -213,7 +213,7 @@ layers! {
         about: "Sediment in the water, as the thickness that it would have if settled.",
         unit: "m",
         matter: Matter::Solid,
-        overlay: Some(Scale::FromZero),
+        overlay: Some(ColorScale::FromZero),
         import: Some(Import {
             title: "Suspended sediment",
             field: "suspended_map",
@@ -231,7 +231,7 @@ layers! {
         about: "Erodibility of the bedrock: 0 is hard, 1 is soft.",
         bounds: SHARE,
         empty: 0.5,
-        overlay: Some(Scale::UpTo(1.0)),
+        overlay: Some(ColorScale::UpTo(1.0)),
         import: Some(Import {
             title: "Softness",
             field: "softness_map",
@@ -261,7 +261,7 @@ layers! {
         bounds: RAIN,
         empty: 1.0,
         painted: true,
-        overlay: Some(Scale::UpTo(5.0)),
+        overlay: Some(ColorScale::UpTo(5.0)),
         import: Some(Import {
             title: "Rain",
             field: "rain_map",
@@ -279,7 +279,7 @@ layers! {
         about: "Protection from brushes, from 0 (none) to 1 (full).",
         bounds: SHARE,
         painted: true,
-        overlay: Some(Scale::UpTo(1.0)),
+        overlay: Some(ColorScale::UpTo(1.0)),
         ..PLAIN
     };
     /// Uplift as a fraction of the uplift rate; `None` if uniform.
@@ -290,7 +290,7 @@ layers! {
         bounds: SHARE,
         empty: 1.0,
         painted: true,
-        overlay: Some(Scale::UpTo(1.0)),
+        overlay: Some(ColorScale::UpTo(1.0)),
         import: Some(Import {
             title: "Uplift",
             field: "uplift_map",
@@ -310,7 +310,7 @@ impl Layer {
     }
 
     /// Returns the layer with this key.
-    pub fn of_key(key: &str) -> Option<Self> {
+    pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|layer| layer.key() == key)
     }
 

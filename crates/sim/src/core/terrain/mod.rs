@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::layers::{Import, Layer, LayerInfo, Matter, Terrain};
 use super::{
-    bounds::{self, Unfit},
+    bounds::{self, InvalidInput},
     grid::Grid,
 };
 
@@ -92,13 +92,13 @@ impl Source {
     ///
     /// # Errors
     /// The problem and a remedy, in one sentence.
-    pub fn check(&self) -> Result<(), Unfit> {
-        self.place.iter().try_for_each(|&share| bounds::PLACE.check("the position of a spring", share))?;
+    pub fn check(&self) -> Result<(), InvalidInput> {
+        self.place.iter().try_for_each(|&share| bounds::POSITION.check("the position of a spring", share))?;
         bounds::RADIUS.check("the radius of a spring", self.radius)?;
         bounds::RATE.check("the rate of a spring", self.rate)?;
         match self.ticks.filter(|(first, end)| first >= end) {
             None => Ok(()),
-            Some((first, end)) => Err(Unfit {
+            Some((first, end)) => Err(InvalidInput {
                 wrong: format!("a spring runs from tick {first} to {end}"),
                 right: "the first tick must be smaller".to_owned(),
             }),
@@ -123,9 +123,9 @@ impl Pool {
     ///
     /// # Errors
     /// The problem and a remedy, in one sentence.
-    pub fn check(&self) -> Result<(), Unfit> {
+    pub fn check(&self) -> Result<(), InvalidInput> {
         let corners = self.from.iter().chain(&self.to);
-        corners.into_iter().try_for_each(|&share| bounds::PLACE.check("a corner of a pool", share))?;
+        corners.into_iter().try_for_each(|&share| bounds::POSITION.check("a corner of a pool", share))?;
         bounds::HEIGHT.check("the level of a pool", self.level)
     }
 }
@@ -134,7 +134,7 @@ impl Terrain {
     /// Creates bare, dry bedrock of neutral softness. Heights and cell size are in metres.
     pub fn bare(heights: Grid, cell_size: f32, edge: Edge) -> Self {
         let size = (heights.width(), heights.height());
-        Self::of(size, (cell_size, edge), |layer| match layer {
+        Self::from_layers(size, (cell_size, edge), |layer| match layer {
             Layer::Bedrock | Layer::Start => Some(heights.clone()),
             _ => None,
         })
@@ -144,7 +144,7 @@ impl Terrain {
     pub fn map(&self, change: impl Fn(&Grid) -> Grid) -> Self {
         let changed = |layer| self.layer(layer).map(&change);
         let sources = self.sources.clone();
-        Self { sources, ..Self::of((self.width(), self.height()), (self.cell_size, self.edge), changed) }
+        Self { sources, ..Self::from_layers((self.width(), self.height()), (self.cell_size, self.edge), changed) }
     }
 
     /// Returns the layers that it has.
@@ -182,8 +182,8 @@ impl Terrain {
 
     /// Interpolates the elevation of the ground bilinearly between cell centres, in metres; (0, 0) is the centre of the first cell.
     /// Outside, the nearest edge is used.
-    pub fn ground_between(&self, x: f32, y: f32) -> f32 {
-        self.bedrock.bilinear(x, y) + self.sand.bilinear(x, y)
+    pub fn sample_ground(&self, x: f32, y: f32) -> f32 {
+        self.bedrock.sample_bilinear(x, y) + self.sand.sample_bilinear(x, y)
     }
 
     /// Returns the volume of bedrock, sand and suspended sediment, in cubic metres.

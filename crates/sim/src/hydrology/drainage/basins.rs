@@ -17,7 +17,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// Writes the number of its end for every cell of a strip, and returns the cells that are ends; `first` is the first cell of the
 /// strip.
-fn follow(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u32> {
+fn trace_flow_paths(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u32> {
     let (mut ends, mut way) = (Vec::new(), Vec::new());
     ends_of.fill(UNKNOWN);
     for start in 0..ends_of.len() {
@@ -43,17 +43,19 @@ fn follow(border: Border, to: &[u8], first: usize, ends_of: &mut [u32]) -> Vec<u
 
 impl Drainage {
     /// Follows the flow paths of the cells of these rows, which are whole strips.
-    pub(super) fn follow(&mut self, rows: Range<usize>) {
-        let Self { border, to, hollow, search, .. } = self;
+    pub(super) fn trace_rows(&mut self, rows: Range<usize>) {
+        let Self { border, to, depression: hollow, search, .. } = self;
         let (border, cells) = (*border, ROWS * border.width);
         let first = rows.start * border.width;
         let strips = hollow[first..rows.end * border.width].par_chunks_mut(cells).enumerate();
-        search.ends.par_extend(strips.map(|(strip, ends_of)| follow(border, to, first + strip * cells, ends_of)));
+        search
+            .ends
+            .par_extend(strips.map(|(strip, ends_of)| trace_flow_paths(border, to, first + strip * cells, ends_of)));
     }
 
     /// Numbers the depressions from 1, and finds that of every end; 0 for one that drains to an outlet.
     pub(super) fn number_hollows(&mut self) {
-        let Self { border, hollow, outlets, levels, search: Search { ends, hollows, .. }, .. } = self;
+        let Self { border, depression: hollow, outlets, levels, search: Search { ends, hollows, .. }, .. } = self;
         let cells = ROWS * border.width;
         levels.truncate(1);
         *hollows = ends.iter().map(|ends| vec![UNKNOWN; ends.len()]).collect();
@@ -84,7 +86,7 @@ impl Drainage {
 
     /// Writes the depression of its end for every cell of these rows.
     pub(super) fn take_over(&mut self, rows: Range<usize>) {
-        let Self { border, hollow, search, .. } = self;
+        let Self { border, depression: hollow, search, .. } = self;
         let strips = hollow[rows.start * border.width..rows.end * border.width].par_chunks_mut(ROWS * border.width);
         strips.zip(&search.hollows[rows.start / ROWS..]).for_each(|(cells, hollows)| {
             cells.iter_mut().for_each(|cell| *cell = hollows[*cell as usize]);

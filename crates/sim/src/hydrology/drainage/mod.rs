@@ -16,7 +16,7 @@
 //! side that is one cell long is no border: a map of one row is a line with two ends.
 
 mod basins;
-mod hollows;
+mod depressions;
 mod receivers;
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use crate::core::{
     terrain::{Edge, Terrain},
 };
 
-pub use self::{receivers::Diagonal, trees::Order};
+pub use self::{receivers::Diagonal, trees::UpstreamOrder};
 
 /// Step of a cell without a receiver.
 const NONE: u8 = 8;
@@ -51,7 +51,7 @@ pub struct Drainage {
     /// Cells where water leaves the map, in order.
     outlets: Vec<u32>,
     /// Depression to which a cell drains, 0 for none; and the levels of the spill points.
-    hollow: Vec<u32>,
+    depression: Vec<u32>,
     levels: Vec<f32>,
     search: Search,
 }
@@ -63,7 +63,7 @@ struct Search {
     /// Ends of the flow paths per strip of rows, and their depressions.
     ends: Vec<Vec<u32>>,
     hollows: Vec<Vec<u32>>,
-    passes: Vec<hollows::Pass>,
+    passes: Vec<depressions::Saddle>,
 }
 
 impl Drainage {
@@ -76,7 +76,7 @@ impl Drainage {
             to: vec![NONE; count],
             from: vec![0; count],
             outlets: Vec::new(),
-            hollow: vec![0; count],
+            depression: vec![0; count],
             levels: vec![f32::NEG_INFINITY],
             search: Search::default(),
         }
@@ -100,7 +100,7 @@ impl Drainage {
     /// If the number of cells differs.
     pub fn find(&mut self, ground: &[f32], diagonal: Diagonal) {
         self.begin(ground);
-        while !self.go_on(ground, diagonal) {}
+        while !self.advance(ground, diagonal) {}
     }
 
     /// Begins to compute the flow directions on this ground: finds the outlets.
@@ -114,7 +114,7 @@ impl Drainage {
     }
 
     /// Continues the computation on the same ground for some rows. Returns `true` when it is complete.
-    pub fn go_on(&mut self, ground: &[f32], diagonal: Diagonal) -> bool {
+    pub fn advance(&mut self, ground: &[f32], diagonal: Diagonal) -> bool {
         let Border { width, height, .. } = self.border;
         let in_part = (PART / width.max(1) / basins::ROWS).max(1) * basins::ROWS;
         let parts = height.div_ceil(in_part).max(1);
@@ -129,8 +129,8 @@ impl Drainage {
                     self.to[outlet as usize] = NONE;
                 }
             }
-            1 => receivers::turn_round(self.border, rows, &self.to, &mut self.from),
-            2 => self.follow(rows),
+            1 => receivers::find_donors(self.border, rows, &self.to, &mut self.from),
+            2 => self.trace_rows(rows),
             3 => {
                 if part == 0 {
                     self.number_hollows();
@@ -138,9 +138,15 @@ impl Drainage {
                 self.take_over(rows);
             }
             _ if self.levels.len() == 1 => return true,
-            4 => self.search.passes.extend(hollows::passes(self.border, rows, ground, &self.hollow, diagonal)),
+            4 => self.search.passes.extend(depressions::find_saddles(
+                self.border,
+                rows,
+                ground,
+                &self.depression,
+                diagonal,
+            )),
             _ => {
-                self.join_hollows(ground);
+                self.join_depressions(ground);
                 return true;
             }
         }
@@ -227,17 +233,17 @@ impl Drainage {
     /// no depression or above that level.
     #[inline(always)]
     pub fn lake(&self, cell: usize, ground: f32) -> Option<f32> {
-        let level = self.levels[self.hollow[cell] as usize];
+        let level = self.levels[self.depression[cell] as usize];
         (ground < level).then_some(level)
     }
 
     /// Returns the number of the depression to which a cell drains, 0 for none.
-    pub fn hollow(&self, cell: usize) -> usize {
-        self.hollow[cell] as usize
+    pub fn depression(&self, cell: usize) -> usize {
+        self.depression[cell] as usize
     }
 
     /// Returns `true` if any neighbour of a cell is lower on this ground.
-    pub fn falls(&self, cell: usize, ground: &[f32]) -> bool {
+    pub fn has_lower_neighbour(&self, cell: usize, ground: &[f32]) -> bool {
         self.border.neighbours(cell).any(|(_, other)| ground[other] < ground[cell])
     }
 

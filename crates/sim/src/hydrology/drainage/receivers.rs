@@ -33,10 +33,10 @@ const LARGEST: f32 = 0.96;
 impl Diagonal {
     /// Returns the random rank that breaks ties between cells of equal height.
     #[inline(always)]
-    pub(super) fn lot(self, cell: u32) -> u32 {
+    pub(super) fn tie_break_rank(self, cell: u32) -> u32 {
         match self {
-            Self::Plain => mixed(cell, 0),
-            Self::Random(key) => mixed(cell, key),
+            Self::Plain => hash_cell(cell, 0),
+            Self::Random(key) => hash_cell(cell, key),
         }
     }
 
@@ -45,14 +45,14 @@ impl Diagonal {
     pub(super) fn draw(self, cell: u32) -> f32 {
         match self {
             Self::Plain => 2.0 - DISTANCES[1] as f32,
-            Self::Random(key) => (mixed(cell, key) >> 8) as f32 * (LARGEST / (1 << 24) as f32),
+            Self::Random(key) => (hash_cell(cell, key) >> 8) as f32 * (LARGEST / (1 << 24) as f32),
         }
     }
 }
 
 /// Hashes a cell and a key: two rounds of multiply and xorshift (Wellons 2018, "lowbias32").
 #[inline(always)]
-fn mixed(cell: u32, key: u64) -> u32 {
+fn hash_cell(cell: u32, key: u64) -> u32 {
     let mut bits = cell ^ key as u32;
     bits = (bits ^ bits >> 16).wrapping_mul(0x7feb_352d);
     bits = (bits ^ bits >> 15).wrapping_mul(0x846c_a68b) ^ (key >> 32) as u32;
@@ -105,7 +105,7 @@ pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal:
 
 /// Returns the step to the neighbour at the same level with the lowest rank, if that is below the cell's own.
 fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> u8 {
-    let lot = |cell: usize| (diagonal.lot(cell as u32), cell);
+    let lot = |cell: usize| (diagonal.tie_break_rank(cell as u32), cell);
     let level = border.neighbours(cell).filter(|&(_, other)| ground[other] == ground[cell]);
     let level = level.map(|(step, other)| (lot(other), step));
     level.min().filter(|&(other, _)| other < lot(cell)).map_or(NONE, |(_, step)| step)
@@ -151,7 +151,7 @@ impl Pass for Steepest<'_> {
 }
 
 /// Computes the steps to the donors of the cells of these rows from the steps to receivers.
-pub(super) fn turn_round(border: Border, rows: Range<usize>, to: &[u8], from: &mut [u8]) {
+pub(super) fn find_donors(border: Border, rows: Range<usize>, to: &[u8], from: &mut [u8]) {
     let width = border.width;
     from[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, from)| {
         let mut padded = [(); 3].map(|()| vec![NONE; width + 2]);

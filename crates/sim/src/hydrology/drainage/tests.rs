@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::{
-    core::{rng::Stream, terrain::Edge},
+    core::{rng::RandomStream, terrain::Edge},
     hydrology::flood::Flood,
 };
 
 const EDGES: [Edge; 3] = [Edge::Open, Edge::Wall, Edge::Wrap];
 
 fn noise(width: usize, height: usize, seed: u64) -> Grid {
-    let mut stream = Stream::new(seed, "drainage", 0);
-    Grid::from_fn(width, height, |_, _| stream.unit())
+    let mut stream = RandomStream::new(seed, "drainage", 0);
+    Grid::from_fn(width, height, |_, _| stream.uniform())
 }
 
 fn drainage(ground: &Grid, edge: Edge, diagonal: Diagonal) -> Drainage {

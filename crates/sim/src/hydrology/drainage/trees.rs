@@ -3,12 +3,12 @@
 use super::Drainage;
 
 /// Upstream order of cells, each after its receiver: one tree after another, one for each outlet.
-pub struct Order {
+pub struct UpstreamOrder {
     /// Cells and their receivers, without outlets.
     links: Vec<(u32, u32)>,
 }
 
-impl Order {
+impl UpstreamOrder {
     /// Returns cells and their receivers, each after that of its receiver, without outlets. In reverse this is downstream order.
     pub fn links(&self) -> &[(u32, u32)] {
         &self.links
@@ -17,24 +17,29 @@ impl Order {
 
 impl Drainage {
     /// Returns the cells in upstream order.
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> UpstreamOrder {
         let mut links = Vec::with_capacity(self.len());
         for &outlet in &self.outlets {
-            self.climb(&mut vec![(outlet, outlet)], usize::MAX, |cell, receiver| {
+            self.visit_upstream(&mut vec![(outlet, outlet)], usize::MAX, |cell, receiver| {
                 if cell != outlet {
                     links.push((cell, receiver));
                 }
                 cell
             });
         }
-        Order { links }
+        UpstreamOrder { links }
     }
 
     /// Visits the trees rooted at the waiting cells upstream, the last one first, each cell after its receiver. `visit` gets the
     /// cell and its result for the receiver, or the value that waits with the cell. After `most` cells it stops, and unvisited
     /// cells wait.
     #[inline(always)]
-    pub fn climb<T: Copy>(&self, waiting: &mut Vec<(u32, T)>, most: usize, mut visit: impl FnMut(u32, T) -> T) {
+    pub fn visit_upstream<T: Copy>(
+        &self,
+        waiting: &mut Vec<(u32, T)>,
+        most: usize,
+        mut visit: impl FnMut(u32, T) -> T,
+    ) {
         for _ in 0..most {
             let Some((cell, below)) = waiting.pop() else { return };
             let said = visit(cell, below);

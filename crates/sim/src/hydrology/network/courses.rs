@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Network, Orders, Place, Reach, RiverParams, smooth, unrolled};
+use super::{Reach, ReachPoint, RiverNetwork, RiverParams, TributaryOrders, smooth, unwrap_line};
 use crate::{
     core::{
         border::{Border, STEPS},
@@ -17,12 +17,12 @@ use crate::{
 };
 
 /// Discharge of each cell, in cubic metres per second, and the discharge times its direction.
-pub type Streams = [Grid; 3];
+pub type DropletStreams = [Grid; 3];
 
 /// Half-width of a line, in cells: its water flows within, and no other line lies there.
-const ASIDE: isize = 2;
+const LINE_HALF_WIDTH: isize = 2;
 /// A line continues while its discharge exceeds this fraction of the minimum at which one may begin.
-const GOES_ON: f32 = 0.3;
+const CONTINUATION_FRACTION: f32 = 0.3;
 /// Minimum number of cells of a river, unless it joins two others.
 const SHORTEST: usize = 6;
 /// Cells upstream and downstream over which the discharge of a line is averaged.
@@ -33,18 +33,19 @@ const NONE: u32 = u32::MAX;
 struct Flow {
     border: Border,
     /// The maps, blurred over neighbouring cells.
-    streams: Streams,
+    streams: DropletStreams,
     /// Discharge of a line through a cell, including the cells beside it.
     passing: Vec<f32>,
 }
 
 impl Flow {
-    fn new(border: Border, raw: &Streams) -> Self {
+    fn new(border: Border, raw: &DropletStreams) -> Self {
         let mut flow = Self { border, streams: raw.each_ref().map(|map| blurred(border, map)), passing: Vec::new() };
         let passing = |cell: usize| {
             let Some(heading) = flow.heading(cell) else { return 0.0 };
-            let [across, down] = aside(heading);
-            let beside = (-ASIDE..=ASIDE).filter_map(|far| border.moved(cell, [far * across, far * down]));
+            let [across, down] = step_across(heading);
+            let beside = (-LINE_HALF_WIDTH..=LINE_HALF_WIDTH)
+                .filter_map(|far| border.offset_cell(cell, [far * across, far * down]));
             let along = |other: &usize| {
                 let [x, y] = [raw[1][*other], raw[2][*other]];
                 x * heading[0] + y * heading[1] > 0.0
@@ -64,9 +65,10 @@ impl Flow {
 
     /// Returns the discharge of a cell and of both cells beside it, across the flow.
     fn profile(&self, cell: usize, heading: [f32; 2]) -> [f32; 3] {
-        let [across, down] = aside(heading);
-        let water =
-            |far: isize| self.border.moved(cell, [far * across, far * down]).map_or(0.0, |cell| self.streams[0][cell]);
+        let [across, down] = step_across(heading);
+        let water = |far: isize| {
+            self.border.offset_cell(cell, [far * across, far * down]).map_or(0.0, |cell| self.streams[0][cell])
+        };
         [water(-1), water(0), water(1)]
     }
 
@@ -86,7 +88,7 @@ impl Flow {
         };
         let ahead = STEPS.into_iter().filter(|&turn| towards(turn, heading) > 0.3);
         let cells = ahead.filter_map(|turn| {
-            let next = self.border.moved(cell, turn)?;
+            let next = self.border.offset_cell(cell, turn)?;
             let own = self.heading(next)?.map(|part| if upstream { -part } else { part });
             (towards(turn, own) > -0.1).then(|| (next, self.streams[0][next] * towards(turn, heading)))
         });
@@ -99,12 +101,12 @@ impl Flow {
         let [before, own, after] = self.profile(cell, heading);
         let bend = before - 2.0 * own + after;
         let shift = if bend < 0.0 { (0.5 * (before - after) / bend).clamp(-0.5, 0.5) } else { 0.0 };
-        aside(heading).map(|part| f64::from(shift) * part as f64)
+        step_across(heading).map(|part| f64::from(shift) * part as f64)
     }
 }
 
 /// Returns the step across a flow: along a column or a row, so that an oblique line counts each of its cells once.
-fn aside([along, down]: [f32; 2]) -> [isize; 2] {
+fn step_across([along, down]: [f32; 2]) -> [isize; 2] {
     if along.abs() >= down.abs() { [0, 1] } else { [1, 0] }
 }
 
@@ -113,7 +115,7 @@ fn blurred(border: Border, map: &Grid) -> Grid {
     let along = |map: &Grid, [x, y]: [isize; 2]| {
         Grid::from_fn(border.width, border.height, |column, row| {
             let cell = row * border.width + column;
-            let beside = |sign: isize| border.moved(cell, [sign * x, sign * y]).map_or(0.0, |cell| map[cell]);
+            let beside = |sign: isize| border.offset_cell(cell, [sign * x, sign * y]).map_or(0.0, |cell| map[cell]);
             0.5 * map[cell] + 0.25 * (beside(-1) + beside(1))
         })
     };
@@ -145,7 +147,7 @@ impl Lines {
             let mut halves = [false, true].map(|upstream| {
                 let (mut cells, mut here) = (Vec::new(), seed);
                 while let Some(next) = flow.next(here, upstream) {
-                    if flow.passing[next] < GOES_ON * least || passed[next] == number {
+                    if flow.passing[next] < CONTINUATION_FRACTION * least || passed[next] == number {
                         break;
                     }
                     if traced.owners[next] != NONE {
@@ -173,10 +175,10 @@ impl Lines {
 
     /// Assigns the cells beside a line to it.
     fn own(&mut self, border: Border, cells: &[usize]) {
-        for far in 0..=ASIDE {
+        for far in 0..=LINE_HALF_WIDTH {
             for &cell in cells {
                 for (right, down) in (-far..=far).flat_map(|down| (-far..=far).map(move |right| (right, down))) {
-                    if let Some(beside) = border.moved(cell, [right, down])
+                    if let Some(beside) = border.offset_cell(cell, [right, down])
                         && self.owners[beside] == NONE
                     {
                         self.owners[beside] = cell as u32;
@@ -208,9 +210,9 @@ impl Lines {
     }
 }
 
-impl Network {
+impl RiverNetwork {
     /// Traces the rivers of the droplets on a terrain. Where one divides, all branches begin at the same place.
-    pub fn along(terrain: &Terrain, params: &RiverParams, streams: &Streams) -> Self {
+    pub fn from_droplets(terrain: &Terrain, params: &RiverParams, streams: &DropletStreams) -> Self {
         let (border, cell_size) = (Border::of(terrain), f64::from(terrain.cell_size));
         let flow = Flow::new(border, streams);
         let least = params.discharge(f64::from(params.from_cells) * cell_size * cell_size).max(f32::MIN_POSITIVE);
@@ -220,11 +222,11 @@ impl Network {
         let begins: BTreeMap<usize, usize> =
             cut.iter().enumerate().rev().map(|(number, cells)| (cells[0], number)).collect();
         let reach = |cells: &Vec<usize>| {
-            let mut places = unrolled(border, cells, |cell, at| {
+            let mut places = unwrap_line(border, cells, |cell, at| {
                 let shift = flow.middle(cell);
                 let height = drainage.lake(cell, ground[cell]).unwrap_or(ground[cell]);
                 let at = [0, 1].map(|axis| (at[axis] + shift[axis] + 0.5) * cell_size);
-                Place { at, height, discharge: 0.0, width: 0.0, depth: 0.0 }
+                ReachPoint { at, height, discharge: 0.0, width: 0.0, depth: 0.0 }
             });
             for (index, place) in places.iter_mut().enumerate() {
                 let near = &cells[index.saturating_sub(EVEN)..(index + EVEN + 1).min(cells.len())];
@@ -233,7 +235,7 @@ impl Network {
             }
             smooth(&mut places);
             let into = begins.get(&cells[cells.len() - 1]).copied();
-            Reach { places, order: 1, into, in_lake: drainage.lake(cells[0], ground[cells[0]]).is_some() }
+            Reach { points: places, order: 1, into, in_lake: drainage.lake(cells[0], ground[cells[0]]).is_some() }
         };
         let mut network = Self { reaches: cut.iter().map(reach).collect() };
         network.find_orders();
@@ -245,7 +247,7 @@ impl Network {
         let mut donors = vec![0_usize; self.reaches.len()];
         self.reaches.iter().filter_map(|reach| reach.into).for_each(|into| donors[into] += 1);
         let mut ready: Vec<usize> = (0..donors.len()).filter(|&reach| donors[reach] == 0).collect();
-        let mut orders = vec![Orders::default(); donors.len()];
+        let mut orders = vec![TributaryOrders::default(); donors.len()];
         while let Some(number) = ready.pop() {
             let order = orders[number].below();
             self.reaches[number].order = order;
@@ -268,7 +270,7 @@ mod tests {
     type Line<'a> = (f32, &'a dyn Fn(f32) -> [f32; 2]);
 
     /// Creates streams along lines, which spread by a cell to both sides.
-    fn streams(size: [usize; 2], edge: Edge, lines: &[Line<'_>]) -> (Border, Streams) {
+    fn streams(size: [usize; 2], edge: Edge, lines: &[Line<'_>]) -> (Border, DropletStreams) {
         let border = Border { width: size[0], height: size[1], edge };
         let mut maps = [(); 3].map(|()| Grid::filled(size[0], size[1], 0.0));
         for (water, line) in lines {
@@ -311,10 +313,10 @@ mod tests {
     fn a_bending_stream_is_one_line_along_its_middle_with_all_its_water() {
         let bends = |share: f32| [share * 120.0, 30.0 + 8.0 * (share * 18.0).sin()];
         let (border, maps) = streams([120, 60], Edge::Open, &[(4.0, &bends)]);
-        let network = Network::along(&terrain(border), &from(1.0), &maps);
+        let network = RiverNetwork::from_droplets(&terrain(border), &from(1.0), &maps);
         let [river] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
-        assert!(river.places.len() > 110 && river.into.is_none() && river.order == 1, "{}", river.places.len());
-        for place in &river.places[4..river.places.len() - 4] {
+        assert!(river.points.len() > 110 && river.into.is_none() && river.order == 1, "{}", river.points.len());
+        for place in &river.points[4..river.points.len() - 4] {
             let [x, y] = place.at.map(|at| (at / 10.0) as f32);
             let away = (0..4000).map(|step| bends(step as f32 / 4000.0)).map(|[u, v]| (u - x).hypot(v - y));
             let away = away.fold(f32::MAX, f32::min);
@@ -331,19 +333,19 @@ mod tests {
             |share: f32| [50.0 + share * 50.0, 40.0 + 25.0 * share],
         );
         let (border, maps) = streams([100, 80], Edge::Open, &[(6.0, &trunk), (3.5, &up), (2.5, &down)]);
-        let network = Network::along(&terrain(border), &from(1.0), &maps);
+        let network = RiverNetwork::from_droplets(&terrain(border), &from(1.0), &maps);
         assert_eq!(network.reaches.len(), 3, "reaches");
-        let ends = |reach: &Reach| [reach.places[0], reach.places[reach.places.len() - 1]];
+        let ends = |reach: &Reach| [reach.points[0], reach.points[reach.points.len() - 1]];
         let trunk = network.reaches.iter().find(|reach| ends(reach)[0].at[0] < 20.0).expect("one begins at the border");
         let meet = ends(trunk)[1].at;
         let arms: Vec<&Reach> = network.reaches.iter().filter(|reach| ends(reach)[0].at == meet).collect();
         assert!(arms.len() == 2 && trunk.into.is_some(), "{} arms begin at {meet:?}", arms.len());
-        let water: Vec<f32> = arms.iter().map(|arm| arm.places[arm.places.len() / 2].discharge).collect();
+        let water: Vec<f32> = arms.iter().map(|arm| arm.points[arm.points.len() / 2].discharge).collect();
         let both = water[0] + water[1];
         assert!((both / 6.0 - 1.0).abs() < 0.2 && water[0].max(water[1]) / both < 0.65, "{water:?} of 6");
         // At a confluence, the order increases.
-        let back: Streams = [maps[0].clone(), reversed(&maps[1]), reversed(&maps[2])];
-        let network = Network::along(&terrain(border), &from(1.0), &back);
+        let back: DropletStreams = [maps[0].clone(), reversed(&maps[1]), reversed(&maps[2])];
+        let network = RiverNetwork::from_droplets(&terrain(border), &from(1.0), &back);
         let mut orders: Vec<u32> = network.reaches.iter().map(|reach| reach.order).collect();
         orders.sort_unstable();
         assert_eq!(orders, [1, 1, 2]);
@@ -357,16 +359,16 @@ mod tests {
     fn a_stream_that_goes_round_the_map_ends_and_where_nothing_runs_there_is_none() {
         let round = |share: f32| [share * 40.0, 12.0];
         let (border, maps) = streams([40, 24], Edge::Wrap, &[(2.0, &round)]);
-        let network = Network::along(&terrain(border), &from(0.5), &maps);
-        let cells: usize = network.reaches.iter().map(|reach| reach.places.len()).sum();
+        let network = RiverNetwork::from_droplets(&terrain(border), &from(0.5), &maps);
+        let cells: usize = network.reaches.iter().map(|reach| reach.points.len()).sum();
         assert!((38..48).contains(&cells), "{cells} places");
         for (width, height) in [(1, 1), (2, 3), (64, 1)] {
             for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
                 let (border, maps) = streams([width, height], edge, &[]);
-                assert_eq!(Network::along(&terrain(border), &from(1e-6), &maps), Network::default());
+                assert_eq!(RiverNetwork::from_droplets(&terrain(border), &from(1e-6), &maps), RiverNetwork::default());
                 let full = [(); 3].map(|()| Grid::filled(width, height, 1.0));
-                let network = Network::along(&terrain(border), &from(1e-6), &full);
-                assert!(network.reaches.iter().all(|reach| reach.places.iter().all(|place| place.width.is_finite())));
+                let network = RiverNetwork::from_droplets(&terrain(border), &from(1e-6), &full);
+                assert!(network.reaches.iter().all(|reach| reach.points.iter().all(|place| place.width.is_finite())));
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::{Land, Rivers};
+use super::{RiverRouting, RiverTerrain};
 use crate::{
     core::{border::Border, grid::Grid},
     hydrology::HEAVY_RAIN,
 };
 
-impl Land {
+impl RiverTerrain {
     /// Returns the flow direction of each cell as components to the right and down the map, of length 1 or 0 without flow; and its
     /// discharge relative to the largest, from 0 to 1 on a logarithmic scale.
     pub fn flow_map(&self) -> [Grid; 3] {
@@ -22,12 +22,12 @@ impl Land {
                 streams
             }
             None => {
-                let rivers = Rivers::of(&self.terrain, &self.params);
+                let rivers = RiverRouting::of(&self.terrain, &self.params);
                 let water = Grid::from_values(width, height, rivers.areas.iter().map(|&area| area as f32));
                 let ways: Vec<[f32; 2]> = (0..water.len()).map(|cell| rivers.way(cell)).collect();
                 let part = |axis: usize| {
                     let moves = ways.iter().zip(water.iter()).map(|(way, water)| way[axis] * water);
-                    around(&Grid::from_values(width, height, moves), border)
+                    sum_neighbourhoods(&Grid::from_values(width, height, moves), border)
                 };
                 let [right, down] = [0, 1].map(part);
                 [water, right, down]
@@ -44,7 +44,7 @@ impl Land {
     }
 }
 
-impl Rivers<'_> {
+impl RiverRouting<'_> {
     /// Returns the direction from a cell to its receiver, as components to the right and down, of length 1; 0 at an outlet.
     fn way(&self, cell: usize) -> [f32; 2] {
         let Some(next) = self.drainage.receiver(cell) else { return [0.0; 2] };
@@ -61,7 +61,7 @@ impl Rivers<'_> {
 }
 
 /// Returns the sums over each cell and its eight neighbours, which smooth the eight directions of the grid.
-fn around(map: &Grid, border: Border) -> Grid {
+fn sum_neighbourhoods(map: &Grid, border: Border) -> Grid {
     let (width, height) = (map.width(), map.height());
     let mut sums = Grid::filled(width, height, 0.0);
     sums.par_chunks_mut(width).enumerate().for_each(|(y, row)| {

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_reflect::Reflect;
 
-pub use self::courses::Streams;
+pub use self::courses::DropletStreams;
 use super::{HEAVY_RAIN, drainage::Drainage};
 use crate::{
     core::{
@@ -38,9 +38,9 @@ const DEEPER: f32 = 0.4;
 /// Number of smoothing passes over a line. Each moves a point halfway to the midpoint of its neighbours.
 const SMOOTHINGS: usize = 3;
 /// Distance beyond the banks to which rivers are drawn, in cells, so that all four cells around a bank have data.
-const BEYOND: f32 = 1.5;
+const BANK_MARGIN: f32 = 1.5;
 /// Maximum half-width of a drawn river, in cells.
-const WIDEST: f32 = 48.0;
+const MAX_HALF_WIDTH: f32 = 48.0;
 /// One millimetre per hour, in metres per second.
 const RUNOFF_UNIT: f64 = 1e-3 / 3600.0;
 /// Marks a cell where no reach begins.
@@ -102,7 +102,7 @@ impl RiverParams {
     }
 
     /// Returns the area that supplies a discharge in cubic metres per second, in square metres.
-    pub fn land(&self, discharge: f32) -> f64 {
+    pub fn area(&self, discharge: f32) -> f64 {
         f64::from(discharge) / f64::from(self.runoff) / RUNOFF_UNIT
     }
 
@@ -114,7 +114,7 @@ impl RiverParams {
 
 /// Point on a river.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct ReachPoint {
     /// Distance from the left side and from the upper side of the map, in metres.
     pub at: [f64; 2],
     /// Elevation of the ground or of the lake, in metres.
@@ -131,7 +131,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reach {
     /// Points in downstream order, at least two. The last one is the first of the reach that it flows into.
-    pub places: Vec<Place>,
+    pub points: Vec<ReachPoint>,
     /// Strahler order (Strahler 1957): 1 at a source, one more where two of the highest order meet.
     pub order: u32,
     /// Reach that it flows into; `None` at an outlet.
@@ -143,21 +143,21 @@ pub struct Reach {
 impl Reach {
     /// Returns the length, in metres.
     pub fn length(&self) -> f64 {
-        let steps = self.places.windows(2);
+        let steps = self.points.windows(2);
         steps.map(|step| libm::hypot(step[1].at[0] - step[0].at[0], step[1].at[1] - step[0].at[1])).sum()
     }
 }
 
 /// River network of a terrain.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Network {
+pub struct RiverNetwork {
     /// Reaches in the order of their upper ends on the map, row by row.
     pub reaches: Vec<Reach>,
 }
 
 /// River nearest to a cell, if it is near enough to be drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Nearest {
+pub struct NearestRiver {
     /// Flow direction, in radians from the right of the map towards its lower side.
     pub heading: f32,
     /// Offset of the cell's centre from the river's, in cells, positive to the right in downstream direction.
@@ -170,9 +170,9 @@ pub struct Nearest {
 
 /// Rivers and lakes to be drawn on a terrain.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Drawn {
+pub struct RiverMaps {
     /// Nearest river of every cell.
-    pub nearest: Vec<Nearest>,
+    pub nearest: Vec<NearestRiver>,
     /// Lake level of each cell, in metres, and `f32::NEG_INFINITY` elsewhere; `None` if no river flows into a lake.
     pub lakes: Option<Grid>,
     /// Flow accumulation of each cell on a logarithmic scale: 0 is one cell, 255 the whole map. It decreases within some cells of a
@@ -181,7 +181,7 @@ pub struct Drawn {
 }
 
 /// Drainage of a terrain, from which its rivers are made.
-struct Rivers<'a> {
+struct RiverRouting<'a> {
     params: &'a RiverParams,
     drainage: Drainage,
     border: Border,
@@ -192,7 +192,7 @@ struct Rivers<'a> {
 }
 
 /// Terrain of a simulation, and what its rivers follow.
-pub struct Land {
+pub struct RiverTerrain {
     terrain: Terrain,
     params: RiverParams,
     /// Droplet streams that rivers follow: the area on which heavy rain supplies the discharge of each cell, in square metres, and
@@ -200,7 +200,7 @@ pub struct Land {
     droplets: Option<[Grid; 3]>,
 }
 
-impl Land {
+impl RiverTerrain {
     /// Creates a land whose rivers follow the maps of droplets, if there are any, and otherwise the ground. The maps are the area
     /// on which heavy rain supplies the discharge of each cell, in square metres, and that times its direction along columns and
     /// rows.
@@ -219,35 +219,35 @@ impl Land {
     }
 
     /// Computes the river network.
-    pub fn network(&self) -> Network {
+    pub fn network(&self) -> RiverNetwork {
         match self.streams() {
-            Some(streams) => Network::along(&self.terrain, &self.params, &streams),
-            None => Network::of(&self.terrain, &self.params),
+            Some(streams) => RiverNetwork::from_droplets(&self.terrain, &self.params, &streams),
+            None => RiverNetwork::from_terrain(&self.terrain, &self.params),
         }
     }
 
     /// Computes the rivers, and the lakes that they cross if they follow the ground. Lakes are filled to their spill points.
-    pub fn drawn(&self) -> Drawn {
+    pub fn river_maps(&self) -> RiverMaps {
         let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
         if let Some(streams) = self.streams() {
-            let network = Network::along(&self.terrain, &self.params, &streams);
+            let network = RiverNetwork::from_droplets(&self.terrain, &self.params, &streams);
             let (water, cell) = (streams[0].iter(), HEAVY_RAIN * self.terrain.cell_area());
             let flow = bands::bands((border.width, border.height), water.map(|&water| f64::from(water) / cell));
-            return Drawn { nearest: network.nearest(border, cell_size), lakes: None, flow };
+            return RiverMaps { nearest: network.nearest(border, cell_size), lakes: None, flow };
         }
-        let rivers = Rivers::of(&self.terrain, &self.params);
+        let rivers = RiverRouting::of(&self.terrain, &self.params);
         let (mut network, lakes) = (rivers.network(), rivers.lakes());
         if lakes.is_some() {
             network.reaches.retain(|reach| !reach.in_lake);
         }
         let area = self.terrain.cell_area();
         let flow = bands::bands((border.width, border.height), rivers.areas.iter().map(|above| above / area));
-        Drawn { nearest: network.nearest(border, cell_size), lakes, flow }
+        RiverMaps { nearest: network.nearest(border, cell_size), lakes, flow }
     }
 
     /// Returns the discharge of droplets, if rivers follow them and some have run. Computed here, as the land is copied within a
     /// frame.
-    fn streams(&self) -> Option<Streams> {
+    fn streams(&self) -> Option<DropletStreams> {
         let maps = self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))?;
         let mut streams = maps.clone();
         streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
@@ -255,19 +255,19 @@ impl Land {
     }
 }
 
-impl Network {
+impl RiverNetwork {
     /// Computes the rivers that follow the ground of a terrain.
-    pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
-        Rivers::of(terrain, params).network()
+    pub fn from_terrain(terrain: &Terrain, params: &RiverParams) -> Self {
+        RiverRouting::of(terrain, params).network()
     }
 
     /// Returns the nearest river of every cell of the terrain that the network belongs to, row by row.
-    pub fn nearest(&self, border: Border, cell_size: f32) -> Vec<Nearest> {
-        let mut cells = vec![Nearest::default(); border.width * border.height];
+    pub fn nearest(&self, border: Border, cell_size: f32) -> Vec<NearestRiver> {
+        let mut cells = vec![NearestRiver::default(); border.width * border.height];
         let mut beyond = vec![f32::INFINITY; cells.len()];
         let on_map = |place, count| border.edge.index(place, count);
-        for Reach { places, .. } in &self.reaches {
-            let middle = |place: &Place| place.at.map(|at| (at / f64::from(cell_size) - 0.5) as f32);
+        for Reach { points: places, .. } in &self.reaches {
+            let middle = |place: &ReachPoint| place.at.map(|at| (at / f64::from(cell_size) - 0.5) as f32);
             let middles: Vec<[f32; 2]> = places.iter().map(middle).collect();
             // From the previous to the next point.
             let heading = |place: usize| {
@@ -275,12 +275,12 @@ impl Network {
                 [to[0] - from[0], to[1] - from[1]]
             };
             for (index, ends) in places.windows(2).enumerate() {
-                let half = |place: &Place| (0.5 * place.width / cell_size).min(WIDEST);
+                let half = |place: &ReachPoint| (0.5 * place.width / cell_size).min(MAX_HALF_WIDTH);
                 let ([from, to], [first, last]) =
                     ([middles[index], middles[index + 1]], [half(&ends[0]), half(&ends[1])]);
                 let way = [to[0] - from[0], to[1] - from[1]];
                 let length = (way[0] * way[0] + way[1] * way[1]).max(f32::MIN_POSITIVE);
-                let reach = first.max(last) + BEYOND;
+                let reach = first.max(last) + BANK_MARGIN;
                 let span = |axis: usize| {
                     let [low, high] = [from[axis].min(to[axis]) - reach, from[axis].max(to[axis]) + reach];
                     low.ceil() as isize..=high.floor() as isize
@@ -297,11 +297,11 @@ impl Network {
                         let [x, y] = [x - share * way[0], y - share * way[1]];
                         let mix = |from: f32, to: f32| from + share * (to - from);
                         let (away, half_width) = ((x * x + y * y).sqrt(), mix(first, last));
-                        if away - half_width <= BEYOND && away - half_width < beyond[cell] {
+                        if away - half_width <= BANK_MARGIN && away - half_width < beyond[cell] {
                             beyond[cell] = away - half_width;
                             let [along, down] = [0, 1].map(|axis| mix(headings[0][axis], headings[1][axis]));
                             let right = y * along - x * down >= 0.0;
-                            cells[cell] = Nearest {
+                            cells[cell] = NearestRiver {
                                 heading: libm::atan2f(down, along),
                                 aside: if right { away } else { -away },
                                 half_width,
@@ -317,7 +317,7 @@ impl Network {
 
     /// Returns the number of points of all reaches.
     pub fn places(&self) -> usize {
-        self.reaches.iter().map(|reach| reach.places.len()).sum()
+        self.reaches.iter().map(|reach| reach.points.len()).sum()
     }
 }
 
@@ -326,7 +326,7 @@ fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
     let mut springs = BTreeMap::new();
     for source in terrain.sources.iter().filter(|source| source.rate > 0.0 && source.ticks.is_none()) {
         let cells = source.cells(terrain);
-        let land = params.land(source.rate) / cells.len() as f64;
+        let land = params.area(source.rate) / cells.len() as f64;
         cells.into_iter().for_each(|cell| *springs.entry(cell).or_default() += land);
     }
     springs
@@ -334,12 +334,12 @@ fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
 
 /// Strahler orders of the rivers that flow into a cell (Strahler 1957): the highest, and its count.
 #[derive(Clone, Copy, Default)]
-struct Orders {
+struct TributaryOrders {
     highest: u32,
     times: u8,
 }
 
-impl Orders {
+impl TributaryOrders {
     /// Adds a tributary.
     fn join(&mut self, order: u32) {
         match order.cmp(&self.highest) {
@@ -355,7 +355,7 @@ impl Orders {
     }
 }
 
-impl<'a> Rivers<'a> {
+impl<'a> RiverRouting<'a> {
     fn of(terrain: &Terrain, params: &'a RiverParams) -> Self {
         let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
         let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
@@ -366,16 +366,16 @@ impl<'a> Rivers<'a> {
         Self { params, drainage, border, ground: terrain.ground(), areas, cell_size }
     }
 
-    /// Returns the levels of the lakes that rivers cross, see [`Drawn::lakes`].
+    /// Returns the levels of the lakes that rivers cross, see [`RiverMaps::lakes`].
     fn lakes(&self) -> Option<Grid> {
         let lake = |cell: usize| self.drainage.lake(cell, self.ground[cell]);
         let mut fed = BTreeSet::new();
         fed.extend(
             (0..self.areas.len())
                 .filter(|&cell| self.is_river(cell) && lake(cell).is_some())
-                .map(|cell| self.drainage.hollow(cell)),
+                .map(|cell| self.drainage.depression(cell)),
         );
-        let level = |cell: usize| lake(cell).filter(|_| fed.contains(&self.drainage.hollow(cell)));
+        let level = |cell: usize| lake(cell).filter(|_| fed.contains(&self.drainage.depression(cell)));
         let (width, height) = (self.ground.width(), self.ground.height());
         (!fed.is_empty())
             .then(|| Grid::from_fn(width, height, |x, y| level(y * width + x).unwrap_or(f32::NEG_INFINITY)))
@@ -390,11 +390,11 @@ impl<'a> Rivers<'a> {
         self.drainage.lake(cell, self.ground[cell]).is_some()
     }
 
-    fn network(&self) -> Network {
+    fn network(&self) -> RiverNetwork {
         let cells = || (0..self.areas.len()).filter(|&cell| self.is_river(cell));
         // Number of tributaries and orders of each cell.
         let mut donors = vec![0_u8; self.areas.len()];
-        let mut orders = vec![Orders::default(); self.areas.len()];
+        let mut orders = vec![TributaryOrders::default(); self.areas.len()];
         for &(cell, receiver) in self.drainage.order().links().iter().rev() {
             let (cell, receiver) = (cell as usize, receiver as usize);
             if self.is_river(cell) {
@@ -424,19 +424,19 @@ impl<'a> Rivers<'a> {
                     break Some(numbers[next] as usize);
                 }
             };
-            Reach { places: self.places(&cells), order: orders[start].below(), into, in_lake: self.in_lake(start) }
+            Reach { points: self.places(&cells), order: orders[start].below(), into, in_lake: self.in_lake(start) }
         };
-        Network { reaches: starts.iter().map(reach).collect() }
+        RiverNetwork { reaches: starts.iter().map(reach).collect() }
     }
 
     /// Returns the line through these cells, each next to the previous one.
-    fn places(&self, cells: &[usize]) -> Vec<Place> {
-        let mut places = unrolled(self.border, cells, |cell, at| {
+    fn places(&self, cells: &[usize]) -> Vec<ReachPoint> {
+        let mut places = unwrap_line(self.border, cells, |cell, at| {
             let discharge = self.params.discharge(self.areas[cell]);
             let [width, depth] = self.params.channel(discharge);
             let at = at.map(|place| (place + 0.5) * self.cell_size);
             let height = self.drainage.lake(cell, self.ground[cell]).unwrap_or(self.ground[cell]);
-            Place { at, height, discharge, width, depth }
+            ReachPoint { at, height, discharge, width, depth }
         });
         smooth(&mut places);
         places
@@ -444,7 +444,7 @@ impl<'a> Rivers<'a> {
 }
 
 /// Returns the points of adjacent cells, given their columns and rows. On a periodic map, the line continues beyond the side.
-fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> Place) -> Vec<Place> {
+fn unwrap_line(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> ReachPoint) -> Vec<ReachPoint> {
     let split = |cell: usize| [(cell % border.width) as isize, (cell / border.width) as isize];
     let sides = [border.width as isize, border.height as isize];
     let mut at = split(cells[0]);
@@ -464,7 +464,7 @@ fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> 
 }
 
 /// Smooths a line except for its ends.
-fn smooth(places: &mut [Place]) {
+fn smooth(places: &mut [ReachPoint]) {
     for _ in 0..SMOOTHINGS {
         let mut before = places[0].at;
         for index in 1..places.len() - 1 {

@@ -21,22 +21,22 @@ fn params(from_cells: f32) -> RiverParams {
 
 #[test]
 fn where_two_rivers_meet_a_third_of_a_higher_order_begins_with_the_water_of_both() {
-    let network = Network::of(&fork(Edge::Open), &params(300.0));
+    let network = RiverNetwork::from_terrain(&fork(Edge::Open), &params(300.0));
     let [left, right, below] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
     assert_eq!([left.into, right.into, below.into], [Some(2), Some(2), None]);
     assert_eq!([left, right, below].map(|reach| reach.order), [1, 1, 2]);
-    let meet = below.places[0];
+    let meet = below.points[0];
     for one in [left, right] {
-        let last = one.places[one.places.len() - 1];
+        let last = one.points[one.points.len() - 1];
         assert_eq!(last.at, meet.at);
         let falls =
-            one.places.windows(2).all(|two| two[1].height <= two[0].height && two[1].discharge > two[0].discharge);
-        assert!(falls && one.places[0].at[1] < 300.0 && one.length() > 100.0);
+            one.points.windows(2).all(|two| two[1].height <= two[0].height && two[1].discharge > two[0].discharge);
+        assert!(falls && one.points[0].at[1] < 300.0 && one.length() > 100.0);
     }
-    let before = [left, right].map(|reach| reach.places[reach.places.len() - 2].discharge);
+    let before = [left, right].map(|reach| reach.points[reach.points.len() - 2].discharge);
     assert!(meet.discharge > before[0] + before[1] && meet.discharge < 1.2 * (before[0] + before[1]));
     // The mouth is in the middle of the lowest row, and drains almost everything at 1 mm/h.
-    let mouth = below.places[below.places.len() - 1];
+    let mouth = below.points[below.points.len() - 1];
     assert!((mouth.at[0] - 305.0).abs() < 11.0 && (mouth.at[1] - 795.0).abs() < 1e-9, "{mouth:?}");
     let most = 61.0 * 80.0 * 100.0 * 1e-3 / 3600.0;
     assert!(mouth.discharge > 0.7 * most && mouth.discharge < most, "{} of {most}", mouth.discharge);
@@ -50,26 +50,26 @@ fn every_reach_goes_on_where_another_begins_whatever_the_land() {
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let terrain = Terrain { edge, ..noise.clone() };
         for from_cells in [1.0, 20.0, 1e4] {
-            let network = Network::of(&terrain, &params(from_cells));
+            let network = RiverNetwork::from_terrain(&terrain, &params(from_cells));
             assert!(network.reaches.is_empty() == (from_cells == 1e4), "{edge:?}: {}", network.reaches.len());
             let (mut lakes, mut through) = (0, 0);
             for reach in &network.reaches {
                 assert!(
-                    reach.places.len() > 1 && reach.places.iter().all(|place| place.at.iter().all(|at| at.is_finite()))
+                    reach.points.len() > 1 && reach.points.iter().all(|place| place.at.iter().all(|at| at.is_finite()))
                 );
                 let far =
-                    reach.places.windows(2).map(|two| (two[1].at[0] - two[0].at[0]).hypot(two[1].at[1] - two[0].at[1]));
+                    reach.points.windows(2).map(|two| (two[1].at[0] - two[0].at[0]).hypot(two[1].at[1] - two[0].at[1]));
                 assert!(far.fold(0.0, f64::max) < 1.5 * f64::from(terrain.cell_size), "{edge:?}: a reach leaps");
-                assert!(reach.places.windows(2).all(|two| two[1].height <= two[0].height), "{edge:?}: a reach climbs");
+                assert!(reach.points.windows(2).all(|two| two[1].height <= two[0].height), "{edge:?}: a reach climbs");
                 lakes += usize::from(reach.in_lake);
                 if let Some(into) = reach.into {
                     let next = &network.reaches[into];
-                    let last = reach.places[reach.places.len() - 1];
+                    let last = reach.points[reach.points.len() - 1];
                     let [x, y] = [0, 1].map(|axis| {
                         let size = [96.0, 64.0][axis] * f64::from(terrain.cell_size);
-                        (last.at[axis] - next.places[0].at[axis]).rem_euclid(size)
+                        (last.at[axis] - next.points[0].at[axis]).rem_euclid(size)
                     });
-                    assert!(x < 1e-6 && y < 1e-6 && last.discharge == next.places[0].discharge);
+                    assert!(x < 1e-6 && y < 1e-6 && last.discharge == next.points[0].discharge);
                     assert!(next.order >= reach.order);
                     through += 1;
                 }
@@ -86,9 +86,9 @@ fn a_river_begins_at_a_spring_with_its_water() {
     // A temporary spring and a drain make no river.
     terrain.sources = vec![spring(3.0, None), spring(9.0, Some((5, 8))), spring(-1.0, None)];
     for runoff in [0.1, 1.0] {
-        let network = Network::of(&terrain, &RiverParams { runoff, ..params(6000.0) });
+        let network = RiverNetwork::from_terrain(&terrain, &RiverParams { runoff, ..params(6000.0) });
         let [river] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
-        let [first, last] = [river.places[0], river.places[river.places.len() - 1]];
+        let [first, last] = [river.points[0], river.points[river.points.len() - 1]];
         assert!((first.at[1] - 485.0).abs() < 1e-6 && first.discharge >= 3.0, "{first:?}");
         let rain = 61.0 * 80.0 * 100.0 * runoff * 1e-3 / 3600.0;
         assert!(last.discharge > 3.0 + 0.7 * rain && last.discharge < 3.0 + 1.001 * rain, "{last:?}");
@@ -99,7 +99,7 @@ fn a_river_begins_at_a_spring_with_its_water() {
 fn cells_know_the_middle_and_the_width_of_the_river_beside_them() {
     for edge in [Edge::Open, Edge::Wrap] {
         let terrain = fork(edge);
-        let network = Network::of(&terrain, &RiverParams { width: 20.0, ..params(300.0) });
+        let network = RiverNetwork::from_terrain(&terrain, &RiverParams { width: 20.0, ..params(300.0) });
         let cells = network.nearest(Border::of(&terrain), terrain.cell_size);
         let here = |x: usize, y: usize| cells[y * 61 + x];
         // Below the confluence, the river runs down the middle.
@@ -109,7 +109,7 @@ fn cells_know_the_middle_and_the_width_of_the_river_beside_them() {
         // Facing downstream, right is the left side of the map.
         let [left, right] = [here(29, 70), here(31, 70)];
         assert!(left.aside > 0.5 && right.aside < -0.5, "{left:?} {right:?}");
-        assert!((left.aside - middle.aside - 1.0).abs() < 0.2 && here(10, 70) == Nearest::default());
+        assert!((left.aside - middle.aside - 1.0).abs() < 0.2 && here(10, 70) == NearestRiver::default());
         assert!(cells.iter().filter(|cell| cell.half_width > 0.0).count() > 200);
     }
 }
@@ -119,19 +119,19 @@ fn level_dry_and_tiny_maps_have_clear_rivers_or_none() {
     for (width, height) in [(1, 1), (1, 2), (2, 2), (3, 3), (64, 1)] {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             let terrain = Terrain::bare(Grid::filled(width, height, 2.0), 5.0, edge);
-            let network = Network::of(&terrain, &params(1.0));
-            assert!(network.reaches.iter().all(|reach| reach.places.iter().all(|place| place.width.is_finite())));
+            let network = RiverNetwork::from_terrain(&terrain, &params(1.0));
+            assert!(network.reaches.iter().all(|reach| reach.points.iter().all(|place| place.width.is_finite())));
         }
     }
     let mut dry = fork(Edge::Open);
     dry.rain = Some(Grid::filled(61, 80, 0.0));
-    assert_eq!(Network::of(&dry, &params(1.0)), Network::default());
+    assert_eq!(RiverNetwork::from_terrain(&dry, &params(1.0)), RiverNetwork::default());
     // Twice the rain is twice the discharge.
     let mut wet = fork(Edge::Open);
     wet.rain = Some(Grid::filled(61, 80, 2.0));
     let [one, two] = [fork(Edge::Open), wet].map(|terrain| {
-        let network = Network::of(&terrain, &params(600.0));
-        network.reaches.iter().flat_map(|reach| &reach.places).map(|place| place.discharge).fold(0.0, f32::max)
+        let network = RiverNetwork::from_terrain(&terrain, &params(600.0));
+        network.reaches.iter().flat_map(|reach| &reach.points).map(|place| place.discharge).fold(0.0, f32::max)
     });
     assert_eq!(2.0 * one, two);
 }
@@ -151,7 +151,7 @@ fn rivers_follow_the_droplets_as_soon_as_some_have_run() {
     let [led, own] = [land, droplets].map(|params| run.river_land(&params).network());
     assert!(led != own, "droplets lead no river");
     let long = own.reaches.iter().max_by(|one, other| one.length().total_cmp(&other.length())).expect("one river");
-    let (first, middle) = (long.places[0], long.places[long.places.len() / 2]);
+    let (first, middle) = (long.points[0], long.points[long.points.len() / 2]);
     assert!(first.at[1] > 440.0 && first.at[1] < 600.0, "it begins at {:?}", first.at);
     assert!((middle.discharge / 3.0 - 1.0).abs() < 0.25, "{} m³/s of 3", middle.discharge);
 }
@@ -161,17 +161,17 @@ fn land_without_outlet_slope_or_rain_has_a_clear_result() {
     let spring = |place: [f32; 2]| Source { place, radius: 0.0, rate: 5.0, ticks: None };
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let flat = Terrain::bare(Grid::filled(48, 32, 7.0), 10.0, edge);
-        let network = Network::of(&flat, &params(40.0));
-        let whole = network.reaches.iter().flat_map(|reach| &reach.places);
+        let network = RiverNetwork::from_terrain(&flat, &params(40.0));
+        let whole = network.reaches.iter().flat_map(|reach| &reach.points);
         assert!(whole.clone().all(|place| place.discharge.is_finite() && place.height == 7.0), "{edge:?}");
-        let drawn = Simulation::new(flat.clone(), 1).river_land(&params(40.0)).drawn();
+        let drawn = Simulation::new(flat.clone(), 1).river_land(&params(40.0)).river_maps();
         assert_eq!((drawn.nearest.len(), drawn.lakes), (48 * 32, None), "{edge:?}: a plain is no lake");
         // Without rain, only a spring supplies water.
         let dry = Terrain { rain: Some(Grid::filled(48, 32, 0.0)), ..flat };
-        assert_eq!(Network::of(&dry, &params(1.0)), Network::default(), "{edge:?}");
+        assert_eq!(RiverNetwork::from_terrain(&dry, &params(1.0)), RiverNetwork::default(), "{edge:?}");
         let sprung = Terrain { sources: vec![spring([0.5, 0.5])], ..dry };
-        let network = Network::of(&sprung, &params(1.0));
-        let discharges = network.reaches.iter().flat_map(|reach| &reach.places).map(|place| place.discharge);
+        let network = RiverNetwork::from_terrain(&sprung, &params(1.0));
+        let discharges = network.reaches.iter().flat_map(|reach| &reach.points).map(|place| place.discharge);
         assert!(discharges.clone().all(|discharge| (discharge - 5.0).abs() < 1e-3), "{edge:?}");
         assert!(discharges.count() > 0 || edge == Edge::Wrap, "{edge:?}: a periodic map has no outlet");
     }
@@ -186,7 +186,7 @@ fn lakes_that_rivers_run_through_stand_at_their_passes_and_others_are_not_drawn(
         if x.abs_diff(20) < 6 && y == 50 { valley.max(30.0) } else { valley + side }
     });
     let mut run = Simulation::new(Terrain::bare(ground.clone(), 10.0, Edge::Open), 1);
-    let drawn = run.river_land(&params(200.0)).drawn();
+    let drawn = run.river_land(&params(200.0)).river_maps();
     let lakes = drawn.lakes.expect("the valley is dammed");
     let pass = Drainage::of(&run.terrain).lake(49 * 41 + 20, ground.at(20, 49)).expect("behind the bar");
     assert!(pass > ground.at(20, 49) && lakes.at(20, 49) == pass && lakes.at(20, 45) == pass);
@@ -194,11 +194,11 @@ fn lakes_that_rivers_run_through_stand_at_their_passes_and_others_are_not_drawn(
     // The river ends at the shore and continues below the bar.
     let has_river = |x: usize, y: usize| drawn.nearest[y * 41 + x].half_width > 0.0;
     assert!(has_river(20, 60) && has_river(20, 15) && !has_river(20, 46));
-    let few = run.river_land(&params(3000.0)).drawn();
+    let few = run.river_land(&params(3000.0)).river_maps();
     assert_eq!((few.lakes, few.nearest.iter().any(|cell| cell.half_width > 0.0)), (None, true));
     // The initial terrain does not show later changes.
     run.terrain.bedrock.fill(1.0);
-    let start = run.river_land_at_start(&params(200.0)).drawn();
+    let start = run.river_land_at_start(&params(200.0)).river_maps();
     assert_eq!((start.nearest, start.lakes), (drawn.nearest, Some(lakes)));
-    assert_eq!(run.river_land(&params(200.0)).drawn().lakes, None);
+    assert_eq!(run.river_land(&params(200.0)).river_maps().lakes, None);
 }

@@ -15,14 +15,14 @@
 
 use rayon::prelude::*;
 
-use super::ground::{Ground, Rimmed};
+use super::ground::{DropletGround, RimmedHeights};
 use crate::{
     core::{
         border::STEPS,
         tiles::{CellSet, SIDE, Tiling},
     },
     simd::{
-        around::FARTHER,
+        around::DISTANCES_F32,
         cells::{Cells, Pass},
         lanes::{LANES, Lanes, with_eight_lanes},
     },
@@ -49,16 +49,16 @@ pub(super) const AROUND: [[isize; 2]; 8] =
 
 /// Steepest stable slopes where droplets erode, as tangents.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stands {
+pub(super) struct BankSlopes {
     /// Slope of sand.
     pub(super) sand: f32,
     /// Slope of rock of softness 0.5.
     pub(super) rock: f32,
 }
 
-impl Stands {
+impl BankSlopes {
     /// Converts angles in degrees.
-    pub(super) fn at(sand: f32, rock: f32) -> Self {
+    pub(super) fn from_degrees(sand: f32, rock: f32) -> Self {
         let [sand, rock] = [sand, rock].map(|angle| libm::tanf(angle.to_radians()));
         Self { sand, rock: rock.max(sand) }
     }
@@ -72,7 +72,7 @@ impl Stands {
 
 /// Total of all slides.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fallen {
+pub(super) struct BankSlideTotals {
     /// Volume, in metres times cells.
     pub(super) volume: f64,
     /// Number of cell failures.
@@ -82,7 +82,7 @@ pub(super) struct Fallen {
 /// A slide from one cell to another.
 #[derive(Clone, Copy)]
 struct Slide {
-    /// Indices of the two cells, see [`Ground::number`].
+    /// Indices of the two cells, see [`DropletGround::number`].
     way: [u32; 2],
     thickness: f32,
     /// Stable height of the first cell above the other, in metres; a limit because it may feed other cells too.
@@ -90,8 +90,8 @@ struct Slide {
 }
 
 /// Lets banks fail above these eroded cells.
-pub(super) fn fail(ground: &mut Ground<'_>, dug: &mut CellSet, stands: Stands) -> Fallen {
-    let (mut fallen, tiling, ground) = (Fallen::default(), ground.tiling(), &*ground);
+pub(super) fn collapse_banks(ground: &mut DropletGround<'_>, dug: &mut CellSet, stands: BankSlopes) -> BankSlideTotals {
+    let (mut fallen, tiling, ground) = (BankSlideTotals::default(), ground.tiling(), &*ground);
     let mut bands: Vec<Vec<Slide>> = vec![Vec::new(); bands_of(tiling)];
     for round in 0..MOST_ROUNDS {
         let tiles = dug.tiles().to_vec();
@@ -118,9 +118,9 @@ pub(super) fn fail(ground: &mut Ground<'_>, dug: &mut CellSet, stands: Stands) -
                 };
                 let volume =
                     if forward { slides.iter().map(slide).sum() } else { slides.iter().rev().map(slide).sum() };
-                Fallen { volume, cells: slides.len() as u64 }
+                BankSlideTotals { volume, cells: slides.len() as u64 }
             });
-            for Fallen { volume, cells } in slid.collect::<Vec<_>>() {
+            for BankSlideTotals { volume, cells } in slid.collect::<Vec<_>>() {
                 fallen.volume += volume;
                 fallen.cells += cells;
             }
@@ -138,8 +138,8 @@ fn bands_of(tiling: Tiling) -> usize {
 
 /// Finds the slides into cells of these tiles.
 struct FindSlides<'a> {
-    ground: &'a Ground<'a>,
-    stands: Stands,
+    ground: &'a DropletGround<'a>,
+    stands: BankSlopes,
     tiles: &'a [usize],
     cells: &'a CellSet,
     slides: &'a mut Vec<Slide>,
@@ -153,7 +153,7 @@ impl Pass for FindSlides<'_> {
         let Self { ground, stands, tiles, cells, slides } = self;
         for (number, &tile) in tiles.iter().enumerate() {
             if let Some(&next) = tiles.get(number + AHEAD) {
-                ground.expect_tile(next);
+                ground.prefetch_tile(next);
             }
             slide_into(ground, stands, tile, cells.cells(tile), slides);
         }
@@ -162,15 +162,15 @@ impl Pass for FindSlides<'_> {
 
 /// Finds the slides into these cells of a tile.
 #[inline(always)]
-fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slides: &mut Vec<Slide>) {
+fn slide_into(ground: &DropletGround<'_>, stands: BankSlopes, tile: usize, cells: u64, slides: &mut Vec<Slide>) {
     let ([columns, rows], size) = (ground.tiling().cells(tile), ground.cell_size);
-    let (mut heights, before) = (Rimmed::default(), ground.before(tile));
-    // SAFETY: `fail` has exclusive access to the ground, and applies slides only after all threads have read it.
-    unsafe { ground.look_around(tile, &mut heights) };
+    let (mut heights, before) = (RimmedHeights::default(), ground.before(tile));
+    // SAFETY: `collapse_banks` has exclusive access to the ground, and applies slides only after all threads have read it.
+    unsafe { ground.read_with_rim(tile, &mut heights) };
     let at_border = ground.is_at_border(tile);
     // Cells that exceed the stable slope, for each of the eight directions.
     let mut steep = [0; AROUND.len()];
-    let far = |[across, down]: [isize; 2]| size * FARTHER[usize::from(across != 0 && down != 0)];
+    let far = |[across, down]: [isize; 2]| size * DISTANCES_F32[usize::from(across != 0 && down != 0)];
     for row in (0..SIDE).filter(|row| cells >> (row * SIDE) & ((1 << SIDE) - 1) != 0) {
         let here = row_of(&heights, row as isize, 0);
         let room = before[row].above(here + Lanes([LEAST_ROOM * size; LANES]));
@@ -204,7 +204,7 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
                 }
             }
             // SAFETY: as above.
-            let ([height, sand, erodibility], far) = (unsafe { ground.look(from) }, far([across, down]));
+            let ([height, sand, erodibility], far) = (unsafe { ground.read_cell(from) }, far([across, down]));
             let rise = height - here;
             let loose = (rise - stands.sand * far).min(sand);
             let excess = loose.max(rise - stands.rock(erodibility) * far);
@@ -225,7 +225,7 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
 
 /// Returns a row of a tile, shifted by `across` columns.
 #[inline(always)]
-fn row_of(heights: &Rimmed, row: isize, across: isize) -> Lanes {
+fn row_of(heights: &RimmedHeights, row: isize, across: isize) -> Lanes {
     let (row, first) = (&heights[(row + 1) as usize], (across + 1) as usize);
     let mut lanes = Lanes::default();
     lanes.0.copy_from_slice(&row[first..first + LANES]);

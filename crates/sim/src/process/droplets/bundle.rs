@@ -2,21 +2,21 @@
 
 use std::time::Instant;
 
-use super::{ground::Ground, tracks::Tracks};
+use super::{ground::DropletGround, tracks::Tracks};
 use crate::{
     core::terrain::Edge,
-    process::Moment,
+    process::ParticleState,
     simd::{
         lanes::{LANES, LaneMask, Lanes},
         number::Real,
-        swarm::{Block, Flock, Swarm},
+        swarm::{ParticleBlock, Swarm, SwarmRun},
     },
 };
 
 /// A law of motion for droplets on copies of tiles. `act` must be `#[inline(always)]`.
 pub(super) trait Law: Sync {
     /// Returns the ground.
-    fn ground(&self) -> &Ground<'_>;
+    fn ground(&self) -> &DropletGround<'_>;
     /// Returns the number of steps after which a running droplet counts as circling, if that is possible.
     fn most_steps(&self) -> Option<u32>;
     /// Moves eight droplets by one step and changes the ground. Returns the sediment that each gained, in metres times cells.
@@ -25,26 +25,26 @@ pub(super) trait Law: Sync {
 
 /// Returns a flock of droplets at their start on a ground, some of them watched if there are `tracks`.
 pub(super) fn begin(
-    ground: &Ground<'_>,
+    ground: &DropletGround<'_>,
     mut droplets: Vec<Droplet>,
     tracks: Option<&Tracks>,
-) -> Flock<Droplet, Outcome> {
+) -> SwarmRun<Droplet, Outcome> {
     if let Some(tracks) = tracks {
         let numbers = tracks.numbers(droplets.len());
         droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
     }
-    droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
-    Flock::new(droplets)
+    droplets.iter().for_each(|droplet| ground.prepare(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
+    SwarmRun::new(droplets)
 }
 
-/// Runs droplets of a law for a while, see [`Flock::go_on`]. Returns `true` if all have ended.
-pub(super) fn go_on(
+/// Runs droplets of a law for a while, see [`SwarmRun::run_until`]. Returns `true` if all have ended.
+pub(super) fn advance(
     law: &impl Law,
-    flock: &mut Flock<Droplet, Outcome>,
+    flock: &mut SwarmRun<Droplet, Outcome>,
     tracks: Option<&Tracks>,
     until: Option<Instant>,
 ) -> bool {
-    flock.go_on(&Wave { law, tracks }, law.ground().tiling(), until)
+    flock.run_until(&Wave { law, tracks }, law.ground().tiling(), until)
 }
 
 /// The droplets of a wave.
@@ -72,7 +72,7 @@ impl<L: Law> Swarm for Wave<'_, L> {
     }
 
     #[inline(always)]
-    fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
+    fn step(&self, bundle: &mut Bundle, block: &ParticleBlock) -> LaneMask {
         let ran = bundle.runs;
         let given = self.law.act(bundle);
         bundle.mass = bundle.mass + given;
@@ -80,7 +80,7 @@ impl<L: Law> Swarm for Wave<'_, L> {
         bundle.given = bundle.given + given;
         bundle.exchanged = bundle.exchanged + given.max(-given);
         if let Some(tracks) = self.tracks {
-            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, |lane| bundle.moment(lane));
+            tracks.record(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, |lane| bundle.moment(lane));
         }
         let mut stopped = LaneMask::default();
         for lane in 0..LANES {
@@ -117,7 +117,7 @@ pub struct Droplet {
     pub(super) volume: f32,
     pub(super) lowest: f32,
     pub(super) waited: f32,
-    pub(super) behind: f32,
+    pub(super) previous_height: f32,
     pub(super) steps: u32,
     /// Its number if it is watched, from 1; otherwise 0.
     pub(super) watched: u32,
@@ -196,7 +196,7 @@ impl Droplet {
             volume,
             lowest: f32::INFINITY,
             waited: 0.0,
-            behind: f32::NEG_INFINITY,
+            previous_height: f32::NEG_INFINITY,
             steps: 0,
             watched: 0,
         }
@@ -265,16 +265,16 @@ impl Bundle {
         self.volume.0[lane] = droplet.volume;
         self.lowest.0[lane] = droplet.lowest;
         self.waited.0[lane] = droplet.waited;
-        self.behind.0[lane] = droplet.behind;
+        self.behind.0[lane] = droplet.previous_height;
         self.steps[lane] = droplet.steps;
         self.watched[lane] = droplet.watched;
         (self.runs.0[lane], self.left.0[lane]) = (u32::MAX, 0);
     }
 
     /// Returns the state of a droplet after a step.
-    fn moment(&self, lane: usize) -> Moment {
+    fn moment(&self, lane: usize) -> ParticleState {
         let speed = libm::hypotf(self.vx.0[lane], self.vy.0[lane]);
-        Moment {
+        ParticleState {
             place: [self.x.0[lane], self.y.0[lane]],
             speed,
             water: Some(self.volume.0[lane]),
@@ -293,7 +293,7 @@ impl Bundle {
             volume: self.volume.0[lane],
             lowest: self.lowest.0[lane],
             waited: self.waited.0[lane],
-            behind: self.behind.0[lane],
+            previous_height: self.behind.0[lane],
             steps: self.steps[lane],
             watched: self.watched[lane],
         }

@@ -63,7 +63,7 @@ impl Constants {
         };
         law.falls = falls;
         law.cells = params.length / terrain.cell_size;
-        law.steep = params.stands().sand;
+        law.steep = params.bank_slopes().sand;
         law.steepness = 1.0 / terrain.cell_size;
         law.most_steps = 4 * (terrain.width() + terrain.height()) as u32;
         law

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::{
     core::{
-        grid::Edition,
+        grid::GridVersion,
         terrain::Terrain,
         tiles::{SIDE, TileCache, Tiling},
     },
@@ -21,13 +21,13 @@ use crate::{
 #[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct GroundTile {
-    pub(super) rows: [[Row; LAYERS]; SIDE],
+    pub(super) rows: [[TileRow; LAYERS]; SIDE],
 }
 
 /// One row of a layer in a tile.
 #[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(32))]
-pub(super) struct Row(pub(super) [f32; SIDE]);
+pub(super) struct TileRow(pub(super) [f32; SIDE]);
 
 /// Number of layers of a tile.
 pub(super) const LAYERS: usize = 4;
@@ -49,9 +49,9 @@ pub(super) struct Copies {
     pub(super) changed: Vec<AtomicU64>,
     /// Cells of each tile where droplets undercut a bank, in the same form.
     pub(super) undercut: Vec<AtomicU64>,
-    written: Option<[Edition; 3]>,
+    written: Option<[GridVersion; 3]>,
     /// Edition of the water layer at the last check, and `true` if it had standing water.
-    pub(super) wet: Option<(Edition, bool)>,
+    pub(super) wet: Option<(GridVersion, bool)>,
 }
 
 impl Clone for Copies {
@@ -71,9 +71,9 @@ impl Copies {
             cells.resize_with(tiles.tiling().count(), AtomicU64::default);
         }
         if written.take() != Some(editions(terrain)) {
-            tiles.forget();
+            tiles.clear();
         }
-        let water = terrain.water.edition();
+        let water = terrain.water.version();
         let stands = || terrain.water.par_chunks(width).any(|row| row.iter().any(|&depth| depth > STANDING));
         *wet = wet.filter(|(seen, _)| *seen == water).or_else(|| Some((water, stands())));
     }
@@ -86,7 +86,7 @@ impl Copies {
         let changed: Vec<usize> =
             cells.filter_map(|(tile, cells)| (std::mem::take(cells.get_mut()) != 0).then_some(tile)).collect();
         let layers = [&mut terrain.bedrock, &mut terrain.sand];
-        let [bedrock, sand] = layers.map(|layer| layer.change_in(&changed).par_chunks_mut(SIDE * width));
+        let [bedrock, sand] = layers.map(|layer| layer.modify_tiles(&changed).par_chunks_mut(SIDE * width));
         let (tiles, in_order) = (&*tiles, &changed);
         bedrock.zip(sand).enumerate().for_each(|(band, (bedrock, sand))| {
             for &tile in tiling.in_band(in_order, band) {
@@ -115,8 +115,8 @@ impl Copies {
     }
 }
 
-fn editions(terrain: &Terrain) -> [Edition; 3] {
-    [terrain.bedrock.edition(), terrain.sand.edition(), terrain.softness.edition()]
+fn editions(terrain: &Terrain) -> [GridVersion; 3] {
+    [terrain.bedrock.version(), terrain.sand.version(), terrain.softness.version()]
 }
 
 /// Returns a row of a tile; cells beyond the map are 0.

@@ -15,7 +15,7 @@ use crate::{
         terrain::Terrain,
         tiles::{CELLS, SIDE, TileCache, Tiling},
     },
-    process::memory::{Memories, Memory},
+    process::saved_state::{StateValue, StateValues},
     simd::{
         cells::{Cells, Pass},
         lanes::{LANES, Lanes, with_eight_lanes},
@@ -43,7 +43,7 @@ pub(super) struct StreamTile(pub(super) [StreamCell; CELLS]);
 /// The maps, and the tracks of the current tick.
 #[derive(Default)]
 pub(super) struct Discharge {
-    maps: Option<Maps>,
+    maps: Option<DischargeMaps>,
     tracks: TileCache<StreamTile>,
 }
 
@@ -57,7 +57,7 @@ impl Clone for Discharge {
 
 /// Maps of a terrain.
 #[derive(Clone)]
-struct Maps {
+struct DischargeMaps {
     /// Grids, in the order of [`StreamCell`].
     grids: [Grid; MAPS],
     /// Number of updates since the maps were empty.
@@ -65,21 +65,21 @@ struct Maps {
     /// Updates that each tile has yet to catch up with.
     missed: Vec<u32>,
     /// Rate of the updates.
-    pace: Pace,
+    pace: UpdateRate,
     /// Threshold below which values are flushed to zero, in square metres.
     least: f32,
 }
 
 /// Rate at which the maps follow the tracks of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Pace {
+pub(super) enum UpdateRate {
     /// This fraction in every update, as published.
     Even(f32),
     /// Running mean of all tracks in the first updates, so that the first droplets count immediately; then this fraction.
     Eager(f32),
 }
 
-impl Pace {
+impl UpdateRate {
     /// Returns the fraction of an update; the first is number 1.
     pub(super) fn of(self, renewal: u64) -> f32 {
         match self {
@@ -89,7 +89,7 @@ impl Pace {
     }
 }
 
-impl Maps {
+impl DischargeMaps {
     fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
         let missed = vec![0; Tiling::new(terrain.width(), terrain.height()).count()];
@@ -97,7 +97,7 @@ impl Maps {
             grids: [empty(), empty(), empty()],
             renewals: 0,
             missed,
-            pace: Pace::Even(1.0),
+            pace: UpdateRate::Even(1.0),
             least: LEAST * terrain.cell_area() as f32,
         }
     }
@@ -143,7 +143,7 @@ impl Maps {
 
 /// Applies the last `missed` updates, without tracks, to values.
 struct Fade<'a> {
-    maps: &'a Maps,
+    maps: &'a DischargeMaps,
     missed: u32,
     values: &'a mut [Lanes; SIDE],
 }
@@ -186,19 +186,19 @@ fn renewed(values: Lanes, to: Lanes, share: f32, least: f32) -> Lanes {
     let new = values + Lanes([share; LANES]) * (to - values);
     // NaN stays NaN.
     let small = Lanes([least; LANES]).above(new.max(-new));
-    small.choose(Lanes::default(), new)
+    small.select(Lanes::default(), new)
 }
 
 impl Discharge {
     /// Prepares for a tick that uses the maps.
-    pub(super) fn begin(&mut self, terrain: &Terrain, pace: Pace) {
+    pub(super) fn begin(&mut self, terrain: &Terrain, pace: UpdateRate) {
         self.fit(terrain);
         if let Some(maps) = self.maps.as_mut().filter(|maps| maps.pace != pace) {
             maps.catch_up();
             maps.pace = pace;
         }
         self.tracks.begin(Tiling::new(terrain.width(), terrain.height()));
-        self.tracks.forget();
+        self.tracks.clear();
     }
 
     /// Prepares for a wave of a tick that may have begun under another law.
@@ -214,7 +214,7 @@ impl Discharge {
 
     fn fit(&mut self, terrain: &Terrain) {
         if !self.maps.as_ref().is_some_and(|maps| maps.fit(terrain)) {
-            self.maps = Some(Maps::new(terrain));
+            self.maps = Some(DischargeMaps::new(terrain));
         }
     }
 
@@ -227,9 +227,12 @@ impl Discharge {
     /// Fills tiles that aren't filled yet.
     #[inline(always)]
     pub(super) fn come_to(&self, tiles: [u32; LANES]) {
-        let ready = tiles.iter().fold(true, |ready, &tile| ready & self.tracks.has(tile as usize));
+        let ready = tiles.iter().fold(true, |ready, &tile| ready & self.tracks.is_filled(tile as usize));
         if !ready {
-            tiles.iter().filter(|&&tile| !self.tracks.has(tile as usize)).for_each(|&tile| self.fill(tile as usize));
+            tiles
+                .iter()
+                .filter(|&&tile| !self.tracks.is_filled(tile as usize))
+                .for_each(|&tile| self.fill(tile as usize));
         }
     }
 
@@ -276,7 +279,7 @@ impl Discharge {
         let (share, least) = (maps.pace.of(maps.renewals), maps.least);
         let visited = self.tracks.filled();
         let [water, along, down] =
-            maps.grids.each_mut().map(|grid| grid.change_in(&visited).par_chunks_mut(SIDE * width));
+            maps.grids.each_mut().map(|grid| grid.modify_tiles(&visited).par_chunks_mut(SIDE * width));
         let (tracks, in_order) = (&self.tracks, &visited);
         water.zip(along).zip(down).enumerate().for_each(|(band, ((water, along), down))| {
             for &tile in tiling.in_band(in_order, band) {
@@ -295,19 +298,19 @@ impl Discharge {
             }
         });
         visited.iter().for_each(|&tile| maps.missed[tile] = 0);
-        self.tracks.forget();
+        self.tracks.clear();
     }
 
     /// Returns the state to be saved.
-    pub(super) fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+    pub(super) fn memories(&mut self, terrain: &Terrain) -> StateValues<'_> {
         self.fit(terrain);
         let Some(maps) = &mut self.maps else { return Vec::new() };
         maps.catch_up();
-        let Maps { grids: [water, along, down], renewals, .. } = maps;
-        let mut kept: Memories<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
-            .map(|(name, map)| (name, Memory::Cells(map)))
+        let DischargeMaps { grids: [water, along, down], renewals, .. } = maps;
+        let mut kept: StateValues<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
+            .map(|(name, map)| (name, StateValue::Cells(map)))
             .into();
-        kept.push(("renewals", Memory::Count(renewals)));
+        kept.push(("renewals", StateValue::Count(renewals)));
         kept
     }
 

@@ -3,7 +3,7 @@
 use super::{
     super::{
         Mode,
-        explain::{Cell, Explanation, Term},
+        explain::{ExplainedCell, Explanation, Term},
     },
     DropletLaw, Droplets, Params, streams,
 };
@@ -19,15 +19,15 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     if params.mode != Mode::Corrected || params.law != DropletLaw::Streams {
         return None;
     }
-    let cell = Cell { terrain, place, mode: params.mode };
+    let cell = ExplainedCell { terrain, place, mode: params.mode };
     let water = droplets.discharge.water_at(terrain, place)?;
-    let (slope, entrainment) = (cell.slope(), cell.number(setup, |params| params.entrainment));
+    let (slope, entrainment) = (cell.slope(), cell.param_value(setup, |params| params.entrainment));
     let carries = streams::graded_load(&Params { entrainment, ..params.clone() }, water, slope);
     let land = water + streams::sheet(params);
     let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == terrain.width() || place[1] + 1 == terrain.height();
     let outcome = if at_border && terrain.edge == Edge::Open {
         "This is a border cell: droplets leave the map here without eroding or depositing."
-    } else if cell.of(&terrain.water) > SHALLOW {
+    } else if cell.layer_value(&terrain.water) > SHALLOW {
         "Standing water: a droplet drifts on for a few cells, erodes nothing and deposits its load."
     } else if slope == 0.0 {
         "No neighbour is lower: the transport capacity is zero, and a droplet deposits its load until it passes the rim."

@@ -1,14 +1,19 @@
 //! A single droplet that is released and followed step by step, on a copy of the terrain.
 
-use super::{Droplets, Stage, Start};
+use super::{DropletStart, Droplets, Stage};
 use crate::{
     core::{ledger::Ledger, terrain::Terrain},
-    process::{Context, Moment, Process, Progress},
+    process::{Context, ParticleState, Process, StepProgress},
 };
 
 impl Droplets {
     /// Returns the trajectory of one droplet released at a position, in cells, on the current terrain.
-    pub(super) fn follow_one(&self, terrain: &Terrain, (seed, tick): (u64, u64), place: [f32; 2]) -> Vec<Moment> {
+    pub(super) fn follow_one(
+        &self,
+        terrain: &Terrain,
+        (seed, tick): (u64, u64),
+        place: [f32; 2],
+    ) -> Vec<ParticleState> {
         let (mut own, mut land, mut ledger) = (self.clone(), terrain.clone(), Ledger::default());
         let mut context = Context {
             terrain: &mut land,
@@ -19,13 +24,13 @@ impl Droplets {
             stepwise: false,
             water_flows: false,
             elapsed: &mut None,
-            until: None,
+            deadline: None,
         };
         // The rain stage sets the contributing area of a droplet and prepares the stream maps.
         own.step(Stage::Rain as usize, &mut context);
-        own.waiting = vec![Start { place, load: 0.0 }];
-        (own.wave, own.fallen, own.way) = (1, 1, Some(Vec::new()));
-        while own.step(Stage::Run as usize, &mut context) == Progress::Again {}
-        own.way.unwrap_or_default()
+        own.waiting = vec![DropletStart { place, load: 0.0 }];
+        (own.wave, own.droplets_in_tick, own.trajectory) = (1, 1, Some(Vec::new()));
+        while own.step(Stage::Run as usize, &mut context) == StepProgress::Paused {}
+        own.trajectory.unwrap_or_default()
     }
 }

@@ -7,26 +7,26 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use super::copies::{Copies, ERODIBILITY, GroundTile, LAYERS, Row, SAND, STANDING, SURFACE, row_of_tile};
+use super::copies::{Copies, ERODIBILITY, GroundTile, LAYERS, SAND, STANDING, SURFACE, TileRow, row_of_tile};
 use crate::{
     core::{
         terrain::{Edge, Terrain},
         tiles::{CELLS, CellSet, SIDE, TileCache, Tiling},
     },
     simd::{
-        lanes::{LANES, Lanes, fetch_ahead},
+        lanes::{LANES, Lanes, prefetch},
         number::Real,
     },
 };
 
 /// Positions of eight cells: the tile of each, and its index there, row by row.
 #[derive(Clone, Copy)]
-pub(super) struct Places {
+pub(super) struct CellPositions {
     pub(super) tiles: [u32; LANES],
     pub(super) cells: [u32; LANES],
 }
 
-impl Places {
+impl CellPositions {
     /// Returns the tile of a lane's cell, and the cell's index there.
     #[inline(always)]
     pub(super) fn at(&self, lane: usize) -> (usize, usize) {
@@ -35,7 +35,7 @@ impl Places {
 }
 
 /// Heights of a tile's cells and of the cells around the tile, row by row.
-pub(super) type Rimmed = [[f32; RIMMED]; RIMMED];
+pub(super) type RimmedHeights = [[f32; RIMMED]; RIMMED];
 const RIMMED: usize = SIDE + 2;
 
 /// Size of a tile, and of a row with all layers, in `f32`s.
@@ -46,7 +46,7 @@ const TILE: i32 = SIDE as i32;
 const LINE: usize = 64;
 
 /// The ground that droplets read and change.
-pub(super) struct Ground<'a> {
+pub(super) struct DropletGround<'a> {
     pub(super) width: i32,
     pub(super) height: i32,
     pub(super) edge: Edge,
@@ -65,7 +65,7 @@ pub(super) struct Ground<'a> {
     wet: bool,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> DropletGround<'a> {
     /// Returns the ground of a terrain on copies that have [begun](Copies::begin) and are borrowed exclusively. Nothing is
     /// deposited above the `highest` ground.
     pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
@@ -115,18 +115,18 @@ impl<'a> Ground<'a> {
 
     /// Returns the positions of cells on the map.
     #[inline(always)]
-    pub(super) fn places(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Places {
+    pub(super) fn places(&self, columns: [i32; LANES], rows: [i32; LANES]) -> CellPositions {
         let (mut tiles, mut cells) = ([0; LANES], [0; LANES]);
         for lane in 0..LANES {
             tiles[lane] = ((rows[lane] >> TILE.ilog2()) * self.across + (columns[lane] >> TILE.ilog2())) as u32;
             cells[lane] = ((rows[lane] & (TILE - 1)) * TILE + (columns[lane] & (TILE - 1))) as u32;
         }
-        Places { tiles, cells }
+        CellPositions { tiles, cells }
     }
 
     /// Prepares the tiles that droplets at these positions read and change: their own and those around.
     #[inline(always)]
-    pub(super) fn come_to(&self, x: Lanes, y: Lanes) {
+    pub(super) fn prepare(&self, x: Lanes, y: Lanes) {
         // SAFETY: coordinates on the map are small.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
         self.come_to_tiles(self.places(columns, rows).tiles);
@@ -156,14 +156,14 @@ impl<'a> Ground<'a> {
             for y in near(rows, self.height) {
                 near(columns.clone(), self.width).into_iter().for_each(|x| self.fill(self.tiling().of(x, y)));
             }
-            self.tiles.surround(tile);
+            self.tiles.mark_surrounded(tile);
         }
     }
 
     /// Fills a tile from the layers if it isn't yet.
     #[inline]
     pub(super) fn fill(&self, tile: usize) {
-        if self.tiles.has(tile) {
+        if self.tiles.is_filled(tile) {
             return;
         }
         let Terrain { bedrock, sand, softness, .. } = self.terrain;
@@ -174,7 +174,7 @@ impl<'a> Ground<'a> {
                 let cells = y * self.width as usize + first..y * self.width as usize + first + count;
                 let [bedrock, sand, softness] =
                     [bedrock, sand, softness].map(|layer| row_of_tile(&layer[cells.clone()]));
-                *row = [bedrock, sand, softness + softness, bedrock + sand].map(|Lanes(row)| Row(row));
+                *row = [bedrock, sand, softness + softness, bedrock + sand].map(|Lanes(row)| TileRow(row));
             }
         });
     }
@@ -199,7 +199,7 @@ impl<'a> Ground<'a> {
 
     /// Marks a cell as undercut. No other thread may do so in its tile.
     #[inline(always)]
-    pub(super) fn undercut(&self, (tile, cell): (usize, usize)) {
+    pub(super) fn mark_undercut(&self, (tile, cell): (usize, usize)) {
         let old = self.undercut[tile].load(Ordering::Relaxed);
         self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
     }
@@ -220,14 +220,14 @@ impl<'a> Ground<'a> {
 
     /// Marks cells of a tile as changed. No other thread may change cells of this tile.
     #[inline(always)]
-    fn note(&self, tile: usize, cells: u64) {
+    fn mark_changed(&self, tile: usize, cells: u64) {
         let old = self.changed[tile].load(Ordering::Relaxed);
         self.changed[tile].store(old | cells, Ordering::Relaxed);
     }
 
     fn note_cell(&mut self, cell: [i32; 2]) {
         let (tile, row, column) = self.place(cell);
-        self.note(tile, 1 << (row * SIDE + column));
+        self.mark_changed(tile, 1 << (row * SIDE + column));
     }
 
     /// Returns the cell at these coordinates; outside the map, the cell there by the edge rule, or `None`.
@@ -272,7 +272,7 @@ impl<'a> Ground<'a> {
     /// # Safety
     /// No other thread changes its tile during the call.
     #[inline(always)]
-    pub(super) unsafe fn look(&self, [x, y]: [i32; 2]) -> [f32; 3] {
+    pub(super) unsafe fn read_cell(&self, [x, y]: [i32; 2]) -> [f32; 3] {
         let (tile, cell) = self.tile_and_cell(x, y);
         self.fill(tile);
         // SAFETY: the tile is filled, and no thread changes it, as promised by the caller.
@@ -298,7 +298,7 @@ impl<'a> Ground<'a> {
     /// # Safety
     /// No other thread changes these tiles during the call.
     #[inline(always)]
-    pub(super) unsafe fn look_around(&self, tile: usize, heights: &mut Rimmed) {
+    pub(super) unsafe fn read_with_rim(&self, tile: usize, heights: &mut RimmedHeights) {
         if self.is_at_border(tile) {
             // SAFETY: as promised by the caller.
             unsafe { self.look_around_at_border(tile, heights) };
@@ -318,13 +318,13 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Does the same as [`Self::look_around`], for tiles at the border.
+    /// Does the same as [`Self::read_with_rim`], for tiles at the border.
     ///
     /// # Safety
     /// No other thread changes these tiles during the call.
     #[cold]
     #[inline(never)]
-    unsafe fn look_around_at_border(&self, tile: usize, heights: &mut Rimmed) {
+    unsafe fn look_around_at_border(&self, tile: usize, heights: &mut RimmedHeights) {
         let [columns, rows] = self.tiling().cells(tile);
         *heights = [[f32::NEG_INFINITY; RIMMED]; RIMMED];
         for (down, row) in heights.iter_mut().enumerate().take(rows.len() + 2) {
@@ -332,29 +332,29 @@ impl<'a> Ground<'a> {
                 let place = [columns.start + across, rows.start + down].map(|place| place as isize - 1);
                 if let Some(cell) = self.cell(place[0], place[1]) {
                     // SAFETY: as promised by the caller.
-                    *height = unsafe { self.look(cell)[0] };
+                    *height = unsafe { self.read_cell(cell)[0] };
                 }
             }
         }
     }
 
-    /// Prefetches what [`Self::look_around`] and [`Self::before`] read for a tile. The tiles to the west and above are usually in
+    /// Prefetches what [`Self::read_with_rim`] and [`Self::before`] read for a tile. The tiles to the west and above are usually in
     /// the cache.
     #[inline(always)]
-    pub(super) fn expect_tile(&self, tile: usize) {
-        const SURFACES: usize = size_of::<[Row; SURFACE]>();
+    pub(super) fn prefetch_tile(&self, tile: usize) {
+        const SURFACES: usize = size_of::<[TileRow; SURFACE]>();
         let ([columns, rows], across) = (self.tiling().cells(tile), self.across as usize);
         let [own, east, south] = [tile, tile + 1, tile + across].map(|tile| self.tiles.pointer().wrapping_add(tile));
         for (line, y) in rows.enumerate() {
-            let row = line * size_of::<[Row; LAYERS]>();
-            fetch_ahead(own.wrapping_byte_add(row));
-            fetch_ahead(own.wrapping_byte_add(row + SURFACES));
-            fetch_ahead(east.wrapping_byte_add(row + SURFACES));
+            let row = line * size_of::<[TileRow; LAYERS]>();
+            prefetch(own.wrapping_byte_add(row));
+            prefetch(own.wrapping_byte_add(row + SURFACES));
+            prefetch(east.wrapping_byte_add(row + SURFACES));
             let first = y * self.width as usize + columns.start;
-            fetch_ahead(self.terrain.bedrock[first..].as_ptr());
-            fetch_ahead(self.terrain.sand[first..].as_ptr());
+            prefetch(self.terrain.bedrock[first..].as_ptr());
+            prefetch(self.terrain.sand[first..].as_ptr());
         }
-        fetch_ahead(south.wrapping_byte_add(SURFACES));
+        prefetch(south.wrapping_byte_add(SURFACES));
     }
 
     /// Returns the height of the ground of a tile's cells before the wave, in metres, row by row.
@@ -372,7 +372,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Slides a thickness from one cell to another, without lowering the first below `floor`: sand first, then rock, which becomes
-    /// sand. Marks both as [`Self::undercut`]. Returns the actual growth of the sand.
+    /// sand. Marks both as [`Self::mark_undercut`]. Returns the actual growth of the sand.
     ///
     /// # Safety
     /// Their tiles are filled, and no other thread uses them during the call.
@@ -402,7 +402,7 @@ impl<'a> Ground<'a> {
     #[expect(clippy::mut_from_ref, reason = "threads share the tiles, and promise to keep apart")]
     unsafe fn changing(&self, place: u32) -> [&mut f32; LAYERS] {
         let (tile, cell) = (place as usize / CELLS, place as usize % CELLS);
-        self.note(tile, 1 << cell);
+        self.mark_changed(tile, 1 << cell);
         let old = self.undercut[tile].load(Ordering::Relaxed);
         self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
         // SAFETY: as promised by the caller.
@@ -423,7 +423,7 @@ impl<'a> Ground<'a> {
 
     /// Prefetches the surroundings of these positions, which droplets may reach next.
     #[inline(always)]
-    pub(super) fn expect(&self, x: Lanes, y: Lanes) {
+    pub(super) fn prefetch(&self, x: Lanes, y: Lanes) {
         let last = |side: i32| Lanes([(side - 1) as f32; LANES]);
         // NaN becomes the last column or row.
         let (x, y) = (Lanes::default().max(x).min(last(self.width)), Lanes::default().max(y).min(last(self.height)));
@@ -441,10 +441,10 @@ impl<'a> Ground<'a> {
         for lane in 0..LANES {
             let [above, row, below] = places.map(|places| self.numbers().wrapping_add(places[lane] as usize));
             // Of the rows above and below, only the surface is read.
-            fetch_ahead(above.wrapping_byte_add(LINE));
-            fetch_ahead(row);
-            fetch_ahead(row.wrapping_byte_add(LINE));
-            fetch_ahead(below.wrapping_byte_add(LINE));
+            prefetch(above.wrapping_byte_add(LINE));
+            prefetch(row);
+            prefetch(row.wrapping_byte_add(LINE));
+            prefetch(below.wrapping_byte_add(LINE));
         }
     }
 
@@ -457,7 +457,7 @@ impl<'a> Ground<'a> {
     /// does not wrap, the border's height continues.
     ///
     /// # Safety
-    /// Every position is on the map and has been prepared by [`Self::come_to`].
+    /// Every position is on the map and has been prepared by [`Self::prepare`].
     #[inline(always)]
     pub(super) unsafe fn sample(&self, x: Lanes, y: Lanes) -> [Lanes; 3] {
         let (half, one) = (Lanes::splat(0.5), Lanes::splat(1.0));
@@ -527,7 +527,7 @@ impl<'a> Ground<'a> {
     /// Returns the surface of cells on the map.
     ///
     /// # Safety
-    /// [`Self::come_to`] has prepared these cells.
+    /// [`Self::prepare`] has prepared these cells.
     #[inline(always)]
     pub(super) unsafe fn heights(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Lanes {
         let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
@@ -544,7 +544,7 @@ impl<'a> Ground<'a> {
     /// does not wrap, that of the border.
     ///
     /// # Safety
-    /// [`Self::come_to`] has prepared these cells.
+    /// [`Self::prepare`] has prepared these cells.
     #[inline(always)]
     pub(super) unsafe fn around(&self, columns: [i32; LANES], rows: [i32; LANES]) -> [Lanes; 5] {
         let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
@@ -573,7 +573,7 @@ impl<'a> Ground<'a> {
     /// limited.
     ///
     /// # Safety
-    /// [`Self::come_to`] has prepared this cell, and no other thread uses it or changes its tile during the call.
+    /// [`Self::prepare`] has prepared this cell, and no other thread uses it or changes its tile during the call.
     #[inline(always)]
     pub(super) unsafe fn take(
         &self,
@@ -581,7 +581,7 @@ impl<'a> Ground<'a> {
         amount: f32,
         [least, most]: [f32; 2],
     ) -> (f32, bool) {
-        self.note(tile, 1 << cell);
+        self.mark_changed(tile, 1 << cell);
         // SAFETY: the tile is filled, and only this thread changes it.
         let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
         let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
@@ -604,7 +604,7 @@ impl<'a> Ground<'a> {
     /// Returns the actual erosion in metres times cells, as eight partial sums.
     ///
     /// # Safety
-    /// [`Self::come_to`] has prepared these cells, and no other thread uses them or changes their tiles during the call.
+    /// [`Self::prepare`] has prepared these cells, and no other thread uses them or changes their tiles during the call.
     #[inline(always)]
     pub(super) unsafe fn change(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
         let (column, row) = (x as i32, y as i32);
@@ -646,7 +646,7 @@ impl<'a> Ground<'a> {
         for lane in 0..LANES {
             bits |= u64::from(weights.0[lane] != 0.0) << lane;
         }
-        self.note(tile as usize, bits << (TILE * line));
+        self.mark_changed(tile as usize, bits << (TILE * line));
         // SAFETY: the tile is filled, and only this thread changes it.
         let tile = unsafe { &mut *self.tiles.pointer().add(tile as usize) };
         let [bedrock, sand, erodibility, surface] = &mut tile.rows[line as usize & (SIDE - 1)];
@@ -692,7 +692,7 @@ impl<'a> Ground<'a> {
     /// its starting ground, the base level.
     unsafe fn change_cell(&self, [x, y]: [i32; 2], amount: f32) -> f32 {
         let (tile, line, column) = self.place([x, y]);
-        self.note(tile, 1 << (line * SIDE + column));
+        self.mark_changed(tile, 1 << (line * SIDE + column));
         // SAFETY: the tile is filled, and only this thread changes it.
         let tile = unsafe { &mut *self.tiles.pointer().add(tile) };
         let [bedrock, sand, erodibility, surface] = tile.rows[line].each_mut().map(|row| &mut row.0[column]);

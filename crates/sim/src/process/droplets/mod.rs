@@ -1,7 +1,7 @@
 //! Hydraulic erosion by droplets: each runs downhill, erodes where it is below transport capacity and deposits where it is above
 //! it.
 //!
-//! Three laws, each as published and corrected: streams (`streams.rs`), and the two of [`published`] and `cured.rs`. Droplets run
+//! Three laws, each as published and corrected: streams (`streams.rs`), and the two of [`published`] and `corrected.rs`. Droplets run
 //! in groups of eight within blocks of the map, and the cost of a wave scales with the number of droplets, not the size of the map.
 //! The result does not depend on the number of threads (see [`crate::simd::swarm`]).
 
@@ -9,7 +9,7 @@ mod banks;
 pub mod bundle;
 mod constants;
 mod copies;
-mod cured;
+mod corrected;
 mod discharge;
 mod explain;
 mod follow;
@@ -17,9 +17,11 @@ mod ground;
 mod params;
 mod peak;
 pub mod published;
+pub mod published_wave;
 mod rain;
 #[cfg(test)]
 mod rivers;
+mod running_wave;
 #[cfg(test)]
 mod scalar;
 mod settling;
@@ -27,8 +29,6 @@ mod streams;
 #[cfg(test)]
 mod tests;
 pub mod tracks;
-mod under_way;
-pub mod wave;
 
 pub use std::borrow::Cow;
 
@@ -37,27 +37,27 @@ use self::{
     bundle::Droplet,
     copies::Copies,
     discharge::Discharge,
-    ground::Ground,
+    ground::DropletGround,
     peak::Peak,
-    rain::{Rain, Start, in_waves},
+    published_wave::DriveTile,
+    rain::{DropletRain, DropletStart, in_waves},
+    running_wave::{Runners, RunningWave},
     tracks::Tracks,
-    under_way::{Runners, UnderWay},
-    wave::DriveTile,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, IdleReason, Info, Mode, Moment, Particles, Process, Progress, Reference,
-    Setup, Track, VectorMap, explain::Explanation, is_level, limiter::Limiter, stage::stages,
+    AnySetup, Capabilities, Context, Footprint, IdleReason, Info, Mode, ParticleState, Particles, Process, Reference,
+    Setup, StepProgress, Track, VectorMap, explain::Explanation, is_level, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
         grid::Grid,
         quantity::Quantity,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Layer, Terrain},
         tiles::{CellSet, TileCache, Tiling},
     },
     hydrology::HEAVY_RAIN,
-    process::memory::Memories,
+    process::saved_state::StateValues,
 };
 
 stages! {
@@ -79,7 +79,7 @@ pub const INFO: Info = Info {
         equations: &[
             include_str!("mod.rs"),
             include_str!("streams.rs"),
-            include_str!("cured.rs"),
+            include_str!("corrected.rs"),
             include_str!("published.rs"),
         ],
     },
@@ -115,14 +115,14 @@ pub const INFO: Info = Info {
 #[derive(Clone, Default)]
 pub struct Droplets {
     setup: Setup<Params, Factors>,
-    waiting: Vec<Start>,
+    waiting: Vec<DropletStart>,
     /// Contributing area of a droplet of this tick, in square metres.
     land: f32,
     /// Droplets per wave of this tick, and droplets in the tick.
     wave: usize,
-    fallen: usize,
+    droplets_in_tick: usize,
     /// The wave in progress.
-    under_way: Option<UnderWay>,
+    running_wave: Option<RunningWave>,
     copies: Copies,
     discharge: Discharge,
     /// Cells where a wave has undercut a bank.
@@ -132,7 +132,7 @@ pub struct Droplets {
     tracks: Vec<Track>,
     watches: bool,
     /// Trajectory of the only droplet, if one is followed.
-    way: Option<Vec<Moment>>,
+    trajectory: Option<Vec<ParticleState>>,
 }
 
 impl Droplets {
@@ -170,59 +170,60 @@ impl Process for Droplets {
         is_level(terrain).then_some(IdleReason::LevelGround)
     }
 
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let streams = self.setup.params.law == DropletLaw::Streams;
         if Stage::at(stage) == Stage::Rain {
-            let mut stream = Stream::new(context.seed, INFO.key, context.tick);
-            let masked = self.setup.masked(context.terrain, self.setup.params.mode);
+            let mut stream = RandomStream::new(context.seed, INFO.key, context.tick);
+            let masked = self.setup.masked_params(context.terrain, self.setup.params.mode);
             if streams {
-                self.discharge.begin(context.terrain, streams::pace_of(&self.setup.params, context.terrain));
+                self.discharge.begin(context.terrain, streams::update_rate(&self.setup.params, context.terrain));
             } else {
                 self.discharge.clear();
             }
             let (params, discharge) = (&self.setup.params, &self.discharge);
-            let Rain { starts, land } =
-                Rain::new(context.terrain, context.tick, params, masked.as_ref(), discharge, &mut stream);
+            let DropletRain { starts, land } =
+                DropletRain::new(context.terrain, context.tick, params, masked.as_ref(), discharge, &mut stream);
             (self.waiting, self.land) = (starts, land);
             self.wave =
                 in_waves(&mut self.waiting, context.terrain.bedrock.len(), self.setup.params.runs_as_published());
-            self.fallen = self.waiting.len();
+            self.droplets_in_tick = self.waiting.len();
             // Waves are taken from the end.
             self.waiting.reverse();
-            self.under_way = None;
+            self.running_wave = None;
             let cut = self.setup.params.dt > self.longest_step();
             self.setup.count_limits([u64::from(cut), 0, 0, 0, 0]);
             if self.setup.params.mode == Mode::Corrected {
                 // The time in which heavy rain on the droplets' contributing area delivers their water.
-                let water = self.fallen as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
+                let water =
+                    self.droplets_in_tick as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
                 let land = f64::from(self.land) * f64::from(self.setup.params.per_tick);
-                self.setup.elapse(if self.fallen > 0 { water / land / HEAVY_RAIN } else { 0.0 });
+                self.setup.elapse(if self.droplets_in_tick > 0 { water / land / HEAVY_RAIN } else { 0.0 });
             }
             self.watches = context.watched;
             self.tracks.clear();
-            return Progress::Done;
+            return StepProgress::Done;
         }
-        let mut wave = match self.under_way.take() {
+        let mut wave = match self.running_wave.take() {
             Some(wave) => wave,
             None => self.begin_wave(context),
         };
-        if !wave.go_on(context.terrain, &self.discharge, context.until) {
-            self.under_way = Some(wave);
-            return Progress::Again;
+        if !wave.advance(context.terrain, &self.discharge, context.deadline) {
+            self.running_wave = Some(wave);
+            return StepProgress::Paused;
         }
         let streams = wave.streams();
         self.end_wave(context, wave);
         if !self.waiting.is_empty() {
-            return Progress::Again;
+            return StepProgress::Paused;
         }
         if streams {
             self.discharge.renew(self.land);
         }
-        Progress::Done
+        StepProgress::Done
     }
 
-    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
-        let mut kept = self.setup.counts.memories();
+    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+        let mut kept = self.setup.counts.state_values();
         kept.extend(self.discharge.memories(terrain));
         kept
     }
@@ -241,8 +242,8 @@ impl Process for Droplets {
         maps.map(|[_, along, down]| [along, down])
     }
 
-    fn abilities(&self) -> Abilities<'_> {
-        Abilities { particles: Some(self), ..Abilities::default() }
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { particles: Some(self), ..Capabilities::default() }
     }
 }
 
@@ -251,7 +252,7 @@ impl Particles for Droplets {
         &self.tracks
     }
 
-    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<ParticleState>> {
         Some(self.follow_one(terrain, when, place))
     }
 }
@@ -271,54 +272,54 @@ impl Droplets {
 
     /// Returns recorders for a wave's part of the tick's tracks, or `None` if none of its droplets are tracked.
     fn new_tracks(&self, wave: usize) -> Option<Tracks> {
-        if self.way.is_some() {
+        if self.trajectory.is_some() {
             return Some(Tracks::of_one());
         }
-        let until = |ran: usize| self.setup.params.tracks as usize * ran / self.fallen.max(1);
-        let ran = self.fallen - self.waiting.len();
+        let until = |ran: usize| self.setup.params.tracks as usize * ran / self.droplets_in_tick.max(1);
+        let ran = self.droplets_in_tick - self.waiting.len();
         let part = until(ran) - until(ran - wave);
         (self.watches && part > 0).then(|| Tracks::new(part))
     }
 
     /// Stores the tracks of a wave.
     fn keep(&mut self, tracks: Tracks) {
-        match &mut self.way {
-            Some(way) => way.extend(tracks.into_ways().flatten()),
+        match &mut self.trajectory {
+            Some(way) => way.extend(tracks.into_trajectories().flatten()),
             None => self.tracks.extend(tracks.into_tracks()),
         }
     }
 
     /// Takes the next wave from the queue and returns it ready to run.
-    fn begin_wave(&mut self, context: &Context<'_>) -> UnderWay {
+    fn begin_wave(&mut self, context: &Context<'_>) -> RunningWave {
         let terrain = &*context.terrain;
         let wave = self.wave.min(self.waiting.len());
-        let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        let starts: Vec<DropletStart> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
         self.setup.counts.particles += starts.len() as u64;
         let tracks = self.new_tracks(starts.len());
         let (params, highest) = (&self.setup.params, self.peak.height(terrain));
         if params.runs_as_published() {
             self.copies = Copies::default();
             let land = (std::mem::take(&mut self.published), highest);
-            return UnderWay::published(terrain, &starts, (params, self.longest_step()), land, tracks);
+            return RunningWave::published(terrain, &starts, (params, self.longest_step()), land, tracks);
         }
         if params.law == DropletLaw::Streams {
             self.discharge.make_ready(terrain);
         }
         self.published = TileCache::default();
-        let masked = self.setup.masked(terrain, params.mode);
+        let masked = self.setup.masked_params(terrain, params.mode);
         let land = (std::mem::take(&mut self.copies), highest);
-        UnderWay::on_copies(terrain, &starts, (params, self.land), masked, land, tracks)
+        RunningWave::on_copies(terrain, &starts, (params, self.land), masked, land, tracks)
     }
 
     /// Writes the results of a wave back to the layers and the ledger.
-    fn end_wave(&mut self, context: &mut Context<'_>, wave: UnderWay) {
+    fn end_wave(&mut self, context: &mut Context<'_>, wave: RunningWave) {
         let (tiling, area) =
             (Tiling::new(context.terrain.width(), context.terrain.height()), context.terrain.cell_area());
-        let UnderWay { params, supplied, highest, tracks, runners } = wave;
+        let RunningWave { params, supplied, highest, tracks, runners } = wave;
         match runners {
             Runners::OnCopies { mut copies, flock, .. } => {
                 let (terrain, outcome) = (&mut *context.terrain, flock.into_outcome());
-                let mut ground = Ground::new(terrain, &mut copies, highest);
+                let mut ground = DropletGround::new(terrain, &mut copies, highest);
                 let laid = settling::settle(&mut ground, &outcome.ended, highest);
                 let undercut = &mut self.undercut;
                 undercut.clear(tiling);
@@ -327,7 +328,7 @@ impl Droplets {
                     // These erode all cells around the droplet.
                     undercut.grow();
                 }
-                let fallen = banks::fail(&mut ground, undercut, params.stands());
+                let fallen = banks::collapse_banks(&mut ground, undercut, params.bank_slopes());
                 let changed = copies.write_back(terrain);
                 self.peak.follow(terrain, tiling, &changed);
                 self.copies = copies;
@@ -341,14 +342,14 @@ impl Droplets {
                 row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
                 row.outflow += outcome.outflow * area;
                 if context.water_flows && params.mode == Mode::Corrected {
-                    let poured = pour(terrain, &outcome.ended, params.water / UnderWay::volume(&params));
+                    let poured = pour(terrain, &outcome.ended, params.water / RunningWave::volume(&params));
                     context.ledger.water.row(INFO.key).inflow += poured * area;
                 }
             }
             // The ground is one solid: erosion takes sand first, deposition adds bedrock.
             Runners::Published { tiles, flock, .. } => {
                 let outcome = flock.into_outcome();
-                let (net, visited) = wave::write_back(context.terrain, &tiles);
+                let (net, visited) = published_wave::write_back(context.terrain, &tiles);
                 self.peak.follow(context.terrain, tiling, &visited);
                 self.published = tiles;
                 self.setup.counts.substeps += outcome.steps;

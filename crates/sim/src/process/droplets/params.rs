@@ -2,7 +2,7 @@
 
 use bevy_reflect::Reflect;
 
-use super::banks::Stands;
+use super::banks::BankSlopes;
 use crate::{
     params::{choice, knob},
     process::{Mode, masked::factors},
@@ -191,10 +191,10 @@ impl Params {
     }
 
     /// Returns the steepest stable slopes of banks.
-    pub(super) fn stands(&self) -> Stands {
+    pub(super) fn bank_slopes(&self) -> BankSlopes {
         match self.mode {
-            Mode::Corrected => Stands::at(REPOSE_ANGLE, self.bank_angle),
-            Mode::Published => Stands::at(PUBLISHED_ANGLE, PUBLISHED_ANGLE),
+            Mode::Corrected => BankSlopes::from_degrees(REPOSE_ANGLE, self.bank_angle),
+            Mode::Published => BankSlopes::from_degrees(PUBLISHED_ANGLE, PUBLISHED_ANGLE),
         }
     }
 }

@@ -5,19 +5,19 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::{
-    core::{grid::Edition, terrain::Terrain, tiles::Tiling},
+    core::{grid::GridVersion, terrain::Terrain, tiles::Tiling},
     simd::lanes::LANES,
 };
 
 /// Cached highest ground, valid as long as only droplets change the layers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Peak {
-    found: Option<Found>,
+    found: Option<CachedPeak>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    layers: [Edition; 2],
+struct CachedPeak {
+    layers: [GridVersion; 2],
     cell: usize,
     height: f32,
 }
@@ -32,7 +32,7 @@ impl Peak {
             let (row, height) = rows.reduce(|| NONE, higher);
             let mut cells = row..terrain.bedrock.len();
             let cell = cells.find(|&cell| terrain.bedrock[cell] + terrain.sand[cell] == height).unwrap_or_default();
-            Found { layers, cell, height }
+            CachedPeak { layers, cell, height }
         });
         self.found = Some(found);
         found.height
@@ -57,12 +57,12 @@ impl Peak {
                 return;
             }
         }
-        self.found = Some(Found { layers: layers(terrain), ..found });
+        self.found = Some(CachedPeak { layers: layers(terrain), ..found });
     }
 }
 
-fn layers(terrain: &Terrain) -> [Edition; 2] {
-    [terrain.bedrock.edition(), terrain.sand.edition()]
+fn layers(terrain: &Terrain) -> [GridVersion; 2] {
+    [terrain.bedrock.version(), terrain.sand.version()]
 }
 
 const NONE: (usize, f32) = (0, f32::NEG_INFINITY);

@@ -4,10 +4,10 @@ use std::f32::consts::PI;
 
 use super::{DropletLaw, Mode, Params, bundle::Droplet, discharge::Discharge, streams::graded_load};
 use crate::{
-    core::{rng::Stream, terrain::Terrain},
+    core::{rng::RandomStream, terrain::Terrain},
     hydrology::HEAVY_RAIN,
-    process::masked::{Masked, between},
-    simd::swarm::TOGETHER,
+    process::masked::{MaskedParams, lerp},
+    simd::swarm::BATCH_SIZE,
 };
 
 /// [`HEAVY_RAIN`] in millimetres per hour.
@@ -20,23 +20,23 @@ pub(super) const CELLS_PER_DROPLET: usize = 128;
 pub(super) const SQUARE: usize = 64;
 
 /// Droplets of a tick.
-pub(super) struct Rain {
+pub(super) struct DropletRain {
     /// Initial states, in the order in which they run.
-    pub(super) starts: Vec<Start>,
+    pub(super) starts: Vec<DropletStart>,
     /// Contributing area of each in square metres: the area on which heavy rain delivers the same water.
     pub(super) land: f32,
 }
 
 /// Initial state of a droplet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Start {
+pub(super) struct DropletStart {
     /// Column and row, in cells.
     pub(super) place: [f32; 2],
     /// Sediment load, in metres times cells.
     pub(super) load: f32,
 }
 
-impl Start {
+impl DropletStart {
     /// Returns the droplet, with this volume of water.
     pub(super) fn droplet(&self, volume: f32) -> Droplet {
         let [x, y] = self.place;
@@ -58,7 +58,7 @@ struct Spring {
 const VALLEY: f32 = 8.0;
 const VALLEY_CELLS: [f32; 2] = [8.0, 64.0];
 
-impl Rain {
+impl DropletRain {
     /// Draws the starting positions of a tick's droplets: on the map uniformly or weighted by the rain map, and at springs by their
     /// water, if enabled. Where the mask scales the number of droplets, more or fewer rain down. In the published mode, springs are
     /// ignored.
@@ -66,9 +66,9 @@ impl Rain {
         terrain: &Terrain,
         tick: u64,
         params: &Params,
-        masked: Option<&Masked<Params>>,
+        masked: Option<&MaskedParams<Params>>,
         discharge: &Discharge,
-        stream: &mut Stream,
+        stream: &mut RandomStream,
     ) -> Self {
         let (width, per_tick) = (terrain.width(), params.per_tick);
         let published = params.mode == Mode::Published;
@@ -113,7 +113,7 @@ impl Rain {
                 sums.partition_point(|&sum| sum <= drawn).min(sums.len() - 1)
             };
             let place = |cell: usize, part: f32| (cell as f32 + part).min((cell as f32 + 1.0).next_down());
-            Start { place: [place(cell % width, stream.unit()), place(cell / width, stream.unit())], load }
+            DropletStart { place: [place(cell % width, stream.uniform()), place(cell / width, stream.uniform())], load }
         });
         Self { starts: starts.collect(), land: ((given + even) / f64::from(per_tick.max(1))) as f32 }
     }
@@ -124,7 +124,7 @@ fn springs(
     terrain: &Terrain,
     tick: u64,
     params: &Params,
-    masked: Option<&Masked<Params>>,
+    masked: Option<&MaskedParams<Params>>,
     discharge: &Discharge,
 ) -> Vec<Spring> {
     let running = terrain.sources.iter().filter(|source| source.rate > 0.0 && source.runs(tick));
@@ -133,13 +133,13 @@ fn springs(
             let (cells, land) = (source.cells(terrain), f64::from(source.rate) / HEAVY_RAIN);
             let brings = |params: &Params| {
                 let brings = params.law == DropletLaw::Streams && params.sediment_supply > 0.0;
-                let load = if brings { carried_away(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
+                let load = if brings { spring_capacity(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
                 params.sediment_supply * load
             };
             let free = brings(params);
             let load = masked.map_or(free, |masked| {
                 let masks = cells.iter().map(|&cell| masked.mask.at(cell % terrain.width(), cell / terrain.width()));
-                between([free, brings(&masked.params)], masks.sum::<f32>() / cells.len() as f32)
+                lerp([free, brings(&masked.params)], masks.sum::<f32>() / cells.len() as f32)
             });
             Spring { cells, land, load }
         })
@@ -148,7 +148,7 @@ fn springs(
 
 /// Returns the mean transport capacity per droplet of a spring, in metres times cells: on the slope of the starting terrain, in the
 /// streams that currently leave the spring. Water spread over many cells carries less than a stream.
-fn carried_away(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, discharge: &Discharge) -> f32 {
+fn spring_capacity(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, discharge: &Discharge) -> f32 {
     let (width, count) = (terrain.width(), cells.len() as f32);
     let mean = |part: &dyn Fn(usize) -> f32| cells.iter().map(|&cell| part(cell)).sum::<f32>() / count;
     let (x, y) = (mean(&|cell| (cell % width) as f32), mean(&|cell| (cell / width) as f32));
@@ -188,16 +188,18 @@ fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
 ///
 /// If a wave has more droplets than run concurrently, it is split by parts of the map. Each part is a wave of its own, which
 /// settles before the next, unless waves are `whole`: for laws that copy the tiles again for each wave.
-pub(super) fn in_waves(starts: &mut [Start], cells: usize, whole: bool) -> usize {
+pub(super) fn in_waves(starts: &mut [DropletStart], cells: usize, whole: bool) -> usize {
     let at_once = (cells / CELLS_PER_DROPLET).max(1);
-    if at_once <= TOGETHER {
+    if at_once <= BATCH_SIZE {
         return at_once;
     }
-    let all = at_once / TOGETHER * TOGETHER;
+    let all = at_once / BATCH_SIZE * BATCH_SIZE;
     for starts in starts.chunks_mut(all) {
-        starts.sort_by_cached_key(|Start { place: [x, y], .. }| z_order(*x as usize / SQUARE, *y as usize / SQUARE));
+        starts.sort_by_cached_key(|DropletStart { place: [x, y], .. }| {
+            z_order(*x as usize / SQUARE, *y as usize / SQUARE)
+        });
     }
-    if whole { all } else { TOGETHER }
+    if whole { all } else { BATCH_SIZE }
 }
 
 /// Returns the index of a square in Morton (Z) order, which completes a block of squares before the next. Blocks are at most twice

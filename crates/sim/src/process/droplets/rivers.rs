@@ -10,22 +10,22 @@ use crate::{
     },
     generate::{Generator, TerrainParams, generate},
     params::set,
-    process::land::{Land, fluvial},
+    process::land::{TerrainMeasures, fluvial},
     simulation::Simulation,
 };
 
 #[test]
 fn streams_leave_good_land_good_while_they_move_as_much_as_mass_transfer() {
     let terrain = fluvial(256, 1);
-    let start = Land::of(&terrain);
+    let start = TerrainMeasures::of(&terrain);
     let run = |law| {
         let run = erode(&terrain, &Params { law, length: terrain.cell_size, ..Params::default() }, 200, 7);
-        (Land::of(&run.terrain), run.ledger.solid.rows[INFO.key].eroded)
+        (TerrainMeasures::of(&run.terrain), run.ledger.solid.rows[INFO.key].eroded)
     };
     let (mass, moved) = run(DropletLaw::MassTransfer);
     assert!(mass.pits - start.pits <= 0.002, "{start:?} became {mass:?}");
     let streams = erode(&terrain, &Params::default(), 200, 7);
-    let (land, eroded) = (Land::of(&streams.terrain), streams.ledger.solid.rows[INFO.key].eroded);
+    let (land, eroded) = (TerrainMeasures::of(&streams.terrain), streams.ledger.solid.rows[INFO.key].eroded);
     let told = format!("{start:?} became {land:?}, {eroded} of {moved} m³ eroded");
     assert!(eroded >= moved, "{told}");
     assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{told}");
@@ -134,7 +134,7 @@ fn correlation(one: &Grid, other: &Grid) -> f64 {
 fn blurred(grid: &Grid) -> Grid {
     let around = [-1, 0, 1].map(|down| [-1, 0, 1].map(|across| (across, down))).concat();
     Grid::from_fn(grid.width(), grid.height(), |x, y| {
-        let at = |&(across, down): &(isize, isize)| grid.clamped(x as isize + across, y as isize + down);
+        let at = |&(across, down): &(isize, isize)| grid.at_clamped(x as isize + across, y as isize + down);
         around.iter().map(at).sum::<f32>() / 9.0
     })
 }
@@ -168,7 +168,7 @@ fn eroded_of(run: &Simulation) -> f64 {
 fn waves_of_streams_erode_as_a_plain_loop_on_land_whose_banks_hold() {
     let terrain = fluvial(256, 3);
     let waves = eroded_of(&erode(&terrain, &Params::default(), 60, 3)) / terrain.cell_area();
-    let (mut plain, mut stream) = (scalar::ScalarStreams::new(&terrain), Stream::new(3, "plain", 0));
+    let (mut plain, mut stream) = (scalar::ScalarStreams::new(&terrain), RandomStream::new(3, "plain", 0));
     (0..60).for_each(|_| plain.tick(&terrain, &Params::default(), 1000, &mut stream));
     assert!((waves / plain.eroded - 1.0).abs() <= 0.05, "{waves} and {} m eroded", plain.eroded);
 }
@@ -440,7 +440,7 @@ fn a_river_with_sediment_goes_on_by_the_bits_when_its_maps_are_stored() {
         for _ in 0..30 {
             run.tick();
             if stored {
-                run.slot_mut("droplets").expect("listed").process.memories(&terrain);
+                run.slot_mut("droplets").expect("listed").process.state_values(&terrain);
             }
         }
         assert!(run.ledger.solid.rows[INFO.key].inflow > 0.0);

@@ -5,11 +5,11 @@ use super::{
     Params,
     banks::{AROUND, LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
     rain::CELLS_PER_DROPLET,
-    streams::{StreamLaw, pace_of},
+    streams::{StreamLaw, update_rate},
 };
 use crate::{
-    core::{grid::Grid, rng::Stream, terrain::Terrain},
-    simd::around::FARTHER,
+    core::{grid::Grid, rng::RandomStream, terrain::Terrain},
+    simd::around::DISTANCES_F32,
 };
 
 /// A ground, with its discharge and momentum maps.
@@ -40,18 +40,18 @@ impl ScalarStreams {
     }
 
     /// Runs this many droplets in one tick. `params.per_tick` only sets their contributing area. The map has open edges.
-    pub(super) fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
+    pub(super) fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut RandomStream) {
         let land = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
         let law = StreamLaw::new(params, terrain, land as f32);
         let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
         for number in 1..=droplets {
-            self.run(&law, [stream.unit() * terrain.width() as f32, stream.unit() * terrain.height() as f32]);
+            self.run(&law, [stream.uniform() * terrain.width() as f32, stream.uniform() * terrain.height() as f32]);
             if number % wave == 0 || number == droplets {
                 self.fail(params, terrain.cell_size);
             }
         }
         self.ticks += 1;
-        let share = pace_of(params, terrain).of(self.ticks);
+        let share = update_rate(params, terrain).of(self.ticks);
         for (map, track) in self.maps.iter_mut().zip(&mut self.tracks) {
             for (map, track) in map.iter_mut().zip(track.iter_mut()) {
                 *map += share * (std::mem::take(track) * law.land - *map);
@@ -134,7 +134,7 @@ impl ScalarStreams {
 
     /// Lets banks in rock of softness 0.5 fail.
     fn fail(&mut self, params: &Params, size: f32) {
-        let (width, height, stands) = (self.ground.width(), self.ground.height(), params.stands().rock);
+        let (width, height, stands) = (self.ground.width(), self.ground.height(), params.bank_slopes().rock);
         let mut dug = std::mem::take(&mut self.undercut);
         for _ in 0..MOST_ROUNDS {
             dug.sort_unstable();
@@ -152,7 +152,7 @@ impl ScalarStreams {
                     if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
                         continue;
                     }
-                    let far = size * FARTHER[usize::from(across != 0 && down != 0)];
+                    let far = size * DISTANCES_F32[usize::from(across != 0 && down != 0)];
                     let from = y * width + x;
                     let excess = self.ground[from] - here - stands * far;
                     if excess > TOLERANCE * size {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{bundle::Droplet, ground::Ground};
+use super::{bundle::Droplet, ground::DropletGround};
 use crate::core::terrain::Edge;
 
 /// Half side of the window in which a depression is filled, in cells.
@@ -17,7 +17,7 @@ const DIGITS: f32 = 64.0 * f32::EPSILON;
 
 /// Deposits the remaining loads of droplets, cell by cell, nowhere above the `highest` ground. All loads of one cell form one fan.
 /// Returns the deposited volume, in metres times cells.
-pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32) -> f64 {
+pub(super) fn settle(ground: &mut DropletGround<'_>, droplets: &[Droplet], highest: f32) -> f64 {
     // Two representable values below it, so that rounding cannot exceed it.
     let top = highest.next_down().next_down();
     let (mut all, mut window) = (0.0, Vec::new());
@@ -66,10 +66,10 @@ fn joined(droplets: &[Droplet]) -> Vec<([i32; 2], f64)> {
 }
 
 /// Height and position of a cell.
-type Found = (f32, [i32; 2]);
+type CellHeight = (f32, [i32; 2]);
 
 /// Collects the cells nearer than `reach` to a position, with their ground. Returns the lowest ground at distance `reach`.
-fn cells_around(ground: &mut Ground<'_>, x: isize, y: isize, reach: isize, cells: &mut Vec<Found>) -> f32 {
+fn cells_around(ground: &mut DropletGround<'_>, x: isize, y: isize, reach: isize, cells: &mut Vec<CellHeight>) -> f32 {
     cells.clear();
     let mut rim = f32::INFINITY;
     // Where the map wraps, no cell may occur twice.
@@ -93,7 +93,7 @@ fn cells_around(ground: &mut Ground<'_>, x: isize, y: isize, reach: isize, cells
 }
 
 /// Fills the lowest of these cells up to a common level of at most `most`. Returns the deposited volume.
-fn fill_up(ground: &mut Ground<'_>, cells: &mut [Found], most: f32, load: f64) -> f64 {
+fn fill_up(ground: &mut DropletGround<'_>, cells: &mut [CellHeight], most: f32, load: f64) -> f64 {
     if load <= 0.0 || cells.iter().all(|(height, _)| *height >= most) {
         return 0.0;
     }
@@ -137,13 +137,13 @@ impl Fan {
 }
 
 /// Adds sand to a cell, but not above the ceiling. Returns the actual change of the layer.
-fn add_below(ground: &mut Ground<'_>, cell: [i32; 2], thickness: f64, ceiling: f32) -> f64 {
+fn add_below(ground: &mut DropletGround<'_>, cell: [i32; 2], thickness: f64, ceiling: f32) -> f64 {
     let headroom = f64::from(ceiling - ground.height_of(cell));
     if headroom > 0.0 { ground.lay(cell, thickness.min(headroom)) } else { 0.0 }
 }
 
 /// Deposits a load as a fan that thins out towards its margin, wide enough to be low. Returns the deposited volume.
-fn spread(ground: &mut Ground<'_>, [x, y]: [isize; 2], load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
+fn spread(ground: &mut DropletGround<'_>, [x, y]: [isize; 2], load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
     if load <= 0.0 {
         return 0.0;
     }

@@ -29,25 +29,25 @@ use rayon::prelude::*;
 use super::{
     Params,
     bundle::{Bundle, Law},
-    cured::decay,
-    discharge::{ALONG, DOWN, Discharge, Pace, TRACKS, WATER},
-    ground::{Ground, Places},
+    corrected::decay,
+    discharge::{ALONG, DOWN, Discharge, TRACKS, UpdateRate, WATER},
+    ground::{CellPositions, DropletGround},
 };
 use crate::{
     core::terrain::{Edge, Terrain},
-    params::STATED_CELLS,
+    params::REFERENCE_CELLS,
     process::{
         Mode,
-        masked::{Mask, between},
+        masked::{Mask, lerp},
     },
     simd::{
-        lanes::{LANES, LaneMask, Lanes, fetch_ahead},
+        lanes::{LANES, LaneMask, Lanes, prefetch},
         number::Real,
     },
 };
 
 /// Droplets per cell and tick for which the renewal of the maps is stated.
-const STATED_RAIN: f64 = 1000.0 / STATED_CELLS;
+const STATED_RAIN: f64 = 1000.0 / REFERENCE_CELLS;
 /// Maximum fraction of its own fall that a droplet erodes in a step: eight in the same cell erode less than the whole fall.
 const GREATEST_CUT: f32 = 0.1;
 /// Distances without lower ground after which a droplet counts as trapped in a depression, and after which it leaves no momentum,
@@ -59,7 +59,7 @@ const LEAST_STEPS: f32 = 8.0;
 const SHEET: f32 = 0.1;
 /// Minimum fraction of its load that settles per step over standing water, and the number of steps that a droplet drifts.
 pub(super) const SINKING: f32 = 0.3;
-pub(super) const SWIMMING: f32 = 16.0;
+pub(super) const DRIFT_STEPS: f32 = 16.0;
 /// Drainage area to which the entrainment refers, in square metres.
 pub(super) const HECTARE: f32 = 1e4;
 /// Published constants: the factor on the discharge before it saturates, and the virtual fall on leaving the map, as a fraction of
@@ -115,7 +115,7 @@ impl StreamLaw {
             circling: if published { f32::INFINITY } else { (CIRCLING / cells).max(LEAST_STEPS) },
             most_steps: if published { params.max_age } else { 4 * (terrain.width() + terrain.height()) as u32 },
             steepness: 1.0 / terrain.cell_size,
-            steep: params.stands().sand * terrain.cell_size,
+            steep: params.bank_slopes().sand * terrain.cell_size,
             sheet: sheet(params),
             land,
             lowest: if published { lowest(terrain) } else { 0.0 },
@@ -143,12 +143,12 @@ pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
 }
 
 /// Returns the rate at which the maps follow a tick's droplets: by default it grows with their number.
-pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
+pub(super) fn update_rate(params: &Params, terrain: &Terrain) -> UpdateRate {
     match params.mode {
-        Mode::Published => Pace::Even(params.renewal),
+        Mode::Published => UpdateRate::Even(params.renewal),
         Mode::Corrected => {
             let rain = f64::from(params.per_tick) / terrain.bedrock.len() as f64 / STATED_RAIN;
-            Pace::Eager(1.0 - libm::pow(1.0 - f64::from(params.renewal), rain) as f32)
+            UpdateRate::Eager(1.0 - libm::pow(1.0 - f64::from(params.renewal), rain) as f32)
         }
     }
 }
@@ -161,28 +161,28 @@ fn lowest(terrain: &Terrain) -> f32 {
 
 /// The law on a ground.
 pub(super) struct Streams<'a> {
-    ground: &'a Ground<'a>,
+    ground: &'a DropletGround<'a>,
     discharge: &'a Discharge,
     law: StreamLaw,
     /// The law at full mask, and the mask, if it has an effect.
-    under: StreamLaw,
+    masked_law: StreamLaw,
     mask: Option<&'a Mask>,
 }
 
 impl<'a> Streams<'a> {
     /// Returns the law from its constants without and with the mask.
     pub(super) fn new(
-        ground: &'a Ground<'a>,
+        ground: &'a DropletGround<'a>,
         discharge: &'a Discharge,
         [law, under]: [StreamLaw; 2],
         mask: Option<&'a Mask>,
     ) -> Self {
-        Self { ground, discharge, law, under, mask }
+        Self { ground, discharge, law, masked_law: under, mask }
     }
 }
 
 impl Law for Streams<'_> {
-    fn ground(&self) -> &Ground<'_> {
+    fn ground(&self) -> &DropletGround<'_> {
         self.ground
     }
 
@@ -192,7 +192,7 @@ impl Law for Streams<'_> {
 
     #[inline(always)]
     fn act(&self, bundle: &mut Bundle) -> Lanes {
-        let Step { places, amount, least, most, undercuts } = self.advance(bundle);
+        let StreamStep { places, amount, least, most, undercuts } = self.advance(bundle);
         let mut given = Lanes::default();
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
@@ -202,7 +202,7 @@ impl Law for Streams<'_> {
                 given.0[lane] = taken;
                 bundle.limited[1][lane] += u32::from(held);
                 if undercuts.0[lane] != 0 {
-                    self.ground.undercut(cell);
+                    self.ground.mark_undercut(cell);
                 }
             }
         }
@@ -211,9 +211,9 @@ impl Law for Streams<'_> {
 }
 
 /// Changes by eight droplets in a step.
-struct Step {
+struct StreamStep {
     /// Cells of departure.
-    places: Places,
+    places: CellPositions,
     /// Erosion there, in metres; negative for deposition.
     amount: Lanes,
     /// Lower and upper limits of the ground.
@@ -224,7 +224,7 @@ struct Step {
 }
 
 /// Constants of the law at the positions of eight droplets.
-struct Local {
+struct StreamConstants {
     entrainment: Lanes,
     exchange: Lanes,
     evaporation: Lanes,
@@ -232,25 +232,25 @@ struct Local {
 
 impl Streams<'_> {
     #[inline(always)]
-    fn local(&self, columns: &[i32; LANES], rows: &[i32; LANES]) -> Local {
-        let (free, under) = (&self.law, &self.under);
+    fn local(&self, columns: &[i32; LANES], rows: &[i32; LANES]) -> StreamConstants {
+        let (free, under) = (&self.law, &self.masked_law);
         let all = |value: f32| Lanes([value; LANES]);
         let (mut entrainment, mut exchange) = (all(free.entrainment), all(free.exchange));
         let mut evaporation = all(free.evaporation);
         if let Some(mask) = self.mask {
             for lane in 0..LANES {
                 let masked = mask.at(columns[lane] as usize, rows[lane] as usize);
-                entrainment.0[lane] = between([free.entrainment, under.entrainment], masked);
-                exchange.0[lane] = between([free.exchange, under.exchange], masked);
-                evaporation.0[lane] = between([free.evaporation, under.evaporation], masked);
+                entrainment.0[lane] = lerp([free.entrainment, under.entrainment], masked);
+                exchange.0[lane] = lerp([free.exchange, under.exchange], masked);
+                evaporation.0[lane] = lerp([free.evaporation, under.evaporation], masked);
             }
         }
-        Local { entrainment, exchange, evaporation }
+        StreamConstants { entrainment, exchange, evaporation }
     }
 
     /// Moves eight droplets by one step.
     #[inline(always)]
-    fn advance(&self, bundle: &mut Bundle) -> Step {
+    fn advance(&self, bundle: &mut Bundle) -> StreamStep {
         let (law, ground) = (&self.law, self.ground);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
@@ -267,7 +267,7 @@ impl Streams<'_> {
             (water.0[lane], along.0[lane], down.0[lane]) = (cell[WATER], cell[ALONG], cell[DOWN]);
         }
         let water = water.max(zero);
-        let Local { entrainment, exchange, evaporation } = self.local(&columns, &rows);
+        let StreamConstants { entrainment, exchange, evaporation } = self.local(&columns, &rows);
         // Driving direction.
         let half = all(0.5 * law.steepness);
         let (slope_x, slope_y) = ((east - west) * half, (south - north) * half);
@@ -278,8 +278,8 @@ impl Streams<'_> {
         let push = all(-law.gravity) / (upright * bundle.volume.max(all(1e-6)));
         // A diagonal step is longer, with more effect of gravity and momentum.
         let square = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
-        let longer = if law.published { one } else { square.above(zero).choose(square, one) };
-        let push = swims.choose(zero, push) * longer;
+        let longer = if law.published { one } else { square.above(zero).select(square, one) };
+        let push = swims.select(zero, push) * longer;
         let (mut vx, mut vy) = (bundle.vx + push * slope_x, bundle.vy + push * slope_y);
         let alike = along * vx + down * vy;
         let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
@@ -293,7 +293,7 @@ impl Streams<'_> {
         };
         // Without a finite pace a droplet doesn't move.
         let moves = pace.above(zero).without(pace.above(all(1e30)));
-        (vx, vy) = (moves.choose(vx / pace, zero), moves.choose(vy / pace, zero));
+        (vx, vy) = (moves.select(vx / pace, zero), moves.select(vy / pace, zero));
         // Droplets in the outermost cells of an open map have left it.
         let mut left = LaneMask::default();
         if !law.published && ground.edge == Edge::Open {
@@ -323,23 +323,23 @@ impl Streams<'_> {
         }
         let from = [bundle.x, bundle.y];
         (bundle.vx, bundle.vy) = (vx, vy);
-        bundle.x = goes.choose(bundle.x + vx, bundle.x);
-        bundle.y = goes.choose(bundle.y + vy, bundle.y);
+        bundle.x = goes.select(bundle.x + vx, bundle.x);
+        bundle.y = goes.select(bundle.y + vy, bundle.y);
         let beyond = bundle.keep_on_map((ground.width as f32, ground.height as f32), ground.edge);
         left = left.or(beyond.and(bundle.runs));
-        (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
+        (bundle.x, bundle.y) = (left.select(from[0], bundle.x), left.select(from[1], bundle.y));
         // SAFETY: as above.
         let (new_columns, new_rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
         let new_places = ground.places(new_columns, new_rows);
         ground.come_to_tiles(new_places.tiles);
         for lane in 0..LANES {
-            fetch_ahead(self.discharge.cell(new_places.at(lane)));
+            prefetch(self.discharge.cell(new_places.at(lane)));
         }
         // SAFETY: droplets have prepared these tiles.
         let ahead = unsafe { ground.heights(new_columns, new_rows) };
-        ground.expect(bundle.x + vx, bundle.y + vy);
+        ground.prefetch(bundle.x + vx, bundle.y + vy);
         let fall = if law.published {
-            left.choose((here - all(law.lowest)) * all(FALL_AT_EDGE), here - ahead)
+            left.select((here - all(law.lowest)) * all(FALL_AT_EDGE), here - ahead)
         } else {
             here - ahead
         };
@@ -354,13 +354,13 @@ impl Streams<'_> {
             let land = (water + all(law.sheet)) * all(1.0 / HECTARE);
             let slope = downhill * all(law.steepness) * per_length;
             let capacity = capacity(entrainment, bundle.volume, land, law.exponent, slope);
-            bundle.capacity = swims.choose(zero, capacity);
+            bundle.capacity = swims.select(zero, capacity);
             let lacking = bundle.capacity - bundle.mass;
             let share = one - decay((exchange * distance).min(all(5.0)));
-            let wanted = swims.choose(share.max(all(SINKING)), share) * lacking;
-            let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
+            let wanted = swims.select(share.max(all(SINKING)), share) * lacking;
+            let rise = zero.above(fall).select(-fall, (bundle.behind - here).max(zero));
             // No land grows out of the water.
-            let rise = swims.choose(depth, rise);
+            let rise = swims.select(depth, rise);
             most = here + rise;
             let limited = [LaneMask::default(), wanted.above(cut), (-rise).above(wanted)];
             for (counts, limited) in bundle.limited.iter_mut().zip(limited) {
@@ -368,8 +368,8 @@ impl Streams<'_> {
                     counts[lane] += limited.0[lane] & goes.0[lane] & 1;
                 }
             }
-            let laid = zero.above(fall).without(swims).choose(-bundle.mass, wanted).max(-rise);
-            lacking.above(zero).choose(wanted.min(cut), laid)
+            let laid = zero.above(fall).without(swims).select(-bundle.mass, wanted).max(-rise);
+            lacking.above(zero).select(wanted.min(cut), laid)
         };
         // Published droplets that leave erode at the edge; corrected ones don't.
         let acts = if law.published { bundle.runs } else { goes.without(left) };
@@ -382,9 +382,9 @@ impl Streams<'_> {
             bundle.volume * decay((evaporation * distance).min(all(5.0)))
         };
         let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
-        bundle.lowest = found.choose(ahead, bundle.lowest);
+        bundle.lowest = found.select(ahead, bundle.lowest);
         bundle.waited =
-            found.without(swims).choose(zero, bundle.waited + swims.choose(all(law.patience / SWIMMING), one));
+            found.without(swims).select(zero, bundle.waited + swims.select(all(law.patience / DRIFT_STEPS), one));
         let mut ended = left;
         for lane in 0..LANES {
             bundle.steps[lane] += bundle.runs.0[lane] & 1;
@@ -397,7 +397,7 @@ impl Streams<'_> {
         bundle.runs = bundle.runs.without(ended);
         let highest = west.max(east).max(north.max(south));
         let undercuts = (highest - here + amount).above(all(law.steep)).and(amount.above(zero));
-        Step { places, amount: acts.choose(amount, zero), least, most, undercuts }
+        StreamStep { places, amount: acts.select(amount, zero), least, most, undercuts }
     }
 }
 

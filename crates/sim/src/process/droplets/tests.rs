@@ -11,11 +11,11 @@ use std::{
 use super::{
     bundle::{Law, Outcome},
     constants::Constants,
-    cured::Cured,
+    corrected::CorrectedLaw,
     published::{DropletState, DropletStep, MassTransfer},
+    published_wave::PublishedOutcome,
     rain::{CELLS_PER_DROPLET, SQUARE},
     streams::{StreamLaw, Streams},
-    wave::PublishedOutcome,
     *,
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     generate::{TerrainParams, generate},
     params::set,
     process::contract::{gentle, roughened},
-    simd::{lanes::Lanes, swarm::TOGETHER},
+    simd::{lanes::Lanes, swarm::BATCH_SIZE},
     simulation::Simulation,
 };
 
@@ -87,9 +87,9 @@ fn two_hundred_in_f32_agree_with_the_reference_statistically() {
 
 /// The published law, which panics for a droplet at or beyond a row.
 #[derive(Clone, Copy)]
-struct Breaks(MassTransfer<Lanes>, f32);
+struct PanickingLaw(MassTransfer<Lanes>, f32);
 
-impl DropletStep<Lanes> for Breaks {
+impl DropletStep<Lanes> for PanickingLaw {
     const AT_ARRIVAL: bool = false;
 
     fn drive(&self, normal: [Lanes; 3]) -> [Lanes; 2] {
@@ -115,7 +115,7 @@ impl DropletStep<Lanes> for Breaks {
 }
 
 /// Returns the panic message of `work`, with a time limit: without one, a thread that never ends would keep the test from failing.
-fn said_within_a_minute(work: impl FnOnce() + Send + 'static) -> String {
+fn panic_message(work: impl FnOnce() + Send + 'static) -> String {
     let (tell, hear) = mpsc::channel();
     thread::spawn(move || tell.send(catch_unwind(AssertUnwindSafe(work))));
     let end = hear.recv_timeout(Duration::from_secs(60)).expect("it hangs");
@@ -130,16 +130,16 @@ where
     S: DropletStep<Lanes> + Send,
 {
     let mut tiles = TileCache::default();
-    let mut flock = wave::begin(terrain, droplets, &mut tiles, None);
-    while !wave::go_on(terrain, highest, law, &mut flock, &tiles, None, None) {}
-    wave::write_back(terrain, &tiles);
+    let mut flock = published_wave::begin(terrain, droplets, &mut tiles, None);
+    while !published_wave::advance(terrain, highest, law, &mut flock, &tiles, None, None) {}
+    published_wave::write_back(terrain, &tiles);
     flock.into_outcome()
 }
 
 /// Runs droplets of a corrected law to their end and returns their totals.
 fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
     let mut flock = bundle::begin(law.ground(), droplets, None);
-    while !bundle::go_on(law, &mut flock, None, None) {}
+    while !bundle::advance(law, &mut flock, None, None) {}
     flock.into_outcome()
 }
 
@@ -148,11 +148,11 @@ fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
     for threads in [2, 4] {
         // Droplets of the first rows run concurrently with others.
         for row in [0.0, 110.0] {
-            let said = said_within_a_minute(move || {
+            let said = panic_message(move || {
                 let pool =
                     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
                 let mut terrain = perlin(128, 1);
-                let law = Breaks(MassTransfer::new(&Params::default()), row);
+                let law = PanickingLaw(MassTransfer::new(&Params::default()), row);
                 let start =
                     |index: usize| DropletState::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0);
                 let droplets = (0..960).map(start).collect();
@@ -230,7 +230,7 @@ fn a_wave_of_the_published_law_erodes_as_droplets_one_by_one() {
     for side in [256, 1024] {
         let terrain = perlin(side as u32, 5);
         let waves = erode(&terrain, &params, 20, 1);
-        let (mut ground, mut moved, mut stream) = (terrain.ground(), 0.0, Stream::new(99, "alone", 0));
+        let (mut ground, mut moved, mut stream) = (terrain.ground(), 0.0, RandomStream::new(99, "alone", 0));
         for _ in 0..20_000 {
             let mut place = || stream.below(side) as f32 + 0.5;
             let droplet = DropletState::at(place(), place(), 1.0);
@@ -270,35 +270,35 @@ fn waves_of_the_default_laws_erode_as_droplets_one_by_one() {
 }
 
 /// Lets banks fail. Returns the volume of the slides, in metres times cells.
-fn banks_fail(ground: &mut Ground<'_>, droplets: &mut Droplets, params: &Params) -> f64 {
+fn banks_fail(ground: &mut DropletGround<'_>, droplets: &mut Droplets, params: &Params) -> f64 {
     let undercut = &mut droplets.undercut;
     undercut.clear(ground.tiling());
     ground.take_undercut(undercut);
     if params.law != DropletLaw::Streams {
         undercut.grow();
     }
-    banks::fail(ground, undercut, params.stands()).volume
+    banks::collapse_banks(ground, undercut, params.bank_slopes()).volume
 }
 
 /// Runs 20 000 droplets of a corrected law one after the other. Returns the erosion, in cubic metres, and the ground.
 fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
-    let (mut eroded, mut stream, side) = (0.0, Stream::new(99, "alone", seed), terrain.width() as f32);
+    let (mut eroded, mut stream, side) = (0.0, RandomStream::new(99, "alone", seed), terrain.width() as f32);
     let mut droplets = Droplets::with(params.clone());
     let land = (terrain.cell_area() * terrain.bedrock.len() as f64 / 1000.0) as f32;
     for _ in 0..20 {
         let (mut copies, highest) = (Copies::default(), Peak::default().height(&terrain));
-        droplets.discharge.begin(&terrain, streams::pace_of(params, &terrain));
+        droplets.discharge.begin(&terrain, streams::update_rate(params, &terrain));
         copies.begin(&terrain);
-        let mut ground = Ground::new(&terrain, &mut copies, highest);
+        let mut ground = DropletGround::new(&terrain, &mut copies, highest);
         let wave = terrain.bedrock.len() / CELLS_PER_DROPLET;
         for number in 1..=1000 {
-            let droplet = vec![Droplet::at(side * stream.unit(), side * stream.unit(), 1.0)];
+            let droplet = vec![Droplet::at(side * stream.uniform(), side * stream.uniform(), 1.0)];
             let outcome = if params.law == DropletLaw::Streams {
                 let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, land));
                 run_all(&Streams::new(&ground, &droplets.discharge, laws, None), droplet)
             } else {
                 let laws = [(); 2].map(|()| Constants::new(params, &terrain));
-                run_all(&Cured::new(&ground, laws, None), droplet)
+                run_all(&CorrectedLaw::new(&ground, laws, None), droplet)
             };
             eroded += outcome.eroded * terrain.cell_area();
             settling::settle(&mut ground, &outcome.ended, highest);
@@ -307,7 +307,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
                 eroded += banks_fail(&mut ground, &mut droplets, params) * terrain.cell_area();
                 copies.write_back(&mut terrain);
                 copies.begin(&terrain);
-                ground = Ground::new(&terrain, &mut copies, highest);
+                ground = DropletGround::new(&terrain, &mut copies, highest);
             }
         }
         droplets.discharge.renew(land);
@@ -401,7 +401,7 @@ fn the_time_step_does_not_change_the_work() {
 fn the_same_rain_erodes_a_finer_grid_of_the_same_map_as_much() {
     for law in LAWS {
         let coarse = perlin(256, 4);
-        let fine = Terrain::bare(coarse.bedrock.resampled(512, 512), 0.5 * coarse.cell_size, coarse.edge);
+        let fine = Terrain::bare(coarse.bedrock.resample(512, 512), 0.5 * coarse.cell_size, coarse.edge);
         let params = Params { law, ..Params::default() };
         // A droplet is the rain of one cell, so the finer grid needs four times as many.
         let finer = Params { per_tick: 4 * params.per_tick, ..params.clone() };
@@ -434,10 +434,11 @@ fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
 /// Returns, for the droplets of a tick, the fraction that starts in each range of columns, their number, and their contributing
 /// area.
 fn begin(terrain: &Terrain, params: &Params, columns: &[[f32; 2]]) -> (Vec<f64>, usize, f32) {
-    let Rain { starts, land } =
-        Rain::new(terrain, 0, params, None, &Discharge::default(), &mut Stream::new(1, "rain", 1));
-    let share =
-        |[from, to]: &[f32; 2]| starts.iter().filter(|Start { place: [x, _], .. }| x >= from && x < to).count() as f64;
+    let DropletRain { starts, land } =
+        DropletRain::new(terrain, 0, params, None, &Discharge::default(), &mut RandomStream::new(1, "rain", 1));
+    let share = |[from, to]: &[f32; 2]| {
+        starts.iter().filter(|DropletStart { place: [x, _], .. }| x >= from && x < to).count() as f64
+    };
     (columns.iter().map(|columns| share(columns) / starts.len().max(1) as f64).collect(), starts.len(), land)
 }
 
@@ -506,10 +507,10 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
         droplets.extend((0..companions).map(|index| Droplet::at(30.5 + index as f32, 20.2, 1.0)));
         let mut copies = Copies::default();
         copies.begin(&terrain);
-        let ground = Ground::new(&terrain, &mut copies, f32::INFINITY);
+        let ground = DropletGround::new(&terrain, &mut copies, f32::INFINITY);
         let params = Params { law: DropletLaw::MassTransfer, ..Params::default() };
         let laws = [(); 2].map(|()| Constants::new(&params, &terrain));
-        let ended = run_all(&Cured::new(&ground, laws, None), droplets).ended;
+        let ended = run_all(&CorrectedLaw::new(&ground, laws, None), droplets).ended;
         let caught: Vec<_> =
             ended.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);
@@ -586,7 +587,7 @@ fn a_droplet_that_is_followed_goes_the_way_of_one_that_rains() {
             stepwise: false,
             water_flows: false,
             elapsed: &mut None,
-            until: None,
+            deadline: None,
         };
         let fresh = process.clone();
         process.step(Stage::Rain as usize, &mut context);
@@ -676,9 +677,10 @@ fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no
 
 #[test]
 fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
-    let mut stream = Stream::new(3, "waves", 0);
-    let mut drops = |side: usize, count: usize| -> Vec<Start> {
-        let place = |_| Start { place: [stream.unit() * side as f32, stream.unit() * side as f32], load: 0.0 };
+    let mut stream = RandomStream::new(3, "waves", 0);
+    let mut drops = |side: usize, count: usize| -> Vec<DropletStart> {
+        let place =
+            |_| DropletStart { place: [stream.uniform() * side as f32, stream.uniform() * side as f32], load: 0.0 };
         (0..count).map(place).collect()
     };
     // If all droplets fit into one wave, they stay in the order of the draw.
@@ -689,7 +691,7 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
     let large = drops(side, 2 * side * side / CELLS_PER_DROPLET);
     let mut ordered = large.clone();
     let wave = in_waves(&mut ordered, side * side, false);
-    assert!(wave <= TOGETHER && ordered != large);
+    assert!(wave <= BATCH_SIZE && ordered != large);
     // Published waves use the same order of the parts.
     let mut published = large.clone();
     let whole = in_waves(&mut published, side * side, true);
@@ -703,7 +705,7 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
         squares.dedup();
         assert!(squares.len() <= most, "{} squares", squares.len());
     }
-    let sorted = |starts: Vec<Start>| {
+    let sorted = |starts: Vec<DropletStart>| {
         let mut places: Vec<[f32; 2]> = starts.iter().map(|start| start.place).collect();
         places.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
         places

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::{
-    process::{Moment, Track},
+    process::{ParticleState, Track},
     simd::lanes::LANES,
 };
 
@@ -12,13 +12,14 @@ const LONGEST: usize = 2000;
 
 /// Tracks that grow while droplets run. Watched droplets have a number from 1; 0 is not watched.
 pub struct Tracks {
-    ways: Vec<Mutex<Vec<Moment>>>,
+    ways: Vec<Mutex<Vec<ParticleState>>>,
     longest: usize,
 }
 
 impl Clone for Tracks {
     fn clone(&self) -> Self {
-        let copied = |way: &Mutex<Vec<Moment>>| Mutex::new(way.lock().map(|way| way.clone()).unwrap_or_default());
+        let copied =
+            |way: &Mutex<Vec<ParticleState>>| Mutex::new(way.lock().map(|way| way.clone()).unwrap_or_default());
         Self { ways: self.ways.iter().map(copied).collect(), longest: self.longest }
     }
 }
@@ -42,7 +43,12 @@ impl Tracks {
     }
 
     /// Records the states of the running droplets of a bundle.
-    pub fn note(&self, numbers: &[u32; LANES], running: impl Fn(usize) -> bool, moment: impl Fn(usize) -> Moment) {
+    pub fn record(
+        &self,
+        numbers: &[u32; LANES],
+        running: impl Fn(usize) -> bool,
+        moment: impl Fn(usize) -> ParticleState,
+    ) {
         for lane in (0..LANES).filter(|&lane| running(lane)) {
             let Some(way) = (numbers[lane] as usize).checked_sub(1).and_then(|index| self.ways.get(index)) else {
                 continue;
@@ -57,13 +63,13 @@ impl Tracks {
     }
 
     /// Returns the trajectories, by number.
-    pub fn into_ways(self) -> impl Iterator<Item = Vec<Moment>> {
+    pub fn into_trajectories(self) -> impl Iterator<Item = Vec<ParticleState>> {
         self.ways.into_iter().filter_map(|way| way.into_inner().ok())
     }
 
     /// Returns the tracks, without those of droplets that never moved.
     pub fn into_tracks(self) -> Vec<Track> {
-        let places = |way: Vec<Moment>| way.into_iter().map(|moment| moment.place).collect::<Track>();
-        self.into_ways().map(places).filter(|track| track.len() > 1).collect()
+        let places = |way: Vec<ParticleState>| way.into_iter().map(|moment| moment.place).collect::<Track>();
+        self.into_trajectories().map(places).filter(|track| track.len() > 1).collect()
     }
 }

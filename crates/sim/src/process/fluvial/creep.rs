@@ -110,10 +110,10 @@ impl Line {
 }
 
 /// Map in which every thread modifies its own columns.
-struct Columns<'a>(&'a [Cell<f32>]);
+struct SharedColumns<'a>(&'a [Cell<f32>]);
 
 // SAFETY: a column is processed by one thread, so no cell is accessed by two.
-unsafe impl Sync for Columns<'_> {}
+unsafe impl Sync for SharedColumns<'_> {}
 
 /// Returns `true` if the line at `place` diffuses. On an open map the outermost of several lines are outlets and do not.
 fn inner(edge: Edge, place: usize, count: usize) -> bool {
@@ -152,7 +152,7 @@ pub(super) fn along_columns(
 ) -> f64 {
     let Border { width, height, edge } = border;
     let line = Line::new(height, lambda, edge);
-    let change = Columns(Cell::from_mut(change).as_slice_of_cells());
+    let change = SharedColumns(Cell::from_mut(change).as_slice_of_cells());
     let blocks = columns.clone().into_par_iter().step_by(COLUMNS);
     let left = blocks.map_init(Vec::new, |values, first| {
         let change = &change;

@@ -1,7 +1,7 @@
 //! Explanation of uplift, erosion and deposition in a cell.
 
 use super::{
-    super::explain::{Cell, Explanation, Term},
+    super::explain::{ExplainedCell, Explanation, Term},
     Fluvial,
     solve::{incision, power},
 };
@@ -10,23 +10,23 @@ use crate::core::terrain::{Edge, Terrain};
 /// Explains uplift and rivers in a cell. Returns `None` before the first tick.
 pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
     let (setup, params) = (&fluvial.setup, &fluvial.setup.params);
-    let cell = Cell { terrain, place, mode: params.mode };
+    let cell = ExplainedCell { terrain, place, mode: params.mode };
     let size = (terrain.width(), terrain.height());
     let areas = fluvial.areas.as_ref().filter(|areas| (areas.width(), areas.height()) == size)?;
-    let area = Some(cell.of(areas)).filter(|area| *area > 0.0)?;
-    let (slope, sand) = (f64::from(cell.slope()), cell.of(&terrain.sand));
-    let deposition = cell.number(setup, |params| params.deposition);
+    let area = Some(cell.layer_value(areas)).filter(|area| *area > 0.0)?;
+    let (slope, sand) = (f64::from(cell.slope()), cell.layer_value(&terrain.sand));
+    let deposition = cell.param_value(setup, |params| params.deposition);
     // With deposition, the law is linear.
     let n = if deposition > 0.0 { 1.0 } else { params.slope_exponent };
     let (power, fall) = (power(params, area), libm::pow(slope, n.into()));
-    let own = power * f64::from(cell.number(setup, |params| params.erodibility));
-    let cut = incision(params, own, [cell.of(&terrain.softness), sand], || fall);
+    let own = power * f64::from(cell.param_value(setup, |params| params.erodibility));
+    let cut = incision(params, own, [cell.layer_value(&terrain.softness), sand], || fall);
     let cuts = 1e3 * cut * fall / f64::from(params.years_per_tick);
-    let map = terrain.uplift.as_ref().map_or(1.0, |map| cell.of(map));
-    let rises = 1e3 * f64::from(cell.number(setup, |params| params.uplift_rate) * map);
+    let map = terrain.uplift.as_ref().map_or(1.0, |map| cell.layer_value(map));
+    let rises = 1e3 * f64::from(cell.param_value(setup, |params| params.uplift_rate) * map);
     let needed = rises * (1.0 + f64::from(deposition));
     let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == size.0 || place[1] + 1 == size.1;
-    let ground = cell.of(&terrain.bedrock) + sand;
+    let ground = cell.layer_value(&terrain.bedrock) + sand;
     // Otherwise the sediment from upstream matters too.
     let even = deposition == 0.0 || terrain.uplift.is_none() && terrain.rain.is_none() && terrain.mask.is_none();
     let outcome = if ground < params.sea() {

@@ -72,7 +72,7 @@ pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], levels: [f32; 
 
 /// Changes of the ground, in metres times cells.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Laid {
+pub(super) struct GroundChange {
     /// Erosion and deposition.
     pub eroded: f64,
     pub deposited: f64,
@@ -82,11 +82,11 @@ pub(super) struct Laid {
 
 /// Changes the ground of these cells by `change` metres: erosion takes sand first, then rock; deposition adds sand. As heights have 24
 /// bits, a cell changes by slightly more or less; the error is carried over to the next cell that changes, starting with `owed`.
-pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32], owed: f64) -> Laid {
+pub(super) fn apply_change(terrain: &mut Terrain, cells: Range<usize>, change: &[f32], owed: f64) -> GroundChange {
     let Terrain { bedrock, sand, .. } = terrain;
     let layers = bedrock[cells.clone()].par_chunks_mut(CHUNK).zip(sand[cells.clone()].par_chunks_mut(CHUNK));
     let parts = layers.zip(change[cells].par_chunks(CHUNK)).enumerate().map(|(chunk, ((bedrock, sand), change))| {
-        let mut laid = Laid { owed: if chunk == 0 { owed } else { 0.0 }, ..Laid::default() };
+        let mut laid = GroundChange { owed: if chunk == 0 { owed } else { 0.0 }, ..GroundChange::default() };
         for ((rock, sand), &change) in bedrock.iter_mut().zip(sand).zip(change) {
             if change == 0.0 {
                 continue;
@@ -102,8 +102,8 @@ pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32], ow
         }
         laid
     });
-    let parts: Vec<Laid> = parts.collect();
-    parts.into_iter().fold(Laid::default(), |sum, part| Laid {
+    let parts: Vec<GroundChange> = parts.collect();
+    parts.into_iter().fold(GroundChange::default(), |sum, part| GroundChange {
         eroded: sum.eroded + part.eroded,
         deposited: sum.deposited + part.deposited,
         owed: sum.owed + part.owed,

@@ -32,23 +32,23 @@ mod tests;
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 pub use self::params::{CRITICAL_SLOPE, DIFFUSIVITY, ERODIBILITY, Factors, Params, YEARS_PER_TICK};
-use self::{pieces::Pieces, solve::Rivers};
+use self::{pieces::FlowPieces, solve::FluvialSolver};
 use super::{
-    Abilities, AnySetup, Context, Footprint, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
-    stage::stages,
+    AnySetup, Capabilities, Context, Footprint, Info, Mode, Process, Reference, Setup, StepProgress,
+    explain::Explanation, stage::stages,
 };
 use crate::{
     core::{
         border::Border,
         grid::Grid,
         quantity::Quantity,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Layer, Terrain},
     },
     hydrology::drainage::{Diagonal, Drainage},
     process::{
-        masked::{Masked, Scaled},
-        memory::{Memories, Memory},
+        masked::{MaskedCoefficients, MaskedParams},
+        saved_state::{StateValue, StateValues},
     },
 };
 
@@ -91,10 +91,10 @@ struct Work {
     /// Height of the uplifted ground and its change since, in metres.
     ground: Vec<f32>,
     change: Vec<f32>,
-    pieces: Pieces,
+    pieces: FlowPieces,
     /// Parameters at the start of the tick, their masked values, and precomputed powers of areas.
     params: Params,
-    masked: Option<Arc<Masked<Params>>>,
+    masked: Option<Arc<MaskedParams<Params>>>,
     powers: Vec<f64>,
     /// Next part of the current stage.
     part: usize,
@@ -121,32 +121,32 @@ impl Default for Fluvial {
 }
 
 /// Coefficients of the law that the mask scales.
-struct Numbers<'a> {
-    even: Scaled<'a, 4>,
+struct FluvialCoefficients<'a> {
+    even: MaskedCoefficients<'a, 4>,
     width: usize,
     masked: bool,
 }
 
 /// Coefficients of the law in a cell.
 #[derive(Clone, Copy)]
-struct CellNumbers {
+struct CellCoefficients {
     erodibility: f64,
     deposition: f64,
     critical_slope: f64,
     uplift_rate: f64,
 }
 
-impl<'a> Numbers<'a> {
-    fn new(params: &Params, masked: Option<&'a Masked<Params>>, width: usize) -> Self {
+impl<'a> FluvialCoefficients<'a> {
+    fn new(params: &Params, masked: Option<&'a MaskedParams<Params>>, width: usize) -> Self {
         let of = |params: &Params| [params.erodibility, params.deposition, params.critical_slope, params.uplift_rate];
-        Self { even: Scaled::new(params, masked, of), width, masked: masked.is_some() }
+        Self { even: MaskedCoefficients::new(params, masked, of), width, masked: masked.is_some() }
     }
 
     #[inline(always)]
-    fn at(&self, cell: usize) -> CellNumbers {
+    fn at(&self, cell: usize) -> CellCoefficients {
         let (x, y) = if self.masked { (cell % self.width, cell / self.width) } else { (0, 0) };
         let [erodibility, deposition, critical_slope, uplift_rate] = self.even.at(x, y).map(f64::from);
-        CellNumbers { erodibility, deposition, critical_slope, uplift_rate }
+        CellCoefficients { erodibility, deposition, critical_slope, uplift_rate }
     }
 }
 
@@ -169,7 +169,7 @@ impl Fluvial {
             drainage: Drainage::new(border),
             ground: vec![0.0; count],
             change: vec![0.0; count],
-            pieces: Pieces::default(),
+            pieces: FlowPieces::default(),
             params: Params::default(),
             masked: None,
             powers: Vec::new(),
@@ -205,10 +205,10 @@ impl Process for Fluvial {
         &mut self.setup
     }
 
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let terrain = &mut *context.terrain;
         if terrain.bedrock.is_empty() {
-            return Progress::Done;
+            return StepProgress::Done;
         }
         self.work(terrain);
         self.areas(terrain);
@@ -221,12 +221,12 @@ impl Process for Fluvial {
         let stage = Stage::at(index);
         if stage == Stage::Rise {
             work.params = setup.params.clone();
-            work.masked = setup.masked(terrain, work.params.mode).map(Arc::new);
+            work.masked = setup.masked_params(terrain, work.params.mode).map(Arc::new);
             work.powers = solve::powers(&work.params, area, work.ground.len());
             (work.part, work.left) = (0, 0.0);
         }
         let Work { drainage, ground, change, pieces, params, masked, powers, part, left } = work;
-        let numbers = Numbers::new(params, masked.as_deref(), terrain.width());
+        let numbers = FluvialCoefficients::new(params, masked.as_deref(), terrain.width());
         let time = f64::from(params.years_per_tick);
         match stage {
             Stage::Rise => {
@@ -254,20 +254,20 @@ impl Process for Fluvial {
             Stage::Drain => {
                 let diagonal = match params.mode {
                     Mode::Corrected => {
-                        let mut stream = Stream::new(context.seed, INFO.key, context.tick);
+                        let mut stream = RandomStream::new(context.seed, INFO.key, context.tick);
                         Diagonal::Random(u64::from(stream.bits()) << 32 | u64::from(stream.bits()))
                     }
                     Mode::Published => Diagonal::Plain,
                 };
-                if !drainage.go_on(ground, diagonal) {
-                    return Progress::From(index);
+                if !drainage.advance(ground, diagonal) {
+                    return StepProgress::ContinueAt(index);
                 }
                 pieces.begin(drainage.outlets());
             }
             Stage::Cut => {
-                let rivers = Rivers::new(params, &numbers, drainage, terrain, (ground, powers));
-                if !pieces.go_on(&rivers, change, areas) {
-                    return Progress::From(index);
+                let rivers = FluvialSolver::new(params, &numbers, drainage, terrain, (ground, powers));
+                if !pieces.advance(&rivers, change, areas) {
+                    return StepProgress::ContinueAt(index);
                 }
                 *left = pieces.left;
             }
@@ -281,7 +281,7 @@ impl Process for Fluvial {
                     let along = if are_rows { creep::along_rows } else { creep::along_columns };
                     *left += along(border, lines, ground, change, lambda) * area;
                     *part += 1;
-                    return Progress::From(index);
+                    return StepProgress::ContinueAt(index);
                 }
                 // What creeps into the single outlet of a walled or periodic map leaves there.
                 for &outlet in drainage.outlets() {
@@ -291,13 +291,13 @@ impl Process for Fluvial {
             }
             Stage::Lay => {
                 if let Some(cells) = parts(ground.len(), 1, layers::CHUNK).nth(*part) {
-                    let laid = layers::lay(terrain, cells, change, *owed);
+                    let laid = layers::apply_change(terrain, cells, change, *owed);
                     row.eroded += laid.eroded * area;
                     row.deposited += laid.deposited * area;
                     row.moved += (laid.eroded + laid.deposited) * area;
                     *owed = laid.owed;
                     *part += 1;
-                    return Progress::From(index);
+                    return StepProgress::ContinueAt(index);
                 }
                 row.outflow += *left;
                 row.carried = *owed * area;
@@ -305,19 +305,19 @@ impl Process for Fluvial {
                 setup.counts.substeps += 1;
             }
         }
-        Progress::Done
+        StepProgress::Done
     }
 
-    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
         self.areas(terrain);
         let Self { setup, years, sea, owed, areas, .. } = self;
-        let mut memories = setup.counts.memories();
+        let mut memories = setup.counts.state_values();
         memories.extend([
-            ("years", Memory::Number(years)),
-            ("sea", Memory::Number(sea)),
-            ("owed", Memory::Number(owed)),
+            ("years", StateValue::Number(years)),
+            ("sea", StateValue::Number(sea)),
+            ("owed", StateValue::Number(owed)),
         ]);
-        memories.extend(areas.as_mut().map(|areas| ("drainage-area", Memory::Cells(&mut areas[..]))));
+        memories.extend(areas.as_mut().map(|areas| ("drainage-area", StateValue::Cells(&mut areas[..]))));
         memories
     }
 
@@ -329,7 +329,7 @@ impl Process for Fluvial {
         self.areas.as_ref().filter(|_| quantity == Quantity::DrainageArea).map(Cow::Borrowed)
     }
 
-    fn abilities(&self) -> Abilities<'_> {
-        Abilities { years: Some(self.years), ..Abilities::default() }
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { years: Some(self.years), ..Capabilities::default() }
     }
 }

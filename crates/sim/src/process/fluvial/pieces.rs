@@ -9,10 +9,10 @@ use std::{cell::Cell, collections::VecDeque, ops::Range};
 
 use rayon::prelude::*;
 
-use super::solve::Rivers;
+use super::solve::FluvialSolver;
 
 /// Maximum number of cells in a piece.
-pub(super) const FULL: usize = 1 << 14;
+pub(super) const MAX_PIECE_CELLS: usize = 1 << 14;
 /// Maximum number of pieces in a batch, and of roots of a piece.
 const BATCH: usize = 32;
 const ROOTS: usize = 1024;
@@ -21,7 +21,7 @@ const PART: usize = 1 << 18;
 
 /// Cell of a piece.
 #[derive(Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct PieceNode {
     pub cell: u32,
     /// Index of the receiver in the piece; its own index for a root.
     pub below: u32,
@@ -37,15 +37,15 @@ pub(super) struct Node {
 
 /// Contribution of a cell to its receiver: area in cells, p in cubic metres and −q in square metres.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Gift {
+pub(super) struct Contribution {
     pub area: f32,
     pub flux: f64,
     pub follow: f64,
 }
 
-impl Node {
+impl PieceNode {
     #[inline(always)]
-    pub(super) fn take(&mut self, gift: Gift) {
+    pub(super) fn take(&mut self, gift: Contribution) {
         self.area += gift.area;
         self.flux += gift.flux;
         self.follow += gift.follow;
@@ -60,18 +60,18 @@ pub(super) struct Root {
     below: Option<(u32, u32)>,
     /// Height of the receiver after slope failure, in metres; `None` for an outlet.
     pub base: Option<f32>,
-    pub gift: Gift,
+    pub gift: Contribution,
 }
 
 /// Part of the flow trees.
 #[derive(Clone, Default)]
-pub(super) struct Piece {
+pub(super) struct FlowPiece {
     /// Nodes in upstream order, each after its receiver.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<PieceNode>,
     pub roots: Vec<Root>,
     /// Donors that were not reached, with the indices of their receivers; and roots that were not reached.
     pub waiting: Vec<(u32, u32)>,
-    pub untouched: Vec<Root>,
+    pub remaining_roots: Vec<Root>,
     /// `true` if the downstream sweep is done.
     done: bool,
     /// Outflow of the piece, in cubic metres.
@@ -80,7 +80,7 @@ pub(super) struct Piece {
 
 /// Next pass over the pieces.
 #[derive(Clone, Copy, Default)]
-enum Way {
+enum SweepPhase {
     #[default]
     Climb,
     Down,
@@ -89,13 +89,13 @@ enum Way {
 
 /// All pieces, and the progress of the work on them.
 #[derive(Clone, Default)]
-pub(super) struct Pieces {
-    pieces: Vec<Piece>,
+pub(super) struct FlowPieces {
+    pieces: Vec<FlowPiece>,
     /// Roots of future pieces.
     roots: VecDeque<Root>,
     /// Index range of the pieces of each batch.
     batches: Vec<Range<usize>>,
-    way: Way,
+    way: SweepPhase,
     /// Next batch.
     next: usize,
     /// Outflow from the map, in cubic metres.
@@ -103,12 +103,12 @@ pub(super) struct Pieces {
 }
 
 /// Map in which every thread writes the cells of its own pieces.
-struct Apart<'a>(&'a [Cell<f32>]);
+struct DisjointMap<'a>(&'a [Cell<f32>]);
 
 // SAFETY: a cell belongs to one piece and a piece is processed by one thread, so no cell is accessed by two.
-unsafe impl Sync for Apart<'_> {}
+unsafe impl Sync for DisjointMap<'_> {}
 
-impl<'a> Apart<'a> {
+impl<'a> DisjointMap<'a> {
     fn of(map: &'a mut [f32]) -> Self {
         Self(Cell::from_mut(map).as_slice_of_cells())
     }
@@ -119,37 +119,37 @@ impl<'a> Apart<'a> {
     }
 }
 
-impl Pieces {
+impl FlowPieces {
     /// Restarts with the trees of these outlets.
     pub(super) fn begin(&mut self, outlets: &[u32]) {
-        let root = |&cell: &u32| Root { cell, below: None, base: None, gift: Gift::default() };
+        let root = |&cell: &u32| Root { cell, below: None, base: None, gift: Contribution::default() };
         self.roots = outlets.iter().map(root).collect();
         self.batches.clear();
-        (self.way, self.left) = (Way::Climb, 0.0);
+        (self.way, self.left) = (SweepPhase::Climb, 0.0);
     }
 
     /// Processes the next batches. Returns `true` once the change of the ground and the drainage area are filled in for all cells.
-    pub(super) fn go_on(&mut self, rivers: &Rivers<'_>, change: &mut [f32], areas: &mut [f32]) -> bool {
-        let (change, areas) = (Apart::of(change), Apart::of(areas));
+    pub(super) fn advance(&mut self, rivers: &FluvialSolver<'_>, change: &mut [f32], areas: &mut [f32]) -> bool {
+        let (change, areas) = (DisjointMap::of(change), DisjointMap::of(areas));
         let mut cells = 0;
         while cells < PART {
             let batch = match self.way {
-                Way::Climb if self.roots.is_empty() => {
+                SweepPhase::Climb if self.roots.is_empty() => {
                     self.pieces.truncate(self.batches.last().map_or(0, |batch| batch.end));
-                    (self.way, self.next) = (Way::Down, self.batches.len());
+                    (self.way, self.next) = (SweepPhase::Down, self.batches.len());
                     continue;
                 }
-                Way::Climb => self.climb(rivers),
-                Way::Down if self.next == 0 => {
-                    self.way = Way::Up;
+                SweepPhase::Climb => self.climb(rivers),
+                SweepPhase::Down if self.next == 0 => {
+                    self.way = SweepPhase::Up;
                     continue;
                 }
-                Way::Down => {
+                SweepPhase::Down => {
                     self.next -= 1;
                     self.down(rivers, self.batches[self.next].clone())
                 }
-                Way::Up if self.next == self.batches.len() => return true,
-                Way::Up => {
+                SweepPhase::Up if self.next == self.batches.len() => return true,
+                SweepPhase::Up => {
                     self.next += 1;
                     self.up(rivers, self.batches[self.next - 1].clone(), (&change, &areas))
                 }
@@ -160,12 +160,12 @@ impl Pieces {
     }
 
     /// Builds a batch of pieces.
-    fn climb(&mut self, rivers: &Rivers<'_>) -> &[Piece] {
+    fn climb(&mut self, rivers: &FluvialSolver<'_>) -> &[FlowPiece] {
         let Self { pieces, roots, batches, .. } = self;
         let first = batches.last().map_or(0, |batch| batch.end);
         let each = roots.len().div_ceil(BATCH).clamp(1, ROOTS);
         let batch = first..first + roots.len().div_ceil(each).min(BATCH);
-        pieces.resize_with(pieces.len().max(batch.end), Piece::default);
+        pieces.resize_with(pieces.len().max(batch.end), FlowPiece::default);
         for piece in &mut pieces[batch.clone()] {
             piece.nodes.clear();
             piece.roots.clear();
@@ -183,12 +183,12 @@ impl Pieces {
             }
         });
         for (piece, number) in pieces[batch.clone()].iter_mut().zip(batch.start as u32..) {
-            let Piece { nodes, waiting, untouched, .. } = piece;
+            let FlowPiece { nodes, waiting, remaining_roots: untouched, .. } = piece;
             roots.extend(waiting.drain(..).map(|(cell, below)| Root {
                 cell,
                 below: Some((number, below)),
                 base: Some(nodes[below as usize].ground),
-                gift: Gift::default(),
+                gift: Contribution::default(),
             }));
             roots.extend(untouched.drain(..));
         }
@@ -197,7 +197,7 @@ impl Pieces {
     }
 
     /// Sweeps a batch downstream and adds the contributions of its roots to the pieces below.
-    fn down(&mut self, rivers: &Rivers<'_>, batch: Range<usize>) -> &[Piece] {
+    fn down(&mut self, rivers: &FluvialSolver<'_>, batch: Range<usize>) -> &[FlowPiece] {
         let (earlier, others) = self.pieces.split_at_mut(batch.start);
         let pieces = &mut others[..batch.len()];
         pieces.par_iter_mut().with_max_len(1).filter(|piece| !piece.done).for_each(|piece| rivers.down(piece));
@@ -210,7 +210,12 @@ impl Pieces {
     }
 
     /// Sweeps a batch upstream and writes the change of the ground and the drainage areas.
-    fn up(&mut self, rivers: &Rivers<'_>, batch: Range<usize>, (change, areas): (&Apart<'_>, &Apart<'_>)) -> &[Piece] {
+    fn up(
+        &mut self,
+        rivers: &FluvialSolver<'_>,
+        batch: Range<usize>,
+        (change, areas): (&DisjointMap<'_>, &DisjointMap<'_>),
+    ) -> &[FlowPiece] {
         let (earlier, others) = self.pieces.split_at_mut(batch.start);
         let pieces = &mut others[..batch.len()];
         let grown =

@@ -20,8 +20,8 @@
 //! - Sand erodes first, for the fraction of the tick that it lasts at the current slope; rock erodes in the rest.
 
 use super::{
-    Numbers, Params,
-    pieces::{FULL, Gift, Node, Piece, Root},
+    FluvialCoefficients, Params,
+    pieces::{Contribution, FlowPiece, MAX_PIECE_CELLS, PieceNode, Root},
 };
 use crate::{core::terrain::Terrain, hydrology::drainage::Drainage, process::Mode};
 
@@ -32,9 +32,9 @@ const POWERS: usize = 4096;
 const ROOT: u32 = u32::MAX;
 
 /// Law of a tick.
-pub(super) struct Rivers<'a> {
+pub(super) struct FluvialSolver<'a> {
     params: &'a Params,
-    numbers: &'a Numbers<'a>,
+    numbers: &'a FluvialCoefficients<'a>,
     drainage: &'a Drainage,
     terrain: &'a Terrain,
     /// Heights after uplift, before erosion, in metres.
@@ -74,11 +74,11 @@ pub(super) fn incision(params: &Params, own: f64, [softness, sand]: [f32; 2], fa
     rock + lasts * (loose - rock)
 }
 
-impl<'a> Rivers<'a> {
+impl<'a> FluvialSolver<'a> {
     /// Creates the law for ground of these heights, with precomputed powers of areas.
     pub(super) fn new(
         params: &'a Params,
-        numbers: &'a Numbers<'a>,
+        numbers: &'a FluvialCoefficients<'a>,
         drainage: &'a Drainage,
         terrain: &'a Terrain,
         (ground, powers): (&'a [f32], &'a [f64]),
@@ -98,34 +98,34 @@ impl<'a> Rivers<'a> {
 
     /// Returns the change of the ground of a cell, in metres.
     #[inline(always)]
-    pub(super) fn change(&self, node: &Node) -> f32 {
+    pub(super) fn change(&self, node: &PieceNode) -> f32 {
         (f64::from(node.ground) - f64::from(self.ground[node.cell as usize]) + node.flux) as f32
     }
 
     /// Returns the drainage area of a cell, including itself, weighted by rain, in square metres.
     #[inline(always)]
-    pub(super) fn area(&self, node: &Node) -> f32 {
+    pub(super) fn area(&self, node: &PieceNode) -> f32 {
         node.area * self.cell_area as f32
     }
 
     /// Fills a piece upstream from its roots until it is full. Slopes above the critical slope fail.
-    pub(super) fn climb(&self, piece: &mut Piece) {
-        let Piece { nodes, roots, waiting, untouched, .. } = piece;
+    pub(super) fn climb(&self, piece: &mut FlowPiece) {
+        let FlowPiece { nodes, roots, waiting, remaining_roots: untouched, .. } = piece;
         let mut begun = 0;
-        while nodes.len() < FULL && begun < roots.len() {
+        while nodes.len() < MAX_PIECE_CELLS && begun < roots.len() {
             let root = roots[begun];
             begun += 1;
             waiting.push((root.cell, ROOT));
-            self.drainage.climb(waiting, FULL - nodes.len(), |cell, below| {
+            self.drainage.visit_upstream(waiting, MAX_PIECE_CELLS - nodes.len(), |cell, below| {
                 let here = nodes.len() as u32;
                 let index = cell as usize;
                 let own = self.ground[index];
                 let (below, base) =
                     if below == ROOT { (here, root.base) } else { (below, Some(nodes[below as usize].ground)) };
-                let ground = base.map_or(own, |base| own.min((f64::from(base) + self.stands(index)) as f32));
+                let ground = base.map_or(own, |base| own.min((f64::from(base) + self.stable_fall(index)) as f32));
                 let rain = self.terrain.rain.as_ref().map_or(1.0, |rain| rain[index]);
                 let slid = (f64::from(own) - f64::from(ground)) * self.cell_area;
-                nodes.push(Node { cell, below, ground, area: rain, flux: slid, follow: 0.0 });
+                nodes.push(PieceNode { cell, below, ground, area: rain, flux: slid, follow: 0.0 });
                 here
             });
         }
@@ -134,24 +134,24 @@ impl<'a> Rivers<'a> {
 
     /// Returns the largest stable height of a cell above its receiver, in metres.
     #[inline(always)]
-    fn stands(&self, cell: usize) -> f64 {
+    fn stable_fall(&self, cell: usize) -> f64 {
         self.numbers.at(cell).critical_slope * self.drainage.distance(cell) * self.cell_size
     }
 
     /// Computes f and g of every cell of a piece, the contributions of its roots, and the outflow at outlets.
-    pub(super) fn down(&self, piece: &mut Piece) {
-        let Piece { nodes, roots, left, .. } = piece;
+    pub(super) fn down(&self, piece: &mut FlowPiece) {
+        let FlowPiece { nodes, roots, left, .. } = piece;
         let mut roots = roots.iter_mut().rev();
         for here in (0..nodes.len()).rev() {
             let below = nodes[here].below as usize;
             if below != here {
-                let ([flux, follow], gift) = self.settle(&nodes[here], nodes[below].ground);
+                let ([flux, follow], gift) = self.solve_cell(&nodes[here], nodes[below].ground);
                 (nodes[here].flux, nodes[here].follow) = (flux, follow);
                 nodes[below].take(gift);
             } else if let Some(root) = roots.next() {
                 let node = &mut nodes[here];
                 match root.base {
-                    Some(base) => ([node.flux, node.follow], root.gift) = self.settle(node, base),
+                    Some(base) => ([node.flux, node.follow], root.gift) = self.solve_cell(node, base),
                     None => *left += node.flux,
                 }
             }
@@ -160,12 +160,12 @@ impl<'a> Rivers<'a> {
 
     /// Returns f and g of a cell and its contribution to its receiver, whose height is `base` in metres.
     #[inline(always)]
-    fn settle(&self, node: &Node, base: f32) -> ([f64; 2], Gift) {
+    fn solve_cell(&self, node: &PieceNode, base: f32) -> ([f64; 2], Contribution) {
         let cell = node.cell as usize;
         let lake = self.drainage.lake(cell, self.ground[cell]);
         let cut = if lake.is_some() { 0.0 } else { self.cut(node, base) };
         if !self.linear {
-            return ([0.0, cut], Gift { area: node.area, flux: node.flux, follow: 0.0 });
+            return ([0.0, cut], Contribution { area: node.area, flux: node.flux, follow: 0.0 });
         }
         let fall = f64::from(node.ground) - f64::from(base);
         let deposition = self.numbers.at(cell).deposition;
@@ -173,15 +173,15 @@ impl<'a> Rivers<'a> {
         let share = self.cell_area + node.follow;
         let of_whole = 1.0 / (1.0 + cut + settles * share);
         let under = lake.map_or(f64::INFINITY, |level| f64::from(level) - f64::from(node.ground));
-        let room = (self.stands(cell) - fall).min(under).max(0.0);
+        let room = (self.stable_fall(cell) - fall).min(under).max(0.0);
         let grows = ((settles * node.flux - cut * fall) * of_whole).min(room);
         let follows = cut * of_whole;
-        ([grows, follows], Gift { area: node.area, flux: node.flux - share * grows, follow: share * follows })
+        ([grows, follows], Contribution { area: node.area, flux: node.flux - share * grows, follow: share * follows })
     }
 
     /// Returns κ, the incision in a tick per metre of fall to the receiver; with a slope exponent n, per fall to the power n.
     #[inline(always)]
-    fn cut(&self, node: &Node, base: f32) -> f64 {
+    fn cut(&self, node: &PieceNode, base: f32) -> f64 {
         let cell = node.cell as usize;
         let params = self.params;
         let far = self.drainage.distance(cell) * self.cell_size;
@@ -200,12 +200,12 @@ impl<'a> Rivers<'a> {
 
     /// Computes w of every cell of a piece; `grown` returns that of the receiver of a root. With a slope exponent, all eroded material
     /// leaves the map.
-    pub(super) fn up(&self, piece: &mut Piece, grown: impl Fn(&Root) -> f64) {
+    pub(super) fn up(&self, piece: &mut FlowPiece, grown: impl Fn(&Root) -> f64) {
         let exponent = f64::from(self.params.slope_exponent);
-        let Piece { nodes, roots, left, .. } = piece;
+        let FlowPiece { nodes, roots, left, .. } = piece;
         let mut roots = roots.iter();
         for here in 0..nodes.len() {
-            let Node { below, ground, flux, follow, .. } = nodes[here];
+            let PieceNode { below, ground, flux, follow, .. } = nodes[here];
             let (base, growth) = if below as usize == here {
                 match roots.next().and_then(|root| Some((root.base?, grown(root)))) {
                     Some(found) => found,

@@ -8,12 +8,12 @@ use super::{Fluvial, Params};
 use crate::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     },
     hydrology::drainage::Drainage,
     measure::{Channels, Fit},
-    process::{Mode, contract::alone},
+    process::{Mode, contract::run_process},
     simulation::{
         Simulation,
         grow::{GrownRange, RangeParams, grow, typical_relief},
@@ -27,10 +27,10 @@ fn rivers() -> Params {
 
 /// Returns almost level ground with its outlets at 0 m.
 fn plain(side: usize) -> Terrain {
-    let mut stream = Stream::new(4, "plain", 0);
+    let mut stream = RandomStream::new(4, "plain", 0);
     let last = side - 1;
     let ground = Grid::from_fn(side, side, |x, y| {
-        let height = stream.unit();
+        let height = stream.uniform();
         if x == 0 || y == 0 || x == last || y == last { 0.0 } else { height }
     });
     Terrain::bare(ground, 30.0, Edge::Open)
@@ -60,7 +60,7 @@ fn steepness(run: &Simulation, params: &Params) -> Vec<f64> {
 fn at_steady_state_slope_follows_area_heights_follow_chi_and_what_rises_leaves() {
     for deposition in [0.0, 1.0] {
         let params = Params { deposition, ..rivers() };
-        let mut run = alone(Fluvial::with(params.clone()), plain(80), 900);
+        let mut run = run_process(Fluvial::with(params.clone()), plain(80), 900);
         let [risen, left, moved] = volumes(&run);
         assert!(run.solid_residual().abs() <= 1e-5 * moved, "{} of {moved}", run.solid_residual());
         (0..20).for_each(|_| run.tick());
@@ -105,7 +105,7 @@ fn a_river_that_gathers_water_by_a_power_of_its_length_has_the_profile_of_the_fo
     let (factor, power, m) = (6.7, 1.7, 0.4);
     let params = Params { deposition: 0.0, ..rivers() };
     let terrain = line(1200, 20.0, |x| factor * x.powf(power));
-    let run = alone(Fluvial::with(params.clone()), terrain, 400);
+    let run = run_process(Fluvial::with(params.clone()), terrain, 400);
     let rate = f64::from(params.uplift_rate / params.erodibility);
     let exponent = 1.0 - power * m;
     let length = 1200.0 * 20.0_f64;
@@ -125,7 +125,7 @@ fn the_knickpoint_of_a_lowered_outlet_travels_at_k_times_a_to_the_m() {
     let speed = f64::from(params.erodibility) * area.powf(0.4);
     let courant = speed * 500.0 / 100.0;
     assert!(courant <= 1.0, "{courant}");
-    let mut run = alone(Fluvial::with(params), line(800, 100.0, |_| area), 2500);
+    let mut run = run_process(Fluvial::with(params), line(800, 100.0, |_| area), 2500);
     let steady = run.terrain.ground();
     run.terrain.bedrock[0] -= 20.0;
     let ticks = 700;
@@ -140,7 +140,7 @@ fn the_knickpoint_of_a_lowered_outlet_travels_at_k_times_a_to_the_m() {
 #[test]
 fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
     let height = |years: f32, ticks: usize, params: Params, terrain: Terrain| {
-        let run = alone(Fluvial::with(Params { years_per_tick: years, ..params }), terrain, ticks);
+        let run = run_process(Fluvial::with(Params { years_per_tick: years, ..params }), terrain, ticks);
         run.terrain.ground()
     };
     for deposition in [0.0, 1.0] {
@@ -153,7 +153,7 @@ fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
             assert!(apart < 1e-3 * usual.min_max().1, "G = {deposition}, {years} years: {apart} m");
         }
         // The course of rivers depends on the first ticks, so these simulations start from a mature landscape.
-        let mature = alone(Fluvial::with(params.clone()), plain(64), 600).terrain;
+        let mature = run_process(Fluvial::with(params.clone()), plain(64), 600).terrain;
         for (years, ticks) in [(625.0, 400), (10_000.0, 100)] {
             let ratio = height(years, ticks, params.clone(), mature.clone()).total() / mature.ground().total();
             println!("G = {deposition}: with {years} years a tick it keeps {ratio} of its volume");
@@ -166,7 +166,7 @@ fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
 fn the_slope_exponent_shapes_the_steady_slope() {
     for exponent in [0.7, 1.5] {
         let params = Params { deposition: 0.0, slope_exponent: exponent, ..rivers() };
-        let mut run = alone(Fluvial::with(params.clone()), line(200, 100.0, |_| 4e6), 3000);
+        let mut run = run_process(Fluvial::with(params.clone()), line(200, 100.0, |_| 4e6), 3000);
         let wanted = f64::from(params.uplift_rate) / (f64::from(params.erodibility) * 4e6_f64.powf(0.4));
         let wanted = 100.0 * wanted.powf(1.0 / f64::from(exponent));
         for place in [1, 50, 198] {
@@ -190,20 +190,20 @@ fn sand_goes_first_hard_rock_stands_higher_and_rain_cuts_deeper() {
     };
     let mut terrain = plain(64);
     terrain.softness = halves(0.2, 0.8);
-    let run = alone(Fluvial::with(params()), terrain, 200);
+    let run = run_process(Fluvial::with(params()), terrain, 200);
     assert!(mean(&run, true) > 1.5 * mean(&run, false), "hard rock erodes less");
     let mut terrain = plain(64);
     terrain.rain = Some(halves(0.2, 4.0));
-    let run = alone(Fluvial::with(params()), terrain, 200);
+    let run = run_process(Fluvial::with(params()), terrain, 200);
     assert!(mean(&run, true) > 1.3 * mean(&run, false), "rain increases erosion");
     let mut terrain = plain(64);
     terrain.uplift = Some(halves(1.0, 0.0));
-    let run = alone(Fluvial::with(params()), terrain, 200);
+    let run = run_process(Fluvial::with(params()), terrain, 200);
     assert!(mean(&run, true) > 3.0 * mean(&run, false), "ground without uplift stays low");
     // A sand cover that lasts for the whole tick protects the rock.
     let mut masked = run.terrain.clone();
     masked.spread_sand(1000.0);
-    let after = alone(Fluvial::with(Params { uplift_rate: 0.0, ..params() }), masked.clone(), 3);
+    let after = run_process(Fluvial::with(Params { uplift_rate: 0.0, ..params() }), masked.clone(), 3);
     assert!(after.terrain.bedrock == masked.bedrock && after.terrain.sand != masked.sand);
 }
 
@@ -215,7 +215,7 @@ fn lakes_are_filled_by_what_rivers_bring_and_no_higher_than_their_pass() {
     });
     let terrain = Terrain::bare(bowl, 30.0, Edge::Open);
     let quiet = Params { uplift_rate: 0.0, deposition: 2.0, diffusivity: 0.0, ..Params::default() };
-    let mut run = alone(Fluvial::with(quiet.clone()), terrain.clone(), 20);
+    let mut run = run_process(Fluvial::with(quiet.clone()), terrain.clone(), 20);
     let at = |run: &Simulation, x: usize| run.terrain.ground().at(x, 24);
     assert!(at(&run, 24) > 41.0, "the bottom has risen to {} m", at(&run, 24));
     assert!(run.terrain.ground().min_max().1 <= terrain.ground().min_max().1);
@@ -226,6 +226,6 @@ fn lakes_are_filled_by_what_rivers_bring_and_no_higher_than_their_pass() {
     assert_eq!(drainage.lake(24 * 48 + 24, run.terrain.ground().at(24, 24)), Some(level));
     assert!(came > 0.0 && run.water_residual().abs() <= 1e-9 * came && run.ledger.water.rows["fluvial"].inflow == came);
     assert!(run.terrain.bedrock == before.bedrock && run.fill_lakes() == 0.0);
-    let without = alone(Fluvial::with(Params { deposition: 0.0, ..quiet }), terrain.clone(), 1);
+    let without = run_process(Fluvial::with(Params { deposition: 0.0, ..quiet }), terrain.clone(), 1);
     assert_eq!(at(&without, 24), terrain.bedrock.at(24, 24), "without deposition a lake stays as deep");
 }

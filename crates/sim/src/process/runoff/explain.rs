@@ -3,7 +3,7 @@
 use super::{
     super::{
         Mode,
-        explain::{Cell, Explanation, Term},
+        explain::{ExplainedCell, Explanation, Term},
     },
     Neighbours, Runoff,
     law::{Musgrave, outflow_per_fall},
@@ -13,7 +13,7 @@ use crate::core::{border::Border, terrain::Terrain};
 /// Explains runoff, erosion and deposition in a cell.
 pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&runoff.setup, &runoff.setup.params);
-    let cell = Cell { terrain, place, mode: params.mode };
+    let cell = ExplainedCell { terrain, place, mode: params.mode };
     let level = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell] + terrain.water[cell];
     let here = terrain.bedrock.index(place[0], place[1]);
     let counts = |step: u8| params.neighbours == Neighbours::Eight || step & 1 == 0;
@@ -21,8 +21,8 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     let falls: Vec<f32> = around.map(|(_, other)| (level(here) - level(other)).max(0.0)).collect();
     let (lower, sum) = (falls.iter().copied().fold(0.0, f32::max), falls.iter().sum::<f32>());
     let law = Musgrave::new(params);
-    let (water, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended));
-    let capacity = cell.number(setup, |params| params.capacity);
+    let (water, carried) = (cell.layer_value(&terrain.water), cell.layer_value(&terrain.suspended));
+    let capacity = cell.param_value(setup, |params| params.capacity);
     let goes = if sum > 0.0 { sum * outflow_per_fall(law, water, lower, sum) } else { 0.0 };
     let could = capacity * goes;
     let outcome = if water == 0.0 {

@@ -1,13 +1,16 @@
 //! Flow between cells: outflow to the lower neighbours, erosion and deposition, then the transfer.
 
-use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Musgrave, RunoffSums, STAYS, outflow_per_fall, pair};
+use super::law::{
+    CAPACITY, DEPOSITION, DISSOLUTION, Donor, Musgrave, PairTransfer, RETAINED_WATER, RunoffSums, outflow_per_fall,
+    pair_transfer,
+};
 use crate::{
-    core::{aligned::Aligned, border::Border, terrain::Edge},
-    process::masked::{Number, Numbers, Rows, Scaled},
+    core::{aligned::AlignedArray, border::Border, terrain::Edge},
+    process::masked::{Coefficient, CoefficientRows, CoefficientWindow, MaskedCoefficients},
     simd::{
-        around::{Pair, around_some, for_border, lowest, neighbour},
-        cells::{Cells, Pass, RowKernel, laid_on, over_row},
-        stencil::{Nine, Quantities, Ring, Tally, Window, nine},
+        around::{Pair, around_some, for_each_outside_neighbour, lowest, neighbour},
+        cells::{Cells, Pass, RowKernel, add_limited, over_row},
+        stencil::{Neighbourhood, Ring, RowAccumulator, RowQuantities, StencilWindow, nine},
         strip::Strip,
     },
 };
@@ -37,12 +40,12 @@ const BEDROCK: usize = 0;
 const SAND: usize = 1;
 const WATER: usize = 2;
 
-impl Quantities<2> for Levels<'_, '_> {
+impl RowQuantities<2> for Levels<'_, '_> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [level, ground]: [&mut [f32]; 2]) {
         let width = level.len();
         let layers = [BEDROCK, SAND, WATER].map(|layer| &self.strip.row(layer, y)[..width]);
-        over_row::<V>(width, LevelRow { layers, level, ground: &mut ground[..width] });
+        over_row::<V>(width, RunoffLevelRow { layers, level, ground: &mut ground[..width] });
     }
 
     #[inline(always)]
@@ -51,13 +54,13 @@ impl Quantities<2> for Levels<'_, '_> {
     }
 }
 
-struct LevelRow<'a> {
+struct RunoffLevelRow<'a> {
     layers: [&'a [f32]; 3],
     level: &'a mut [f32],
     ground: &'a mut [f32],
 }
 
-impl RowKernel for LevelRow<'_> {
+impl RowKernel for RunoffLevelRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [bedrock, sand, water] = self.layers;
@@ -68,9 +71,9 @@ impl RowKernel for LevelRow<'_> {
 }
 
 /// Kernel for the potential outflow of the cells of a row.
-struct ShareRow<'a, N, const EIGHT: bool> {
+struct OutflowRow<'a, N, const EIGHT: bool> {
     law: Musgrave,
-    level: Nine<'a>,
+    level: Neighbourhood<'a>,
     /// Sand, water, sediment, softness.
     layers: [&'a [f32]; 4],
     dissolution: N,
@@ -78,7 +81,7 @@ struct ShareRow<'a, N, const EIGHT: bool> {
     out: [&'a mut [f32]; 3],
 }
 
-impl<N: Number, const EIGHT: bool> Pair<1> for ShareRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> Pair<1> for OutflowRow<'_, N, EIGHT> {
     /// Returns the fall to the neighbour.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 1] {
@@ -86,7 +89,7 @@ impl<N: Number, const EIGHT: bool> Pair<1> for ShareRow<'_, N, EIGHT> {
     }
 }
 
-impl<N: Number, const EIGHT: bool> RowKernel for ShareRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> RowKernel for OutflowRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one) = (V::all(0.0), V::all(1.0));
@@ -114,11 +117,11 @@ impl<N: Number, const EIGHT: bool> RowKernel for ShareRow<'_, N, EIGHT> {
 }
 
 /// Kernel for erosion and deposition in the cells of a row, and the fraction of their sediment outflow that they can supply.
-struct DigRow<'a, N, const EIGHT: bool> {
+struct ErosionRow<'a, N, const EIGHT: bool> {
     law: Musgrave,
-    level: Nine<'a>,
-    ground: Nine<'a>,
-    /// Outflow from [`ShareRow`].
+    level: Neighbourhood<'a>,
+    ground: Neighbourhood<'a>,
+    /// Outflow from [`OutflowRow`].
     gives: [&'a [f32]; 3],
     capacity: N,
     deposition: N,
@@ -129,7 +132,7 @@ struct DigRow<'a, N, const EIGHT: bool> {
     tallies: &'a mut BedTallies,
 }
 
-impl<N: Number, const EIGHT: bool> Pair<4> for DigRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> Pair<4> for ErosionRow<'_, N, EIGHT> {
     /// Returns the sediment outflow to a neighbour, deposition, erosion, and erosion suppressed by the height of the neighbour.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 4] {
@@ -138,12 +141,12 @@ impl<N: Number, const EIGHT: bool> Pair<4> for DigRow<'_, N, EIGHT> {
         let capacity = self.capacity.at(x);
         let fall = V::load(self.level[1][1], x) - V::load(self.level[row][column], x);
         let higher = V::load(self.ground[1][1], x) - V::load(self.ground[row][column], x);
-        let goes = pair(self.law, Giver { water, load, capacity, digs, has: V::all(1.0) }, fall, higher);
+        let goes = pair_transfer(self.law, Donor { water, load, capacity, digs, has: V::all(1.0) }, fall, higher);
         [goes.load, self.deposition.at::<V>(x) * goes.surplus, goes.dug, goes.spared]
     }
 }
 
-impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> RowKernel for ErosionRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one, law) = (V::all(0.0), V::all(1.0), self.law);
@@ -157,7 +160,7 @@ impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
         let (bedrock, sand) = (old_bedrock - (dug - from_sand), old_sand - from_sand);
         let dug = (old_bedrock - bedrock) + (old_sand - sand);
         let bed = if law.published { bedrock } else { sand };
-        let laid = laid_on(bed, settles.min(carried));
+        let laid = add_limited(bed, settles.min(carried));
         let settled = laid - bed;
         let (bedrock, sand) = if law.published { (laid, sand) } else { (bedrock, laid) };
         let has = (carried - settled) + dug;
@@ -176,47 +179,47 @@ impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
 /// Kernel that transfers water and sediment between the cells of a row and their neighbours.
 struct TransferRow<'a, N, const EIGHT: bool> {
     law: Musgrave,
-    level: Nine<'a>,
-    ground: Nine<'a>,
-    /// Outflow of cells from [`ShareRow`] and [`DigRow`].
-    gives: [Nine<'a>; 4],
+    level: Neighbourhood<'a>,
+    ground: Neighbourhood<'a>,
+    /// Outflow of cells from [`OutflowRow`] and [`ErosionRow`].
+    gives: [Neighbourhood<'a>; 4],
     capacity: [[N; 3]; 3],
     stays: N,
     water: &'a mut [f32],
     suspended: &'a mut [f32],
-    dried: &'a mut Tally,
+    dried: &'a mut RowAccumulator,
 }
 
 /// Erosion and deposition of a row, and the number of cells in which the height of a neighbour limited erosion.
 #[derive(Default)]
 struct BedTallies {
-    dug: Tally,
-    settled: Tally,
-    spared: Tally,
+    dug: RowAccumulator,
+    settled: RowAccumulator,
+    spared: RowAccumulator,
 }
 
-impl<N: Number, const EIGHT: bool> TransferRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> TransferRow<'_, N, EIGHT> {
     #[inline(always)]
-    fn giver<V: Cells>(&self, row: usize, column: usize, x: usize) -> Giver<V> {
+    fn giver<V: Cells>(&self, row: usize, column: usize, x: usize) -> Donor<V> {
         let at = |quantity: usize| V::load(self.gives[quantity][row][column], x);
         let capacity = self.capacity[row][column].at(x);
-        Giver { water: at(GIVES), load: at(LOAD), capacity, digs: at(DIGS), has: at(HAS) }
+        Donor { water: at(GIVES), load: at(LOAD), capacity, digs: at(DIGS), has: at(HAS) }
     }
 }
 
-impl<N: Number, const EIGHT: bool> Pair<3> for TransferRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> Pair<3> for TransferRow<'_, N, EIGHT> {
     /// Returns inflow and outflow of water, and the net inflow of sediment, so that through-flow leaves no rounding error.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 3] {
         let rise = V::load(self.level[row][column], x) - V::load(self.level[1][1], x);
         let higher = V::load(self.ground[row][column], x) - V::load(self.ground[1][1], x);
-        let come: Goes<V> = pair(self.law, self.giver(row, column, x), rise, higher);
-        let go: Goes<V> = pair(self.law, self.giver(1, 1, x), -rise, -higher);
+        let come: PairTransfer<V> = pair_transfer(self.law, self.giver(row, column, x), rise, higher);
+        let go: PairTransfer<V> = pair_transfer(self.law, self.giver(1, 1, x), -rise, -higher);
         [come.water, go.water, come.load - go.load]
     }
 }
 
-impl<N: Number, const EIGHT: bool> RowKernel for TransferRow<'_, N, EIGHT> {
+impl<N: Coefficient, const EIGHT: bool> RowKernel for TransferRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [comes, goes, loads] = around_some::<V, 3, EIGHT>(self, x);
@@ -230,45 +233,45 @@ impl<N: Number, const EIGHT: bool> RowKernel for TransferRow<'_, N, EIGHT> {
 }
 
 /// Step on a strip of bedrock, sand, water and sediment.
-pub(super) struct Run<'a> {
+pub(super) struct RunoffPass<'a> {
     pub strip: Strip<'a, 4>,
     pub start: &'a [f32],
     pub softness: &'a [f32],
     pub law: Musgrave,
-    pub numbers: Scaled<'a, 4>,
+    pub numbers: MaskedCoefficients<'a, 4>,
 }
 
-impl Pass for Run<'_> {
+impl Pass for RunoffPass<'_> {
     type Output = RunoffSums;
 
     #[inline(always)]
     fn run<V: Cells>(self) -> RunoffSums {
         let rows = self.numbers.rows(self.strip.border(), self.strip.rows().start - 1);
         match (rows, self.law.neighbours == 8) {
-            (Rows::Even(even), false) => self.run_as::<V, false>(even),
-            (Rows::Even(even), true) => self.run_as::<V, true>(even),
-            (Rows::Masked(rows), false) => self.run_as::<V, false>(rows),
-            (Rows::Masked(rows), true) => self.run_as::<V, true>(rows),
+            (CoefficientRows::Uniform(even), false) => self.run_as::<V, false>(even),
+            (CoefficientRows::Uniform(even), true) => self.run_as::<V, true>(even),
+            (CoefficientRows::Masked(rows), false) => self.run_as::<V, false>(rows),
+            (CoefficientRows::Masked(rows), true) => self.run_as::<V, true>(rows),
         }
     }
 }
 
-impl Run<'_> {
+impl RunoffPass<'_> {
     /// Outflow depends on the adjacent rows, and inflow on the outflow of those.
     pub const MARGIN: usize = 2;
 
     #[inline(always)]
-    fn run_as<V: Cells, const EIGHT: bool>(self, mut numbers: impl Numbers) -> RunoffSums {
+    fn run_as<V: Cells, const EIGHT: bool>(self, mut numbers: impl CoefficientWindow) -> RunoffSums {
         let Self { mut strip, start, softness, law, .. } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
-        let mut window: Window<2, 4> = Window::over(&strip, 2);
+        let mut window: StencilWindow<2, 4> = StencilWindow::over(&strip, 2);
         let mut flow = Transfers {
             law,
             border,
             giving: Ring::new(border.width, near.start),
-            nothing: Aligned::filled(border.width + 2, 0.0),
+            nothing: AlignedArray::filled(border.width + 2, 0.0),
             tallies: BedTallies::default(),
-            dried: Tally::default(),
+            dried: RowAccumulator::default(),
             sums: RunoffSums::default(),
         };
         for y in own.start - 2..own.end {
@@ -276,7 +279,14 @@ impl Run<'_> {
             numbers.next(y + 1);
             if near.contains(&(y + 1)) {
                 let softness = &softness[border.on_map(y + 1) * border.width..][..border.width];
-                flow.give::<V, EIGHT>(y + 1, &window, &mut strip, softness, &numbers, own.contains(&(y + 1)));
+                flow.compute_outflow::<V, EIGHT>(
+                    y + 1,
+                    &window,
+                    &mut strip,
+                    softness,
+                    &numbers,
+                    own.contains(&(y + 1)),
+                );
             }
             if own.contains(&y) {
                 flow.transfer::<V, EIGHT>(y, &window, &mut strip, &numbers);
@@ -294,38 +304,38 @@ struct Transfers {
     border: Border,
     giving: Ring<4, 3>,
     /// Inflow across an open border: zero.
-    nothing: Aligned,
+    nothing: AlignedArray,
     tallies: BedTallies,
-    dried: Tally,
+    dried: RowAccumulator,
     sums: RunoffSums,
 }
 
 impl Transfers {
     /// Computes the outflow of row `y` and applies erosion and deposition there. Totals include the row if it `counts`.
     #[inline(always)]
-    fn give<V: Cells, const EIGHT: bool>(
+    fn compute_outflow<V: Cells, const EIGHT: bool>(
         &mut self,
         y: isize,
-        window: &Window<2, 4>,
+        window: &StencilWindow<2, 4>,
         strip: &mut Strip<'_, 4>,
         softness: &[f32],
-        numbers: &impl Numbers,
+        numbers: &impl CoefficientWindow,
         counts: bool,
     ) {
         let (law, Border { width, edge, .. }) = (self.law, self.border);
-        let number = |number: usize| numbers.row(number, y).cut(1, width);
+        let number = |number: usize| numbers.row(number, y).slice(1, width);
         let (level, ground) = (nine(window.around(LEVEL, y), width), nine(window.around(GROUND, y), width));
         let [water_out, load_out, digs_out, has_out] = self.giving.push();
         let [bedrock, sand, water, suspended] = strip.rows_mut(y).map(|row| &mut row[..width]);
         let out = [&mut water_out[..width], &mut load_out[..width], &mut digs_out[..width]];
         let layers = [&*sand, &*water, &*suspended, softness];
-        over_row::<V>(width, ShareRow::<_, EIGHT> { law, level, layers, dissolution: number(DISSOLUTION), out });
+        over_row::<V>(width, OutflowRow::<_, EIGHT> { law, level, layers, dissolution: number(DISSOLUTION), out });
         let gives = [&water_out[..width], &load_out[..width], &digs_out[..width]];
         let (layers, out, tallies) = ([bedrock, sand, suspended], &mut has_out[..width], &mut self.tallies);
         let (capacity, deposition) = (number(CAPACITY), number(DEPOSITION));
         over_row::<V>(
             width,
-            DigRow::<_, EIGHT> { law, level, ground, gives, capacity, deposition, layers, out, tallies },
+            ErosionRow::<_, EIGHT> { law, level, ground, gives, capacity, deposition, layers, out, tallies },
         );
         for tally in [&mut self.tallies.dug, &mut self.tallies.settled, &mut self.tallies.spared] {
             tally.end_row(counts);
@@ -338,9 +348,9 @@ impl Transfers {
     fn transfer<V: Cells, const EIGHT: bool>(
         &mut self,
         y: isize,
-        window: &Window<2, 4>,
+        window: &StencilWindow<2, 4>,
         strip: &mut Strip<'_, 4>,
-        numbers: &impl Numbers,
+        numbers: &impl CoefficientWindow,
     ) {
         let (law, border) = (self.law, self.border);
         let Border { width, height, edge } = border;
@@ -349,7 +359,7 @@ impl Transfers {
         let [_, _, water, suspended] = strip.rows_mut(y);
         let around = |y: isize| {
             let row = numbers.row(CAPACITY, y);
-            [row.cut(0, width), row.cut(1, width), row.cut(2, width)]
+            [row.slice(0, width), row.slice(1, width), row.slice(2, width)]
         };
         let transfer = TransferRow::<_, EIGHT> {
             law,
@@ -357,7 +367,7 @@ impl Transfers {
             ground: nine(ground, width),
             gives: gives.map(|quantity| nine(quantity, width)),
             capacity: [around(y - 1), around(y), around(y + 1)],
-            stays: numbers.row(STAYS, y).cut(1, width),
+            stays: numbers.row(RETAINED_WATER, y).slice(1, width),
             water: &mut water[..width],
             suspended: &mut suspended[..width],
             dried: &mut self.dried,
@@ -367,7 +377,7 @@ impl Transfers {
         if edge != Edge::Open {
             return;
         }
-        for_border(y as usize, (width, height), |x, kind, side| {
+        for_each_outside_neighbour(y as usize, (width, height), |x, kind, side| {
             if 4 * kind + side >= law.neighbours {
                 return;
             }
@@ -375,7 +385,7 @@ impl Transfers {
             let capacity = numbers.row(CAPACITY, y).at(x + 1);
             let fall = level[1][x + 1] - neighbour(level, x, kind, side);
             let higher = ground[1][x + 1] - neighbour(ground, x, kind, side);
-            let go = pair(law, Giver { water, load, capacity, digs, has }, fall, higher);
+            let go = pair_transfer(law, Donor { water, load, capacity, digs, has }, fall, higher);
             self.sums.water_out += f64::from(go.water);
             self.sums.solid_out += f64::from(go.load);
         });

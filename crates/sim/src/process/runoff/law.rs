@@ -43,12 +43,12 @@ pub(super) const CAPACITY: usize = 0;
 pub(super) const DEPOSITION: usize = 1;
 pub(super) const DISSOLUTION: usize = 2;
 /// Fraction of the water that does not evaporate.
-pub(super) const STAYS: usize = 3;
+pub(super) const RETAINED_WATER: usize = 3;
 
 /// Donor cell: outflow of water and sediment per metre of fall, transport capacity per metre of water, fraction of the capacity deficit
 /// that is eroded, and fraction of the sediment outflow that is available.
 #[derive(Clone, Copy)]
-pub(super) struct Giver<V> {
+pub(super) struct Donor<V> {
     pub water: V,
     pub load: V,
     pub capacity: V,
@@ -63,7 +63,7 @@ pub(super) fn outflow_per_fall<V: Cells>(law: Musgrave, water: V, most: V, sum: 
 }
 
 /// Transfer from a cell to a lower neighbour: outflow of water and sediment, erosion, and erosion suppressed to keep the cell higher.
-pub(super) struct Goes<V> {
+pub(super) struct PairTransfer<V> {
     pub water: V,
     pub load: V,
     /// Sediment in excess of the transport capacity of this water.
@@ -74,7 +74,7 @@ pub(super) struct Goes<V> {
 
 /// Returns the transfer to a neighbour. `level` and `ground` are the height differences of the water surface and of the ground.
 #[inline(always)]
-pub(super) fn pair<V: Cells>(law: Musgrave, giver: Giver<V>, level: V, ground: V) -> Goes<V> {
+pub(super) fn pair_transfer<V: Cells>(law: Musgrave, giver: Donor<V>, level: V, ground: V) -> PairTransfer<V> {
     let fall = level.positive();
     let (water, load) = (giver.water * fall, giver.load * fall);
     let capacity = giver.capacity * water;
@@ -82,5 +82,5 @@ pub(super) fn pair<V: Cells>(law: Musgrave, giver: Giver<V>, level: V, ground: V
     // Never below the neighbour, even if all neighbours receive sediment.
     let dug = if law.published { wants } else { wants.min(ground.positive() * V::all(law.part())) };
     let goes = (load.min(capacity) + dug) * giver.has;
-    Goes { water, load: goes, surplus: (load - capacity).positive(), dug, spared: wants - dug }
+    PairTransfer { water, load: goes, surplus: (load - capacity).positive(), dug, spared: wants - dug }
 }

@@ -19,10 +19,10 @@ mod tests;
 
 use bevy_reflect::Reflect;
 
-use self::{flow::Run, law::Musgrave};
+use self::{flow::RunoffPass, law::Musgrave};
 use super::{
-    AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Progress, Reference, Setup, explain::Explanation,
-    is_level, limiter::Limiter, stage::stages,
+    AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Reference, Setup, StepProgress,
+    explain::Explanation, is_level, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
@@ -30,7 +30,7 @@ use crate::{
         terrain::{Layer, Terrain},
     },
     params::{choice, knob},
-    process::masked::{Scaled, factors},
+    process::masked::{MaskedCoefficients, factors},
     simd::{cells::with_vector_unit, strip::for_strips},
 };
 
@@ -155,7 +155,7 @@ impl Process for Runoff {
         Some(explain::explain(self, terrain, place))
     }
 
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let terrain = &mut *context.terrain;
         let area = terrain.cell_area();
         let (width, height, border) = (terrain.width(), terrain.height(), Border::of(terrain));
@@ -167,7 +167,7 @@ impl Process for Runoff {
                     Mode::Published => 1.0,
                 };
                 let rain = self.setup.params.rain * per_cell_size;
-                let masked = self.setup.masked(terrain, self.setup.params.mode);
+                let masked = self.setup.masked_params(terrain, self.setup.params.mode);
                 let more = masked.as_ref().map_or(0.0, |masked| masked.params.rain * per_cell_size - rain);
                 for y in 0..height {
                     for x in 0..width {
@@ -178,16 +178,17 @@ impl Process for Runoff {
                 }
                 context.ledger.water.row(INFO.key).inflow += (terrain.water.total() - before) * area;
             }
-            return Progress::Done;
+            return StepProgress::Done;
         }
-        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        let masked = self.setup.masked_params(terrain, self.setup.params.mode);
         let masked = masked.as_ref();
-        let (law, numbers) = (Musgrave::new(&self.setup.params), Scaled::new(&self.setup.params, masked, law::numbers));
+        let (law, numbers) =
+            (Musgrave::new(&self.setup.params), MaskedCoefficients::new(&self.setup.params, masked, law::numbers));
         let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
-        let bands = for_strips(border, layers, Run::MARGIN, |strip| {
-            with_vector_unit(Run { strip, start, softness, law, numbers })
+        let bands = for_strips(border, layers, RunoffPass::MARGIN, |strip| {
+            with_vector_unit(RunoffPass { strip, start, softness, law, numbers })
         });
         for band in bands {
             let solid = context.ledger.solid.row(INFO.key);
@@ -202,6 +203,6 @@ impl Process for Runoff {
         }
         self.setup.counts.substeps += 1;
         self.setup.elapse(f64::from(context.terrain.cell_size) / SPEED);
-        Progress::Done
+        StepProgress::Done
     }
 }

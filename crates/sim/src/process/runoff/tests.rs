@@ -1,12 +1,12 @@
 use super::*;
 use crate::{
     core::{grid::Grid, terrain::Edge},
-    process::contract::{alone, turned},
+    process::contract::{rotate_or_mirror, run_process},
     simulation::Simulation,
 };
 
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-    alone(Runoff::with(params), terrain, ticks)
+    run_process(Runoff::with(params), terrain, ticks)
 }
 
 fn hills(edge: Edge) -> Terrain {
@@ -38,8 +38,8 @@ fn it_conserves_water_and_sediment_in_all_its_forms_whichever_way_the_map_is_tur
                     simulation.water_residual() / rained
                 );
                 for quarter in [false, true] {
-                    let other = run(turned(&hills(edge), quarter), params.clone(), 100).terrain;
-                    let same = turned(&run(hills(edge), params.clone(), 100).terrain, quarter);
+                    let other = run(rotate_or_mirror(&hills(edge), quarter), params.clone(), 100).terrain;
+                    let same = rotate_or_mirror(&run(hills(edge), params.clone(), 100).terrain, quarter);
                     assert!(
                         same.ground() == other.ground() && same.water == other.water,
                         "{mode:?} {edge:?} {quarter}"

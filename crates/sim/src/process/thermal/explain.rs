@@ -3,7 +3,7 @@
 use super::{
     super::{
         Mode,
-        explain::{Cell, Explanation, Term},
+        explain::{ExplainedCell, Explanation, Term},
     },
     DUSTING, Thermal, talus,
 };
@@ -12,13 +12,15 @@ use crate::core::terrain::Terrain;
 /// Explains thermal erosion in a cell.
 pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&thermal.setup, &thermal.setup.params);
-    let cell = Cell { terrain, place, mode: params.mode };
-    let (fall, sand) = (cell.slope(), cell.of(&terrain.sand));
-    let stands = thermal.stands_at(terrain, place);
+    let cell = ExplainedCell { terrain, place, mode: params.mode };
+    let (fall, sand) = (cell.slope(), cell.layer_value(&terrain.sand));
+    let stands = thermal.stable_slope_at(terrain, place);
     let steeper = fall > stands;
-    let softness = cell.of(&terrain.softness);
-    let [hard, least] =
-        [cell.number(setup, |params| params.talus_coefficient), cell.number(setup, |params| params.talus_bias)];
+    let softness = cell.layer_value(&terrain.softness);
+    let [hard, least] = [
+        cell.param_value(setup, |params| params.talus_coefficient),
+        cell.param_value(setup, |params| params.talus_bias),
+    ];
     let rock = talus(softness, hard, least);
     let still = params.rate == 0.0 || setup.elapsed == 0.0 && setup.counts.seconds > 0.0;
     let slope = Term::new("S", "steepest slope to a neighbour", fall, "");

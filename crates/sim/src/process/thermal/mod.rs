@@ -17,11 +17,11 @@ use std::borrow::Cow;
 use bevy_reflect::Reflect;
 
 use self::{
-    published::Fall,
-    sliding::{Slopes, flatter, slide, talus},
+    published::PublishedPass,
+    sliding::{SlideCoefficients, slide, submerged_slope_factor, talus},
 };
 use super::{
-    AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Progress, Reference, Setup, StageInfo,
+    AnySetup, Context, Footprint, IdleReason, Info, Mode, Process, Reference, Setup, StageInfo, StepProgress,
     explain::Explanation, limiter::Limiter,
 };
 use crate::{
@@ -33,8 +33,8 @@ use crate::{
         terrain::{Layer, Terrain},
     },
     params::{choice, knob},
-    process::masked::{Masked, factors},
-    simd::{around::at_repose, cells::with_vector_unit, strip::for_strips},
+    process::masked::{MaskedParams, factors},
+    simd::{around::repose_heights, cells::with_vector_unit, strip::for_strips},
 };
 
 /// Minimum thickness of sand that counts as loose ground, in metres.
@@ -114,7 +114,7 @@ pub const INFO: Info = Info {
 };
 
 /// Fraction of the excess of a pair of cells that slides in a tick.
-const SLIDES: f32 = 1.0 / 12.0;
+const SLIDE_FRACTION: f32 = 1.0 / 12.0;
 
 /// The process: parameters and counts.
 #[derive(Clone, Default)]
@@ -144,7 +144,7 @@ impl Process for Thermal {
         &mut self.setup
     }
 
-    fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
+    fn step(&mut self, _: usize, context: &mut Context<'_>) -> StepProgress {
         let terrain = &mut *context.terrain;
         let own = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
         let followed = context.elapsed.filter(|_| !self.setup.params.own_time);
@@ -152,19 +152,19 @@ impl Process for Thermal {
         context.elapsed.get_or_insert(f64::from(seconds));
         self.setup.elapse(f64::from(seconds));
         let (border, size) = (Border::of(terrain), terrain.cell_size);
-        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        let masked = self.setup.masked_params(terrain, self.setup.params.mode);
         let masked = masked.as_ref();
-        let steep = Steep::new(&self.setup.params, size, seconds);
-        let under = masked.map_or(steep, |masked| Steep::new(&masked.params, size, seconds));
+        let steep = TalusCoefficients::new(&self.setup.params, size, seconds);
+        let under = masked.map_or(steep, |masked| TalusCoefficients::new(&masked.params, size, seconds));
         let slopes = slopes(&self.setup.params, masked, size, seconds);
         let bands = match self.setup.params.mode {
-            Mode::Corrected => slide(terrain, border, SLIDES, slopes),
+            Mode::Corrected => slide(terrain, border, SLIDE_FRACTION, slopes),
             Mode::Published => {
                 let Terrain { bedrock, sand, softness, start, .. } = &mut *terrain;
                 let (softness, start) = (&softness[..], &start[..]);
                 let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
-                for_strips(border, layers, Fall::MARGIN, |strip| {
-                    with_vector_unit(Fall { strip, start, softness, steep })
+                for_strips(border, layers, PublishedPass::MARGIN, |strip| {
+                    with_vector_unit(PublishedPass { strip, start, softness, steep })
                 })
             }
         };
@@ -181,7 +181,7 @@ impl Process for Thermal {
             row.lost += band.rounded * area;
         }
         self.setup.counts.substeps += 1;
-        Progress::Done
+        StepProgress::Done
     }
 
     fn idle_reason(&self, _: &Terrain) -> Option<IdleReason> {
@@ -196,10 +196,10 @@ impl Process for Thermal {
         if quantity != Quantity::Steepness {
             return None;
         }
-        let masked = self.setup.masked(terrain, self.setup.params.mode);
+        let masked = self.setup.masked_params(terrain, self.setup.params.mode);
         let slopes = slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0);
         let steepness = |x, y| {
-            let stands = self.stands(terrain, [x, y], &slopes).max(1e-3);
+            let stands = self.stable_slope(terrain, [x, y], &slopes).max(1e-3);
             steepest_fall(terrain, terrain.bedrock.index(x, y)) / (terrain.cell_size * stands)
         };
         Some(Cow::Owned(Grid::from_fn(terrain.width(), terrain.height(), steepness)))
@@ -208,10 +208,10 @@ impl Process for Thermal {
 
 impl Thermal {
     /// Returns the largest stable slope of the ground in a cell. Sand up to [`DUSTING`] does not count as loose ground.
-    fn stands(&self, terrain: &Terrain, [x, y]: [usize; 2], slopes: &Slopes<'_>) -> f32 {
+    fn stable_slope(&self, terrain: &Terrain, [x, y]: [usize; 2], slopes: &SlideCoefficients<'_>) -> f32 {
         let cured = self.setup.params.mode == Mode::Corrected;
         let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
-        let lies = dry * flatter(wet, terrain.water.at(x, y));
+        let lies = dry * submerged_slope_factor(wet, terrain.water.at(x, y));
         let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
         match (cured, terrain.sand.at(x, y) > DUSTING) {
             (false, _) => stands,
@@ -221,15 +221,15 @@ impl Thermal {
     }
 
     /// Returns the largest stable slope of a single cell.
-    fn stands_at(&self, terrain: &Terrain, place: [usize; 2]) -> f32 {
-        let masked = self.setup.masked(terrain, self.setup.params.mode);
-        self.stands(terrain, place, &slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0))
+    fn stable_slope_at(&self, terrain: &Terrain, place: [usize; 2]) -> f32 {
+        let masked = self.setup.masked_params(terrain, self.setup.params.mode);
+        self.stable_slope(terrain, place, &slopes(&self.setup.params, masked.as_ref(), 1.0, 0.0))
     }
 }
 
 /// Coefficients shared by both modes.
 #[derive(Clone, Copy)]
-struct Steep {
+struct TalusCoefficients {
     /// Talus slope of rock times the cell size: the part proportional to hardness, and the value at hardness 0.
     per_hardness: f32,
     bias: f32,
@@ -238,7 +238,7 @@ struct Steep {
     cut: bool,
 }
 
-impl Steep {
+impl TalusCoefficients {
     fn new(params: &Params, size: f32, seconds: f32) -> Self {
         Self {
             per_hardness: params.talus_coefficient * size,
@@ -249,11 +249,16 @@ impl Steep {
     }
 }
 
-fn slopes<'a>(params: &Params, masked: Option<&'a Masked<Params>>, size: f32, seconds: f32) -> Slopes<'a> {
-    Slopes::new(params, masked, |params| {
-        let Steep { per_hardness, bias, share, .. } = Steep::new(params, size, seconds);
-        let [beside, across] = at_repose(params.repose_angle, size);
-        let [wet, _] = at_repose(params.underwater_angle, size);
+fn slopes<'a>(
+    params: &Params,
+    masked: Option<&'a MaskedParams<Params>>,
+    size: f32,
+    seconds: f32,
+) -> SlideCoefficients<'a> {
+    SlideCoefficients::new(params, masked, |params| {
+        let TalusCoefficients { per_hardness, bias, share, .. } = TalusCoefficients::new(params, size, seconds);
+        let [beside, across] = repose_heights(params.repose_angle, size);
+        let [wet, _] = repose_heights(params.underwater_angle, size);
         [beside, across, per_hardness, bias, share, (wet / beside).min(1.0)]
     })
 }

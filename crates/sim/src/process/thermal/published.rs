@@ -1,15 +1,15 @@
 //! Published step (eqs 17 and 18): bedrock and sand form one solid.
 
 use super::{
-    Steep,
-    sliding::{BEDROCK, SAND, Slid, talus},
+    TalusCoefficients,
+    sliding::{BEDROCK, SAND, SlideTotals, talus},
 };
 use crate::{
-    core::{aligned::Aligned, border::Border, terrain::Edge},
+    core::{aligned::AlignedArray, border::Border, terrain::Edge},
     simd::{
-        around::{FARTHER, Pair, around, for_border, lowest, neighbour},
+        around::{DISTANCES_F32, Pair, for_each_outside_neighbour, lowest, neighbour, sum_neighbours},
         cells::{Cells, Pass, RowKernel, over_row},
-        stencil::{Nine, Quantities, Ring, Tally, Window, nine, sides},
+        stencil::{Neighbourhood, Ring, RowAccumulator, RowQuantities, StencilWindow, nine, sides},
         strip::Strip,
     },
 };
@@ -19,13 +19,13 @@ struct Solid<'a, 'layers> {
     strip: &'a Strip<'layers, 2>,
     start: &'a [f32],
     softness: &'a [f32],
-    steep: Steep,
+    steep: TalusCoefficients,
 }
 
 const GROUND: usize = 0;
 const TALUS: usize = 1;
 
-impl Quantities<2> for Solid<'_, '_> {
+impl RowQuantities<2> for Solid<'_, '_> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, talus]: [&mut [f32]; 2]) {
         let width = ground.len();
@@ -42,7 +42,7 @@ impl Quantities<2> for Solid<'_, '_> {
 }
 
 struct SolidRow<'a> {
-    steep: Steep,
+    steep: TalusCoefficients,
     bedrock: &'a [f32],
     sand: &'a [f32],
     softness: &'a [f32],
@@ -61,14 +61,14 @@ impl RowKernel for SolidRow<'_> {
 
 struct TalusRow<'a> {
     share: f32,
-    ground: Nine<'a>,
+    ground: Neighbourhood<'a>,
     talus: &'a [f32],
     softness: &'a [f32],
     bedrock: &'a mut [f32],
     sand: &'a mut [f32],
     /// Outflow of a cell per metre of fall to its receivers.
     out: &'a mut [f32],
-    given: &'a mut Tally,
+    given: &'a mut RowAccumulator,
 }
 
 impl Pair<1> for TalusRow<'_> {
@@ -84,7 +84,7 @@ impl RowKernel for TalusRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let zero = V::all(0.0);
-        let [all] = around::<V, 1>(self, x);
+        let [all] = sum_neighbours::<V, 1>(self, x);
         let [beside, across] = lowest::<V>(self.ground, x);
         let most = V::load(self.ground[1][1], x) - beside.min(across);
         let gives = V::all(self.share) * V::load(self.softness, x) * most / all.max(V::all(f32::MIN_POSITIVE));
@@ -103,12 +103,12 @@ impl RowKernel for TalusRow<'_> {
 }
 
 struct FallRow<'a> {
-    ground: Nine<'a>,
-    talus: Nine<'a>,
-    gives: Nine<'a>,
+    ground: Neighbourhood<'a>,
+    talus: Neighbourhood<'a>,
+    gives: Neighbourhood<'a>,
     bedrock: &'a mut [f32],
-    got: &'a mut Tally,
-    rounded: &'a mut Tally,
+    got: &'a mut RowAccumulator,
+    rounded: &'a mut RowAccumulator,
 }
 
 impl Pair<1> for FallRow<'_> {
@@ -124,7 +124,7 @@ impl Pair<1> for FallRow<'_> {
 impl RowKernel for FallRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let [comes] = around::<V, 1>(self, x);
+        let [comes] = sum_neighbours::<V, 1>(self, x);
         // Inflow becomes bedrock, except for the rounding error.
         let bedrock = V::load(self.bedrock, x);
         let new = bedrock + comes;
@@ -135,30 +135,31 @@ impl RowKernel for FallRow<'_> {
 }
 
 /// Eqs 17 and 18 on a strip of bedrock and sand: the outflow of every cell, then its inflow, gathered from its donors.
-pub(super) struct Fall<'a> {
+pub(super) struct PublishedPass<'a> {
     pub strip: Strip<'a, 2>,
     pub start: &'a [f32],
     pub softness: &'a [f32],
-    pub steep: Steep,
+    pub steep: TalusCoefficients,
 }
 
-impl Fall<'_> {
+impl PublishedPass<'_> {
     /// Outflow depends on the adjacent rows, and inflow on the outflow of those.
     pub const MARGIN: usize = 2;
 }
 
-impl Pass for Fall<'_> {
-    type Output = Slid;
+impl Pass for PublishedPass<'_> {
+    type Output = SlideTotals;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Slid {
+    fn run<V: Cells>(self) -> SlideTotals {
         let Self { mut strip, start, softness, steep } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
         let Border { width, height, edge } = border;
-        let mut window: Window<2, 4> = Window::over(&strip, 2);
+        let mut window: StencilWindow<2, 4> = StencilWindow::over(&strip, 2);
         let mut giving: Ring<1, 3> = Ring::new(width, near.start);
-        let nothing = Aligned::filled(width + 2, 0.0);
-        let (mut given, mut got, mut rounded) = (Tally::default(), Tally::default(), Tally::default());
+        let nothing = AlignedArray::filled(width + 2, 0.0);
+        let (mut given, mut got, mut rounded) =
+            (RowAccumulator::default(), RowAccumulator::default(), RowAccumulator::default());
         let mut out = 0.0;
         for y in own.start - 2..own.end {
             window.fill_to::<V>(y + 2, &Solid { strip: &strip, start, softness, steep });
@@ -193,14 +194,14 @@ impl Pass for Fall<'_> {
             got.end_row(true);
             rounded.end_row(true);
             if edge == Edge::Open {
-                for_border(y as usize, (width, height), |x, kind, side| {
+                for_each_outside_neighbour(y as usize, (width, height), |x, kind, side| {
                     let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
-                    if fall > talus[1][x + 1] * FARTHER[kind] {
+                    if fall > talus[1][x + 1] * DISTANCES_F32[kind] {
                         out += f64::from(gives[1][x + 1] * fall);
                     }
                 });
             }
         }
-        Slid { given: given.total(), got: got.total(), rounded: rounded.total(), out, crumbled: 0.0 }
+        SlideTotals { given: given.total(), got: got.total(), rounded: rounded.total(), out, crumbled: 0.0 }
     }
 }

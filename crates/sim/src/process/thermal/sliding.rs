@@ -16,11 +16,11 @@ use crate::{
         border::Border,
         terrain::{Edge, Terrain},
     },
-    process::masked::{MaskedRows, Number, Numbers, Rows, Scaled, between},
+    process::masked::{Coefficient, CoefficientRows, CoefficientWindow, MaskedCoefficients, MaskedRows, lerp},
     simd::{
-        around::{FARTHER, for_border, lowest, neighbour},
+        around::{DISTANCES_F32, for_each_outside_neighbour, lowest, neighbour},
         cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::{Nine, Quantities, Ring, Tally, Window, across, nine},
+        stencil::{Neighbourhood, Ring, RowAccumulator, RowQuantities, StencilWindow, across, nine},
         strip::{Strip, for_strips},
     },
 };
@@ -31,9 +31,9 @@ pub(super) const SAND: usize = 1;
 
 /// Coefficients of sliding: the stable height differences of sand to an orthogonal and a diagonal neighbour; the talus of rock per
 /// hardness and at hardness 0; the fraction of the excess that fails, where 0 also stops sand; and the factor on the first two under water.
-pub(super) type Slopes<'a> = Scaled<'a, 6>;
+pub(super) type SlideCoefficients<'a> = MaskedCoefficients<'a, 6>;
 
-const LIES: [usize; 2] = [0, 1];
+const STABLE_DROPS: [usize; 2] = [0, 1];
 const PER_HARDNESS: usize = 2;
 const BIAS: usize = 3;
 const SHARE: usize = 4;
@@ -43,13 +43,13 @@ const UNDER_WATER: f32 = 0.1;
 
 /// Returns the factor on the angle of repose of sand, as a slope, under water of this depth.
 #[inline(always)]
-pub(super) fn flatter(wet: f32, depth: f32) -> f32 {
-    between([1.0, wet], (depth * (1.0 / UNDER_WATER)).min(1.0))
+pub(super) fn submerged_slope_factor(wet: f32, depth: f32) -> f32 {
+    lerp([1.0, wet], (depth * (1.0 / UNDER_WATER)).min(1.0))
 }
 
 /// Volumes moved in a strip by one pass, in metres times cells.
 #[derive(Default)]
-pub(super) struct Slid {
+pub(super) struct SlideTotals {
     pub given: f64,
     pub got: f64,
     pub crumbled: f64,
@@ -60,14 +60,14 @@ pub(super) struct Slid {
 }
 
 /// Moves the fraction `k` of the excess of every pair once, and turns failing rock into sand.
-pub(super) fn slide(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Slid> {
+pub(super) fn slide(terrain: &mut Terrain, border: Border, k: f32, slopes: SlideCoefficients<'_>) -> Vec<SlideTotals> {
     let Terrain { bedrock, sand, softness, start, water, .. } = terrain;
     let (softness, start) = (&softness[..], &start[..]);
-    let wet = slopes.ends(WET).into_iter().any(|wet| wet != 1.0);
+    let wet = slopes.unmasked_and_masked(WET).into_iter().any(|wet| wet != 1.0);
     let water = (wet && water.par_iter().any(|&depth| depth > 0.0)).then_some(&water[..]);
     let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
     // Outflow depends on the adjacent rows.
-    for_strips(border, layers, 1, |strip| with_vector_unit(Slide { strip, start, softness, water, k, slopes }))
+    for_strips(border, layers, 1, |strip| with_vector_unit(SlidePass { strip, start, softness, water, k, slopes }))
 }
 
 /// Returns the stable height difference of rock of this softness to an orthogonal neighbour.
@@ -92,12 +92,12 @@ struct Loose<'a, 'layers, L> {
 const GROUND: usize = 0;
 const EIGHTH: usize = 1;
 
-impl<L: Numbers> Quantities<2> for Loose<'_, '_, L> {
+impl<L: CoefficientWindow> RowQuantities<2> for Loose<'_, '_, L> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, loose]: [&mut [f32]; 2]) {
         let width = ground.len();
         let [bedrock, sand] = [BEDROCK, SAND].map(|layer| &self.strip.row(layer, y)[..width]);
-        let share = self.numbers.row(SHARE, y).cut(1, width);
+        let share = self.numbers.row(SHARE, y).slice(1, width);
         let (ground, loose) = (&mut ground[..width], &mut loose[..width]);
         over_row::<V>(width, LooseRow { bedrock, sand, share, ground, loose });
     }
@@ -116,7 +116,7 @@ struct LooseRow<'a, N> {
     loose: &'a mut [f32],
 }
 
-impl<N: Number> RowKernel for LooseRow<'_, N> {
+impl<N: Coefficient> RowKernel for LooseRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let sand = V::load(self.sand, x);
@@ -130,7 +130,7 @@ impl<N: Number> RowKernel for LooseRow<'_, N> {
 /// Returns the sand that slides to a lower neighbour, from the fraction `k`, the fall, the stable height difference and an eighth of the
 /// donor's sand.
 #[inline(always)]
-fn slides<V: Cells>(k: f32, fall: V, lies: V, eighth: V) -> V {
+fn slide_flux<V: Cells>(k: f32, fall: V, lies: V, eighth: V) -> V {
     let slides = (V::all(k) * (fall - lies).positive()).min(eighth);
     ((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)
 }
@@ -155,7 +155,7 @@ struct PairCell<V> {
     lies: [V; 2],
 }
 
-impl<N: Number> PairRow<'_, N> {
+impl<N: Coefficient> PairRow<'_, N> {
     #[inline(always)]
     fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> PairCell<V> {
         PairCell {
@@ -168,10 +168,10 @@ impl<N: Number> PairRow<'_, N> {
 
 /// Returns the flux from one cell to another; `kind` is 0 for orthogonal and 1 for diagonal neighbours.
 #[inline(always)]
-fn gives<V: Cells>(k: f32, from: PairCell<V>, to: PairCell<V>, kind: usize) -> V {
+fn pair_flux<V: Cells>(k: f32, from: PairCell<V>, to: PairCell<V>, kind: usize) -> V {
     let fall = from.height - to.height;
     let choose = |down: V, up: V| fall.if_above(V::all(0.0), down, up);
-    let gives = slides(k, fall.max(-fall), choose(from.lies[kind], to.lies[kind]), choose(from.eighth, to.eighth));
+    let gives = slide_flux(k, fall.max(-fall), choose(from.lies[kind], to.lies[kind]), choose(from.eighth, to.eighth));
     choose(gives, -gives)
 }
 
@@ -180,22 +180,22 @@ const DOWN: usize = 1;
 const DOWN_RIGHT: usize = 2;
 const DOWN_LEFT: usize = 3;
 
-impl<N: Number> RowKernel for PairRow<'_, N> {
+impl<N: Coefficient> RowKernel for PairRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (here, next): (PairCell<V>, PairCell<V>) = (self.side(0, 0, x), self.side(0, 1, x));
         let (below, below_next): (PairCell<V>, PairCell<V>) = (self.side(1, 0, x), self.side(1, 1, x));
-        gives(self.k, here, next, 0).store(self.out[ASIDE], x);
-        gives(self.k, here, below, 0).store(self.out[DOWN], x);
-        gives(self.k, here, below_next, 1).store(self.out[DOWN_RIGHT], x);
-        gives(self.k, next, below, 1).store(self.out[DOWN_LEFT], x);
+        pair_flux(self.k, here, next, 0).store(self.out[ASIDE], x);
+        pair_flux(self.k, here, below, 0).store(self.out[DOWN], x);
+        pair_flux(self.k, here, below_next, 1).store(self.out[DOWN_RIGHT], x);
+        pair_flux(self.k, next, below, 1).store(self.out[DOWN_LEFT], x);
     }
 }
 
 struct SlideRow<'a, N> {
     /// Talus per hardness and at hardness 0, the fraction that fails, and the stable height difference of sand to an orthogonal neighbour.
     law: [N; 4],
-    ground: Nine<'a>,
+    ground: Neighbourhood<'a>,
     /// Fluxes to the right, downwards and to both lower diagonals, each with that of the opposite side.
     pairs: [[&'a [f32]; 2]; 4],
     softness: &'a [f32],
@@ -207,12 +207,12 @@ struct SlideRow<'a, N> {
 /// Outflow, inflow and rock failure of a row.
 #[derive(Default)]
 struct SlideTallies {
-    given: Tally,
-    got: Tally,
-    crumbled: Tally,
+    given: RowAccumulator,
+    got: RowAccumulator,
+    crumbled: RowAccumulator,
 }
 
-impl<N: Number> RowKernel for SlideRow<'_, N> {
+impl<N: Coefficient> RowKernel for SlideRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [aside, down, down_right, down_left] = self.pairs;
@@ -225,7 +225,7 @@ impl<N: Number> RowKernel for SlideRow<'_, N> {
             + ((below_right.positive() - above_left.min(zero)) + (below_left.positive() - above_right.min(zero)));
         let leaves = ((right - left) + (below - above)) + ((below_right - above_left) + (below_left - above_right));
         let old = V::load(self.sand, x);
-        let crumbled = self.crumble(x, old);
+        let crumbled = self.fail_rock(x, old);
         self.tallies.crumbled.add(x, crumbled);
         let old = old + crumbled;
         let sand = (old - leaves).positive();
@@ -235,16 +235,16 @@ impl<N: Number> RowKernel for SlideRow<'_, N> {
     }
 }
 
-impl<N: Number> SlideRow<'_, N> {
+impl<N: Coefficient> SlideRow<'_, N> {
     /// Lowers rock that exceeds its talus under this much sand. Returns the thickness turned into sand.
     #[inline(always)]
-    fn crumble<V: Cells>(&mut self, x: usize, sand: V) -> V {
+    fn fail_rock<V: Cells>(&mut self, x: usize, sand: V) -> V {
         let (old, softness) = (V::load(self.bedrock, x), V::load(self.softness, x));
         let [per_hardness, bias, share, lies] = self.law;
         // Rock is never less steep than its sand.
         let talus = talus(softness, per_hardness.at(x), bias.at(x)).max(lies.at(x));
         let [beside, corner] = lowest::<V>(self.ground, x);
-        let excess = ((old - beside) - talus).max((old - corner) - talus * V::all(FARTHER[1]));
+        let excess = ((old - beside) - talus).max((old - corner) - talus * V::all(DISTANCES_F32[1]));
         // Sand on the rock is part of the excess.
         let bedrock = old - V::all(0.5) * share.at::<V>(x) * softness * (excess - sand).positive();
         bedrock.store(self.bedrock, x);
@@ -259,7 +259,7 @@ struct WetRows<'a> {
     border: Border,
 }
 
-impl Numbers for WetRows<'_> {
+impl CoefficientWindow for WetRows<'_> {
     type Row<'r>
         = &'r [f32]
     where
@@ -271,7 +271,7 @@ impl Numbers for WetRows<'_> {
         let water = &self.water[edge.nearest(y, height) * width..][..width];
         self.dry.next_with(y, |[beside, across, _, _, _, wet]| {
             for (((beside, across), &wet), &depth) in beside.iter_mut().zip(across).zip(&*wet).zip(water) {
-                let flatter = flatter(wet, depth);
+                let flatter = submerged_slope_factor(wet, depth);
                 (*beside, *across) = (*beside * flatter, *across * flatter);
             }
         });
@@ -284,44 +284,44 @@ impl Numbers for WetRows<'_> {
 }
 
 /// Pass over a strip of bedrock and sand.
-struct Slide<'a> {
+struct SlidePass<'a> {
     strip: Strip<'a, 2>,
     start: &'a [f32],
     softness: &'a [f32],
     /// Water, if it affects the angle of repose.
     water: Option<&'a [f32]>,
     k: f32,
-    slopes: Slopes<'a>,
+    slopes: SlideCoefficients<'a>,
 }
 
-impl Pass for Slide<'_> {
-    type Output = Slid;
+impl Pass for SlidePass<'_> {
+    type Output = SlideTotals;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Slid {
+    fn run<V: Cells>(self) -> SlideTotals {
         let (border, first) = (self.strip.border(), self.strip.rows().start - 1);
         if let Some(water) = self.water {
-            let dry = self.slopes.rows_of_all(border, first);
+            let dry = self.slopes.masked_rows(border, first);
             return self.run_with::<V>(WetRows { dry, water, border });
         }
         match self.slopes.rows(border, first) {
-            Rows::Even(even) => self.run_with::<V>(even),
-            Rows::Masked(rows) => self.run_with::<V>(rows),
+            CoefficientRows::Uniform(even) => self.run_with::<V>(even),
+            CoefficientRows::Masked(rows) => self.run_with::<V>(rows),
         }
     }
 }
 
-impl Slide<'_> {
+impl SlidePass<'_> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Slid {
+    fn run_with<V: Cells>(self, mut numbers: impl CoefficientWindow) -> SlideTotals {
         let Self { mut strip, start, softness, k, .. } = self;
         let (border, own) = (strip.border(), strip.rows());
         let width = border.width;
         numbers.next(own.start - 1);
-        let mut window: Window<2> = Window::over(&strip, 1);
+        let mut window: StencilWindow<2> = StencilWindow::over(&strip, 1);
         let mut pairs: Ring<4, 2> = Ring::new(width + 1, own.start - 1);
         let mut tallies = SlideTallies::default();
-        let mut sums = Slid::default();
+        let mut sums = SlideTotals::default();
         for y in own.start - 1..own.end {
             numbers.next(y + 1);
             window.fill_to::<V>(y + 1, &Loose { strip: &strip, start, numbers: &numbers });
@@ -330,9 +330,9 @@ impl Slide<'_> {
                 |quantity: usize| [across(window.row(quantity, y), wide), across(window.row(quantity, next), wide)];
             let lies = |kind: usize| {
                 let rows = [numbers.row(kind, y), numbers.row(kind, next)];
-                [[rows[0].cut(0, wide), rows[0].cut(1, wide)], [rows[1].cut(0, wide), rows[1].cut(1, wide)]]
+                [[rows[0].slice(0, wide), rows[0].slice(1, wide)], [rows[1].slice(0, wide), rows[1].slice(1, wide)]]
             };
-            let lies = [lies(LIES[0]), lies(LIES[1])];
+            let lies = [lies(STABLE_DROPS[0]), lies(STABLE_DROPS[1])];
             let [aside, down, down_right, down_left] = pairs.push();
             let out = [&mut aside[..wide], &mut down[..wide], &mut down_right[..wide], &mut down_left[..wide]];
             let (ground, eighth) = (both(GROUND), both(EIGHTH));
@@ -352,7 +352,7 @@ impl Slide<'_> {
             ];
             let [bedrock, sand] = strip.rows_mut(y);
             let slide = SlideRow {
-                law: [PER_HARDNESS, BIAS, SHARE, LIES[0]].map(|number| numbers.row(number, y).cut(1, width)),
+                law: [PER_HARDNESS, BIAS, SHARE, STABLE_DROPS[0]].map(|number| numbers.row(number, y).slice(1, width)),
                 ground: nine(ground, width),
                 pairs,
                 softness,
@@ -365,13 +365,18 @@ impl Slide<'_> {
                 tally.end_row(true);
             }
             if border.edge == Edge::Open {
-                let (eighth, lies) = (window.row(EIGHTH, y), LIES.map(|kind| numbers.row(kind, y)));
-                for_border(y as usize, (width, border.height), |x, kind, side| {
+                let (eighth, lies) = (window.row(EIGHTH, y), STABLE_DROPS.map(|kind| numbers.row(kind, y)));
+                for_each_outside_neighbour(y as usize, (width, border.height), |x, kind, side| {
                     let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
-                    sums.out += f64::from(slides(k, fall, lies[kind].at(x + 1), eighth[x + 1]));
+                    sums.out += f64::from(slide_flux(k, fall, lies[kind].at(x + 1), eighth[x + 1]));
                 });
             }
         }
-        Slid { given: tallies.given.total(), got: tallies.got.total(), crumbled: tallies.crumbled.total(), ..sums }
+        SlideTotals {
+            given: tallies.given.total(),
+            got: tallies.got.total(),
+            crumbled: tallies.crumbled.total(),
+            ..sums
+        }
     }
 }

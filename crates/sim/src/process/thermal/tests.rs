@@ -1,16 +1,16 @@
 use super::*;
 use crate::{
     core::terrain::Edge,
-    params::STATED_SIDE,
-    process::contract::{alone, turned},
+    params::REFERENCE_SIDE,
+    process::contract::{rotate_or_mirror, run_process},
 };
 
 /// Runs ticks whose simulated time is Δt times the cell size in metres, regardless of the number of cells.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Terrain {
     if params.mode == Mode::Corrected {
-        params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
+        params.dt *= REFERENCE_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
     }
-    alone(Thermal::with(params), terrain, ticks).terrain
+    run_process(Thermal::with(params), terrain, ticks).terrain
 }
 
 fn energy(terrain: &Terrain) -> f64 {
@@ -42,8 +42,8 @@ fn a_column_of_sand_becomes_a_cone_at_its_angle() {
         assert!((0.97..=1.083).contains(&(slope / talus)), "{dx},{dy}: {}", slope / talus);
     }
     for quarter in [false, true] {
-        let other = run(turned(&terrain, quarter), Params::default(), 500);
-        assert!(turned(&run(terrain.clone(), Params::default(), 500), quarter).sand == other.sand);
+        let other = run(rotate_or_mirror(&terrain, quarter), Params::default(), 500);
+        assert!(rotate_or_mirror(&run(terrain.clone(), Params::default(), 500), quarter).sand == other.sand);
     }
 }
 
@@ -149,8 +149,9 @@ fn rock_crumbles_in_the_time_that_the_tick_covers() {
         let ground = Grid::from_fn(cells, cells, |x, _| if x < cells / 2 { 20.0 } else { 0.0 });
         Terrain::bare(ground, side, Edge::Wall)
     };
-    let bare =
-        |terrain: &Terrain, ticks: usize| alone(Thermal::default(), terrain.clone(), ticks).slots[0].process.counts();
+    let bare = |terrain: &Terrain, ticks: usize| {
+        run_process(Thermal::default(), terrain.clone(), ticks).slots[0].process.counts()
+    };
     // A tick of the same terrain spans the same time with another number of cells.
     let (few, many) = (bare(&cliff(64), 10).seconds, bare(&cliff(128), 10).seconds);
     assert!((few - 0.02 * 64.0 / 256.0 * 10.0).abs() < 1e-6 && (many / few - 1.0).abs() < 1e-6, "{few}, {many}");

@@ -6,8 +6,8 @@ use crate::{
     generate::{Generator, TerrainParams, generate},
     params::{Value, write},
     process::{
-        contract::alone,
-        land::{Land, fluvial},
+        contract::run_process,
+        land::{TerrainMeasures, fluvial},
     },
     simulation::Simulation,
 };
@@ -31,7 +31,8 @@ fn an_accelerated_bed_is_the_same_bed_sooner() {
     let bed_after = |acceleration: f64, ticks: usize| {
         let params = Params { rain_rate: 0.0, evaporation_rate: 0.0, dt: 2.0, ..unaccelerated() };
         // The river forms before its bed starts to change.
-        let mut simulation = alone(Water::with(Params { max_erosion_depth: 0.0, ..params.clone() }), fed_slope(), 2000);
+        let mut simulation =
+            run_process(Water::with(Params { max_erosion_depth: 0.0, ..params.clone() }), fed_slope(), 2000);
         set(&mut simulation, "max_erosion_depth", f64::from(params.max_erosion_depth));
         set(&mut simulation, "acceleration", acceleration);
         (0..ticks).for_each(|_| simulation.tick());
@@ -49,7 +50,7 @@ fn an_accelerated_bed_is_the_same_bed_sooner() {
 #[test]
 fn solids_are_conserved_while_the_acceleration_changes() {
     let terrain = fluvial(96, 2);
-    let mut simulation = alone(Water::with(Params { rain_rate: 0.002, ..Params::default() }), terrain, 0);
+    let mut simulation = run_process(Water::with(Params { rain_rate: 0.002, ..Params::default() }), terrain, 0);
     for acceleration in [1.0, 300.0, 10.0] {
         set(&mut simulation, "acceleration", acceleration);
         (0..150).for_each(|_| simulation.tick());
@@ -66,7 +67,7 @@ fn an_accelerated_bed_at_rest_stays() {
     let ground = terrain.ground();
     terrain.water = Grid::from_fn(40, 40, |x, y| (6.0 - ground.at(x, y)).max(0.0));
     let params = Params { acceleration: 1000.0, rain_rate: 0.0, evaporation_rate: 0.0, ..Params::default() };
-    let after = alone(Water::with(params), terrain, 500).terrain.ground();
+    let after = run_process(Water::with(params), terrain, 500).terrain.ground();
     let most = after.iter().zip(ground.iter()).map(|(after, before)| (after - before).abs()).fold(0.0, f32::max);
     assert!(most < 1e-3, "{most} m");
 }
@@ -95,7 +96,7 @@ fn default_water_changes_any_land_within_half_a_minute_and_leaves_no_spikes() {
             let params = TerrainParams { generator, width: 256, height: 256, cell_size, relief, ..default.clone() };
             let terrain = generate(&params, 1);
             let before = terrain.ground();
-            let after = alone(Water::default(), terrain, 600).terrain.ground();
+            let after = run_process(Water::default(), terrain, 600).terrain.ground();
             let (low, high) = before.min_max();
             let mut changes: Vec<f32> =
                 before.iter().zip(after.iter()).map(|(one, other)| (one - other).abs()).collect();
@@ -112,8 +113,8 @@ fn default_water_changes_any_land_within_half_a_minute_and_leaves_no_spikes() {
 #[test]
 fn default_water_keeps_the_profiles_of_rivers() {
     let terrain = fluvial(256, 1);
-    let start = Land::of(&terrain);
-    let land = Land::of(&alone(Water::default(), terrain, 600).terrain);
+    let start = TerrainMeasures::of(&terrain);
+    let land = TerrainMeasures::of(&run_process(Water::default(), terrain, 600).terrain);
     let told = format!("{start:?} became {land:?}");
     assert!((land.concavity - start.concavity).abs() <= 0.12 && land.straightness >= 0.9, "{told}");
     assert!(land.pits <= start.pits + 0.002, "{told}");

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    Rain, Shore,
+    OpenBoundary, StepRain,
     friction::{MARGIN, X, Y},
     surface::{SUSPENDED, WATER},
 };
@@ -36,12 +36,17 @@ impl Active {
 
     /// Finds the active blocks from the fluid and the fluxes of a strip.
     #[inline(always)]
-    pub fn find<V: Cells>(layers: &Strip<'_, 4>, faces: &Strip<'_, 2>, rain: &Rain<'_>, beyond: &Shore<'_>) -> Self {
+    pub fn find<V: Cells>(
+        layers: &Strip<'_, 4>,
+        faces: &Strip<'_, 2>,
+        rain: &StepRain<'_>,
+        beyond: &OpenBoundary<'_>,
+    ) -> Self {
         let (border, near) = (layers.border(), layers.reach(MARGIN as isize));
         let Border { width, height, edge } = border;
         // There may be a sea beyond an open border.
         let is_sea = |x: usize, y: isize| edge == Edge::Open && beyond.at(y as usize * width + x).1 > 0.0;
-        if rain.falls() {
+        if rain.is_falling() {
             return Self::everywhere(border);
         }
         let blocks = width.div_ceil(BLOCK);
@@ -158,7 +163,7 @@ mod tests {
             terrain::{Edge, Source, Terrain},
         },
         process::{
-            contract::alone,
+            contract::run_process,
             water::{Params, Water, tests::unaccelerated},
         },
     };
@@ -183,7 +188,7 @@ mod tests {
             // Rain too light to change any depth, but which falls everywhere.
             let run = |rain_rate: f32| {
                 let params = Params { rain_rate, sea_level: 0.1, ..unaccelerated() };
-                alone(Water::with(params), lakes(width, edge), 150)
+                run_process(Water::with(params), lakes(width, edge), 150)
             };
             let (passed, worked) = (run(0.0), run(1e-30));
             let bits = |grid: &Grid| grid.iter().map(|value| value.to_bits()).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 use super::{tests::unaccelerated, *};
 use crate::{
     core::{
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Source},
     },
     process::thermal::Thermal,
@@ -20,8 +20,8 @@ fn offset(cell: usize) -> [f64; 2] {
 
 /// A cone on a plain, with undulations several cells long: the same slope in every direction.
 fn cone(seed: u64) -> Terrain {
-    let mut stream = Stream::new(seed, "cone", 0);
-    let mut rough = Grid::from_fn(SIDE, SIDE, |_, _| stream.unit() - 0.5);
+    let mut stream = RandomStream::new(seed, "cone", 0);
+    let mut rough = Grid::from_fn(SIDE, SIDE, |_, _| stream.uniform() - 0.5);
     for _ in 0..3 {
         rough = Grid::from_fn(SIDE, SIDE, |x, y| {
             let near = |at: usize| at.saturating_sub(2)..(at + 3).min(SIDE);

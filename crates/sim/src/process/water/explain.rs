@@ -3,11 +3,11 @@
 use super::{
     super::{
         Mode,
-        explain::{Cell, Explanation, Term},
+        explain::{ExplainedCell, Explanation, Term},
     },
     Capacity, Water,
     friction::{concentration, energy_slope},
-    pipes::{PipeBed, collision_squared, sine_squared},
+    pipes::{PipeCoefficients, collision_squared, sine_squared},
 };
 use crate::core::{analysis::gradient, border::Border, terrain::Terrain};
 
@@ -17,11 +17,12 @@ const DRY: f32 = 1e-4;
 /// Explains flow, erosion and deposition in a cell.
 pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Explanation {
     let (setup, params) = (&water.setup, &water.setup.params);
-    let cell = Cell { terrain, place, mode: params.mode };
-    let (depth, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended) * params.suspended_fraction());
-    let (u, v) = water.velocity(terrain).map_or((0.0, 0.0), |[u, v]| (cell.of(&u), cell.of(&v)));
+    let cell = ExplainedCell { terrain, place, mode: params.mode };
+    let (depth, carried) =
+        (cell.layer_value(&terrain.water), cell.layer_value(&terrain.suspended) * params.suspended_fraction());
+    let (u, v) = water.velocity(terrain).map_or((0.0, 0.0), |[u, v]| (cell.layer_value(&u), cell.layer_value(&v)));
     let square = u * u + v * v;
-    let capacity = if params.erodes() { cell.number(setup, |params| params.sediment_capacity) } else { 0.0 };
+    let capacity = if params.erodes() { cell.param_value(setup, |params| params.sediment_capacity) } else { 0.0 };
     let shallow = if params.erodes() { (1.0 - depth * params.per_depth()).max(0.0) } else { 0.0 };
     let mut terms = vec![
         Term::new("h", "depth of the water", depth, "m"),
@@ -35,7 +36,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
     ];
     let (equation, could) = match params.mode {
         Mode::Corrected => {
-            let roughness = cell.number(setup, |params| params.roughness);
+            let roughness = cell.param_value(setup, |params| params.roughness);
             let slope = energy_slope(roughness * roughness, depth.max(DRY), square);
             terms.push(Term::new("n", "roughness of the bed", roughness, "s/m^(1/3)"));
             terms.push(Term::new("Sf", "energy slope, the head lost to friction per metre", slope, ""));
@@ -43,7 +44,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             ("Sf = n²·v²/h^(4/3),   C = h·min(1/2, Kc·v·sin(atan Sf)·(1 − h/Kdmax))", could)
         }
         Mode::Published => {
-            let bed = PipeBed::new(params, terrain.cell_size, params.dt);
+            let bed = PipeCoefficients::new(params, terrain.cell_size, params.dt);
             let slopes = |of: &dyn Fn(usize, usize) -> f32| {
                 let [x, y] = gradient(Border::of(terrain), terrain.cell_size, place, of);
                 (x, y)

@@ -25,21 +25,21 @@ pub use self::{
     params::{Capacity, Factors, Params},
 };
 use super::{
-    Abilities, AnySetup, Context, Counts, Footprint, GoOn, IdleReason, Info, Mode, Process, Progress, Reference, Setup,
-    SteadyState, SteadyWater, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
+    AnySetup, Capabilities, Context, Counts, Footprint, IdleReason, Info, Mode, Process, ProgressCallback, Reference,
+    Setup, SteadyState, SteadyWater, StepProgress, VectorMap, explain::Explanation, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
-        bounds::Unfit,
+        bounds::InvalidInput,
         grid::Grid,
         ledger::Ledger,
         terrain::{Edge, Layer, Terrain},
     },
     process::{
-        masked::{Mask, Masked, between},
-        memory::Memories,
+        masked::{Mask, MaskedParams, lerp},
+        saved_state::StateValues,
     },
-    simd::{cells::Cells, stencil::Tally},
+    simd::{cells::Cells, stencil::RowAccumulator},
 };
 
 stages! {
@@ -122,16 +122,16 @@ enum Scheme {
     #[default]
     Still,
     /// Signed fluxes across faces.
-    Friction(friction::Faces),
+    Friction(friction::FaceFluxes),
     /// Fluxes of the four pipes of each cell.
     Pipes(pipes::Pipes),
 }
 
 impl Scheme {
     /// Returns the fluxes of the corrected mode, all 0 if there are none for this terrain.
-    fn faces(&mut self, terrain: &Terrain) -> &mut friction::Faces {
+    fn faces(&mut self, terrain: &Terrain) -> &mut friction::FaceFluxes {
         if !matches!(self, Self::Friction(faces) if faces.fit(terrain)) {
-            *self = Self::Friction(friction::Faces::still(terrain));
+            *self = Self::Friction(friction::FaceFluxes::new(terrain));
         }
         match self {
             Self::Friction(faces) => faces,
@@ -142,7 +142,7 @@ impl Scheme {
     /// Returns the fluxes of the published mode, likewise.
     fn pipes(&mut self, terrain: &Terrain) -> &mut pipes::Pipes {
         if !matches!(self, Self::Pipes(pipes) if pipes.fit(terrain)) {
-            *self = Self::Pipes(pipes::Pipes::still(terrain));
+            *self = Self::Pipes(pipes::Pipes::new(terrain));
         }
         match self {
             Self::Pipes(pipes) => pipes,
@@ -153,11 +153,11 @@ impl Scheme {
 
 /// Scope of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Work {
+enum StepScope {
     /// Compute the fluxes for display and change nothing else.
     Flow,
     /// Compute the fluxes and apply them, in one pass.
-    Whole,
+    Full,
 }
 
 /// Totals of a step, in metres times cells unless stated otherwise.
@@ -174,9 +174,9 @@ struct WaterSums {
     water_lost: f64,
     solid_lost: f64,
     /// Number of cells whose outflow, erosion or deposition was limited.
-    held: u64,
-    spared: u64,
-    withheld: u64,
+    outflow_limited: u64,
+    erosion_limited: u64,
+    deposition_limited: u64,
     /// Speed of the fastest wave at the start of the step, in metres per second.
     wave: f32,
 }
@@ -191,9 +191,9 @@ impl std::ops::AddAssign for WaterSums {
         self.solid_out += other.solid_out;
         self.water_lost += other.water_lost;
         self.solid_lost += other.solid_lost;
-        self.held += other.held;
-        self.spared += other.spared;
-        self.withheld += other.withheld;
+        self.outflow_limited += other.outflow_limited;
+        self.erosion_limited += other.erosion_limited;
+        self.deposition_limited += other.deposition_limited;
         self.wave = self.wave.max(other.wave);
     }
 }
@@ -201,20 +201,28 @@ impl std::ops::AddAssign for WaterSums {
 /// Erosion, deposition, rain and evaporation in the rows of a strip, and the number of cells in which each limiter was applied.
 #[derive(Default)]
 struct WaterTallies {
-    eroded: Tally,
-    laid: Tally,
-    rained: Tally,
-    dried: Tally,
-    held: Tally,
-    spared: Tally,
-    withheld: Tally,
+    eroded: RowAccumulator,
+    deposited: RowAccumulator,
+    rained: RowAccumulator,
+    evaporated: RowAccumulator,
+    outflow_limited: RowAccumulator,
+    erosion_limited: RowAccumulator,
+    deposition_limited: RowAccumulator,
 }
 
 impl WaterTallies {
     /// Ends a row and adds it to the totals if it `counts`.
     #[inline(always)]
     fn end_row(&mut self, counts: bool) {
-        let Self { eroded, laid, rained, dried, held, spared, withheld } = self;
+        let Self {
+            eroded,
+            deposited: laid,
+            rained,
+            evaporated: dried,
+            outflow_limited: held,
+            erosion_limited: spared,
+            deposition_limited: withheld,
+        } = self;
         for tally in [eroded, laid, rained, dried, held, spared, withheld] {
             tally.end_row(counts);
         }
@@ -224,24 +232,29 @@ impl WaterTallies {
     fn sums(&self) -> WaterSums {
         WaterSums {
             eroded: self.eroded.total(),
-            deposited: self.laid.total(),
+            deposited: self.deposited.total(),
             rained: self.rained.total(),
-            evaporated: self.dried.total(),
-            held: self.held.total() as u64,
-            spared: self.spared.total() as u64,
-            withheld: self.withheld.total() as u64,
+            evaporated: self.evaporated.total(),
+            outflow_limited: self.outflow_limited.total() as u64,
+            erosion_limited: self.erosion_limited.total() as u64,
+            deposition_limited: self.deposition_limited.total() as u64,
             ..WaterSums::default()
         }
     }
 }
 
 impl SteadyWater for Water {
-    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<SteadyState, Unfit> {
+    fn solve_steady_state(
+        &self,
+        terrain: &Terrain,
+        tick: u64,
+        go_on: &ProgressCallback<'_>,
+    ) -> Result<SteadyState, InvalidInput> {
         let (process, water, has_converged) = self.steady_state(terrain, tick, go_on)?;
         Ok(SteadyState { process: Box::new(process), water, has_converged })
     }
 
-    fn bytes_to_begin(&self) -> usize {
+    fn startup_bytes_per_cell(&self) -> usize {
         if self.setup.params.filled { BYTES_TO_FILL } else { 0 }
     }
 }
@@ -249,9 +262,14 @@ impl SteadyWater for Water {
 impl Water {
     /// Returns the process and the depth of the water in the steady state for the rain and springs of a tick, and `true` if it has
     /// converged.
-    fn steady_state(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Result<(Self, Grid, bool), Unfit> {
+    fn steady_state(
+        &self,
+        terrain: &Terrain,
+        tick: u64,
+        go_on: &ProgressCallback<'_>,
+    ) -> Result<(Self, Grid, bool), InvalidInput> {
         let params = &self.setup.params;
-        let masked = self.setup.masked(terrain, params.mode);
+        let masked = self.setup.masked_params(terrain, params.mode);
         let balance::RiverSolution { faces, depths, has_converged, unsolved } =
             balance::find(terrain, tick, params, masked.as_ref(), go_on)?;
         let flow = if params.mode == Mode::Corrected { Scheme::Friction(faces) } else { Scheme::Still };
@@ -298,7 +316,7 @@ impl Process for Water {
             Mode::Corrected => {
                 let wave = match &self.flow {
                     Scheme::Friction(faces) if faces.fit(terrain) => faces.recent_wave(terrain, params),
-                    _ => friction::Faces::still(terrain).fastest_wave(terrain, params),
+                    _ => friction::FaceFluxes::new(terrain).fastest_wave(terrain, params),
                 };
                 friction::COURANT * size / wave
             }
@@ -307,7 +325,7 @@ impl Process for Water {
         }
     }
 
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let terrain = &mut *context.terrain;
         match Stage::at(stage) {
             Stage::Rain => {
@@ -316,13 +334,13 @@ impl Process for Water {
                     if let Ok((water, depths, _)) = self.steady_state(terrain, context.tick, &|_| true) {
                         let before = terrain.water_volume();
                         (*self, terrain.water) = (water, depths);
-                        context.ledger.water.came(INFO.key, terrain.water_volume() - before);
+                        context.ledger.water.book_inflow(INFO.key, terrain.water_volume() - before);
                     }
                 }
                 match &mut self.flow {
                     Scheme::Still => {}
-                    Scheme::Friction(faces) => faces.look_away(),
-                    Scheme::Pipes(pipes) => pipes.look_away(),
+                    Scheme::Friction(faces) => faces.discard_display(),
+                    Scheme::Pipes(pipes) => pipes.discard_display(),
                 }
                 let whole = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
                 let stable = self.largest_stable_dt(terrain);
@@ -343,21 +361,29 @@ impl Process for Water {
             // For display only: the next stage recomputes the fluxes, row by row.
             Stage::Flow => {
                 if context.stepwise {
-                    self.work(terrain, Work::Flow);
+                    self.work(terrain, StepScope::Flow);
                 }
             }
             Stage::Erosion => {
-                let sums = self.work(terrain, Work::Whole);
+                let sums = self.work(terrain, StepScope::Full);
                 book(context.ledger, sums, terrain.cell_area());
-                self.setup.count_limits([0, 0, sums.held, sums.spared, sums.withheld, 0, 0]);
+                self.setup.count_limits([
+                    0,
+                    0,
+                    sums.outflow_limited,
+                    sums.erosion_limited,
+                    sums.deposition_limited,
+                    0,
+                    0,
+                ]);
                 self.setup.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {
-                    return Progress::From(Stage::Flow as usize);
+                    return StepProgress::ContinueAt(Stage::Flow as usize);
                 }
             }
         }
-        Progress::Done
+        StepProgress::Done
     }
 
     fn idle_reason(&self, terrain: &Terrain) -> Option<IdleReason> {
@@ -378,16 +404,16 @@ impl Process for Water {
         (map == VectorMap::Velocity).then(|| self.velocity(terrain)).flatten()
     }
 
-    fn abilities(&self) -> Abilities<'_> {
-        Abilities {
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
             steady: Some(self),
             acceleration: Some(self.setup.params.bed_acceleration()),
-            ..Abilities::default()
+            ..Capabilities::default()
         }
     }
 
-    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
-        let mut kept = self.setup.counts.memories();
+    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+        let mut kept = self.setup.counts.state_values();
         kept.extend(match self.setup.params.mode {
             Mode::Corrected => self.flow.faces(terrain).memories(),
             Mode::Published => self.flow.pipes(terrain).memories(),
@@ -397,10 +423,10 @@ impl Process for Water {
 }
 
 impl Water {
-    fn work(&mut self, terrain: &mut Terrain, work: Work) -> WaterSums {
+    fn work(&mut self, terrain: &mut Terrain, work: StepScope) -> WaterSums {
         match self.setup.params.mode {
             Mode::Corrected => {
-                let masked = self.setup.masked(terrain, self.setup.params.mode);
+                let masked = self.setup.masked_params(terrain, self.setup.params.mode);
                 self.flow.faces(terrain).step(terrain, &self.setup.params, masked.as_ref(), self.dt, work)
             }
             Mode::Published => self.flow.pipes(terrain).step(terrain, &self.setup.params, self.dt, work),
@@ -410,12 +436,12 @@ impl Water {
 
 /// Boundary condition beyond an open border: the starting ground, dry or below a sea.
 #[derive(Clone, Copy)]
-struct Shore<'a> {
+struct OpenBoundary<'a> {
     start: &'a [f32],
     sea_level: f32,
 }
 
-impl Shore<'_> {
+impl OpenBoundary<'_> {
     /// Returns the ground and the depth of the water beyond the border cell of this index.
     #[inline(always)]
     fn at(&self, index: usize) -> (f32, f32) {
@@ -426,15 +452,15 @@ impl Shore<'_> {
 
 /// Rain in a step, in metres: uniform or scaled by the rain map, and interpolated to the masked rate by the mask.
 #[derive(Clone, Copy)]
-struct Rain<'a> {
+struct StepRain<'a> {
     amount: f32,
     map: Option<&'a [f32]>,
     /// Mask, and the uniform rain where it is full.
     masked: Option<(&'a Mask, f32)>,
 }
 
-impl<'a> Rain<'a> {
-    fn new(map: Option<&'a [f32]>, params: &Params, masked: Option<&'a Masked<Params>>, dt: f32) -> Self {
+impl<'a> StepRain<'a> {
+    fn new(map: Option<&'a [f32]>, params: &Params, masked: Option<&'a MaskedParams<Params>>, dt: f32) -> Self {
         let masked = masked.filter(|masked| masked.params.rain_rate != params.rain_rate);
         Self {
             amount: params.rain_rate * dt,
@@ -444,21 +470,21 @@ impl<'a> Rain<'a> {
     }
 
     /// Returns `true` if any rain falls.
-    fn falls(&self) -> bool {
+    fn is_falling(&self) -> bool {
         self.amount > 0.0 || self.masked.is_some_and(|(_, under)| under > 0.0)
     }
 
     /// Returns the rain on row `y`, written to `row` unless it is uniform.
     #[inline(always)]
-    fn fall<'row>(&self, y: usize, row: &'row mut [f32]) -> Fallen<'row> {
+    fn row<'row>(&self, y: usize, row: &'row mut [f32]) -> RainRow<'row> {
         let amount = self.amount;
         if self.map.is_none() && self.masked.is_none() {
-            return Fallen { amount, row: None };
+            return RainRow { amount, row: None };
         }
         row.fill(amount);
         if let Some((mask, under)) = self.masked {
             for (cell, mask) in row.iter_mut().zip(mask.row(y as isize)) {
-                *cell = between([amount, under], *mask);
+                *cell = lerp([amount, under], *mask);
             }
         }
         if let Some(map) = self.map {
@@ -467,18 +493,18 @@ impl<'a> Rain<'a> {
                 *cell *= share;
             }
         }
-        Fallen { amount, row: Some(row) }
+        RainRow { amount, row: Some(row) }
     }
 }
 
 /// Rain on a row of cells in a step: uniform, or one value per cell.
 #[derive(Clone, Copy)]
-struct Fallen<'a> {
+struct RainRow<'a> {
     amount: f32,
     row: Option<&'a [f32]>,
 }
 
-impl Fallen<'_> {
+impl RainRow<'_> {
     /// Returns the rain on the cells from `x` on.
     #[inline(always)]
     fn at<V: Cells>(&self, x: usize) -> V {

@@ -3,7 +3,7 @@
 use bevy_reflect::Reflect;
 
 use crate::{
-    params::{Reading, choice, knob},
+    params::{DisplayAlias, choice, knob},
     process::{Mode, masked::factors},
 };
 
@@ -30,7 +30,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
     /// Rain on every cell. High values flood the map; low values leave only the springs.
-    #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(Reading::Rain))]
+    #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(DisplayAlias::Rain))]
     pub rain_rate: f32,
     /// Fraction of the water that evaporates per second. High values keep only the largest rivers wet; at 0 every depression fills.
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]

@@ -1,9 +1,9 @@
 //! Ground and fluid surface of a strip, row by row, with the rain of a step.
 
-use super::{Rain, Shore, active::Active};
+use super::{OpenBoundary, StepRain, active::Active};
 use crate::simd::{
     cells::{Cells, RowKernel},
-    stencil::Quantities,
+    stencil::RowQuantities,
     strip::Strip,
 };
 
@@ -13,11 +13,11 @@ pub(super) const SAND: usize = 1;
 pub(super) const WATER: usize = 2;
 pub(super) const SUSPENDED: usize = 3;
 
-/// Ground and level that drive the flow, as [`Quantities`] [`GROUND`] and [`LEVEL`].
-pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
+/// Ground and level that drive the flow, as [`RowQuantities`] [`GROUND`] and [`LEVEL`].
+pub(super) struct WaterSurface<'a, 'layers, const LAYERS: usize> {
     pub strip: &'a Strip<'layers, LAYERS>,
-    pub rain: Rain<'a>,
-    pub beyond: Shore<'a>,
+    pub rain: StepRain<'a>,
+    pub beyond: OpenBoundary<'a>,
     /// Fraction of the suspended layer that is part of the fluid: 0 for water alone.
     pub suspended_fraction: f32,
     /// Cells where fluid may flow; elsewhere ground and level are 0.
@@ -27,12 +27,12 @@ pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
 pub(super) const GROUND: usize = 0;
 pub(super) const LEVEL: usize = 1;
 
-impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
+impl<const LAYERS: usize> RowQuantities<2> for WaterSurface<'_, '_, LAYERS> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, level]: [&mut [f32]; 2]) {
         let width = ground.len();
         // Rain that varies between cells is buffered in the row of the level.
-        let uneven = self.rain.fall(self.strip.border().on_map(y), level).row.is_some();
+        let uneven = self.rain.row(self.strip.border().on_map(y), level).row.is_some();
         let rain = (!uneven).then_some(self.rain.amount);
         let [bedrock, sand, water, suspended] =
             [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &self.strip.row(layer, y)[..width]);

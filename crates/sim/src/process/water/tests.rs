@@ -6,11 +6,11 @@ use crate::{
         terrain::{Edge, Source},
     },
     hydrology::flood::Flood,
-    params::STATED_SIDE,
+    params::REFERENCE_SIDE,
     process::{
-        contract::{self, alone, gentle, turned},
-        land::{Land, fluvial},
-        memory::Memory,
+        contract::{self, gentle, rotate_or_mirror, run_process},
+        land::{TerrainMeasures, fluvial},
+        saved_state::StateValue,
         thermal,
     },
     simulation::Simulation,
@@ -34,9 +34,9 @@ fn table_2() -> Params {
 /// Runs ticks of Δt times the cell size in metres, whatever the number of cells.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Simulation {
     if params.mode == Mode::Corrected {
-        params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
+        params.dt *= REFERENCE_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
     }
-    alone(Water::with(params), terrain, ticks)
+    run_process(Water::with(params), terrain, ticks)
 }
 
 /// Returns a terrain with ground from a function of the position in cells, and water up to a level.
@@ -397,9 +397,12 @@ fn a_turned_or_mirrored_start_gives_the_turned_or_mirrored_end() {
         let params = Params { mode, ..unaccelerated() };
         let straight = run(valley(Edge::Open), params.clone(), 300).terrain;
         for quarter in [false, true] {
-            let other = run(turned(&valley(Edge::Open), quarter), params.clone(), 300).terrain;
-            assert!(turned(&straight, quarter).ground() == other.ground(), "{mode:?}, quarter turn: {quarter}");
-            assert!(turned(&straight, quarter).water == other.water, "{mode:?}, quarter turn: {quarter}");
+            let other = run(rotate_or_mirror(&valley(Edge::Open), quarter), params.clone(), 300).terrain;
+            assert!(
+                rotate_or_mirror(&straight, quarter).ground() == other.ground(),
+                "{mode:?}, quarter turn: {quarter}"
+            );
+            assert!(rotate_or_mirror(&straight, quarter).water == other.water, "{mode:?}, quarter turn: {quarter}");
         }
     }
 }
@@ -472,8 +475,8 @@ fn a_sea_around_the_map_fills_what_lies_below_it() {
 /// Sets the fluxes along rows that the process stores.
 fn flow_along_rows(simulation: &mut Simulation, flux: f32) {
     let terrain = simulation.terrain.clone();
-    for (name, memory) in simulation.slots[0].process.memories(&terrain) {
-        if let (true, Memory::Cells(cells)) = (name == "flow x", memory) {
+    for (name, memory) in simulation.slots[0].process.state_values(&terrain) {
+        if let (true, StateValue::Cells(cells)) = (name == "flow x", memory) {
             cells.fill(flux);
         }
     }
@@ -516,12 +519,12 @@ fn clear_water_scours_a_flat_bed_of_sand_as_fast_as_its_capacity_says() {
 #[test]
 fn water_leaves_good_land_good() {
     let terrain = fluvial(256, 1);
-    let start = Land::of(&terrain);
+    let start = TerrainMeasures::of(&terrain);
     let slump = thermal::Thermal::with(thermal::Params::default());
     let mut simulation = Simulation::of(vec![Box::new(Water::with(unaccelerated())), Box::new(slump)], terrain, 1);
     simulation.slots.iter_mut().for_each(|slot| slot.enabled = true);
     (0..2000).for_each(|_| simulation.tick());
-    let (land, eroded) = (Land::of(&simulation.terrain), simulation.ledger.solid.rows[INFO.key].eroded);
+    let (land, eroded) = (TerrainMeasures::of(&simulation.terrain), simulation.ledger.solid.rows[INFO.key].eroded);
     let told = format!("{start:?} became {land:?}, {eroded} m³ eroded");
     assert!(eroded >= 3e7, "{told}");
     assert!(land.pits - start.pits <= 0.001 && land.depressions - start.depressions <= 0.005, "{told}");
@@ -581,7 +584,7 @@ fn a_spring_alone_makes_a_river_that_reaches_the_border_in_the_time_that_its_spe
     let spring = inner.max_by(|&one, &other| ground[one].total_cmp(&ground[other])).expect("there is an inner cell");
     let place = [(spring % side) as f32 + 0.5, (spring / side) as f32 + 0.5].map(|place| place / side as f32);
     terrain.sources.push(Source { place, radius: 0.0, rate: 30.0, ticks: None });
-    let mut simulation = alone(Water::with(Params { rain_rate: 0.0, ..unaccelerated() }), terrain, 0);
+    let mut simulation = run_process(Water::with(Params { rain_rate: 0.0, ..unaccelerated() }), terrain, 0);
     let mut arrived = None;
     for tick in 1..=8000 {
         simulation.tick();
@@ -606,7 +609,7 @@ fn steps_four_times_as_long_as_the_largest_stable_one_are_not_stable() {
         water.dt = 4.0 * water.largest_stable_dt(&terrain);
         let (dt, start) = (water.dt, contract::roughness(&terrain));
         for _ in 0..50 {
-            water.work(&mut terrain, Work::Whole);
+            water.work(&mut terrain, StepScope::Full);
         }
         let grown = contract::roughness(&terrain) / start;
         assert!(grown >= 1.2, "{mode:?}: steps of {dt} make it {grown} times as rough");

@@ -14,14 +14,14 @@
 
 use rayon::prelude::*;
 
-use super::response::{Response, Shape};
+use super::response::{Response, ResponseInput};
 use crate::{
     core::{
-        grid::{Edition, Grid},
+        grid::{Grid, GridVersion},
         terrain::{Edge, Terrain},
     },
     simd::{
-        cells::{Cells, MOST, Pass, with_vector_unit},
+        cells::{Cells, MAX_LANES, Pass, with_vector_unit},
         fourier::Complexes,
     },
 };
@@ -29,12 +29,12 @@ use crate::{
 /// Slope of the ground at which the flow separates.
 const BRINK: f32 = 0.3;
 /// Slope of the separation bubble.
-const ROOF: f32 = 0.15;
+const BUBBLE_SLOPE: f32 = 0.15;
 /// Limit of the increase of the shear over steep mountains, where the linear law fails.
 const STRONGEST: f32 = 8.0;
 /// Lateral drift of sand, as a multiple of the deflection of the air. With 1, converging wind narrows a barchan without end; with 2 a
 /// barchan keeps its width.
-const SIDEWAYS: f32 = 2.0;
+const LATERAL_FACTOR: f32 = 2.0;
 /// Maximum lateral drift of sand per cell along the wind.
 const FARTHEST: f32 = 0.5;
 
@@ -44,7 +44,7 @@ fn hash(heights: &Grid) -> u64 {
 
 /// Wind, and its response to slopes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Airflow {
+pub(super) struct WindForcing {
     /// Direction in which it blows: cosine and sine.
     pub heading: [f32; 2],
     /// Speed-up over slopes: A.
@@ -56,13 +56,13 @@ pub(super) struct Airflow {
 }
 
 /// Tolerated error of the shear from outdated heights, as a fraction of the shear over a plain.
-const OFF: f32 = 0.05;
+const SHEAR_TOLERANCE: f32 = 0.05;
 
-impl Airflow {
+impl WindForcing {
     /// Returns the change of the ground, in metres, above which the airflow is recomputed at this speed-up. A wave of height a changes the
     /// shear by A·a·√(1 + B²)·k·exp(−(bk)²/2), which is largest for k = 1/b.
-    pub fn news(&self, speed_up: f32) -> f32 {
-        OFF * self.blur * libm::expf(0.5) / (speed_up * (1.0 + self.lead * self.lead).sqrt())
+    pub fn change_threshold(&self, speed_up: f32) -> f32 {
+        SHEAR_TOLERANCE * self.blur * libm::expf(0.5) / (speed_up * (1.0 + self.lead * self.lead).sqrt())
     }
 }
 
@@ -70,10 +70,10 @@ impl Airflow {
 #[derive(Clone, Default)]
 pub(super) struct Air {
     /// Wind, cell size, edge and heights for which it was computed, and `true` if the speed-up is uniform.
-    of: Option<(Airflow, f32, Edge, Edition, bool)>,
+    of: Option<(WindForcing, f32, Edge, GridVersion, bool)>,
     /// Hash of these heights. Saving a project counts as a change of its maps, though none is written.
     heights: u64,
-    roof: [Vec<f32>; 2],
+    envelope: [Vec<f32>; 2],
     response: Response,
 }
 
@@ -81,21 +81,21 @@ impl Air {
     /// Returns the shear of the wind in a cell relative to a plain, 0 in the separation bubble, and the drift of sand to the left of the
     /// wind per cell along it.
     pub fn at(&self, x: usize, y: usize) -> [f32; 2] {
-        let cells = self.response.found(x / MOST, y);
-        [cells.re[x % MOST], cells.im[x % MOST]]
+        let cells = self.response.result(x / MAX_LANES, y);
+        [cells.re[x % MAX_LANES], cells.im[x % MAX_LANES]]
     }
 
     /// Returns the shear alone, or `None` if the airflow over these heights was not computed.
     pub fn shear_at(&self, seen: &Grid, x: usize, y: usize) -> Option<f32> {
         let (_, _, _, heights, _) = self.of?;
-        (heights == seen.edition() || self.heights == hash(seen)).then(|| self.at(x, y)[0])
+        (heights == seen.version() || self.heights == hash(seen)).then(|| self.at(x, y)[0])
     }
 
     /// Fills a row with the same values.
     #[inline(always)]
     pub fn row(&self, y: usize, shear: &mut [f32], lean: &mut [f32]) {
-        for (block, (shear, lean)) in shear.chunks_mut(MOST).zip(lean.chunks_mut(MOST)).enumerate() {
-            let cells = self.response.found(block, y);
+        for (block, (shear, lean)) in shear.chunks_mut(MAX_LANES).zip(lean.chunks_mut(MAX_LANES)).enumerate() {
+            let cells = self.response.result(block, y);
             shear.copy_from_slice(&cells.re[..shear.len()]);
             lean.copy_from_slice(&cells.im[..lean.len()]);
         }
@@ -103,29 +103,38 @@ impl Air {
 
     /// Computes the airflow over the `seen` heights unless it is up to date. `factor` multiplies the speed-up in each cell where it is not
     /// uniform.
-    pub fn find(&mut self, seen: &Grid, terrain: &Terrain, wind: Airflow, factor: Option<&Grid>) {
+    pub fn find(&mut self, seen: &Grid, terrain: &Terrain, wind: WindForcing, factor: Option<&Grid>) {
         let Terrain { edge, cell_size, .. } = *terrain;
         let size = [seen.width(), seen.height()];
-        let of = Some((wind, cell_size, edge, seen.edition(), factor.is_none()));
+        let of = Some((wind, cell_size, edge, seen.version(), factor.is_none()));
         // The factor can differ between calls.
         if self.of == of && factor.is_none() {
             return;
         }
         (self.of, self.heights) = (of, hash(seen));
-        let low = self.raise_roof(seen, cell_size, wind.heading, edge);
+        let low = self.compute_envelope(seen, cell_size, wind.heading, edge);
         let periodic = edge == Edge::Wrap;
-        let roof = &self.roof[0][..];
-        let shape = Shape { heights: roof, size, cell_size, periodic, middle: low };
+        let roof = &self.envelope[0][..];
+        let shape = ResponseInput { heights: roof, size, cell_size, periodic, middle: low };
         self.response.find(shape, wind, |block, rows| {
-            with_vector_unit(Note { block, rows, roof, seen, size, still: 1e-3 * cell_size, periodic, factor });
+            with_vector_unit(ShearConversion {
+                block,
+                rows,
+                roof,
+                seen,
+                size,
+                still: 1e-3 * cell_size,
+                periodic,
+                factor,
+            });
         });
     }
 
     /// Computes the envelope in the first roof. Returns the lowest height.
-    fn raise_roof(&mut self, seen: &Grid, cell_size: f32, [cos, sin]: [f32; 2], edge: Edge) -> f32 {
+    fn compute_envelope(&mut self, seen: &Grid, cell_size: f32, [cos, sin]: [f32; 2], edge: Edge) -> f32 {
         let (width, height) = (seen.width(), seen.height());
-        self.roof.iter_mut().for_each(|roof| roof.resize(width * height, 0.0));
-        let [roof, before] = &mut self.roof;
+        self.envelope.iter_mut().for_each(|roof| roof.resize(width * height, 0.0));
+        let [roof, before] = &mut self.envelope;
         // The point a cell downwind lies between four cells.
         let (left, up) = (cos.floor(), sin.floor());
         let (part_x, part_y) = (cos - left, sin - up);
@@ -150,14 +159,14 @@ impl Air {
         });
         let [low, high] = ends.reduce(|| [f32::MAX, f32::MIN], |[low, high], end| [low.min(end[0]), high.max(end[1])]);
         // The bubble grows in steps of one cell, then of four, of sixteen …
-        let (mut step, most) = (1.0, ((high - low) / (ROOF * cell_size)).min((width + height) as f32));
+        let (mut step, most) = (1.0, ((high - low) / (BUBBLE_SLOPE * cell_size)).min((width + height) as f32));
         while step < most {
             std::mem::swap(roof, before);
             let shifts = [1.0, 2.0, 3.0].map(|times| [cos, sin].map(|part| (part * (times * step)).round() as isize));
             roof.par_chunks_mut(width).enumerate().for_each(|(y, roof)| {
                 roof.copy_from_slice(&before[y * width..][..width]);
                 for [right, down] in shifts {
-                    let falls = ROOF * cell_size * ((right * right + down * down) as f32).sqrt();
+                    let falls = BUBBLE_SLOPE * cell_size * ((right * right + down * down) as f32).sqrt();
                     let Some(from) = edge.index(y as isize - down, height) else { continue };
                     for (place, part) in shifted(&before[from * width..][..width], right, edge) {
                         for (roof, above) in roof[place..].iter_mut().zip(part) {
@@ -191,7 +200,7 @@ fn shifted(row: &[f32], right: isize, edge: Edge) -> [(usize, &[f32]); 2] {
 }
 
 /// Converts the response of a block of columns to shear and drift.
-struct Note<'a> {
+struct ShearConversion<'a> {
     block: usize,
     rows: &'a mut [Complexes],
     roof: &'a [f32],
@@ -203,18 +212,18 @@ struct Note<'a> {
     factor: Option<&'a Grid>,
 }
 
-impl Pass for Note<'_> {
+impl Pass for ShearConversion<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Cells>(self) {
         let Self { block, rows, roof, seen, size: [width, height], still, periodic, factor } = self;
-        let first = block * MOST;
-        let columns = (width - first).min(MOST);
+        let first = block * MAX_LANES;
+        let columns = (width - first).min(MAX_LANES);
         // Nothing drifts across a border that does not wrap.
-        let inside: [f32; MOST] =
+        let inside: [f32; MAX_LANES] =
             std::array::from_fn(|lane| if periodic || (1..width - 1).contains(&(first + lane)) { 1.0 } else { 0.0 });
-        let ([mut above, mut more], zero, one) = ([[0.0; MOST], [1.0; MOST]], V::all(0.0), V::all(1.0));
+        let ([mut above, mut more], zero, one) = ([[0.0; MAX_LANES], [1.0; MAX_LANES]], V::all(0.0), V::all(1.0));
         for (y, row) in rows.iter_mut().enumerate() {
             let cells = y * width + first..y * width + first + columns;
             let layers = above.iter_mut().zip(roof[cells.clone()].iter().zip(&seen[cells.clone()]));
@@ -223,13 +232,13 @@ impl Pass for Note<'_> {
                 more[..columns].copy_from_slice(&factor[cells]);
             }
             let inside_row = if periodic || (1..height - 1).contains(&y) { one } else { zero };
-            for lane in (0..MOST).step_by(V::COUNT) {
+            for lane in (0..MAX_LANES).step_by(V::COUNT) {
                 let [aside, stronger] = row.load::<V>(lane);
                 let (aside, stronger) = (V::load(&more, lane) * aside, V::load(&more, lane) * stronger);
                 let over = stronger.positive() * V::all(1.0 / STRONGEST);
                 let change = stronger.positive() / (one + over * over).sqrt() + stronger.min(zero);
                 let shear = V::load(&above, lane).if_above(V::all(still), zero, (one + change).positive());
-                let turns = V::all(SIDEWAYS) * aside / shear.max(V::all(0.25));
+                let turns = V::all(LATERAL_FACTOR) * aside / shear.max(V::all(0.25));
                 let turns = turns.max(V::all(-FARTHEST)).min(V::all(FARTHEST));
                 let turns = V::load(&above, lane).if_above(V::all(still), zero, turns);
                 row.store(lane, [shear, turns * V::load(&inside, lane) * inside_row]);
@@ -242,12 +251,12 @@ impl Pass for Note<'_> {
 mod tests {
     use super::*;
 
-    fn wind(degrees: f32) -> Airflow {
+    fn wind(degrees: f32) -> WindForcing {
         let (sin, cos) = degrees.to_radians().sin_cos();
-        Airflow { heading: [cos, sin], speed_up: 3.0, lead: 0.4, blur: 3.0 }
+        WindForcing { heading: [cos, sin], speed_up: 3.0, lead: 0.4, blur: 3.0 }
     }
 
-    fn found(ground: Grid, cell_size: f32, edge: Edge, wind: Airflow) -> Air {
+    fn found(ground: Grid, cell_size: f32, edge: Edge, wind: WindForcing) -> Air {
         let terrain = Terrain::bare(ground.clone(), cell_size, edge);
         let mut air = Air::default();
         air.find(&ground, &terrain, wind, None);
@@ -302,7 +311,7 @@ mod tests {
         };
         let wind = wind(30.0);
         let old = found(Grid::from_fn(64, 64, hill), 2.0, Edge::Wrap, wind);
-        let (news, mut worst) = (wind.news(wind.speed_up), 0.0_f32);
+        let (news, mut worst) = (wind.change_threshold(wind.speed_up), 0.0_f32);
         for length in [5.0, 9.0, 17.0] {
             let wave = |x: usize, y: usize| news * (x as f32 / length).sin() * (0.3 + y as f32 / (2.0 * length)).cos();
             let new = found(Grid::from_fn(64, 64, |x, y| hill(x, y) + wave(x, y)), 2.0, Edge::Wrap, wind);
@@ -310,6 +319,6 @@ mod tests {
                 (0..64 * 64).map(|cell| (new.at(cell % 64, cell / 64)[0] - old.at(cell % 64, cell / 64)[0]).abs());
             worst = off.fold(worst, f32::max);
         }
-        assert!(worst <= OFF && worst > 0.2 * OFF, "off by {worst}");
+        assert!(worst <= SHEAR_TOLERANCE && worst > 0.2 * SHEAR_TOLERANCE, "off by {worst}");
     }
 }

@@ -19,7 +19,7 @@ use super::{
     law2020::TALL,
     wetness::decay,
 };
-use crate::core::rng::Stream;
+use crate::core::rng::RandomStream;
 
 /// Thickness of the boundary layer, in cells.
 const LAYER: f32 = 2.0;
@@ -68,7 +68,7 @@ impl BoundaryLayer {
         &self,
         ground: &mut GrainBed<'_, f32>,
         grain: &mut Grain<f32>,
-        stream: &mut Stream,
+        stream: &mut RandomStream,
         tally: &mut GrainTally,
     ) -> GrainStep<f32> {
         let wind = self.wind;
@@ -95,7 +95,7 @@ impl BoundaryLayer {
         for ((v, wind), n) in v.iter_mut().zip(wind).zip(n) {
             let tangential = (1.0 - hit) * (*v - along * n);
             let guided = wind + open * e * (tangential - wind);
-            let random = 2.0 * stream.unit() - 1.0;
+            let random = 2.0 * stream.uniform() - 1.0;
             *v = (*v + 0.9 * (open * guided - *v) + self.turbulence * e * hit * random) * slows;
         }
         grain.velocity = v;

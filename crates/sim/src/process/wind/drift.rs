@@ -30,10 +30,10 @@ use crate::{
         grid::Grid,
         terrain::{Edge, Terrain},
     },
-    process::masked::{Number, Numbers, Rows, Scaled},
+    process::masked::{Coefficient, CoefficientRows, CoefficientWindow, MaskedCoefficients},
     simd::{
         cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::{Quantities, Tally, Window, row_sum},
+        stencil::{RowAccumulator, RowQuantities, StencilWindow, row_sum},
         strip::{Strip, for_strips},
     },
 };
@@ -43,14 +43,14 @@ pub(super) const TABLE: usize = 4096;
 
 /// Quantities of a step that the mask scales: thickness of the sand in the air over a plain at a shear of 1, divided by 1 − τ_t; shear
 /// over a plain; fraction of the deficit or excess that is exchanged.
-pub(super) type Exchange<'a> = Scaled<'a, 3>;
+pub(super) type Exchange<'a> = MaskedCoefficients<'a, 3>;
 
 /// Shear relative to a plain below which weaker wind no longer increases the drift down slopes.
 const WEAKEST: f32 = 0.25;
 
 /// Boundary condition of sand in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beyond {
+pub(super) enum BorderCondition {
     /// Sand re-enters on the opposite side.
     Returns,
     /// Sand leaves the map.
@@ -75,8 +75,8 @@ fn leaving([width, height]: [usize; 2], [right, down]: [isize; 2]) -> impl Itera
 pub(super) struct Drift<'a> {
     pub air: &'a Air,
     /// Movement along columns and rows, at most one cell.
-    pub goes: [isize; 2],
-    pub beyond: Beyond,
+    pub shift: [isize; 2],
+    pub beyond: BorderCondition,
     pub heading: [f32; 2],
     pub exchange: Exchange<'a>,
     /// Threshold shear of dry sand, and wetness of the sand: 1 at saturation.
@@ -95,7 +95,7 @@ pub(super) struct Drift<'a> {
 
 /// Totals of a step, in metres times cells.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Drifted {
+pub(super) struct DriftSums {
     pub lifted: f64,
     pub dropped: f64,
     /// Sand that left the map, and that was deposited in front of a wall.
@@ -109,14 +109,14 @@ pub(super) struct Drifted {
 
 impl Drift<'_> {
     /// Runs the step.
-    pub fn run(self, terrain: &mut Terrain, aloft: &mut Grid) -> Drifted {
+    pub fn run(self, terrain: &mut Terrain, aloft: &mut Grid) -> DriftSums {
         let border = Border { edge: Edge::Wrap, ..Border::of(terrain) };
         let Terrain { bedrock, sand, water, .. } = terrain;
-        let mut all = Drifted::default();
-        if self.beyond != Beyond::Returns {
-            for cell in leaving([border.width, border.height], self.goes) {
+        let mut all = DriftSums::default();
+        if self.beyond != BorderCondition::Returns {
+            for cell in leaving([border.width, border.height], self.shift) {
                 let crosses = f64::from(aloft[cell]);
-                if self.beyond == Beyond::Stops {
+                if self.beyond == BorderCondition::Stops {
                     let old = f64::from(sand[cell]);
                     sand[cell] += aloft[cell];
                     all.stopped += crosses;
@@ -160,13 +160,13 @@ struct DriftStrip<'a> {
 }
 
 impl Pass for DriftStrip<'_> {
-    type Output = Drifted;
+    type Output = DriftSums;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Drifted {
+    fn run<V: Cells>(self) -> DriftSums {
         match self.drift.exchange.rows(self.strip.border(), self.strip.rows().start) {
-            Rows::Even(even) => self.run_with::<V>(even),
-            Rows::Masked(rows) => self.run_with::<V>(rows),
+            CoefficientRows::Uniform(even) => self.run_with::<V>(even),
+            CoefficientRows::Masked(rows) => self.run_with::<V>(rows),
         }
     }
 }
@@ -177,7 +177,7 @@ const ALOFT: usize = 1;
 
 /// Input from neighbouring cells: sand in the air after the movement, and the airflow. The strip wraps around; on a map that does not,
 /// there is no lateral drift at the border.
-struct GoneOn<'a, 'layers> {
+struct AdvectedRows<'a, 'layers> {
     drift: &'a Drift<'a>,
     bedrock: &'a [f32],
     strip: &'a Strip<'layers, 2>,
@@ -189,10 +189,10 @@ const LEAN: usize = 2;
 const GROUND: usize = 3;
 const PULLS: usize = 4;
 
-impl Quantities<5> for GoneOn<'_, '_> {
+impl RowQuantities<5> for AdvectedRows<'_, '_> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [moved, shear, lean, ground, pulls]: [&mut [f32]; 5]) {
-        let (border, [right, down]) = (self.strip.border(), self.drift.goes);
+        let (border, [right, down]) = (self.strip.border(), self.drift.shift);
         let here = border.on_map(y);
         self.drift.air.row(here, shear, lean);
         let rock = &self.bedrock[here * border.width..][..border.width];
@@ -208,7 +208,7 @@ impl Quantities<5> for GoneOn<'_, '_> {
         if !self.drift.periodic {
             (pulls[0], pulls[border.width - 1]) = (0.0, 0.0);
         }
-        let (width, returns) = (border.width, self.drift.beyond == Beyond::Returns);
+        let (width, returns) = (border.width, self.drift.beyond == BorderCondition::Returns);
         if !returns && !(0..border.height as isize).contains(&(here as isize - down)) {
             moved.fill(0.0);
             return;
@@ -234,22 +234,22 @@ impl Quantities<5> for GoneOn<'_, '_> {
 
 impl DriftStrip<'_> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Drifted {
+    fn run_with<V: Cells>(self, mut numbers: impl CoefficientWindow) -> DriftSums {
         let Self { drift, bedrock, water, mut strip } = self;
         let Border { width, .. } = strip.border();
         let [cos, sin] = drift.heading;
         let mut noise = vec![0.0; width];
-        let mut window: Window<5> = Window::over(&strip, 1);
-        let (mut lifted, mut dropped) = (Tally::default(), Tally::default());
-        let mut all = Drifted::default();
+        let mut window: StencilWindow<5> = StencilWindow::over(&strip, 1);
+        let (mut lifted, mut dropped) = (RowAccumulator::default(), RowAccumulator::default());
+        let mut all = DriftSums::default();
         let bound_dry = threshold_increase(DRY);
         for y in strip.rows() {
-            window.fill_to::<V>(y + 1, &GoneOn { drift: &drift, bedrock, strip: &strip });
+            window.fill_to::<V>(y + 1, &AdvectedRows { drift: &drift, bedrock, strip: &strip });
             numbers.next(y);
             let [moved, lean, ground, pulls] = [MOVED, LEAN, GROUND, PULLS].map(|quantity| window.around(quantity, y));
             drift.noise(y as usize, &mut noise);
             let part = y as usize * width..(y as usize + 1) * width;
-            let number = |number: usize| numbers.row(number, y).cut(1, width);
+            let number = |number: usize| numbers.row(number, y).slice(1, width);
             let [sand, out] = strip.rows_mut(y);
             let kernel = DriftRow {
                 numbers: [number(0), number(1), number(2)],
@@ -275,7 +275,7 @@ impl DriftStrip<'_> {
             all.aloft += row_sum::<V>(out);
         }
         let (lifted, dropped) = (lifted.total(), dropped.total());
-        Drifted { lifted, dropped, missing: all.missing + lifted - dropped - all.aloft, ..all }
+        DriftSums { lifted, dropped, missing: all.missing + lifted - dropped - all.aloft, ..all }
     }
 }
 
@@ -312,7 +312,7 @@ struct DriftRow<'a, N> {
     wet: &'a [f32],
     sand: &'a mut [f32],
     out: &'a mut [f32],
-    tallies: [&'a mut Tally; 2],
+    tallies: [&'a mut RowAccumulator; 2],
 }
 
 impl<N> DriftRow<'_, N> {
@@ -344,7 +344,7 @@ fn rise_across<V: Cells>(ground: &[&[f32]; 3], axis: usize, [row, column]: [usiz
     cell::<V>(ground, after, x) - cell(ground, before, x)
 }
 
-impl<N: Number> RowKernel for DriftRow<'_, N> {
+impl<N: Coefficient> RowKernel for DriftRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one) = (V::all(0.0), V::all(1.0));

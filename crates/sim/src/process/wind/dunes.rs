@@ -9,7 +9,7 @@ use crate::{
         grid::Grid,
         terrain::{Edge, Terrain},
     },
-    process::contract::{alone, turned},
+    process::contract::{rotate_or_mirror, run_process},
     simulation::Simulation,
 };
 
@@ -137,7 +137,7 @@ fn a_barchan_has_the_shape_of_nature_in_a_wind_of_any_direction() {
     let mut shapes = Vec::new();
     for direction in [0.0_f32, 22.5, 45.0, 250.0] {
         let terrain = heap([96, 96], 2.0, [96.0, 96.0], 30.0, 8.0);
-        let run = alone(Wind::with(wind(direction, 2.0)), terrain, 1200);
+        let run = run_process(Wind::with(wind(direction, 2.0)), terrain, 1200);
         let barchan = measure(&run.terrain, direction);
         println!("{direction}°: {barchan:?}, steepest {}", steepest(&run.terrain));
         assert_like_nature(&barchan, &format!("{direction}°"));
@@ -154,7 +154,7 @@ fn a_barchan_has_the_shape_of_nature_in_a_wind_of_any_direction() {
 fn grown(tall: f32, cell_size: f32, ticks: usize) -> Simulation {
     let side = |metres: f32| (metres / cell_size) as usize;
     let terrain = heap([side(256.0), side(160.0)], cell_size, [80.0, 80.0], 3.6 * tall, tall);
-    alone(Wind::with(wind(0.0, cell_size)), terrain, ticks)
+    run_process(Wind::with(wind(0.0, cell_size)), terrain, ticks)
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_barchan_that_is_fed_with_what_it_loses_keeps_its_shape() {
     // In this direction, the losses of its horns re-enter at every place in turn.
     const DIRECTION: f32 = 20.0;
     let terrain = heap([128, 64], 2.0, [60.0, 64.0], 30.0, 8.0);
-    let mut run = alone(Wind::with(Params { abrasion: 0.0, ..wind(DIRECTION, 2.0) }), terrain, 1500);
+    let mut run = run_process(Wind::with(Params { abrasion: 0.0, ..wind(DIRECTION, 2.0) }), terrain, 1500);
     let sand = |run: &Simulation| run.terrain.sand.total() * run.terrain.cell_area();
     let (before, held) = (measure(&run.terrain, DIRECTION), sand(&run));
     (0..5000).for_each(|_| run.tick());
@@ -231,7 +231,7 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
     let mut terrain = Terrain::bare(Grid::filled(side, side / 2, 0.0), cell_size, Edge::Wrap);
     terrain.spread_sand(10.0);
     let params = Params { saturation_length: 4.0, capacity: 0.96, ..wind(0.0, cell_size) };
-    let mut run = alone(Wind::with(params), terrain, 0);
+    let mut run = run_process(Wind::with(params), terrain, 0);
     let amplitude = |terrain: &Terrain| {
         let mean = terrain.sand.total() / terrain.sand.len() as f64;
         let squares: f64 = terrain.sand.iter().map(|&sand| (f64::from(sand) - mean).powi(2)).sum();
@@ -275,7 +275,7 @@ fn the_first_dunes_on_a_flat_sheet_are_as_far_apart_whatever_the_cells() {
 fn dunes_on_a_sheet_are_a_tenth_to_a_twentieth_as_high_as_they_are_long() {
     let mut terrain = Terrain::bare(Grid::filled(128, 64, 0.0), 2.0, Edge::Wrap);
     terrain.spread_sand(8.0);
-    let run = alone(Wind::with(wind(0.0, 2.0)), terrain, 5000);
+    let run = run_process(Wind::with(wind(0.0, 2.0)), terrain, 5000);
     let sand = &run.terrain.sand;
     // Crests in each row, where the ground falls to a slip face.
     let (mut crests, mut heights) = (0, 0.0);
@@ -295,7 +295,7 @@ fn dunes_on_a_sheet_are_a_tenth_to_a_twentieth_as_high_as_they_are_long() {
 fn blown_sheet([width, height]: [usize; 2], cell_size: f32, thickness: f32, direction: f32, ticks: usize) -> Terrain {
     let mut terrain = Terrain::bare(Grid::filled(width, height, 0.0), cell_size, Edge::Wrap);
     terrain.spread_sand(thickness);
-    alone(Wind::with(Params { direction, ..Params::default() }), terrain, ticks).terrain
+    run_process(Wind::with(Params { direction, ..Params::default() }), terrain, ticks).terrain
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn winds_from_three_sides_make_a_star_with_three_arms_in_any_direction() {
     for turned in [0.0_f32, 17.0, 45.0] {
         let terrain = heap([96, 96], 2.0, [96.0, 96.0], 60.0, 24.0);
         let winds = Params { turning: 1200.0, sides: 3, ..wind(turned, 2.0) };
-        let run = alone(Wind::with(winds), terrain, 1800);
+        let run = run_process(Wind::with(winds), terrain, 1800);
         let found = arms(&run.terrain, 40.0);
         println!("turned by {turned}°: arms to {found:?}, {:.1} m high", run.terrain.sand.min_max().1);
         assert!(found.len() >= 3, "turned by {turned}°: arms to {found:?}");
@@ -392,7 +392,7 @@ fn two_winds_from_both_sides_make_ridges_along_their_mean_in_any_direction() {
         terrain.spread_sand(3.0);
         let [direction, second_direction] = [-65.0, 65.0].map(|side: f32| (turned + side).rem_euclid(360.0));
         let winds = Params { second_direction, second_share: 0.5, capacity: 0.96, ..wind(direction, 2.0) };
-        let run = alone(Wind::with(winds), terrain, 1500);
+        let run = run_process(Wind::with(winds), terrain, 1500);
         let [along, straight] = ridges(&run.terrain.sand);
         let off = (along - turned + 90.0).rem_euclid(180.0) - 90.0;
         println!(
@@ -412,10 +412,10 @@ fn a_turned_map_under_a_turned_wind_is_the_turned_result() {
     // Without the random numbers, which depend on the position.
     let blown = |terrain: &Terrain, direction: f32| {
         let winds = Params { turbulence: 0.0, ..wind(direction, 2.0) };
-        alone(Wind::with(winds), terrain.clone(), 250).terrain.sand
+        run_process(Wind::with(winds), terrain.clone(), 250).terrain.sand
     };
     for direction in [10.0, 45.0] {
-        let (plain, turned) = (blown(&terrain, direction), blown(&turned(&terrain, true), direction + 90.0));
+        let (plain, turned) = (blown(&terrain, direction), blown(&rotate_or_mirror(&terrain, true), direction + 90.0));
         let back = Grid::from_fn(80, 80, |x, y| turned.at(79 - y, x));
         let squares = |a: &Grid, b: &Grid| a.iter().zip(b.iter()).map(|(a, b)| f64::from((a - b).powi(2))).sum::<f64>();
         let (off, change) = (squares(&plain, &back), squares(&plain, &terrain.sand));

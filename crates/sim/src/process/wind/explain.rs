@@ -3,7 +3,7 @@
 use super::{
     super::{
         Mode,
-        explain::{Cell, Explanation, Term},
+        explain::{ExplainedCell, Explanation, Term},
     },
     Wind,
     drift::{saturated_flux, threshold_increase},
@@ -19,14 +19,14 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     if params.mode != Mode::Corrected {
         return None;
     }
-    let cell = Cell { terrain, place, mode: params.mode };
+    let cell = ExplainedCell { terrain, place, mode: params.mode };
     let times = wind.air.shear_at(&maps.seen, place[0], place[1])?;
-    let shear = steps::shear(cell.number(setup, |params| params.strength)) * times;
-    let (wet, dry) = (cell.of(&maps.wet), params.threshold);
+    let shear = steps::shear(cell.param_value(setup, |params| params.strength)) * times;
+    let (wet, dry) = (cell.layer_value(&maps.wet), params.threshold);
     let threshold = dry * (1.0 + threshold_increase(wet));
-    let capacity = cell.number(setup, |params| steps::capacity(params, terrain.cell_size));
+    let capacity = cell.param_value(setup, |params| steps::capacity(params, terrain.cell_size));
     let carries = saturated_flux(capacity, shear, threshold) / (1.0 - dry).max(1e-3);
-    let (sand, water) = (cell.of(&terrain.sand), cell.of(&terrain.water));
+    let (sand, water) = (cell.layer_value(&terrain.sand), cell.layer_value(&terrain.water));
     let outcome = if water > SHELTERS {
         "Water shelters the ground: sand carried by the wind falls into it."
     } else if shear <= threshold && times == 0.0 {

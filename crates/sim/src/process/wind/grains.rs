@@ -5,10 +5,10 @@
 
 use std::time::Instant;
 
-use super::{INFO, Maps, Params, Weather, Wind, WindLaw, boundary::BoundaryLayer, law2020::Law2020};
+use super::{INFO, Params, Weather, Wind, WindLaw, WindMaps, boundary::BoundaryLayer, law2020::Law2020};
 use crate::{
-    core::{rng::Stream, terrain::Terrain},
-    process::{Context, Moment},
+    core::{rng::RandomStream, terrain::Terrain},
+    process::{Context, ParticleState},
     simd::number::Real,
 };
 
@@ -227,7 +227,7 @@ impl GrainLaw {
     }
 
     /// Draws the cell in which a grain starts: any cell, or, in the law of 2020, one on the upwind borders.
-    fn start(&self, [width, height]: [usize; 2], [cos, sin]: [f32; 2], stream: &mut Stream) -> [f32; 2] {
+    fn start(&self, [width, height]: [usize; 2], [cos, sin]: [f32; 2], stream: &mut RandomStream) -> [f32; 2] {
         let margin = self.margin();
         let mut draw = |side: usize| stream.below(side.saturating_sub(2 * margin).max(1)) + margin.min(side - 1);
         let [x, y] = [width, height].map(&mut draw);
@@ -239,7 +239,7 @@ impl GrainLaw {
             Self::Of2020(_) => {
                 // Wind that enters across either border.
                 let (over_columns, over_rows) = (cos.abs() * height as f32, sin.abs() * width as f32);
-                if stream.unit() * (over_columns + over_rows) < over_columns {
+                if stream.uniform() * (over_columns + over_rows) < over_columns {
                     [upwind(cos, width), y]
                 } else {
                     [x, upwind(sin, height)]
@@ -254,7 +254,7 @@ impl GrainLaw {
         &self,
         ground: &mut GrainBed<'_, f32>,
         (mut grain, most_steps): (Grain<f32>, u32),
-        stream: &mut Stream,
+        stream: &mut RandomStream,
         tally: &mut GrainTally,
         mut visit: impl FnMut(GrainStep<f32>, &Grain<f32>),
     ) {
@@ -282,13 +282,13 @@ impl GrainLaw {
 }
 
 /// Returns the random stream of a grain.
-fn stream_of(seed: u64, tick: u64, number: u32) -> Stream {
-    Stream::new(seed, "wind-grain", (tick << GRAIN_BITS) | u64::from(number))
+fn stream_of(seed: u64, tick: u64, number: u32) -> RandomStream {
+    RandomStream::new(seed, "wind-grain", (tick << GRAIN_BITS) | u64::from(number))
 }
 
 impl Wind {
     /// Runs the remaining grains of the tick, until a frame waits to be drawn.
-    pub(super) fn blow(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
+    pub(super) fn blow(&mut self, context: &mut Context<'_>, maps: &mut WindMaps) {
         let Some(weather) = self.weather else { return };
         let terrain = &mut *context.terrain;
         let params = &self.setup.params;
@@ -324,7 +324,7 @@ impl Wind {
                 self.tracks.push(track);
             }
             self.setup.counts.particles += 1;
-            if context.until.is_some_and(|until| Instant::now() >= until) {
+            if context.deadline.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
         }
@@ -344,7 +344,7 @@ impl Wind {
         terrain: &Terrain,
         (seed, tick): (u64, u64),
         place: [f32; 2],
-    ) -> Option<Vec<Moment>> {
+    ) -> Option<Vec<ParticleState>> {
         if !self.has_grains() {
             return None;
         }
@@ -358,7 +358,7 @@ impl Wind {
         let mut moments = Vec::new();
         let mut stream = stream_of(seed, tick, 0);
         law.run(&mut ground, (grain, most_steps), &mut stream, &mut GrainTally::default(), |_, grain| {
-            moments.push(Moment {
+            moments.push(ParticleState {
                 place: grain.place.map(|part| part + 0.5),
                 speed: grain.speed(),
                 water: None,

@@ -32,19 +32,19 @@ pub use self::{
     weather::Weather,
 };
 use super::{
-    Abilities, AnySetup, Context, Footprint, IdleReason, Info, Mode, Moment, Particles, Process, Progress, Reference,
-    Setup, Track, any_above, explain::Explanation, is_empty, limiter::Limiter, stage::stages,
+    AnySetup, Capabilities, Context, Footprint, IdleReason, Info, Mode, ParticleState, Particles, Process, Reference,
+    Setup, StepProgress, Track, any_above, explain::Explanation, is_empty, limiter::Limiter, stage::stages,
 };
 use crate::{
     core::{
         grid::Grid,
         quantity::Quantity,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Layer, Terrain},
     },
     process::{
         masked::factors,
-        memory::{Memories, Memory},
+        saved_state::{StateValue, StateValues},
     },
 };
 
@@ -93,19 +93,19 @@ pub const INFO: Info = Info {
 pub struct Wind {
     setup: Setup<Params, Factors>,
     weather: Option<Weather>,
-    table: Table,
-    spare: Option<Maps>,
+    table: NoiseTable,
+    spare: Option<WindMaps>,
     air: Air,
     /// Grains of the tick that have not run yet: published laws only.
     waiting: u32,
     /// Steps of the tick in the default mode, and the number of steps left.
     steps: u32,
-    left: u32,
+    steps_left: u32,
     /// Rounds of sliding after each step, and the fraction of its load that the wind carries.
     rounds: u32,
     slows: f32,
     /// Sub-cell remainder of the movement of sand in the air, along columns and rows.
-    way: [f64; 2],
+    remainder: [f64; 2],
     /// Sand that rounding has withheld from the ground or, if negative, added to it, in metres times cells. After a step it is less
     /// than the last digit of one cell's sand.
     owed: f64,
@@ -114,9 +114,9 @@ pub struct Wind {
 
 /// Table of random numbers from −1 to 1.
 #[derive(Clone)]
-struct Table(Box<[f32; TABLE]>);
+struct NoiseTable(Box<[f32; TABLE]>);
 
-impl Default for Table {
+impl Default for NoiseTable {
     fn default() -> Self {
         Self(Box::new([0.0; TABLE]))
     }
@@ -124,7 +124,7 @@ impl Default for Table {
 
 /// Stored maps.
 #[derive(Clone)]
-struct Maps {
+struct WindMaps {
     path: Grid,
     flux: Grid,
     abraded: Grid,
@@ -138,7 +138,7 @@ struct Maps {
     passed: Grid,
 }
 
-impl Maps {
+impl WindMaps {
     fn fit(&self, terrain: &Terrain) -> bool {
         (self.path.width(), self.path.height()) == (terrain.width(), terrain.height())
     }
@@ -151,7 +151,7 @@ impl Maps {
     }
 
     /// Allocates and clears the maps of grains, or frees them.
-    fn of_grains(&mut self, grains: bool) {
+    fn reset_grain_maps(&mut self, grains: bool) {
         let (width, height) = if grains { (self.path.width(), self.path.height()) } else { (0, 0) };
         for map in [&mut self.touched, &mut self.passed] {
             if map.len() == width * height {
@@ -183,44 +183,44 @@ impl Process for Wind {
         &mut self.setup
     }
 
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> StepProgress {
         let terrain = &mut *context.terrain;
-        let mut maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
+        let mut maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| WindMaps::new(terrain));
         let progress = match Stage::at(stage) {
             Stage::Gust => {
                 self.tracks.clear();
-                maps.of_grains(self.has_grains());
+                maps.reset_grain_maps(self.has_grains());
                 self.begin(terrain, context.seed, context.tick);
                 if self.has_grains() {
-                    self.land(context, &mut maps);
+                    self.deposit_airborne(context, &mut maps);
                 } else {
                     self.soak(context, &mut maps);
                 }
-                Progress::Done
+                StepProgress::Done
             }
             Stage::Air => {
-                if self.left > 0 {
-                    self.meet(context.terrain, &mut maps);
+                if self.steps_left > 0 {
+                    self.update_airflow(context.terrain, &mut maps);
                 }
-                Progress::Done
+                StepProgress::Done
             }
             Stage::Blow => {
-                if self.left > 0 {
+                if self.steps_left > 0 {
                     self.carry(context, &mut maps);
                 } else {
                     self.blow(context, &mut maps);
                 }
-                if self.waiting > 0 { Progress::Again } else { Progress::Done }
+                if self.waiting > 0 { StepProgress::Paused } else { StepProgress::Done }
             }
             Stage::Slide => {
                 if self.steps > 0 {
                     self.slip(context);
                 }
-                if self.left == 0 {
-                    self.remember(&mut maps, context.watched);
-                    Progress::Done
+                if self.steps_left == 0 {
+                    self.update_averages(&mut maps, context.watched);
+                    StepProgress::Done
                 } else {
-                    Progress::From(Stage::Air as usize)
+                    StepProgress::ContinueAt(Stage::Air as usize)
                 }
             }
         };
@@ -228,17 +228,17 @@ impl Process for Wind {
         progress
     }
 
-    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
-        let mut kept = self.setup.counts.memories();
-        kept.push(("owed", Memory::Number(&mut self.owed)));
-        let [x, y] = &mut self.way;
-        kept.extend([("way x", x), ("way y", y)].map(|(name, way)| (name, Memory::Number(way))));
-        let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
-        let Maps { path, flux, abraded, aloft, seen, wet, .. } = self.spare.insert(maps);
+    fn state_values(&mut self, terrain: &Terrain) -> StateValues<'_> {
+        let mut kept = self.setup.counts.state_values();
+        kept.push(("owed", StateValue::Number(&mut self.owed)));
+        let [x, y] = &mut self.remainder;
+        kept.extend([("way x", x), ("way y", y)].map(|(name, way)| (name, StateValue::Number(way))));
+        let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| WindMaps::new(terrain));
+        let WindMaps { path, flux, abraded, aloft, seen, wet, .. } = self.spare.insert(maps);
         let maps = [("path", path), ("flux", flux), ("abraded", abraded)];
-        kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
+        kept.extend(maps.map(|(name, map)| (name, StateValue::Cells(map))));
         let maps = [("aloft", aloft), ("seen", seen), ("wet", wet)];
-        kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
+        kept.extend(maps.map(|(name, map)| (name, StateValue::Cells(map))));
         kept
     }
 
@@ -267,9 +267,9 @@ impl Process for Wind {
         Some(Cow::Borrowed(map))
     }
 
-    fn abilities(&self) -> Abilities<'_> {
+    fn capabilities(&self) -> Capabilities<'_> {
         let weather = Some(Weather::mean(&self.setup.params));
-        Abilities { particles: Some(self), weather, ..Abilities::default() }
+        Capabilities { particles: Some(self), weather, ..Capabilities::default() }
     }
 }
 
@@ -278,7 +278,7 @@ impl Particles for Wind {
         &self.tracks
     }
 
-    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<ParticleState>> {
         self.follow_one(terrain, when, place)
     }
 }
@@ -297,26 +297,26 @@ impl Wind {
     /// Draws the wind of the tick, and sets its number of steps or grains.
     fn begin(&mut self, terrain: &Terrain, seed: u64, tick: u64) {
         let params = &self.setup.params;
-        (self.steps, self.left, self.waiting) = (0, 0, 0);
+        (self.steps, self.steps_left, self.waiting) = (0, 0, 0);
         if self.has_grains() {
             (self.weather, self.waiting) = (Some(Weather::mean(params)), params.per_tick);
             return;
         }
-        let mut stream = Stream::new(seed, INFO.key, tick);
+        let mut stream = RandomStream::new(seed, INFO.key, tick);
         let weather = Weather::of(params, tick, &mut stream);
         self.weather = Some(weather);
-        self.table.0.fill_with(|| 2.0 * stream.unit() - 1.0);
+        self.table.0.fill_with(|| 2.0 * stream.uniform() - 1.0);
         self.count_steps(terrain, weather.strength);
     }
 
     /// Adds the tick to the averaged maps.
-    fn remember(&self, maps: &mut Maps, watched: bool) {
+    fn update_averages(&self, maps: &mut WindMaps, watched: bool) {
         let rate = self.setup.params.path_rate;
         let follow = |map: &mut Grid, now: &Grid| {
             map.iter_mut().zip(now.iter()).for_each(|(map, now)| *map += rate * (now - *map));
         };
         if self.steps > 0 {
-            let Maps { path, flux, aloft, .. } = maps;
+            let WindMaps { path, flux, aloft, .. } = maps;
             path.par_iter_mut().zip(aloft.par_iter()).with_min_len(4096).for_each(|(path, &aloft)| {
                 *path += rate * (if aloft > 0.0 { 1.0 } else { 0.0 } - *path);
             });

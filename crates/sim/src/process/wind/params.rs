@@ -3,7 +3,7 @@
 use bevy_reflect::Reflect;
 
 use crate::{
-    params::{Reading, choice, knob},
+    params::{DisplayAlias, choice, knob},
     process::Mode,
 };
 
@@ -31,7 +31,7 @@ pub struct Params {
     #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=published"))]
     pub law: WindLaw,
     /// Direction in which the wind blows: 0° to the right of the map, 90° to its lower edge.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(Reading::Wind))]
+    #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(DisplayAlias::Wind))]
     pub direction: f32,
     /// Strength of the wind. Strong wind carries more sand and moves dunes faster; at 0 nothing moves.
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
@@ -43,7 +43,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
     pub swing: f32,
     /// Direction in which a second wind blows.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(Reading::Wind).indirect())]
+    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(DisplayAlias::Wind).indirect())]
     pub second_direction: f32,
     /// Fraction of the time in which the second wind blows. The winds alternate in spells of several ticks. Two winds at a wide angle form
     /// long ridges along their mean.

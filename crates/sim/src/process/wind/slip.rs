@@ -22,38 +22,38 @@ use crate::{
         grid::Grid,
         terrain::{Edge, Terrain},
     },
-    process::masked::{Number, Scaled},
+    process::masked::{Coefficient, MaskedCoefficients},
     simd::{
-        cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::Tally,
+        cells::{Cells, MAX_LANES, Pass, RowKernel, over_row, with_vector_unit},
+        stencil::RowAccumulator,
     },
 };
 
 /// Fraction k of the excess that slides in a round, stable up to 1/4.
 const SHARE: f32 = 0.24;
 /// Side of a tile, in cells.
-const SIDE: usize = MOST;
+const SIDE: usize = MAX_LANES;
 /// Side of a tile with a margin of one cell.
 const WIDE: usize = SIDE + 2;
 
 /// Slides sand in up to `rounds` rounds, fewer if it comes to rest. `lies` is the height difference between cells at repose, which is
 /// uniform if `even`. Returns the sand that slid and the actual growth of the layer, in metres times cells.
-pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, rounds: u32) -> [f64; 2] {
+pub(super) fn slip(terrain: &mut Terrain, lies: MaskedCoefficients<'_, 1>, even: bool, rounds: u32) -> [f64; 2] {
     let border = closed(terrain);
     let Terrain { bedrock, sand, .. } = terrain;
-    let tiles = Tiles::of(border);
+    let tiles = TilePartition::of(border);
     let mut looked_at: Vec<usize> = (0..tiles.across * tiles.down).collect();
     let mut sums = [0.0, 0.0];
     for _ in 0..rounds {
         let ground = SandBed { bedrock, sand, border, lies, even };
-        let slid: Vec<Slid> = looked_at.par_iter().filter_map(|&tile| ground.slide(tile, tiles)).collect();
+        let slid: Vec<TileResult> = looked_at.par_iter().filter_map(|&tile| ground.slide(tile, tiles)).collect();
         if slid.is_empty() {
             break;
         }
         sand.par_chunks_mut(SIDE * border.width).enumerate().for_each(|(band, rows)| {
             let [first, last] =
                 [band, band + 1].map(|band| slid.partition_point(|slid| slid.tile < band * tiles.across));
-            for Slid { tile, sand, .. } in &slid[first..last] {
+            for TileResult { tile, sand, .. } in &slid[first..last] {
                 let columns = tiles.columns(*tile);
                 for (row, sand) in rows.chunks_mut(border.width).zip(&**sand) {
                     row[columns.clone()].copy_from_slice(&sand[..columns.len()]);
@@ -93,13 +93,13 @@ pub(super) fn repay(sand: &mut Grid, owed: f64, tick: u64) -> f64 {
 
 /// Division of the map into tiles, numbered row by row.
 #[derive(Clone, Copy)]
-struct Tiles {
+struct TilePartition {
     border: Border,
     across: usize,
     down: usize,
 }
 
-impl Tiles {
+impl TilePartition {
     fn of(border: Border) -> Self {
         Self { border, across: border.width.div_ceil(SIDE), down: border.height.div_ceil(SIDE) }
     }
@@ -131,7 +131,7 @@ impl Tiles {
 }
 
 /// Result of a round in a tile that changed.
-struct Slid {
+struct TileResult {
     tile: usize,
     /// Sand of the tile after the round.
     sand: Box<[[f32; SIDE]; SIDE]>,
@@ -145,16 +145,16 @@ struct SandBed<'a> {
     bedrock: &'a [f32],
     sand: &'a [f32],
     border: Border,
-    lies: Scaled<'a, 1>,
+    lies: MaskedCoefficients<'a, 1>,
     even: bool,
 }
 
 impl SandBed<'_> {
     /// Slides sand in a tile for a round. Returns `None` if nothing changed.
-    fn slide(&self, tile: usize, tiles: Tiles) -> Option<Slid> {
+    fn slide(&self, tile: usize, tiles: TilePartition) -> Option<TileResult> {
         let Border { width, height, edge } = self.border;
         let (columns, rows) = (tiles.columns(tile), tiles.rows(tile));
-        let place = Places { columns: columns.len(), rows: rows.len() };
+        let place = TileSize { columns: columns.len(), rows: rows.len() };
         let [mut ground, mut sand, mut lies] = [[[0.0; WIDE]; WIDE]; 3];
         for (line, y) in (rows.start as isize - 1..=rows.end as isize).enumerate() {
             let y = edge.nearest(y, height);
@@ -182,37 +182,42 @@ impl SandBed<'_> {
         }
         let [even] = self.lies.at(0, 0);
         let slid = if self.even {
-            with_vector_unit(Slip { place, ground: &ground, sand: &sand, lies: [even; WIDE] })
+            with_vector_unit(SlipSweep { place, ground: &ground, sand: &sand, lies: [even; WIDE] })
         } else {
-            with_vector_unit(Slip { place, ground: &ground, sand: &sand, lies: lies.each_ref().map(|row| &row[..]) })
+            with_vector_unit(SlipSweep {
+                place,
+                ground: &ground,
+                sand: &sand,
+                lies: lies.each_ref().map(|row| &row[..]),
+            })
         };
-        slid.map(|(sand, [sum, grown])| Slid { tile, sand, sum, grown })
+        slid.map(|(sand, [sum, grown])| TileResult { tile, sand, sum, grown })
     }
 }
 
 /// Number of columns and rows of a tile.
 #[derive(Clone, Copy)]
-struct Places {
+struct TileSize {
     columns: usize,
     rows: usize,
 }
 
 /// Round in a tile. All layers have a margin of one cell around the tile.
-struct Slip<'a, N> {
-    place: Places,
+struct SlipSweep<'a, N> {
+    place: TileSize,
     ground: &'a [[f32; WIDE]; WIDE],
     sand: &'a [[f32; WIDE]; WIDE],
     lies: [N; WIDE],
 }
 
-impl<N: Number> Pass for Slip<'_, N> {
+impl<N: Coefficient> Pass for SlipSweep<'_, N> {
     type Output = Option<(Box<[[f32; SIDE]; SIDE]>, [f64; 2])>;
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Self::Output {
-        let Self { place: Places { columns, rows }, ground, sand, lies } = self;
+        let Self { place: TileSize { columns, rows }, ground, sand, lies } = self;
         let mut out = [[0.0; SIDE]; SIDE];
-        let (mut slid, mut slides) = (Tally::default(), false);
+        let (mut slid, mut slides) = (RowAccumulator::default(), false);
         for (y, out) in out.iter_mut().enumerate().take(rows) {
             let lies = [lies[y], lies[y + 1], lies[y + 2]];
             let [ground, sand] = [ground, sand].map(|layer| [&layer[y][..], &layer[y + 1][..], &layer[y + 2][..]]);
@@ -242,12 +247,12 @@ struct SlipRow<'a, N> {
     ground: [&'a [f32]; 3],
     sand: [&'a [f32]; 3],
     out: &'a mut [f32],
-    slid: &'a mut Tally,
+    slid: &'a mut RowAccumulator,
     /// Set to `true` if anything slides in the row.
     slides: &'a mut bool,
 }
 
-impl<N: Number> SlipRow<'_, N> {
+impl<N: Coefficient> SlipRow<'_, N> {
     /// Returns the fall from one surrounding cell to another.
     #[inline(always)]
     fn falls<V: Cells>(&self, from: [usize; 2], to: [usize; 2], x: usize) -> V {
@@ -270,7 +275,7 @@ impl<N: Number> SlipRow<'_, N> {
 
 const BESIDE: [[usize; 2]; 4] = [[1, 0], [1, 2], [0, 1], [2, 1]];
 
-impl<N: Number> RowKernel for SlipRow<'_, N> {
+impl<N: Coefficient> RowKernel for SlipRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one) = (V::all(0.0), V::all(1.0));

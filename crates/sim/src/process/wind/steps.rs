@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::{
-    INFO, Maps, Params, Wind,
-    air::Airflow,
-    drift::{self, Beyond, Drift, Drifted, Exchange},
+    INFO, Params, Wind, WindMaps,
+    air::WindForcing,
+    drift::{self, BorderCondition, Drift, DriftSums, Exchange},
     slip,
     weather::Weather,
     wetness::{SHELTERS, decay, soak, surface},
@@ -13,14 +13,14 @@ use super::{
 use crate::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     },
     process::{
         Context, Track,
-        masked::{Masked, Scaled},
+        masked::{MaskedCoefficients, MaskedParams},
     },
-    simd::around::at_repose,
+    simd::around::repose_heights,
 };
 
 /// Strength of the wind for which the capacity is stated.
@@ -87,7 +87,7 @@ fn length(params: &Params, cell_size: f32) -> f32 {
 
 impl Wind {
     /// Dries or wets the sand over the simulated time of the tick.
-    pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut Maps) {
+    pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut WindMaps) {
         let own = f64::from(capacity(&self.setup.params, context.terrain.cell_size)) / STRONG_BREEZE;
         self.setup.elapse(own);
         let seconds = context.elapsed.unwrap_or(own);
@@ -105,11 +105,11 @@ impl Wind {
         self.steps = steps.clamp(1.0, MOST_STEPS) as u32;
         self.slows = (CROSSES * MOST_STEPS / crosses).min(1.0);
         self.rounds = (ROUNDS * self.slows * crosses / (CROSSES * self.steps as f32)).ceil().clamp(2.0, ROUNDS) as u32;
-        self.left = self.steps;
+        self.steps_left = self.steps;
     }
 
     /// Deposits all sand in the air where it is, after a change of the mode.
-    pub(super) fn land(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
+    pub(super) fn deposit_airborne(&mut self, context: &mut Context<'_>, maps: &mut WindMaps) {
         let terrain = &mut *context.terrain;
         let aloft = drift::sum(&maps.aloft);
         if aloft == 0.0 {
@@ -127,15 +127,15 @@ impl Wind {
     }
 
     /// Computes the airflow over the ground, if that has changed enough.
-    pub(super) fn meet(&mut self, terrain: &Terrain, maps: &mut Maps) {
+    pub(super) fn update_airflow(&mut self, terrain: &Terrain, maps: &mut WindMaps) {
         let Some(Weather { heading, .. }) = self.weather else { return };
         let params = &self.setup.params;
         let Params { speed_up, lead, .. } = *params;
         let blur = BLUR * params.saturation_length.max(terrain.cell_size);
-        let wind = Airflow { heading, speed_up, lead, blur };
-        let masked = self.setup.masked(terrain, params.mode);
+        let wind = WindForcing { heading, speed_up, lead, blur };
+        let masked = self.setup.masked_params(terrain, params.mode);
         let under = masked.as_ref().map_or(speed_up, |masked| masked.params.speed_up);
-        look(terrain, &mut maps.seen, wind.news(speed_up.max(under)));
+        update_seen(terrain, &mut maps.seen, wind.change_threshold(speed_up.max(under)));
         let more = masked.as_ref().filter(|_| under != speed_up).map(|masked| {
             let under = under / speed_up.max(f32::MIN_POSITIVE);
             let at = |x, y| 1.0 + (under - 1.0) * masked.mask.at(x, y);
@@ -145,38 +145,38 @@ impl Wind {
     }
 
     /// Runs a step of the sand in the air.
-    pub(super) fn carry(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
+    pub(super) fn carry(&mut self, context: &mut Context<'_>, maps: &mut WindMaps) {
         let terrain = &mut *context.terrain;
         let Some(weather) = self.weather else { return };
         let params = &self.setup.params;
         let Params { threshold, turbulence, .. } = *params;
         let heading = weather.heading;
-        let masked = self.setup.masked(terrain, params.mode);
-        if context.watched && self.left == self.steps {
+        let masked = self.setup.masked_params(terrain, params.mode);
+        if context.watched && self.steps_left == self.steps {
             self.tracks =
-                self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
+                self.trails(terrain, heading, &maps.aloft, RandomStream::new(context.seed, "streaks", context.tick));
         }
         let goes = [0, 1].map(|axis| {
-            let way = self.way[axis] + f64::from(heading[axis]);
-            self.way[axis] = way - way.round();
+            let way = self.remainder[axis] + f64::from(heading[axis]);
+            self.remainder[axis] = way - way.round();
             way.round() as isize
         });
         let beyond = match terrain.edge {
-            Edge::Wall => Beyond::Stops,
-            _ if self.returns(terrain) => Beyond::Returns,
-            _ => Beyond::Leaves,
+            Edge::Wall => BorderCondition::Stops,
+            _ if self.returns(terrain) => BorderCondition::Returns,
+            _ => BorderCondition::Leaves,
         };
         let cell_size = terrain.cell_size;
         let exchange = Exchange::new(params, masked.as_ref(), |own| {
             let per_shear =
                 self.slows * capacity(own, cell_size) / ((1.0 - own.threshold) * self.steps as f32 * cell_size);
-            let over_plain = shear(weather.strength * stronger(params, own));
+            let over_plain = shear(weather.strength * strength_ratio(params, own));
             [per_shear, over_plain, 1.0 - decay(cell_size / length(own, cell_size))]
         });
         let table = &*self.table.0;
         let step = Drift {
             air: &self.air,
-            goes,
+            shift: goes,
             beyond,
             heading,
             exchange,
@@ -188,10 +188,10 @@ impl Wind {
             pulls: PULLS / cell_size,
             periodic: terrain.edge == Edge::Wrap,
         };
-        let Drifted { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
+        let DriftSums { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
         let [worn, grown] = self.wear(terrain, maps, heading, masked.as_ref());
         self.owed += missing + worn - grown;
-        self.left -= 1;
+        self.steps_left -= 1;
         self.setup.counts.substeps += 1;
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
@@ -207,11 +207,11 @@ impl Wind {
     fn wear(
         &self,
         terrain: &mut Terrain,
-        maps: &mut Maps,
+        maps: &mut WindMaps,
         [cos, sin]: [f32; 2],
-        masked: Option<&Masked<Params>>,
+        masked: Option<&MaskedParams<Params>>,
     ) -> [f64; 2] {
-        let abrasion = Scaled::new(&self.setup.params, masked, |own| [own.abrasion]);
+        let abrasion = MaskedCoefficients::new(&self.setup.params, masked, |own| [own.abrasion]);
         if abrasion.at(0, 0) == [0.0] && masked.is_none() {
             return [0.0, 0.0];
         }
@@ -257,9 +257,9 @@ impl Wind {
     pub(super) fn slip(&mut self, context: &mut Context<'_>) {
         let terrain = &mut *context.terrain;
         let params = &self.setup.params;
-        let masked = self.setup.masked(terrain, params.mode);
-        let lies = Scaled::new(params, masked.as_ref(), |own| {
-            let [beside, _] = at_repose(own.repose_angle, terrain.cell_size);
+        let masked = self.setup.masked_params(terrain, params.mode);
+        let lies = MaskedCoefficients::new(params, masked.as_ref(), |own| {
+            let [beside, _] = repose_heights(own.repose_angle, terrain.cell_size);
             [beside]
         });
         let area = terrain.cell_area();
@@ -273,13 +273,13 @@ impl Wind {
     }
 
     /// Returns the trails of a sample of the sand in the air.
-    fn streaks(&self, terrain: &Terrain, [cos, sin]: [f32; 2], aloft: &Grid, mut stream: Stream) -> Vec<Track> {
+    fn trails(&self, terrain: &Terrain, [cos, sin]: [f32; 2], aloft: &Grid, mut stream: RandomStream) -> Vec<Track> {
         let (width, height) = (terrain.width(), terrain.height());
         let returns = self.returns(terrain);
         let mut starts: Vec<[f32; 2]> = Vec::new();
         // Trails start only where sand is in the air.
         for _ in 0..4 * self.setup.params.tracks {
-            let start = [stream.unit() * width as f32, stream.unit() * height as f32];
+            let start = [stream.uniform() * width as f32, stream.uniform() * height as f32];
             if starts.len() < self.setup.params.tracks as usize && aloft.at(start[0] as usize, start[1] as usize) > 0.0
             {
                 starts.push(start);
@@ -308,12 +308,12 @@ impl Wind {
 }
 
 /// Returns the strength of the wind under the mask relative to that outside.
-fn stronger(params: &Params, masked: &Params) -> f32 {
+fn strength_ratio(params: &Params, masked: &Params) -> f32 {
     masked.strength / params.strength.max(f32::MIN_POSITIVE)
 }
 
 /// Updates the `seen` heights if a cell has changed by more than `news`.
-fn look(terrain: &Terrain, seen: &mut Grid, news: f32) {
+fn update_seen(terrain: &Terrain, seen: &mut Grid, news: f32) {
     let width = terrain.width();
     let new = |(y, seen): (usize, &[f32])| {
         let change = |(x, seen): (usize, &f32)| (surface(terrain, y * width + x) - seen).abs();

@@ -8,7 +8,7 @@ use super::{
     *,
 };
 use crate::{
-    process::{contract::alone, water},
+    process::{contract::run_process, water},
     simd::number::Real,
     simulation::Simulation,
 };
@@ -80,7 +80,7 @@ fn published_grains_in_f32_stay_near_the_reference() {
 }
 
 fn blow(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-    alone(Wind::with(params), terrain, ticks)
+    run_process(Wind::with(params), terrain, ticks)
 }
 
 fn flat(side: usize, cell_size: f32, edge: Edge) -> Terrain {

@@ -1,7 +1,7 @@
 //! Direction and strength of the wind in a tick.
 
 use super::Params;
-use crate::core::rng::Stream;
+use crate::core::rng::RandomStream;
 
 /// Length of a spell in which only the first or the second wind blows, in ticks. Sand passes from one wind to the other only between
 /// spells.
@@ -23,8 +23,8 @@ impl Weather {
     }
 
     /// Draws the wind of a tick: the first or the second one, rotated by its turning so far, with swing and gust.
-    pub fn of(params: &Params, tick: u64, stream: &mut Stream) -> Self {
-        let mut swing = || f64::from(2.0 * stream.unit() - 1.0);
+    pub fn of(params: &Params, tick: u64, stream: &mut RandomStream) -> Self {
+        let mut swing = || f64::from(2.0 * stream.uniform() - 1.0);
         let (turn, gust) = (swing(), swing());
         let mut degrees = f64::from(params.direction);
         // The spells of the second wind are distributed evenly.
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_wind_from_three_sides_turns_by_a_third() {
         let params = Params { direction: 10.0, turning: 1200.0, sides: 3, ..Params::default() };
-        let at = |tick| Weather::of(&params, tick, &mut Stream::new(1, "weather", tick)).heading;
+        let at = |tick| Weather::of(&params, tick, &mut RandomStream::new(1, "weather", tick)).heading;
         assert_eq!([at(1), at(99), at(101), at(301)], [heading(10.0), heading(10.0), heading(130.0), heading(370.0)]);
     }
 
@@ -84,7 +84,7 @@ mod tests {
     fn the_second_wind_has_its_share_of_ticks_in_spells() {
         let params = Params { direction: 0.0, second_direction: 90.0, second_share: 0.3, ..Params::default() };
         let second = (1..=1000_u64).filter(|&tick| {
-            let weather = Weather::of(&params, tick, &mut Stream::new(1, "weather", tick));
+            let weather = Weather::of(&params, tick, &mut RandomStream::new(1, "weather", tick));
             weather.heading[1] > 0.9
         });
         let second: Vec<u64> = second.collect();

@@ -12,12 +12,12 @@ const MARGIN: f64 = 0.25;
 const FINER_MARGIN: f64 = 0.0625;
 /// A map on which a range grows, of this many columns and rows, with a margin on each side.
 #[derive(Clone, Copy)]
-pub(super) struct Map {
+pub(super) struct GrowthMap {
     pub size: (usize, usize),
     pub margin: (usize, usize),
 }
 
-impl Map {
+impl GrowthMap {
     fn new(size: (usize, usize), edge: Edge, margin: f64) -> Self {
         let cells = (size.0.min(size.1) as f64 * margin).round() as usize;
         // A side of one cell has no border.
@@ -47,17 +47,18 @@ impl Map {
 
     /// Returns a layer of a terrain on the whole map, extended into the margin by its border values.
     pub fn around(&self, layer: &Grid) -> Grid {
-        let (inner, (width, height)) = (layer.resampled(self.size.0, self.size.1), self.whole());
+        let (inner, (width, height)) = (layer.resample(self.size.0, self.size.1), self.whole());
         let place = |place: usize, margin: usize| place as isize - margin as isize;
-        Grid::from_fn(width, height, |x, y| inner.clamped(place(x, self.margin.0), place(y, self.margin.1)))
+        Grid::from_fn(width, height, |x, y| inner.at_clamped(place(x, self.margin.0), place(y, self.margin.1)))
     }
 
     /// Returns the terrain on which a range grows.
     pub fn terrain(&self, terrain: &Terrain, [bedrock, sand]: [Grid; 2]) -> Terrain {
-        let mut fit = Terrain::of(self.whole(), (self.cell_size(terrain), terrain.edge), |layer| match layer {
-            Layer::Softness | Layer::Uplift | Layer::Rain => terrain.layer(layer).map(|grid| self.around(grid)),
-            _ => None,
-        });
+        let mut fit =
+            Terrain::from_layers(self.whole(), (self.cell_size(terrain), terrain.edge), |layer| match layer {
+                Layer::Softness | Layer::Uplift | Layer::Rain => terrain.layer(layer).map(|grid| self.around(grid)),
+                _ => None,
+            });
         (fit.bedrock, fit.sand) = (bedrock, sand);
         fit
     }
@@ -68,10 +69,10 @@ impl Map {
 }
 
 /// Returns the maps on which a range grows, the smallest first: once with a wide margin, then each with a narrow one.
-pub(super) fn maps(terrain: &Terrain) -> Vec<Map> {
+pub(super) fn maps(terrain: &Terrain) -> Vec<GrowthMap> {
     let (width, height) = (terrain.width(), terrain.height());
     let halvings = (0..).find(|&times| width.max(height).div_ceil(1 << times) <= COARSEST).unwrap_or(0);
     let size = |times: u32| (width.div_ceil(1 << times), height.div_ceil(1 << times));
-    let finer = (0..=halvings).rev().map(|times| Map::new(size(times), terrain.edge, FINER_MARGIN));
-    std::iter::once(Map::new(size(halvings), terrain.edge, MARGIN)).chain(finer).collect()
+    let finer = (0..=halvings).rev().map(|times| GrowthMap::new(size(times), terrain.edge, FINER_MARGIN));
+    std::iter::once(GrowthMap::new(size(halvings), terrain.edge, MARGIN)).chain(finer).collect()
 }

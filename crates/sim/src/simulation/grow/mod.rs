@@ -12,14 +12,14 @@ pub use self::target::{RangeParams, rising_extent, typical_relief};
 use noise::{NoiseFn, Perlin};
 
 use self::{
-    map::{Map, maps},
+    map::{GrowthMap, maps},
     target::Target,
 };
 use crate::{
     core::{
-        bounds::Unfit,
+        bounds::InvalidInput,
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Layer, Terrain},
     },
     process::fluvial::{Fluvial, INFO, Params},
@@ -28,7 +28,7 @@ use crate::{
 
 /// Fraction of the uplift that leaves a mature range again, and the number of ticks over which it is measured.
 const MATURE: f64 = 0.98;
-const TOGETHER: usize = 20;
+const BALANCE_WINDOW: usize = 20;
 /// Ticks on the smallest map until the range is mature: usually, and at most.
 const TICKS: usize = 360;
 const MOST_TICKS: usize = 800;
@@ -46,18 +46,18 @@ const WAVES: f64 = 3.0;
 const PERSISTENCE: f64 = 0.57;
 
 /// Progress of range growth.
-pub struct Growth<'a> {
+pub struct GrowthProgress<'a> {
     /// Index of the current map.
     pub level: usize,
     /// Number of maps.
     pub levels: usize,
     /// Completed fraction of the work.
     pub share: f32,
-    map: &'a Map,
+    map: &'a GrowthMap,
     terrain: &'a Terrain,
 }
 
-impl Growth<'_> {
+impl GrowthProgress<'_> {
     /// Returns the current bedrock and sand, without the margin.
     pub fn layers(&self) -> [Grid; 2] {
         [&self.terrain.bedrock, &self.terrain.sand].map(|layer| self.map.within(layer))
@@ -87,7 +87,7 @@ pub enum GrowthEnd {
 }
 
 /// State of range growth.
-struct Range<'a, F> {
+struct RangeGrower<'a, F> {
     params: &'a Params,
     target: Target,
     erodibility: f64,
@@ -103,11 +103,11 @@ struct Range<'a, F> {
     show: F,
 }
 
-impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
+impl<F: FnMut(GrowthProgress<'_>) -> bool> RangeGrower<'_, F> {
     /// Lets the range rise or erode. Returns `false` if it should be mature and is not, or `None` if cancelled.
-    fn run(&mut self, (level, map): (usize, &Map), terrain: &mut Terrain, ticks: Ticks) -> Option<bool> {
+    fn run(&mut self, (level, map): (usize, &GrowthMap), terrain: &mut Terrain, ticks: GrowthDuration) -> Option<bool> {
         let law = self.target.law(self.params, self.erodibility, terrain.cell_size);
-        let uplift_rate = if matches!(ticks, Ticks::Wearing(_)) { 0.0 } else { law.uplift_rate };
+        let uplift_rate = if matches!(ticks, GrowthDuration::Wearing(_)) { 0.0 } else { law.uplift_rate };
         let seed = self.seed.wrapping_add(self.runs);
         self.runs += 1;
         let placeholder = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default());
@@ -122,11 +122,11 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
             let part = (tick as f64 / ticks.expected() as f64).min(1.0);
             // Progress does not fall when a correction runs again.
             self.share = self.share.max(((done + part * expected) / self.work[1]) as f32);
-            let growth = Growth { level, levels: self.levels, share: self.share, map, terrain: &run.terrain };
+            let growth = GrowthProgress { level, levels: self.levels, share: self.share, map, terrain: &run.terrain };
             if tick.is_multiple_of(5) && !(self.show)(growth) {
                 return None;
             }
-            if matches!(ticks, Ticks::UntilMature) && tick.is_multiple_of(TOGETHER) {
+            if matches!(ticks, GrowthDuration::UntilMature) && tick.is_multiple_of(BALANCE_WINDOW) {
                 let now = [run.ledger.solid.sum(|row| row.inflow), run.ledger.solid.sum(|row| row.outflow)];
                 let [risen, left] = [now[0] - before[0], now[1] - before[1]];
                 before = now;
@@ -137,19 +137,24 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
             }
         }
         *terrain = run.terrain;
-        Some(!matches!(ticks, Ticks::UntilMature))
+        Some(!matches!(ticks, GrowthDuration::UntilMature))
     }
 
     /// Runs, and scales the range to the requested relief, until that balances its law. Returns `false` if it should be mature and
     /// is not, or `None` if cancelled.
-    fn stage(&mut self, (level, map): (usize, &Map), terrain: &mut Terrain, ticks: Ticks) -> Option<bool> {
+    fn stage(
+        &mut self,
+        (level, map): (usize, &GrowthMap),
+        terrain: &mut Terrain,
+        ticks: GrowthDuration,
+    ) -> Option<bool> {
         let mut is_mature = true;
-        let corrections = if matches!(ticks, Ticks::UntilMature) { CORRECTIONS } else { 0 };
+        let corrections = if matches!(ticks, GrowthDuration::UntilMature) { CORRECTIONS } else { 0 };
         for _ in 0..=corrections {
             is_mature = self.run((level, map), terrain, ticks)?;
             let factor = self.fit(map, terrain);
             // Without uplift, heights don't balance the law.
-            if matches!(ticks, Ticks::Wearing(_)) {
+            if matches!(ticks, GrowthDuration::Wearing(_)) {
                 break;
             }
             self.erodibility = Target::scaled(self.params, self.erodibility, factor);
@@ -162,7 +167,7 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
     }
 
     /// Scales the heights above the base level to the requested relief. Returns the factor.
-    fn fit(&self, map: &Map, terrain: &mut Terrain) -> f64 {
+    fn fit(&self, map: &GrowthMap, terrain: &mut Terrain) -> f64 {
         let (low, high) = map.within(&terrain.ground()).min_max();
         let relief = f64::from(high) - f64::from(low).max(self.base);
         if relief <= 0.0 {
@@ -182,7 +187,7 @@ impl<F: FnMut(Growth<'_>) -> bool> Range<'_, F> {
 
 /// Duration of a run.
 #[derive(Clone, Copy)]
-enum Ticks {
+enum GrowthDuration {
     /// Until erosion balances uplift.
     UntilMature,
     /// With uplift.
@@ -191,7 +196,7 @@ enum Ticks {
     Wearing(usize),
 }
 
-impl Ticks {
+impl GrowthDuration {
     fn expected(self) -> usize {
         match self {
             Self::UntilMature => TICKS,
@@ -206,16 +211,16 @@ impl Ticks {
 
 /// Returns the runs on each map by which a range reaches an age. A young range only rises; an old one matures, then erodes without
 /// uplift.
-fn plan(age: f64, maps: usize) -> Vec<Vec<Ticks>> {
+fn plan(age: f64, maps: usize) -> Vec<Vec<GrowthDuration>> {
     let ticks_of = |times: f64| (TICKS as f64 * times).round() as usize;
     let finer = ((FINER_TICKS as f64 * age.min(1.0)).round() as usize).max(1);
-    let then = if age > 1.0 { Ticks::Wearing(finer) } else { Ticks::Rising(finer) };
+    let then = if age > 1.0 { GrowthDuration::Wearing(finer) } else { GrowthDuration::Rising(finer) };
     let first = if age < 1.0 {
-        vec![Ticks::Rising(ticks_of(age).saturating_sub((maps - 1) * finer).max(finer))]
+        vec![GrowthDuration::Rising(ticks_of(age).saturating_sub((maps - 1) * finer).max(finer))]
     } else if age > 1.0 {
-        vec![Ticks::UntilMature, Ticks::Wearing(ticks_of(age - 1.0).max(1))]
+        vec![GrowthDuration::UntilMature, GrowthDuration::Wearing(ticks_of(age - 1.0).max(1))]
     } else {
-        vec![Ticks::UntilMature]
+        vec![GrowthDuration::UntilMature]
     };
     std::iter::once(first).chain((1..maps).map(|_| vec![then])).collect()
 }
@@ -233,7 +238,7 @@ pub fn grow(
     params: &Params,
     range: &RangeParams,
     seed: u64,
-    show: impl FnMut(Growth<'_>) -> bool,
+    show: impl FnMut(GrowthProgress<'_>) -> bool,
 ) -> Option<GrownRange> {
     let (target, maps) = (Target::of(terrain, params, range), maps(terrain));
     if terrain.bedrock.is_empty() || target.uplift <= 0.0 {
@@ -241,11 +246,11 @@ pub fn grow(
         return Some(GrownRange { terrain: in_place(terrain, layers), params: params.clone(), is_mature: true });
     }
     let plan = plan(target.age, maps.len());
-    let work = |(map, stages): (&Map, &Vec<Ticks>)| {
+    let work = |(map, stages): (&GrowthMap, &Vec<GrowthDuration>)| {
         map.cells() * stages.iter().map(|ticks| ticks.expected() as f64).sum::<f64>()
     };
     let all = maps.iter().zip(&plan).map(work).sum();
-    let mut growing = Range {
+    let mut growing = RangeGrower {
         params,
         erodibility: target.guess(params),
         target,
@@ -268,7 +273,7 @@ pub fn grow(
         layers = match maps.get(level + 1) {
             None => of_ground.map(|layer| map.within(layer)),
             Some(next) if level == 0 => of_ground.map(|layer| map.cut(layer, next.margin)),
-            Some(next) => of_ground.map(|layer| layer.resampled(next.whole().0, next.whole().1)),
+            Some(next) => of_ground.map(|layer| layer.resample(next.whole().0, next.whole().1)),
         };
     }
     let [mut bedrock, sand] = layers;
@@ -300,13 +305,16 @@ impl Simulation {
     pub fn grow_range(
         &mut self,
         range: &RangeParams,
-        show: impl FnMut(Growth<'_>) -> bool + Send,
-    ) -> Result<GrowthEnd, Unfit> {
+        show: impl FnMut(GrowthProgress<'_>) -> bool + Send,
+    ) -> Result<GrowthEnd, InvalidInput> {
         let params = self.fluvial();
         let uplift = self.terrain.uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1);
         if params.uplift_rate * uplift <= 0.0 {
             let right = "set fluvial.uplift_rate above 0 and paint the uplift map above 0 somewhere";
-            return Err(Unfit { wrong: "a mountain range cannot grow without uplift".into(), right: right.into() });
+            return Err(InvalidInput {
+                wrong: "a mountain range cannot grow without uplift".into(),
+                right: right.into(),
+            });
         }
         let grown = self.on_its_threads(|run| grow(&run.terrain, &params, range, run.seed(), show));
         let Some(GrownRange { terrain, params, is_mature }) = grown else { return Ok(GrowthEnd::Cancelled) };
@@ -346,11 +354,11 @@ impl Simulation {
 }
 
 /// Returns bedrock and sand from which a range rises: undulations where it rises, and outlets at 0 m.
-fn start(map: &Map, terrain: &Terrain, target: &Target, seed: u64) -> [Grid; 2] {
+fn start(map: &GrowthMap, terrain: &Terrain, target: &Target, seed: u64) -> [Grid; 2] {
     let ((width, height), edge) = (map.whole(), terrain.edge);
     let uplift = terrain.uplift.as_ref().map(|uplift| map.around(uplift));
     let fastest = uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1).max(f32::MIN_POSITIVE);
-    let mut stream = Stream::new(seed, "range", 0);
+    let mut stream = RandomStream::new(seed, "range", 0);
     let perlin = Perlin::new(stream.bits());
     let wave = WAVES / width.min(height).max(2) as f64;
     let swell = |x: usize, y: usize| {
@@ -365,7 +373,7 @@ fn start(map: &Map, terrain: &Terrain, target: &Target, seed: u64) -> [Grid; 2] 
     let (low, high) = swells.min_max();
     let scale = (SWELLS * target.relief) as f32 / (high - low).max(f32::MIN_POSITIVE);
     let bedrock = Grid::from_fn(width, height, |x, y| {
-        let noise = NOISE * target.relief as f32 * stream.unit();
+        let noise = NOISE * target.relief as f32 * stream.uniform();
         let border = (width > 1 && (x == 0 || x + 1 == width)) || (height > 1 && (y == 0 || y + 1 == height));
         if edge == Edge::Open && border {
             return 0.0;

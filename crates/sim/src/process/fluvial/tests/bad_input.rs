@@ -10,7 +10,7 @@ const EDGES: [Edge; 3] = [Edge::Open, Edge::Wall, Edge::Wrap];
 fn try_out(terrain: Terrain, params: Params, what: &str) -> Simulation {
     let far = (terrain.width() + terrain.height()) as f32 * terrain.cell_size;
     let allowed = terrain.ground().min_max().1.max(0.0) + 1.5 * params.critical_slope * far;
-    let run = alone(Fluvial::with(params), terrain, 6);
+    let run = run_process(Fluvial::with(params), terrain, 6);
     assert_healthy(&run, what);
     let (_, high) = run.terrain.ground().min_max();
     // Each tick uplifts the ground before slopes fail.
@@ -100,7 +100,7 @@ fn what_the_mask_covers_stays_as_it_is() {
 
 #[test]
 fn the_clock_counts_years_and_the_map_of_areas_is_kept() {
-    let mut run = alone(Fluvial::default(), plain(40), 4);
+    let mut run = run_process(Fluvial::default(), plain(40), 4);
     assert_eq!(run.years(), Some(10_000.0));
     let areas = run.quantity(crate::core::quantity::Quantity::DrainageArea);
     let outlets = Drainage::of(&run.terrain).outlets().to_vec();

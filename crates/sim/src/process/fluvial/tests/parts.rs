@@ -6,18 +6,18 @@ use super::{Fluvial, Params};
 use crate::{
     core::{
         grid::Grid,
-        rng::Stream,
+        rng::RandomStream,
         terrain::{Edge, Terrain},
     },
-    process::contract::{alone, bits},
+    process::contract::{bits, run_process},
     simulation::Simulation,
 };
 
 /// Returns rough ground on which most of the water gathers in few trees.
 fn rough(width: usize, height: usize, edge: Edge) -> Terrain {
-    let mut stream = Stream::new(5, "rough", 0);
+    let mut stream = RandomStream::new(5, "rough", 0);
     let valley = |x: usize| (x as f32 - 0.4 * width as f32).abs();
-    let ground = Grid::from_fn(width, height, |x, y| 2.0 * stream.unit() + 0.5 * valley(x) + 0.3 * y as f32);
+    let ground = Grid::from_fn(width, height, |x, y| 2.0 * stream.uniform() + 0.5 * valley(x) + 0.3 * y as f32);
     let mut terrain = Terrain::bare(ground, 30.0, edge);
     terrain.spread_sand(0.5);
     terrain
@@ -39,10 +39,10 @@ fn parts(run: &mut Simulation) -> usize {
 fn parts_are_as_many_as_the_map_is_large_and_a_tick_of_them_is_a_tick() {
     for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
         let terrain = rough(768, 640, edge);
-        let mut run = alone(Fluvial::default(), terrain.clone(), 1);
+        let mut run = run_process(Fluvial::default(), terrain.clone(), 1);
         let large = parts(&mut run);
-        assert!(bits(&run) == bits(&alone(Fluvial::default(), terrain, 2)), "{edge:?}");
-        let small = parts(&mut alone(Fluvial::default(), rough(96, 64, edge), 1));
+        assert!(bits(&run) == bits(&run_process(Fluvial::default(), terrain, 2)), "{edge:?}");
+        let small = parts(&mut run_process(Fluvial::default(), rough(96, 64, edge), 1));
         println!("{edge:?}: {small} parts and {large}");
         assert!(large > small + 10, "{edge:?}: {small} parts and {large}");
     }

@@ -5,7 +5,7 @@ use crate::{
     core::border::Border,
     generate::{Uplift, uplift_map},
     measure::Measures,
-    process::{contract::set, memory::Memory},
+    process::{contract::set, saved_state::StateValue},
 };
 
 fn ground(side: usize, cell_size: f32) -> Terrain {
@@ -68,7 +68,7 @@ fn a_range_has_the_relief_ruggedness_and_age_that_are_asked_for() {
 fn a_range_keeps_its_relief_and_its_valleys_while_it_runs_on() {
     let GrownRange { terrain, params, .. } = grown(&ground(192, 30.0), &RangeParams::default(), 4);
     let before = (relief(&terrain), Measures::of(&terrain));
-    let run = alone(Fluvial::with(params), terrain, 100);
+    let run = run_process(Fluvial::with(params), terrain, 100);
     let after = (relief(&run.terrain), Measures::of(&run.terrain));
     println!("{before:?}, {after:?}");
     assert!((after.0 / before.0 - 1.0).abs() < 0.15, "{} m, then {} m", before.0, after.0);
@@ -197,7 +197,7 @@ fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
     let mut terrain = ground(96, 60.0);
     terrain.uplift = Some(uplift_map(Uplift::Dome, 96, 96, 1));
     let params = || Params { sea_level: sea, ..Params::default() };
-    let run = alone(Fluvial::with(params()), terrain, 400);
+    let run = run_process(Fluvial::with(params()), terrain, 400);
     let (ground, terrain) = (run.terrain.ground(), &run.terrain);
     let wet = ground.iter().filter(|&&ground| ground < sea).count();
     assert!(wet > 96 * 96 / 10 && ground.at(0, 48) < sea && ground.min_max().1 > 3.0 * sea, "{wet} cells in the sea");
@@ -212,7 +212,7 @@ fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
     drainage.set_sea(sea);
     drainage.find(&ground, crate::hydrology::drainage::Diagonal::Plain);
     let land = ground.iter().enumerate().filter(|(_, height)| **height > sea);
-    let pits = land.filter(|(cell, _)| !drainage.falls(*cell, &ground)).count();
+    let pits = land.filter(|(cell, _)| !drainage.has_lower_neighbour(*cell, &ground)).count();
     assert!(pits < 5, "{pits} pits");
     assert!(run.water_residual().abs() <= 1e-5 * run.ledger.water.sum(|row| row.inflow), "{}", run.water_residual());
     let moved = volumes(&run)[2];
@@ -226,17 +226,17 @@ fn a_sea_that_falls_leaves_dry_land_also_in_a_run_that_was_read_back() {
     let params = |sea_level: f64| Params { sea_level: sea_level as f32, ..Params::default() };
     let level = |run: &mut Simulation| {
         let kept = run.memories(&["fluvial"]).into_iter().find(|(name, _)| name == "fluvial/sea");
-        let Some((_, Memory::Number(level))) = kept else { panic!("the level of the sea is kept") };
+        let Some((_, StateValue::Number(level))) = kept else { panic!("the level of the sea is kept") };
         *level
     };
     for (lower, read_back) in [(12.0, false), (NO_SEA, false), (12.0, true)] {
-        let mut run = alone(Fluvial::with(params(30.0)), terrain.clone(), 100);
+        let mut run = run_process(Fluvial::with(params(30.0)), terrain.clone(), 100);
         let deep = run.terrain.water_volume();
         assert_eq!(level(&mut run), 30.0);
         if read_back {
-            let mut fresh = alone(Fluvial::with(params(30.0)), run.terrain.clone(), 0);
+            let mut fresh = run_process(Fluvial::with(params(30.0)), run.terrain.clone(), 0);
             for (name, memory) in fresh.memories(&["fluvial"]) {
-                if let Memory::Number(number) = memory
+                if let StateValue::Number(number) = memory
                     && name == "fluvial/sea"
                 {
                     *number = 30.0;

@@ -11,7 +11,7 @@ const FARTHER: f64 = 4.0;
 
 /// Coefficients of gravity and friction in the flow across a face.
 #[derive(Clone, Copy)]
-pub(super) struct Pull {
+pub(super) struct FaceCoefficients {
     /// g, in m/s².
     pub(super) gravity: f64,
     /// g·l·n².
@@ -27,7 +27,7 @@ pub(super) struct Face {
     pub(super) ground: [f64; 2],
     pub(super) level: f64,
     /// Advected momentum: flux times velocity of the face upstream of the cell, in m³/s².
-    pub(super) brought: f64,
+    pub(super) momentum: f64,
 }
 
 impl Face {
@@ -46,14 +46,14 @@ impl Face {
     }
 
     /// Returns the flux that an upstream level drives across it, in square metres per second.
-    pub(super) fn passes(&self, level: f64, Pull { gravity, drag }: Pull) -> f64 {
+    pub(super) fn passes(&self, level: f64, FaceCoefficients { gravity, drag }: FaceCoefficients) -> f64 {
         let [depth, fall] = [self.depths(level)[0], level - self.level];
         if depth <= 0.0 || fall <= 0.0 {
             return 0.0;
         }
         let root = 1.0 / libm::cbrt(depth);
         let square = root * root;
-        ((gravity * depth * fall + self.brought) / (self.speed(level) + drag * square * square * square * root)).sqrt()
+        ((gravity * depth * fall + self.momentum) / (self.speed(level) + drag * square * square * square * root)).sqrt()
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn parts_of(falls: [Option<f32>; 4]) -> [f32; 4] {
 
 /// Returns the level at which `flux` leaves across one or more faces, and `true` if it does so to within [`MET`]. A good guess saves
 /// iterations.
-pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> (f64, bool) {
+pub(super) fn solve_level(faces: &[Face], flux: f64, pull: FaceCoefficients, guess: f64) -> (f64, bool) {
     // The highest level without flow.
     let foot = |face: &Face| face.level.max(face.ground[0]).max(face.ground[1]);
     let foot = faces.iter().map(foot).fold(f64::INFINITY, f64::min);

@@ -15,58 +15,61 @@
 //! subtracted. The published form has no roughness; it starts with the depths of the default one.
 
 mod faces;
+mod routing;
 #[cfg(test)]
 mod tests;
-mod ways;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use self::{
-    faces::{Face, Pull, level},
-    ways::{NOWHERE, Place, Ways},
+    faces::{Face, FaceCoefficients, solve_level},
+    routing::{NOWHERE, Place, Routing},
 };
-use super::{Params, friction::Faces};
+use super::{Params, friction::FaceFluxes};
 use crate::{
     core::{
         border::Border,
-        bounds::Unfit,
+        bounds::InvalidInput,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
     process::{
-        GoOn,
-        masked::{Masked, between},
+        ProgressCallback,
+        masked::{MaskedParams, lerp},
     },
 };
 
 /// Memory per cell during the solution, in bytes.
-pub const BYTES_PER_CELL: usize = size_of::<Place>() + size_of::<Standing>() + size_of::<Flow>() + 4 * 8 + 6 * 4;
+pub const BYTES_PER_CELL: usize =
+    size_of::<Place>() + size_of::<StandingWater>() + size_of::<CellOutflow>() + 4 * 8 + 6 * 4;
 
 /// Maximum number of iterations, each of which updates discharge, momentum and depths in turn.
 const MOST_ROUNDS: usize = 16;
 /// Relative change of all depths in an iteration below which the solution has converged.
-const SETTLED: f64 = 1e-3;
+const CONVERGED: f64 = 1e-3;
 /// Relaxation factor: weight of new momentum and new spills in an iteration.
 const NEW: f32 = 0.5;
 /// Water spills over a shore if the level behind it is lower by this fraction of the depth over the shore.
 const CLEARLY: f64 = 0.1;
 
 /// Terrain and the parameters of its water, with or without a mask.
-struct Land<'a> {
+struct BalancedTerrain<'a> {
     terrain: &'a Terrain,
     params: &'a Params,
-    masked: Option<&'a Masked<Params>>,
+    masked: Option<&'a MaskedParams<Params>>,
 }
 
-impl Land<'_> {
+impl BalancedTerrain<'_> {
     /// Returns the value of a parameter in a cell.
     fn local(&self, cell: usize, parameter: impl Fn(&Params) -> f32) -> f64 {
         let (free, width) = (parameter(self.params), self.terrain.width());
-        f64::from(self.masked.map_or(free, |masked| {
-            between([free, parameter(&masked.params)], masked.mask.at(cell % width, cell / width))
-        }))
+        f64::from(
+            self.masked.map_or(free, |masked| {
+                lerp([free, parameter(&masked.params)], masked.mask.at(cell % width, cell / width))
+            }),
+        )
     }
 
     /// Returns `true` for each face of a cell that lies on the map border.
@@ -102,11 +105,11 @@ impl Land<'_> {
         (0..4).filter(|&face| place.leaves(face)).map(move |number| match place.around[number] {
             NOWHERE => {
                 let [bed, level] = self.beyond(place.cell as usize).map(f64::from);
-                Face { number, ground: [own, bed], level, brought: 0.0 }
+                Face { number, ground: [own, bed], level, momentum: 0.0 }
             }
             next => {
                 let (ground, level) = (f64::from(places[next as usize].ground), level(next as usize));
-                Face { number, ground: [own, ground], level, brought: 0.0 }
+                Face { number, ground: [own, ground], level, momentum: 0.0 }
             }
         })
     }
@@ -128,7 +131,7 @@ impl Land<'_> {
 
 /// Fluxes and depths of rivers and lakes after the last iteration.
 pub(super) struct RiverSolution {
-    pub faces: Faces,
+    pub faces: FaceFluxes,
     /// Depth of the water, in metres.
     pub depths: Grid,
     /// `false` if depths still changed in the last iteration.
@@ -145,33 +148,36 @@ pub(super) fn find(
     terrain: &Terrain,
     tick: u64,
     params: &Params,
-    masked: Option<&Masked<Params>>,
-    go_on: &GoOn<'_>,
-) -> Result<RiverSolution, Unfit> {
-    let land = Land { terrain, params, masked };
+    masked: Option<&MaskedParams<Params>>,
+    go_on: &ProgressCallback<'_>,
+) -> Result<RiverSolution, InvalidInput> {
+    let land = BalancedTerrain { terrain, params, masked };
     let supply = land.supply(tick);
     if !supply.iter().any(|&rate| rate > 0.0) {
-        return Err(Unfit {
+        return Err(InvalidInput {
             wrong: "there is no rain and no spring".to_owned(),
             right: "set a rain rate above 0 or place a spring".to_owned(),
         });
     }
     let outlets = land.outlets(tick);
     if outlets.is_empty() {
-        return Err(Unfit {
+        return Err(InvalidInput {
             wrong: "no water can leave a map with closed edges".to_owned(),
             right: "open the edge or place a drain".to_owned(),
         });
     }
-    let mut rivers = Rivers::new(land, supply, &outlets);
+    let mut rivers = BalanceState::new(land, supply, &outlets);
     // Runs on a thread of the pool, whose threads synchronise often.
     let has_converged = rayon::scope(|_| {
         for round in 0..MOST_ROUNDS {
             if !go_on(round as f32 / MOST_ROUNDS as f32) {
-                return Err(Unfit { wrong: "the search was cancelled".to_owned(), right: "let it finish".to_owned() });
+                return Err(InvalidInput {
+                    wrong: "the search was cancelled".to_owned(),
+                    right: "let it finish".to_owned(),
+                });
             }
             rivers.gather();
-            if rivers.rise(round > 0) <= SETTLED {
+            if rivers.rise(round > 0) <= CONVERGED {
                 return Ok(true);
             }
         }
@@ -182,14 +188,14 @@ pub(super) fn find(
 
 /// Water standing in a cell.
 #[derive(Clone, Copy)]
-struct Standing {
+struct StandingWater {
     /// Level, in metres.
     level: f64,
     /// Fraction of the discharge that spills across each face: over a bank or shore, or over a border without a fall.
     spills: [f32; 4],
 }
 
-impl Standing {
+impl StandingWater {
     /// Returns the fraction of the discharge that does not spill.
     fn kept(&self) -> f64 {
         1.0 - f64::from(self.spills.iter().sum::<f32>())
@@ -198,7 +204,7 @@ impl Standing {
 
 /// Water flowing out of a cell.
 #[derive(Clone, Copy, Default)]
-struct Flow {
+struct CellOutflow {
     /// Discharge, in cubic metres per second.
     discharge: f64,
     /// Flux times velocity of the faces across which water leaves, in m³/s².
@@ -206,34 +212,34 @@ struct Flow {
 }
 
 /// Water of a terrain during the iterations, in the order of its places.
-struct Rivers<'a> {
-    land: Land<'a>,
-    ways: Ways,
+struct BalanceState<'a> {
+    land: BalancedTerrain<'a>,
+    ways: Routing,
     /// Supply of each place, in cubic metres per second: from outside, and spilled over shores in the previous iteration.
     supply: Vec<f64>,
     spilled: Vec<f64>,
-    standing: Vec<Standing>,
+    standing: Vec<StandingWater>,
     /// Levels of the previous iteration, in metres.
     before: Vec<f64>,
-    flows: Vec<Flow>,
+    flows: Vec<CellOutflow>,
     /// Number of cells whose level was not solved to within the tolerance in the last iteration.
     unsolved: u64,
 }
 
-impl<'a> Rivers<'a> {
-    fn new(land: Land<'a>, supply: Vec<f64>, outlets: &[(usize, f32)]) -> Self {
+impl<'a> BalanceState<'a> {
+    fn new(land: BalancedTerrain<'a>, supply: Vec<f64>, outlets: &[(usize, f32)]) -> Self {
         let terrain = land.terrain;
         let Terrain { bedrock, sand, suspended, .. } = terrain;
         let (count, suspended_fraction) = (bedrock.len(), land.params.suspended_fraction());
         let ground: Vec<f32> =
             (0..count).map(|cell| bedrock[cell] + sand[cell] + suspended[cell] * suspended_fraction).collect();
         let borders = |cell| if terrain.edge == Edge::Open { land.at_border(cell) } else { [false; 4] };
-        let ways = Ways::find(Border::of(terrain), &ground, outlets, borders, |cell| land.beyond(cell)[1]);
+        let ways = Routing::find(Border::of(terrain), &ground, outlets, borders, |cell| land.beyond(cell)[1]);
         let supply = ways.places.iter().map(|place| supply[place.cell as usize]).collect();
-        let dry = |place: &Place| Standing { level: f64::from(place.ground), spills: [0.0; 4] };
-        let standing: Vec<Standing> = ways.places.iter().map(dry).collect();
+        let dry = |place: &Place| StandingWater { level: f64::from(place.ground), spills: [0.0; 4] };
+        let standing: Vec<StandingWater> = ways.places.iter().map(dry).collect();
         let before = standing.iter().map(|standing| standing.level).collect();
-        let (spilled, flows) = (vec![0.0; count], vec![Flow::default(); count]);
+        let (spilled, flows) = (vec![0.0; count], vec![CellOutflow::default(); count]);
         Self { land, ways, supply, spilled, standing, before, flows, unsolved: 0 }
     }
 
@@ -248,7 +254,7 @@ impl<'a> Rivers<'a> {
                 for at in block.clone().rev() {
                     let (place, water) = (&ways.places[at], &standing[at]);
                     let mut comes = supply[at] + spilled[at];
-                    for (face, next) in place.beside() {
+                    for (face, next) in place.neighbours() {
                         let (from, face) = (&ways.places[next], face ^ 1);
                         if from.leaves(face) {
                             let flow = if next < block.end { &own[next - block.start] } else { &done[next - end] };
@@ -272,7 +278,7 @@ impl<'a> Rivers<'a> {
         spilled.par_iter_mut().zip(&ways.places).for_each(|(spilled, place)| {
             let over =
                 |(face, next): (usize, usize)| flows[next].discharge * f64::from(standing[next].spills[face ^ 1]);
-            *spilled = place.beside().map(over).sum();
+            *spilled = place.neighbours().map(over).sum();
         });
     }
 
@@ -287,12 +293,12 @@ impl<'a> Rivers<'a> {
         for step in &ways.steps {
             let start = step[0].start;
             let (done, open) = standing.split_at_mut(start);
-            let change = |(block, own): (Range<usize>, &mut [Standing])| {
+            let change = |(block, own): (Range<usize>, &mut [StandingWater])| {
                 let (mut sums, mut inexact, mut faces) = ([0.0; 2], 0, Vec::with_capacity(4));
                 for at in block.clone() {
                     let place = &ways.places[at];
                     let roughness = land.local(place.cell as usize, |params| params.roughness);
-                    let pull = Pull { gravity, drag: gravity * size * roughness * roughness };
+                    let pull = FaceCoefficients { gravity, drag: gravity * size * roughness * roughness };
                     let (ground, flux) = (f64::from(place.ground), flows[at].discharge / size);
                     let level_of =
                         |next: usize| if next < start { done[next].level } else { own[next - block.start].level };
@@ -301,15 +307,15 @@ impl<'a> Rivers<'a> {
                     for face in &mut faces {
                         // The cell upstream lies across the opposite face.
                         let behind = place.around[face.number ^ 1];
-                        face.brought =
+                        face.momentum =
                             if behind == NOWHERE { 0.0 } else { flows[behind as usize].momentum[face.number].into() };
                     }
                     let count = faces.len();
                     if spills && count > 0 {
-                        put_down_spills(place, &ways.places, before, before[at], &mut faces);
+                        push_spill_faces(place, &ways.places, before, before[at], &mut faces);
                     }
                     let (new, is_exact) =
-                        if count == 0 { (ground, true) } else { level(&faces, flux, pull, before[at]) };
+                        if count == 0 { (ground, true) } else { solve_level(&faces, flux, pull, before[at]) };
                     let new = new.max(ground);
                     let own = &mut own[at - block.start];
                     let passes = |face: &Face| face.passes(new, pull);
@@ -347,31 +353,31 @@ impl<'a> Rivers<'a> {
     }
 
     /// Returns the flux across each face.
-    fn fluxes(&self) -> Faces {
+    fn fluxes(&self) -> FaceFluxes {
         let terrain = self.land.terrain;
-        let (size, mut fluxes) = (f64::from(terrain.cell_size), Faces::still(terrain));
+        let (size, mut fluxes) = (f64::from(terrain.cell_size), FaceFluxes::new(terrain));
         for ((place, standing), flow) in self.ways.places.iter().zip(&self.standing).zip(&self.flows) {
             let at = [place.cell as usize % terrain.width(), place.cell as usize / terrain.width()];
             let flux = flow.discharge / size;
             for face in 0..4 {
                 let share = f64::from(place.parts[face]) * standing.kept() + f64::from(standing.spills[face]);
                 if share > 0.0 {
-                    fluxes.run(at, face, (flux * share) as f32);
+                    fluxes.add_outflow(at, face, (flux * share) as f32);
                 }
             }
         }
-        fluxes.close(terrain.edge);
+        fluxes.merge_periodic(terrain.edge);
         fluxes
     }
 }
 
 /// Adds the faces over a bank or shore to clearly lower water, across which the cell overflows.
-fn put_down_spills(place: &Place, places: &[Place], levels: &[f64], own: f64, faces: &mut Vec<Face>) {
-    for (number, next) in place.beside().filter(|&(face, _)| !place.leaves(face)) {
+fn push_spill_faces(place: &Place, places: &[Place], levels: &[f64], own: f64, faces: &mut Vec<Face>) {
+    for (number, next) in place.neighbours().filter(|&(face, _)| !place.leaves(face)) {
         let (ground, bed) = (f64::from(place.ground), f64::from(places[next].ground));
         let over = own - bed;
         if over > 0.0 && bed > ground && own - levels[next] > CLEARLY * over {
-            faces.push(Face { number, ground: [ground, bed], level: levels[next], brought: 0.0 });
+            faces.push(Face { number, ground: [ground, bed], level: levels[next], momentum: 0.0 });
         }
     }
 }

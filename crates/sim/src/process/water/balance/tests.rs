@@ -3,7 +3,7 @@ use crate::{
     core::terrain::Source,
     generate::{Generator, TerrainParams, generate},
     hydrology::drainage::Drainage,
-    process::{land::fluvial, memory::Memory, water::Water},
+    process::{land::fluvial, saved_state::StateValue, water::Water},
     simulation::Simulation,
 };
 
@@ -96,8 +96,8 @@ fn discharge_grows_with_the_land_above_and_large_rivers_are_wet_throughout() {
         assert!((0.9..1.1).contains(&share), "seed {seed}: {share} of the rain leaves");
         let terrain = run.terrain.clone();
         let process = &mut run.slot_mut("water").expect("it is there").process;
-        let fluxes = process.memories(&terrain).into_iter().filter_map(|(name, memory)| match memory {
-            Memory::Cells(fluxes) if name.starts_with("flow") => Some(fluxes.to_vec()),
+        let fluxes = process.state_values(&terrain).into_iter().filter_map(|(name, memory)| match memory {
+            StateValue::Cells(fluxes) if name.starts_with("flow") => Some(fluxes.to_vec()),
             _ => None,
         });
         let (faces, water): (Vec<Vec<f32>>, _) = (fluxes.collect(), &terrain.water);

@@ -6,7 +6,7 @@ use super::{DRAG, DRY, X, Y};
 use crate::{
     core::{border::Border, terrain::Edge},
     process::{
-        masked::{Number, Numbers},
+        masked::{Coefficient, CoefficientWindow},
         water::{
             FILM,
             active::Active,
@@ -14,8 +14,8 @@ use crate::{
         },
     },
     simd::{
-        cells::{Cells, MOST, RowKernel},
-        stencil::{Ring, Window, across, sides},
+        cells::{Cells, MAX_LANES, RowKernel},
+        stencil::{Ring, StencilWindow, across, sides},
         strip::Strip,
     },
 };
@@ -27,7 +27,7 @@ pub(in super::super) const CARRIES: f32 = 2e-5;
 
 /// Coefficients of the flow in a step.
 #[derive(Clone, Copy)]
-pub(super) struct Drive {
+pub(super) struct FlowCoefficients {
     /// g·Δt/l.
     pub push: f32,
     /// Δt/l.
@@ -75,7 +75,7 @@ struct SpeedRow<'a> {
     flux: &'a [f32],
     sides: Sides<'a>,
     out: [&'a mut [f32]; 2],
-    wave: &'a mut [f32; MOST],
+    wave: &'a mut [f32; MAX_LANES],
 }
 
 impl RowKernel for SpeedRow<'_> {
@@ -92,7 +92,7 @@ impl RowKernel for SpeedRow<'_> {
 
 /// New fluxes of a row of faces, from old fluxes and velocities, those around them, and the cells on both sides.
 struct FaceRow<'a, N> {
-    drive: Drive,
+    drive: FlowCoefficients,
     /// g·Δt·n² on both sides.
     drag: [N; 2],
     /// Along the flux: the previous face, this one, the next.
@@ -107,7 +107,7 @@ struct FaceRow<'a, N> {
     out: &'a mut [f32],
 }
 
-impl<N: Number> RowKernel for FaceRow<'_, N> {
+impl<N: Coefficient> RowKernel for FaceRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (before, own, after) = (V::load(self.fluxes[0], x), V::load(self.fluxes[1], x), V::load(self.fluxes[2], x));
@@ -143,9 +143,9 @@ impl<N: Number> RowKernel for FaceRow<'_, N> {
 }
 
 /// Fluxes of the next step before they are limited, row by row.
-pub(super) struct Flow {
+pub(super) struct FluxRows {
     border: Border,
-    drive: Drive,
+    drive: FlowCoefficients,
     /// Rows of cells whose faces are computed.
     rows: Range<isize>,
     /// Fluxes and velocities before the step.
@@ -154,12 +154,12 @@ pub(super) struct Flow {
     x: Ring<1, 2>,
     y: Ring<1, 3>,
     /// Speed of the fastest wave before the step, in each lane.
-    wave: [f32; MOST],
+    wave: [f32; MAX_LANES],
 }
 
-impl Flow {
+impl FluxRows {
     /// Creates the fluxes of these rows.
-    pub fn new(border: Border, drive: Drive, rows: Range<isize>) -> Self {
+    pub fn new(border: Border, drive: FlowCoefficients, rows: Range<isize>) -> Self {
         let (width, first) = (border.width, rows.start);
         Self {
             border,
@@ -169,7 +169,7 @@ impl Flow {
             old_y: Ring::new(width, first - 1),
             x: Ring::new(width + 1, first),
             y: Ring::new(width, first),
-            wave: [0.0; MOST],
+            wave: [0.0; MAX_LANES],
         }
     }
 
@@ -198,7 +198,13 @@ impl Flow {
     /// Loads the previous fluxes along row `y` of the cells and across the faces above row `y + 1`, with their velocities. Rows come in
     /// order; the surface is known down to row `y + 1`.
     #[inline(always)]
-    pub fn look<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, old: &Strip<'_, 2>, active: &Active) {
+    pub fn load_previous<V: Cells>(
+        &mut self,
+        y: isize,
+        surface: &StencilWindow<2, 5>,
+        old: &Strip<'_, 2>,
+        active: &Active,
+    ) {
         let Border { width, height, edge } = self.border;
         let (fastest, gravity) = (1.0 / self.drive.dt_over_l.max(f32::MIN_POSITIVE), self.drive.gravity);
         if y == self.old_x.last() + 1 {
@@ -240,7 +246,13 @@ impl Flow {
 
     /// Computes the fluxes along row `y`, if it is among the requested rows.
     #[inline(always)]
-    pub fn along_row<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers, active: &Active) {
+    pub fn along_row<V: Cells>(
+        &mut self,
+        y: isize,
+        surface: &StencilWindow<2, 5>,
+        numbers: &impl CoefficientWindow,
+        active: &Active,
+    ) {
         if !self.rows.contains(&y) {
             return;
         }
@@ -252,7 +264,7 @@ impl Flow {
         let beside = [y - 1, y + 1].map(|y| sides(self.old_x.row(SPEED, y), faces)[1]);
         let crossing = [y, y + 1].map(|y| across(self.old_y.row(FLUX, y), faces));
         let drag = numbers.row(DRAG, y);
-        let drag = [drag.cut(0, faces), drag.cut(1, faces)];
+        let drag = [drag.slice(0, faces), drag.slice(1, faces)];
         let [out] = self.x.push();
         let out = &mut out[..faces];
         let drive = self.drive;
@@ -268,7 +280,13 @@ impl Flow {
 
     /// Computes the fluxes from the row above row `y` into it, if they are among the requested rows.
     #[inline(always)]
-    pub fn across_rows<V: Cells>(&mut self, y: isize, surface: &Window<2, 5>, numbers: &impl Numbers, active: &Active) {
+    pub fn across_rows<V: Cells>(
+        &mut self,
+        y: isize,
+        surface: &StencilWindow<2, 5>,
+        numbers: &impl CoefficientWindow,
+        active: &Active,
+    ) {
         if y < self.rows.start || y > self.rows.end {
             return;
         }
@@ -289,7 +307,7 @@ impl Flow {
             [sides(surface.row(quantity, y - 1), width)[1], sides(surface.row(quantity, y), width)[1]]
         };
         let (ground, level) = (both(GROUND), both(LEVEL));
-        let drag = [numbers.row(DRAG, y - 1).cut(1, width), numbers.row(DRAG, y).cut(1, width)];
+        let drag = [numbers.row(DRAG, y - 1).slice(1, width), numbers.row(DRAG, y).slice(1, width)];
         let out = &mut out[..width];
         let (drive, beside) = (self.drive, [left, right]);
         let spans = active.spans(y);

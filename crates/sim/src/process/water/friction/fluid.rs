@@ -1,16 +1,16 @@
 //! Concentration of sediment in the fluid, and the limiter of the outflow.
 
-use super::{Bed, Flow};
+use super::{BedCoefficients, FluxRows};
 use crate::{
-    core::{aligned::Aligned, border::Border},
+    core::{aligned::AlignedArray, border::Border},
     process::water::{
-        Fallen, Rain,
+        RainRow, StepRain,
         active::Spans,
         surface::{SUSPENDED, WATER},
     },
     simd::{
         cells::{Cells, RowKernel},
-        stencil::{Ring, Tally},
+        stencil::{Ring, RowAccumulator},
         strip::Strip,
     },
 };
@@ -21,12 +21,12 @@ pub(super) struct Fluid {
     /// Δt/l, and the fraction of the suspended layer that is part of the fluid.
     dt_over_l: f32,
     suspended_fraction: f32,
-    rain: Aligned,
+    rain: AlignedArray,
     rows: Ring<2, 3>,
     /// Both quantities beyond an open border.
-    beyond: [Aligned; 2],
+    beyond: [AlignedArray; 2],
     /// Number of cells whose outflow was limited.
-    pub held: Tally,
+    pub held: RowAccumulator,
 }
 
 pub(super) const CONCENTRATION: usize = 0;
@@ -36,16 +36,16 @@ const BEYOND: [f32; 2] = [0.0, 1.0];
 
 impl Fluid {
     /// Creates rows from `first` on.
-    pub fn new(border: Border, first: isize, bed: &Bed) -> Self {
-        let beyond = BEYOND.map(|value| Aligned::filled(border.width + 2, value));
+    pub fn new(border: Border, first: isize, bed: &BedCoefficients) -> Self {
+        let beyond = BEYOND.map(|value| AlignedArray::filled(border.width + 2, value));
         Self {
             border,
             dt_over_l: bed.dt / bed.size,
             suspended_fraction: bed.suspended_fraction,
-            rain: Aligned::filled(border.width, 0.0),
+            rain: AlignedArray::filled(border.width, 0.0),
             rows: Ring::new(border.width, first),
             beyond,
-            held: Tally::default(),
+            held: RowAccumulator::default(),
         }
     }
 
@@ -55,14 +55,14 @@ impl Fluid {
         &mut self,
         y: isize,
         layers: &Strip<'_, 4>,
-        rain: &Rain<'_>,
-        flow: &Flow,
+        rain: &StepRain<'_>,
+        flow: &FluxRows,
         spans: Spans<'_>,
         counts: bool,
     ) {
         let width = self.border.width;
         let [concentration, limit] = self.rows.push();
-        let rain = rain.fall(self.border.on_map(y), &mut self.rain);
+        let rain = rain.row(self.border.on_map(y), &mut self.rain);
         let layers = [WATER, SUSPENDED].map(|layer| &layers.row(layer, y)[..width]);
         let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
         let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
@@ -91,12 +91,12 @@ struct FluidRow<'a> {
     suspended_fraction: f32,
     /// Water and sediment.
     layers: [&'a [f32]; 2],
-    rain: Fallen<'a>,
+    rain: RainRow<'a>,
     /// Fluxes to the left of the cells, right, above and below.
     faces: [&'a [f32]; 4],
     concentration: &'a mut [f32],
     limit: &'a mut [f32],
-    held: &'a mut Tally,
+    held: &'a mut RowAccumulator,
 }
 
 impl RowKernel for FluidRow<'_> {

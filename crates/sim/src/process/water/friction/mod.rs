@@ -17,38 +17,40 @@
 //! was eroded and not deposited; the fluid contains S/M of it, which sets its level and concentration. Bed and S together are conserved
 //! for every M, and with M = 1 erosion and deposition do not move the surface.
 
-mod carry;
 mod flow;
 mod fluid;
+mod transport;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::{
-    carry::{Bed, Carry},
-    flow::{Drive, Flow, Sides, wave},
-    fluid::Fluid,
-};
 pub(super) use self::{
-    carry::{concentration, energy_slope},
     flow::{CARRIES, DEEPER},
+    transport::{concentration, energy_slope},
 };
-use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, active::Active, surface::Surface};
+use self::{
+    flow::{FlowCoefficients, FluxRows, Sides, wave},
+    fluid::Fluid,
+    transport::{BedCoefficients, FluidTransport},
+};
+use super::{
+    FILM, FILM_SQUARE, OpenBoundary, Params, StepRain, StepScope, WaterSums, active::Active, surface::WaterSurface,
+};
 use crate::{
     core::{
-        aligned::Aligned,
+        aligned::AlignedArray,
         border::Border,
         grid::Grid,
         terrain::{Edge, Terrain},
     },
     process::{
-        masked::{Masked, Numbers, Rows, Scaled},
-        memory::{Memories, Memory},
+        masked::{CoefficientRows, CoefficientWindow, MaskedCoefficients, MaskedParams},
+        saved_state::{StateValue, StateValues},
     },
     simd::{
-        cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
-        stencil::Window,
+        cells::{Cells, MAX_LANES, Pass, RowKernel, over_row, with_vector_unit},
+        stencil::StencilWindow,
         strip::{Strip, for_strips},
     },
 };
@@ -60,14 +62,14 @@ const DRY: f32 = 1e-5;
 
 /// Fluxes across the faces between cells, in square metres per second: positive towards higher columns and rows.
 #[derive(Clone)]
-pub(super) struct Faces {
+pub(super) struct FaceFluxes {
     size: (usize, usize),
     /// Left of every cell, and right of the last: `width + 1` in a row.
-    x: Aligned,
+    x: AlignedArray,
     /// Above every cell, and below the last row.
-    y: Aligned,
+    y: AlignedArray,
     /// Fluxes of the next step before they are limited, if they are displayed.
-    seen: Option<[Aligned; 2]>,
+    displayed: Option<[AlignedArray; 2]>,
     /// Speed of the fastest wave at the start of the last step, in metres per second; 0 before the first.
     wave: f64,
 }
@@ -75,19 +77,19 @@ pub(super) struct Faces {
 /// Rows around a strip on which a step depends: one each for outflows, the limits of neighbours and the faces around a face.
 pub(super) const MARGIN: usize = 3;
 
-impl Faces {
-    pub(super) fn memories(&mut self) -> Memories<'_> {
+impl FaceFluxes {
+    pub(super) fn memories(&mut self) -> StateValues<'_> {
         vec![
-            ("flow x", Memory::Cells(&mut self.x)),
-            ("flow y", Memory::Cells(&mut self.y)),
-            ("wave", Memory::Number(&mut self.wave)),
+            ("flow x", StateValue::Cells(&mut self.x)),
+            ("flow y", StateValue::Cells(&mut self.y)),
+            ("wave", StateValue::Number(&mut self.wave)),
         ]
     }
 
-    pub(super) fn still(terrain: &Terrain) -> Self {
+    pub(super) fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
-        let (x, y) = (Aligned::filled((width + 1) * height, 0.0), Aligned::filled(width * (height + 1), 0.0));
-        Self { size: (width, height), x, y, seen: None, wave: 0.0 }
+        let (x, y) = (AlignedArray::filled((width + 1) * height, 0.0), AlignedArray::filled(width * (height + 1), 0.0));
+        Self { size: (width, height), x, y, displayed: None, wave: 0.0 }
     }
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
@@ -95,7 +97,7 @@ impl Faces {
     }
 
     /// Adds an outflow, in square metres per second, across one of the faces of a cell: left, right, above, below.
-    pub(super) fn run(&mut self, [x, y]: [usize; 2], face: usize, flux: f32) {
+    pub(super) fn add_outflow(&mut self, [x, y]: [usize; 2], face: usize, flux: f32) {
         let width = self.size.0;
         match face {
             0 => self.x[y * (width + 1) + x] -= flux,
@@ -106,10 +108,10 @@ impl Faces {
     }
 
     /// Merges the first and the last faces of a periodic map, which coincide.
-    pub(super) fn close(&mut self, edge: Edge) {
+    pub(super) fn merge_periodic(&mut self, edge: Edge) {
         let (width, height) = self.size;
         if edge == Edge::Wrap {
-            let join = |faces: &mut Aligned, first: usize, last: usize| {
+            let join = |faces: &mut AlignedArray, first: usize, last: usize| {
                 let flux = faces[first] + faces[last];
                 (faces[first], faces[last]) = (flux, flux);
             };
@@ -126,7 +128,7 @@ impl Faces {
             let depth = terrain.water[index] + terrain.suspended[index] * suspended_fraction;
             0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
         };
-        let (faces_x, faces_y) = match &self.seen {
+        let (faces_x, faces_y) = match &self.displayed {
             Some([x, y]) => (x, y),
             None => (&self.x, &self.y),
         };
@@ -168,8 +170,8 @@ impl Faces {
     }
 
     /// Discards the fluxes kept for display.
-    pub(super) fn look_away(&mut self) {
-        self.seen = None;
+    pub(super) fn discard_display(&mut self) {
+        self.displayed = None;
     }
 
     /// Computes the fluxes, moves water and sediment along them and exchanges sediment with the bed; or computes the fluxes alone, for
@@ -178,23 +180,24 @@ impl Faces {
         &mut self,
         terrain: &mut Terrain,
         params: &Params,
-        masked: Option<&Masked<Params>>,
+        masked: Option<&MaskedParams<Params>>,
         dt: f32,
-        work: Work,
+        work: StepScope,
     ) -> WaterSums {
         let (border, size) = (Border::of(terrain), terrain.cell_size);
         let width = border.width;
         let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
-        let rain = Rain::new(rain.as_deref(), params, masked, dt);
-        let beyond = Shore { start, sea_level: params.sea_level };
-        let numbers = Scaled::new(params, masked, |params| {
-            let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
+        let rain = StepRain::new(rain.as_deref(), params, masked, dt);
+        let beyond = OpenBoundary { start, sea_level: params.sea_level };
+        let numbers = MaskedCoefficients::new(params, masked, |params| {
+            let [capacity, suspension, deposition, stays] = transport::rates(params, dt);
             [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
         });
-        let drive = Drive { push: params.gravity * dt / size, dt_over_l: dt / size, gravity: params.gravity };
-        let bed = Bed::new(params, size, dt);
-        self.seen = (work == Work::Flow).then(|| [self.x.clone(), self.y.clone()]);
-        let [faces_x, faces_y] = match &mut self.seen {
+        let drive =
+            FlowCoefficients { push: params.gravity * dt / size, dt_over_l: dt / size, gravity: params.gravity };
+        let bed = BedCoefficients::new(params, size, dt);
+        self.displayed = (work == StepScope::Flow).then(|| [self.x.clone(), self.y.clone()]);
+        let [faces_x, faces_y] = match &mut self.displayed {
             Some(seen) => seen.each_mut(),
             None => [&mut self.x, &mut self.y],
         };
@@ -209,7 +212,7 @@ impl Faces {
             sums += band;
             sums
         });
-        if work == Work::Whole {
+        if work == StepScope::Full {
             self.wave = f64::from(sums.wave.max((params.gravity * FILM).sqrt()));
         }
         sums
@@ -228,18 +231,18 @@ impl Pass for Deepest<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> f32 {
-        let mut most = [0.0; MOST];
-        over_row::<V>(self.water.len(), DepthRow { deepest: self, most: &mut most });
+        let mut most = [0.0; MAX_LANES];
+        over_row::<V>(self.water.len(), FlowDepthRow { deepest: self, most: &mut most });
         most.into_iter().fold(0.0, f32::max)
     }
 }
 
-struct DepthRow<'a> {
+struct FlowDepthRow<'a> {
     deepest: Deepest<'a>,
-    most: &'a mut [f32; MOST],
+    most: &'a mut [f32; MAX_LANES],
 }
 
-impl RowKernel for DepthRow<'_> {
+impl RowKernel for FlowDepthRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let Deepest { water, suspended, suspended_fraction } = self.deepest;
@@ -253,7 +256,7 @@ struct WaveRow<'a> {
     gravity: f32,
     flux: &'a [f32],
     sides: Sides<'a>,
-    most: &'a mut [f32; MOST],
+    most: &'a mut [f32; MAX_LANES],
 }
 
 impl RowKernel for WaveRow<'_> {
@@ -265,13 +268,13 @@ impl RowKernel for WaveRow<'_> {
 }
 
 /// Ground and level of a row of cells.
-struct LevelRow<'a> {
+struct FlowLevelRow<'a> {
     layers: [&'a [f32]; 4],
     suspended_fraction: f32,
     out: [&'a mut [f32]; 2],
 }
 
-impl RowKernel for LevelRow<'_> {
+impl RowKernel for FlowLevelRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (bedrock, sand) = (V::load(self.layers[0], x), V::load(self.layers[1], x));
@@ -285,7 +288,7 @@ impl RowKernel for LevelRow<'_> {
 /// Speed of the fastest wave across the faces between the cells of some rows, and between these and the next row.
 struct Waves<'a> {
     terrain: &'a Terrain,
-    faces: &'a Faces,
+    faces: &'a FaceFluxes,
     gravity: f32,
     suspended_fraction: f32,
     rows: Range<usize>,
@@ -299,14 +302,14 @@ impl Pass for Waves<'_> {
         let Self { terrain, faces, gravity, suspended_fraction, rows } = self;
         let (width, height) = faces.size;
         let mut lines = [0; 2].map(|_| [0; 2].map(|_| vec![0.0; width]));
-        let mut most = [0.0; MOST];
+        let mut most = [0.0; MAX_LANES];
         for y in rows.start..(rows.end + 1).min(height) {
             lines.swap(0, 1);
             let cells = y * width..(y + 1) * width;
             let Terrain { bedrock, sand, water, suspended, .. } = terrain;
             let layers = [bedrock, sand, water, suspended].map(|layer| &layer[cells.clone()]);
             let [ground, level] = &mut lines[1];
-            over_row::<V>(width, LevelRow { layers, suspended_fraction, out: [ground, level] });
+            over_row::<V>(width, FlowLevelRow { layers, suspended_fraction, out: [ground, level] });
             let [[ground_above, level_above], [ground, level]] = &lines;
             if y > rows.start {
                 let flux = &faces.y[cells];
@@ -333,12 +336,12 @@ struct FrictionSweep<'a> {
     layers: Strip<'a, 4>,
     faces: Strip<'a, 2>,
     softness: &'a [f32],
-    rain: Rain<'a>,
-    beyond: Shore<'a>,
-    drive: Drive,
-    bed: Bed,
-    numbers: Scaled<'a, 5>,
-    work: Work,
+    rain: StepRain<'a>,
+    beyond: OpenBoundary<'a>,
+    drive: FlowCoefficients,
+    bed: BedCoefficients,
+    numbers: MaskedCoefficients<'a, 5>,
+    work: StepScope,
 }
 
 /// Indices of the quantities scaled by the mask: g·Δt·n², capacity, rates times Δt, fraction of the water that does not evaporate.
@@ -354,15 +357,15 @@ impl Pass for FrictionSweep<'_> {
     #[inline(always)]
     fn run<V: Cells>(self) -> WaterSums {
         match self.numbers.rows(self.layers.border(), self.layers.rows().start - 2) {
-            Rows::Even(even) => self.run_with::<V>(even),
-            Rows::Masked(rows) => self.run_with::<V>(rows),
+            CoefficientRows::Uniform(even) => self.run_with::<V>(even),
+            CoefficientRows::Masked(rows) => self.run_with::<V>(rows),
         }
     }
 }
 
 impl FrictionSweep<'_> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> WaterSums {
+    fn run_with<V: Cells>(self, mut numbers: impl CoefficientWindow) -> WaterSums {
         let Self { mut layers, mut faces, softness, rain, beyond, drive, bed, work, .. } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
@@ -375,36 +378,42 @@ impl FrictionSweep<'_> {
             }
             return WaterSums::default();
         }
-        let mut surface: Window<2, 5> = Window::over(&layers, 3);
+        let mut surface: StencilWindow<2, 5> = StencilWindow::over(&layers, 3);
         let near = layers.reach(1);
         numbers.next(own.start - 2);
-        let mut flow = Flow::new(border, drive, near.clone());
+        let mut flow = FluxRows::new(border, drive, near.clone());
         let mut fluid = Fluid::new(border, near.start, &bed);
-        let mut carry = Carry::new(border, bed);
+        let mut carry = FluidTransport::new(border, bed);
         surface.fill_to::<V>(
             own.start,
-            &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction, active: &active },
+            &WaterSurface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction, active: &active },
         );
         for y in own.start - 3..own.start - 1 {
-            flow.look::<V>(y, &surface, &faces, &active);
+            flow.load_previous::<V>(y, &surface, &faces, &active);
         }
         // Each stage runs a row ahead of the one that depends on it.
         for y in own.start - 3..own.end {
             surface.fill_to::<V>(
                 y + 3,
-                &Surface { strip: &layers, rain, beyond, suspended_fraction: bed.suspended_fraction, active: &active },
+                &WaterSurface {
+                    strip: &layers,
+                    rain,
+                    beyond,
+                    suspended_fraction: bed.suspended_fraction,
+                    active: &active,
+                },
             );
             numbers.next(y + 2);
-            flow.look::<V>(y + 2, &surface, &faces, &active);
+            flow.load_previous::<V>(y + 2, &surface, &faces, &active);
             flow.along_row::<V>(y + 1, &surface, &numbers, &active);
             flow.across_rows::<V>(y + 2, &surface, &numbers, &active);
-            if work == Work::Whole && near.contains(&(y + 1)) {
+            if work == StepScope::Full && near.contains(&(y + 1)) {
                 fluid.row::<V>(y + 1, &layers, &rain, &flow, active.spans(y + 1), own.contains(&(y + 1)));
             }
             if own.contains(&y) {
                 match work {
-                    Work::Flow => flow.show(y, &mut faces),
-                    Work::Whole => {
+                    StepScope::Flow => flow.show(y, &mut faces),
+                    StepScope::Full => {
                         let softness = &softness[y as usize * width..][..width];
                         let found = (&fluid, &flow, &surface, &numbers, &active);
                         let changed = (&mut layers, &mut faces);
@@ -413,6 +422,6 @@ impl FrictionSweep<'_> {
                 }
             }
         }
-        WaterSums { held: fluid.held.total() as u64, wave: flow.wave(), ..carry.sums() }
+        WaterSums { outflow_limited: fluid.held.total() as u64, wave: flow.wave(), ..carry.sums() }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::{
-    core::{aligned::Aligned, border::Border, terrain::Edge},
+    core::{aligned::AlignedArray, border::Border, terrain::Edge},
     process::water::{
-        Capacity, FILM_SQUARE, Fallen, Params, WaterSums, WaterTallies,
+        Capacity, FILM_SQUARE, Params, RainRow, WaterSums, WaterTallies,
         surface::{GROUND, LEVEL},
     },
     simd::{
-        cells::{Cells, RowKernel, laid_on, over_row},
-        stencil::{Ring, Tally, Window, row_sum, sides},
+        cells::{Cells, RowKernel, add_limited, over_row},
+        stencil::{Ring, RowAccumulator, StencilWindow, row_sum, sides},
         strip::Strip,
     },
 };
@@ -19,7 +19,7 @@ const LEAST_HARDNESS: f32 = 0.1;
 
 /// Coefficients of eqs 6 to 14 and 16.
 #[derive(Clone, Copy)]
-pub(in crate::process::water) struct PipeBed {
+pub(in crate::process::water) struct PipeCoefficients {
     pub size: f32,
     pub dt: f32,
     /// Maximum speed: a cell per step.
@@ -36,7 +36,7 @@ pub(in crate::process::water) struct PipeBed {
     pub stays: f32,
 }
 
-impl PipeBed {
+impl PipeCoefficients {
     pub(in crate::process::water) fn new(params: &Params, size: f32, dt: f32) -> Self {
         Self {
             size,
@@ -84,7 +84,7 @@ pub(in crate::process::water) fn sine_squared<V: Cells>((slope_x, slope_y): (V, 
     square / (V::all(1.0) + square)
 }
 
-impl PipeBed {
+impl PipeCoefficients {
     /// Returns the transport capacity of water of this depth and squared speed for a squared sin α or −N·V of `tilt` (eqs 9 to 11).
     #[inline(always)]
     pub(in crate::process::water) fn capacity<V: Cells>(&self, tilt: V, speed_square: V, depth: V) -> V {
@@ -96,20 +96,20 @@ impl PipeBed {
 }
 
 /// Eqs 6 to 8 for a row of cells. Short kernels keep more cells in flight than a long one.
-struct DepthRow<'a> {
-    bed: PipeBed,
+struct PipeDepthRow<'a> {
+    bed: PipeCoefficients,
     water: &'a [f32],
-    rain: Fallen<'a>,
+    rain: RainRow<'a>,
     /// Inflow from and outflow to the left, right, above and below.
     inflow: [&'a [f32]; 4],
     outflow: [&'a [f32]; 4],
     /// Depth before and after the flow, and both components of the velocity.
     out: [&'a mut [f32]; 4],
     /// Rain actually added to the water, after rounding.
-    rained: &'a mut Tally,
+    rained: &'a mut RowAccumulator,
 }
 
-impl RowKernel for DepthRow<'_> {
+impl RowKernel for PipeDepthRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let bed = self.bed;
@@ -146,7 +146,7 @@ impl RowKernel for DepthRow<'_> {
 
 /// Eqs 9 to 11 for a row of cells.
 struct CapacityRow<'a> {
-    bed: PipeBed,
+    bed: PipeCoefficients,
     /// Depth before the flow.
     depth: &'a [f32],
     velocity: [&'a [f32]; 2],
@@ -175,7 +175,7 @@ impl RowKernel for CapacityRow<'_> {
 
 /// Eqs 12 to 14 and 16 for a row of cells.
 struct ExchangeRow<'a> {
-    bed: PipeBed,
+    bed: PipeCoefficients,
     capacity: &'a [f32],
     /// Depth after the flow.
     depth: &'a [f32],
@@ -205,7 +205,7 @@ impl RowKernel for ExchangeRow<'_> {
         let dug = old_bedrock - (taken - from_sand);
         let sand = old_sand - from_sand;
         let taken = (old_sand - sand) + (old_bedrock - dug);
-        let bedrock = laid_on(dug, settled);
+        let bedrock = add_limited(dug, settled);
         let settled = bedrock - dug;
         let displaced = V::all(if bed.displacement { 1.0 } else { 0.0 });
         bedrock.store(bedrock_row, x);
@@ -217,13 +217,13 @@ impl RowKernel for ExchangeRow<'_> {
         let softer = (soft + V::all(bed.softening) * surplus).min(V::all(1.0 - LEAST_HARDNESS));
         softer.max(soft).store(softness_row, x);
         self.tallies.eroded.add(x, taken);
-        self.tallies.laid.add(x, settled);
-        self.tallies.dried.add(x, wet - stays);
+        self.tallies.deposited.add(x, settled);
+        self.tallies.evaporated.add(x, wet - stays);
     }
 }
 
 /// Rows of the quantities that erosion passes to the transport.
-pub(super) type Moved = Ring<3, 3>;
+pub(super) type ErodedRows = Ring<3, 3>;
 
 pub(super) const SETTLED: usize = 0;
 pub(super) const ALONG_X: usize = 1;
@@ -232,36 +232,36 @@ pub(super) const ALONG_Y: usize = 2;
 /// Erosion, row by row.
 pub(super) struct Erosion {
     border: Border,
-    bed: PipeBed,
+    bed: PipeCoefficients,
     /// A·g·Δt/l.
     push: f32,
     /// Inflow from the left and the right, with a cell beyond either end.
-    from_sides: [Aligned; 2],
+    from_sides: [AlignedArray; 2],
     /// Inflow from above the first row and from below the last one.
-    from_beyond: [Aligned; 2],
+    from_beyond: [AlignedArray; 2],
     /// Depth before and after the flow, and capacity.
-    before: Aligned,
-    depth: Aligned,
-    capacity: Aligned,
+    before: AlignedArray,
+    depth: AlignedArray,
+    capacity: AlignedArray,
     tallies: WaterTallies,
     water_out: f64,
-    pub moved: Moved,
+    pub moved: ErodedRows,
 }
 
 impl Erosion {
     /// Creates erosion whose first row is `first`, or that of the map.
-    pub fn new(border: Border, first: isize, bed: PipeBed, push: f32) -> Self {
+    pub fn new(border: Border, first: isize, bed: PipeCoefficients, push: f32) -> Self {
         let width = border.width;
         let first = if border.edge == Edge::Wrap { first } else { first.max(0) };
         Self {
             border,
             bed,
             push,
-            from_sides: [Aligned::filled(width + 2, 0.0), Aligned::filled(width + 2, 0.0)],
-            from_beyond: [Aligned::filled(width, 0.0), Aligned::filled(width, 0.0)],
-            before: Aligned::filled(width, 0.0),
-            depth: Aligned::filled(width, 0.0),
-            capacity: Aligned::filled(width, 0.0),
+            from_sides: [AlignedArray::filled(width + 2, 0.0), AlignedArray::filled(width + 2, 0.0)],
+            from_beyond: [AlignedArray::filled(width, 0.0), AlignedArray::filled(width, 0.0)],
+            before: AlignedArray::filled(width, 0.0),
+            depth: AlignedArray::filled(width, 0.0),
+            capacity: AlignedArray::filled(width, 0.0),
             tallies: WaterTallies::default(),
             water_out: 0.0,
             moved: Ring::new(width, first),
@@ -280,10 +280,10 @@ impl Erosion {
     pub fn row<V: Cells>(
         &mut self,
         y: isize,
-        surface: &Window<2, 4>,
+        surface: &StencilWindow<2, 4>,
         flux: &Strip<'_, 4>,
         layers: &mut Strip<'_, 5>,
-        rain: Fallen<'_>,
+        rain: RainRow<'_>,
         counts: bool,
     ) {
         let Border { width, height, edge } = self.border;
@@ -323,7 +323,7 @@ impl Erosion {
         let water = &mut water[..width];
         let out = [&mut *before, &mut *depth, &mut *u, &mut *v];
         let rained = &mut tallies.rained;
-        over_row::<V>(width, DepthRow { bed, water, rain, inflow, outflow, out, rained });
+        over_row::<V>(width, PipeDepthRow { bed, water, rain, inflow, outflow, out, rained });
         let [ground_left, _, ground_right] = sides(ground, width);
         let [level_left, _, level_right] = sides(level, width);
         let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];

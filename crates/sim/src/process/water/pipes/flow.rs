@@ -1,10 +1,10 @@
 //! Eqs 2 to 5: fluxes that the surface drives through the pipes.
 
 use crate::{
-    process::water::Fallen,
+    process::water::RainRow,
     simd::{
         cells::{Cells, RowKernel},
-        stencil::Tally,
+        stencil::RowAccumulator,
     },
 };
 
@@ -17,10 +17,10 @@ pub(super) struct FlowRow<'a> {
     /// Surface here, to the left, right, above and below.
     pub levels: [&'a [f32]; 5],
     pub water: &'a [f32],
-    pub rained: Fallen<'a>,
+    pub rained: RainRow<'a>,
     pub flux: [&'a mut [f32]; 4],
     /// Number of cells whose outflow was limited.
-    pub held: &'a mut Tally,
+    pub held: &'a mut RowAccumulator,
 }
 
 impl RowKernel for FlowRow<'_> {

@@ -15,19 +15,19 @@ mod erode;
 mod flow;
 mod transport;
 
-pub(super) use self::erode::{PipeBed, collision_squared, sine_squared};
+pub(super) use self::erode::{PipeCoefficients, collision_squared, sine_squared};
 use self::{erode::Erosion, flow::FlowRow, transport::SedimentTransport};
 use super::{
-    FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,
+    FILM_SQUARE, OpenBoundary, Params, StepRain, StepScope, WaterSums,
     active::Active,
-    surface::{LEVEL, SUSPENDED, Surface, WATER},
+    surface::{LEVEL, SUSPENDED, WATER, WaterSurface},
 };
 use crate::{
-    core::{aligned::Aligned, border::Border, grid::Grid, terrain::Terrain},
-    process::memory::{Memories, Memory},
+    core::{aligned::AlignedArray, border::Border, grid::Grid, terrain::Terrain},
+    process::saved_state::{StateValue, StateValues},
     simd::{
         cells::{Cells, Pass, over_row, with_vector_unit},
-        stencil::{Tally, Window, sides},
+        stencil::{RowAccumulator, StencilWindow, sides},
         strip::{Strip, for_strips},
     },
 };
@@ -40,9 +40,9 @@ pub(super) const COURANT: f32 = 0.35;
 pub(super) struct Pipes {
     size: (usize, usize),
     /// To the left, right, above and below.
-    flux: [Aligned; 4],
+    flux: [AlignedArray; 4],
     /// Fluxes of the next step, if they are displayed.
-    seen: Option<[Aligned; 4]>,
+    displayed: Option<[AlignedArray; 4]>,
     /// Maximum displayed speed: a cell per step, as in the last step.
     fastest: f32,
 }
@@ -56,17 +56,17 @@ const BELOW: usize = 3;
 const MARGIN: usize = 3;
 
 impl Pipes {
-    pub(super) fn memories(&mut self) -> Memories<'_> {
+    pub(super) fn memories(&mut self) -> StateValues<'_> {
         let names = ["flux left", "flux right", "flux above", "flux below"];
-        names.into_iter().zip(&mut self.flux).map(|(name, flux)| (name, Memory::Cells(flux))).collect()
+        names.into_iter().zip(&mut self.flux).map(|(name, flux)| (name, StateValue::Cells(flux))).collect()
     }
 
-    pub(super) fn still(terrain: &Terrain) -> Self {
+    pub(super) fn new(terrain: &Terrain) -> Self {
         let size = (terrain.width(), terrain.height());
         Self {
             size,
-            flux: std::array::from_fn(|_| Aligned::filled(size.0 * size.1, 0.0)),
-            seen: None,
+            flux: std::array::from_fn(|_| AlignedArray::filled(size.0 * size.1, 0.0)),
+            displayed: None,
             fastest: f32::INFINITY,
         }
     }
@@ -76,15 +76,15 @@ impl Pipes {
     }
 
     /// Discards the fluxes kept for display.
-    pub(super) fn look_away(&mut self) {
-        self.seen = None;
+    pub(super) fn discard_display(&mut self) {
+        self.displayed = None;
     }
 
     /// Returns the velocity along columns and rows, in metres per second: eq. 8 with the present depth, without inflow from a sea, damped
     /// over thin films.
     pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
         let (width, height) = self.size;
-        let flux = self.seen.as_ref().unwrap_or(&self.flux);
+        let flux = self.displayed.as_ref().unwrap_or(&self.flux);
         let at = |side: usize, x: isize, y: isize| {
             let place = terrain.edge.index(x, width).zip(terrain.edge.index(y, height));
             place.map_or(0.0, |(x, y)| flux[side][y * width + x])
@@ -105,21 +105,21 @@ impl Pipes {
 
     /// Computes the fluxes, limited to the water present, moves the water, exchanges sediment with the bed, transports it and evaporates
     /// water; or computes the fluxes alone, for display.
-    pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> WaterSums {
+    pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: StepScope) -> WaterSums {
         let border = Border::of(terrain);
         let (width, size) = (border.width, terrain.cell_size);
         let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
-        let rain = Rain::new(rain.as_deref(), params, None, dt);
-        let beyond = Shore { start, sea_level: params.sea_level };
-        let laws = Laws {
+        let rain = StepRain::new(rain.as_deref(), params, None, dt);
+        let beyond = OpenBoundary { start, sea_level: params.sea_level };
+        let laws = PipeStepCoefficients {
             push: params.gravity * params.pipe_area * dt / size,
             area_over_dt: size * size / dt.max(f32::MIN_POSITIVE),
-            bed: PipeBed::new(params, size, dt),
+            bed: PipeCoefficients::new(params, size, dt),
             shift: dt / size,
         };
         self.fastest = laws.bed.fastest;
-        self.seen = (work == Work::Flow).then(|| self.flux.clone());
-        let flux = self.seen.as_mut().unwrap_or(&mut self.flux);
+        self.displayed = (work == StepScope::Flow).then(|| self.flux.clone());
+        let flux = self.displayed.as_mut().unwrap_or(&mut self.flux);
         let [left, right, above, below] = flux.each_mut().map(|flux| (&mut flux[..], width));
         let [bedrock, sand, water, suspended, softness] =
             [bedrock, sand, water, suspended, softness].map(|layer| (&mut layer[..], width));
@@ -137,12 +137,12 @@ impl Pipes {
 
 /// Coefficients of a step.
 #[derive(Clone, Copy)]
-struct Laws {
+struct PipeStepCoefficients {
     /// Increase of the flux of a pipe per metre of level difference, in square metres per second: A·g·Δt/l.
     push: f32,
     /// Flux that drains a metre of water in a step: l²/Δt.
     area_over_dt: f32,
-    bed: PipeBed,
+    bed: PipeCoefficients,
     /// Δt/l.
     shift: f32,
 }
@@ -152,10 +152,10 @@ struct PipeSweep<'a> {
     /// Bedrock, sand, water, suspended, softness.
     layers: Strip<'a, 5>,
     flux: Strip<'a, 4>,
-    rain: Rain<'a>,
-    beyond: Shore<'a>,
-    laws: Laws,
-    work: Work,
+    rain: StepRain<'a>,
+    beyond: OpenBoundary<'a>,
+    laws: PipeStepCoefficients,
+    work: StepScope,
 }
 
 impl Pass for PipeSweep<'_> {
@@ -167,23 +167,23 @@ impl Pass for PipeSweep<'_> {
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
         let active = Active::everywhere(border);
-        let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
+        let mut surface: StencilWindow<2, 4> = StencilWindow::over(&layers, MARGIN as isize);
         let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
         let mut transport = SedimentTransport::new(border, laws.shift);
-        let (mut rained, mut held) = (Aligned::filled(width, 0.0), Tally::default());
+        let (mut rained, mut held) = (AlignedArray::filled(width, 0.0), RowAccumulator::default());
         let (flows, erodes, carries) = match work {
-            Work::Flow => (own.clone(), 0..0, 0..0),
-            Work::Whole => (layers.reach(2), layers.reach(1), own.clone()),
+            StepScope::Flow => (own.clone(), 0..0, 0..0),
+            StepScope::Full => (layers.reach(2), layers.reach(1), own.clone()),
         };
         // Each stage runs a row ahead of the one that depends on it.
         for y in own.start - 2 * MARGIN as isize..own.end {
             surface.fill_to::<V>(
                 y + 3,
-                &Surface { strip: &layers, rain, beyond, suspended_fraction: 0.0, active: &active },
+                &WaterSurface { strip: &layers, rain, beyond, suspended_fraction: 0.0, active: &active },
             );
             if flows.contains(&(y + 2)) {
                 let y = y + 2;
-                let rained = rain.fall(border.on_map(y), &mut rained);
+                let rained = rain.row(border.on_map(y), &mut rained);
                 let [over, level, under] = surface.around(LEVEL, y);
                 let water = &layers.row(WATER, y)[..width];
                 let [left, here, right] = sides(level, width);
@@ -196,7 +196,7 @@ impl Pass for PipeSweep<'_> {
                 held.end_row(own.contains(&y));
             }
             if erodes.contains(&(y + 1)) {
-                let rained = rain.fall(border.on_map(y + 1), &mut rained);
+                let rained = rain.row(border.on_map(y + 1), &mut rained);
                 erosion.row::<V>(y + 1, &surface, &flux, &mut layers, rained, own.contains(&(y + 1)));
             }
             if carries.contains(&y) {
@@ -204,6 +204,6 @@ impl Pass for PipeSweep<'_> {
                 transport.row::<V>(y, &erosion.moved, suspended);
             }
         }
-        WaterSums { solid_lost: transport.lost(), held: held.total() as u64, ..erosion.sums() }
+        WaterSums { solid_lost: transport.lost(), outflow_limited: held.total() as u64, ..erosion.sums() }
     }
 }

@@ -1,11 +1,11 @@
 //! Eq. 15: semi-Lagrangian transport of sediment.
 
-use super::erode::{ALONG_X, ALONG_Y, Moved, SETTLED};
+use super::erode::{ALONG_X, ALONG_Y, ErodedRows, SETTLED};
 use crate::{
-    core::{aligned::Aligned, border::Border},
+    core::{aligned::AlignedArray, border::Border},
     simd::{
         cells::{Cells, RowKernel, over_row},
-        stencil::{Tally, sides},
+        stencil::{RowAccumulator, sides},
     },
 };
 
@@ -15,13 +15,13 @@ pub(super) struct SedimentTransport {
     /// Δt/l.
     shift: f32,
     /// Sediment beyond an open border: none.
-    clear: Aligned,
-    lost: Tally,
+    clear: AlignedArray,
+    lost: RowAccumulator,
 }
 
 impl SedimentTransport {
     pub fn new(border: Border, shift: f32) -> Self {
-        Self { border, shift, clear: Aligned::filled(border.width + 2, 0.0), lost: Tally::default() }
+        Self { border, shift, clear: AlignedArray::filled(border.width + 2, 0.0), lost: RowAccumulator::default() }
     }
 
     /// Returns the sediment lost, in metres times cells: the equation does not conserve it.
@@ -31,7 +31,7 @@ impl SedimentTransport {
 
     /// Computes the sediment of row `y` after the transport.
     #[inline(always)]
-    pub fn row<V: Cells>(&mut self, y: isize, moved: &Moved, out: &mut [f32]) {
+    pub fn row<V: Cells>(&mut self, y: isize, moved: &ErodedRows, out: &mut [f32]) {
         let width = self.border.width;
         let [above, here, below] = moved.within(SETTLED, y, self.border, &self.clear);
         let rows = [sides(above, width), sides(here, width), sides(below, width)];
@@ -48,7 +48,7 @@ struct TransportRow<'a> {
     rows: [[&'a [f32]; 3]; 3],
     velocity: [&'a [f32]; 2],
     out: &'a mut [f32],
-    lost: &'a mut Tally,
+    lost: &'a mut RowAccumulator,
 }
 
 impl RowKernel for TransportRow<'_> {

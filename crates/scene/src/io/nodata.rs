@@ -4,22 +4,22 @@ use std::path::Path;
 
 use super::{
     Error,
-    raster::{Expected, Raster, RasterRows},
+    raster::{Raster, RasterRows, ReadConstraints},
 };
 use thalweg_sim::core::{border::Border, grid::Grid, terrain::Edge};
 
 /// Default NODATA value.
-pub(super) const USUAL: f32 = -9999.0;
+pub(super) const DEFAULT_NODATA: f32 = -9999.0;
 /// Memory per cell that filling needs, in bytes: value, distance, index in two lists and mask.
 const BYTES_TO_FILL: u64 = 28;
 
 /// Returns a NODATA value that does not occur in the grid. As f64, so that it is formatted exactly.
-pub(super) fn value_beside(grid: &Grid) -> f64 {
-    if grid.contains(&USUAL) { f32::MIN.into() } else { USUAL.into() }
+pub(super) fn unused_value(grid: &Grid) -> f64 {
+    if grid.contains(&DEFAULT_NODATA) { f32::MIN.into() } else { DEFAULT_NODATA.into() }
 }
 
 /// Resamples a mask: 1 where at least half of a cell has no data, else 0.
-pub(super) fn fitted(nodata: &Grid, (width, height): (usize, usize)) -> Grid {
+pub(super) fn resample_mask(nodata: &Grid, (width, height): (usize, usize)) -> Grid {
     // For each new cell along a side, the old cells it overlaps and the fraction of its length in each.
     let shares = |from: usize, to: usize| -> Vec<Vec<(usize, f64)>> {
         let step = from as f64 / to as f64;
@@ -47,7 +47,7 @@ pub(super) fn fitted(nodata: &Grid, (width, height): (usize, usize)) -> Grid {
 /// No cell has data, the memory budget is exceeded, or `read` fails.
 pub(super) fn filled(
     path: &Path,
-    expected: &Expected,
+    expected: &ReadConstraints,
     size: (usize, usize),
     besides: u64,
     nodata: &str,
@@ -61,18 +61,18 @@ pub(super) fn filled(
         let wrong = format!("all {count} cells are NODATA ({nodata})");
         return Err(Error::input(path, wrong, "at least one cell must have a value"));
     }
-    expected.budget.ask(path, count as u64 * BYTES_TO_FILL)?;
+    expected.budget.request(path, count as u64 * BYTES_TO_FILL)?;
     let wanted = expected.size.filter(|wanted| *wanted != size);
     if wanted.is_some() {
         // Finding the nearest cells requires the map at full size.
-        let whole = Expected { size: None, sidecar: expected.sidecar.clone(), ..*expected };
+        let whole = ReadConstraints { size: None, sidecar: expected.sidecar.clone(), ..*expected };
         raster = read(whole.rows(path, size, besides)?)?;
     }
     let mut mask = Grid::from_values(size.0, size.1, raster.cells.iter().map(|value| f32::from(value.is_nan())));
     fill(&mut raster.cells);
     if let Some(wanted) = wanted {
-        raster.cells = raster.cells.resampled(wanted.0, wanted.1);
-        mask = fitted(&mask, wanted);
+        raster.cells = raster.cells.resample(wanted.0, wanted.1);
+        mask = resample_mask(&mask, wanted);
     }
     raster.nodata = Some(mask);
     raster.warnings.push(format!(

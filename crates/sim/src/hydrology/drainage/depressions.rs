@@ -9,7 +9,7 @@ use super::{
     receivers::{pad, row_of},
     step_from,
 };
-use crate::{core::border::Border, hydrology::flood::ordered};
+use crate::{core::border::Border, hydrology::flood::to_ordered_bits};
 
 /// Marks cells beyond the border.
 const NOWHERE: u32 = u32::MAX;
@@ -22,7 +22,7 @@ const ROWS: usize = 16;
 
 /// Saddle between two depressions, or between a depression and drained ground. Lower ones come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pass {
+pub(super) struct Saddle {
     /// Ranks of its two cells, the higher one first: elevation as an ordered integer, then the tie-breaker.
     ranks: [(i32, u32); 2],
     /// A cell of the first depression, and the step from there to the second.
@@ -32,22 +32,22 @@ pub(super) struct Pass {
 }
 
 /// Finds the lowest saddles between depressions with a cell in these rows, each at least once.
-pub(super) fn passes(
+pub(super) fn find_saddles(
     border: Border,
     rows: Range<usize>,
     ground: &[f32],
     hollow: &[u32],
     diagonal: Diagonal,
-) -> Vec<Pass> {
+) -> Vec<Saddle> {
     let chunks = rows.clone().into_par_iter().step_by(ROWS).map(|first| {
-        let mut found = Found { list: Vec::new(), last: vec![None; REMEMBERED] };
+        let mut found = SaddleSearch { list: Vec::new(), last: vec![None; REMEMBERED] };
         let mut padded = [(); 2].map(|()| vec![NOWHERE; border.width + 2]);
         for y in first..(first + ROWS).min(rows.end) {
             for (padded, dy) in padded.iter_mut().zip([0, 1]) {
                 pad(border, row_of(border, hollow, y as isize + dy), NOWHERE, padded);
             }
             found.search_row(border, y, &padded, |cell, other| {
-                let rank = |cell: usize| (ordered(ground[cell]), diagonal.lot(cell as u32));
+                let rank = |cell: usize| (to_ordered_bits(ground[cell]), diagonal.tie_break_rank(cell as u32));
                 let [one, other] = [rank(cell), rank(other)];
                 [one.max(other), one.min(other)]
             });
@@ -55,18 +55,18 @@ pub(super) fn passes(
         found.list.extend(found.last.into_iter().flatten());
         found.list
     });
-    let chunks: Vec<Vec<Pass>> = chunks.collect();
+    let chunks: Vec<Vec<Saddle>> = chunks.collect();
     chunks.concat()
 }
 
 /// Saddles found in some rows.
-struct Found {
-    list: Vec<Pass>,
+struct SaddleSearch {
+    list: Vec<Saddle>,
     /// Lowest saddles between the pairs of depressions met last.
-    last: Vec<Option<Pass>>,
+    last: Vec<Option<Saddle>>,
 }
 
-impl Found {
+impl SaddleSearch {
     /// Searches a row for boundaries to the next cell and to the row below.
     fn search_row(
         &mut self,
@@ -95,13 +95,13 @@ impl Found {
                     }
                     let cell = y * width + x;
                     let ranks = ranks(cell, step_from(border, cell, step as u8));
-                    self.note(Pass { ranks, cell: cell as u32, step: step as u8, hollows });
+                    self.note(Saddle { ranks, cell: cell as u32, step: step as u8, hollows });
                 }
             }
         }
     }
 
-    fn note(&mut self, pass: Pass) {
+    fn note(&mut self, pass: Saddle) {
         let [one, other] = pass.hollows;
         let place = (one ^ other).wrapping_mul(0x9E37_79B1) >> 24;
         let known = &mut self.last[place as usize % REMEMBERED];
@@ -113,15 +113,15 @@ impl Found {
 }
 
 /// Indices of the saddles of each depression, one depression after another.
-struct Passes {
+struct SaddleIndex {
     numbers: Vec<u32>,
     firsts: Vec<u32>,
 }
 
-impl Passes {
-    fn new(passes: &[Pass], hollows: usize) -> Self {
+impl SaddleIndex {
+    fn new(passes: &[Saddle], hollows: usize) -> Self {
         let mut firsts = vec![0; hollows + 1];
-        let sides = |(number, pass): (usize, &Pass)| pass.hollows.map(|hollow| (hollow as usize, number as u32));
+        let sides = |(number, pass): (usize, &Saddle)| pass.hollows.map(|hollow| (hollow as usize, number as u32));
         passes.iter().enumerate().flat_map(sides).for_each(|(hollow, _)| firsts[hollow + 1] += 1);
         for hollow in 0..hollows {
             firsts[hollow + 1] += firsts[hollow];
@@ -142,20 +142,20 @@ impl Passes {
 
 impl Drainage {
     /// Joins depressions to drained ground over the lowest saddle first. Afterwards the trees of the outlets contain all cells.
-    pub(super) fn join_hollows(&mut self, ground: &[f32]) {
+    pub(super) fn join_depressions(&mut self, ground: &[f32]) {
         let mut passes = std::mem::take(&mut self.search.passes);
         passes.par_sort_unstable();
-        let around = Passes::new(&passes, self.levels.len());
+        let around = SaddleIndex::new(&passes, self.levels.len());
         let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.hollows).collect();
         let mut heap: BinaryHeap<Reverse<u32>> = around.of(0).map(Reverse).collect();
         while let Some(Reverse(number)) = heap.pop() {
             let levels = sides[number as usize].map(|hollow| self.levels[hollow as usize]);
             let Some(joined) = levels.iter().position(|&level| level == f32::INFINITY) else { continue };
-            let Pass { cell, step, hollows, .. } = passes[number as usize];
+            let Saddle { cell, step, hollows, .. } = passes[number as usize];
             let cells = [cell as usize, self.step(cell as usize, step)];
             self.levels[hollows[joined] as usize] =
                 cells.iter().fold(levels[1 - joined], |level, &cell| level.max(ground[cell]));
-            self.lead(cells[joined], if joined == 0 { step } else { step ^ 4 });
+            self.reverse_flow_path(cells[joined], if joined == 0 { step } else { step ^ 4 });
             let open =
                 |pass: &u32| sides[*pass as usize].iter().any(|&hollow| self.levels[hollow as usize] == f32::INFINITY);
             heap.extend(around.of(hollows[joined]).filter(open).map(Reverse));
@@ -163,7 +163,7 @@ impl Drainage {
     }
 
     /// Reverses the flow path from a cell to the pit of its depression, so that the pit drains over this cell.
-    fn lead(&mut self, mut cell: usize, mut step: u8) {
+    fn reverse_flow_path(&mut self, mut cell: usize, mut step: u8) {
         loop {
             let old = std::mem::replace(&mut self.to[cell], step);
             let receiver = self.step(cell, step);

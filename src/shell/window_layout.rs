@@ -6,22 +6,24 @@ use bevy_egui::egui::{self, RichText, Ui};
 use super::{
     access,
     menu::menu_ui,
-    panel::{Panel, Sidebar, UiSystem, draw_part, draw_with},
-    seek, style,
+    navigate,
+    panel::{Sidebar, SidebarPanel, UiSystem, draw_part, draw_with},
+    style,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
 };
-use crate::world::{Command, Course, History, Simulations, Workspace};
+use crate::world::{AppCommand, History, LessonState, Simulations, Workspace};
 
-fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
+fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<AppCommand> {
     let mut asked = Vec::new();
     let workspace = *world.resource::<State<Workspace>>().get();
     // Each workspace and each lesson remembers its collapsed panels.
-    let attempt = world.resource::<Course>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
+    let attempt = world.resource::<LessonState>().attempt.as_ref().filter(|_| workspace == Workspace::Learn);
     let lesson = attempt.map(|attempt| attempt.lesson.path.clone());
-    let is_seen = |panel: &Panel| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none());
-    let panels: Vec<(Panel, UiSystem)> = world.resource::<Sidebar>().systems();
+    let is_seen =
+        |panel: &SidebarPanel| panel.workspaces.contains(&workspace) && (panel.in_lessons || lesson.is_none());
+    let panels: Vec<(SidebarPanel, UiSystem)> = world.resource::<Sidebar>().systems();
     let mut drawn = Vec::new();
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
@@ -35,12 +37,12 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
                 continue;
             }
             let unfolded = panel.unfolded.contains(&workspace);
-            let unfolds = seek::unfolds(ui, panel.key);
+            let unfolds = navigate::take_expansion(ui, panel.key);
             let shown = egui::CollapsingHeader::new(RichText::new(panel.title).heading())
                 .id_salt((panel.key, unfolded, &lesson))
                 .default_open(unfolded)
                 // The key of a parameter panel is that of its group.
-                .open((unfolds || seek::is_sought_in(ui, panel.key)).then_some(true))
+                .open((unfolds || navigate::is_sought_in(ui, panel.key)).then_some(true))
                 .show(ui, content_ui);
             if unfolds {
                 shown.header_response.scroll_to_me(Some(egui::Align::TOP));
@@ -55,10 +57,10 @@ fn column_ui(ui: &mut Ui, world: &mut World) -> Vec<Command> {
 }
 
 /// Draws all panels around the view. Returns their commands and the rectangle left for the view.
-pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect) {
+pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<AppCommand>, egui::Rect) {
     let mut asked = Vec::new();
     egui::Panel::top("menu").show_inside(root, |ui| {
-        access::begin_part(ui, "Menu bar");
+        access::begin_region(ui, "Menu bar");
         asked.extend(draw_part(world, menu_ui, ui));
     });
     let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
@@ -66,28 +68,28 @@ pub fn window_ui(root: &mut Ui, world: &mut World) -> (Vec<Command>, egui::Rect)
         draw_part(world, status_ui, ui);
     });
     bar("transport", style::TRANSPORT_HEIGHT).show_inside(root, |ui| {
-        access::begin_part(ui, "Transport");
+        access::begin_region(ui, "Transport");
         asked.extend(draw_part(world, transport_ui, ui));
     });
     let height = timeline_height(world.resource::<Simulations>(), world.resource::<History>());
     bar("timeline", height).show_inside(root, |ui| {
-        access::begin_part(ui, "Timeline");
+        access::begin_region(ui, "Timeline");
         asked.extend(draw_part(world, timeline_ui, ui));
     });
     if *world.resource::<State<Workspace>>() == Workspace::Sculpt {
         egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
-            access::begin_part(ui, "Toolbar");
+            access::begin_region(ui, "Toolbar");
             asked.extend(draw_part(world, tool_bar_ui, ui));
         });
     }
     // Leaves room for the view.
-    let most = (root.available_width() * 0.6).max(style::LEAST_PANEL_WIDTH);
+    let most = (root.available_width() * 0.6).max(style::MIN_PANEL_WIDTH);
     egui::Panel::right("parameters")
         .default_size(style::PANEL_WIDTH.min(most))
         .max_size(most)
         .resizable(true)
         .show_inside(root, |ui| {
-            access::begin_part(ui, "Sidebar");
+            access::begin_region(ui, "Sidebar");
             asked.extend(column_ui(ui, world));
         });
     if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {

@@ -3,15 +3,15 @@
 use super::Simulation;
 use crate::core::{
     grid::Grid,
-    ledger::{Account, Ledger, Row},
+    ledger::{Account, Ledger, LedgerRow},
     terrain::Terrain,
 };
 
 /// A volume in a row of the ledger.
-type Column = fn(&Row) -> f64;
+type LedgerVolume = fn(&LedgerRow) -> f64;
 
 /// Columns of the ledger, with the names shown to the user.
-const COLUMNS: [(&str, Column); 7] = [
+const COLUMNS: [(&str, LedgerVolume); 7] = [
     ("eroded", |row| -row.eroded),
     ("deposited", |row| row.deposited),
     ("over the border", |row| -row.outflow),
@@ -22,23 +22,23 @@ const COLUMNS: [(&str, Column); 7] = [
 ];
 
 /// A layer shown to the user: its name and its values.
-type Seen = (&'static str, fn(&Terrain) -> Grid);
+type ShownLayer = (&'static str, fn(&Terrain) -> Grid);
 
-const SEEN: [Seen; 3] = [
+const SEEN: [ShownLayer; 3] = [
     ("ground", Terrain::ground),
     ("water", |terrain| terrain.water.clone()),
     ("sediment in the water", |terrain| terrain.suspended.clone()),
 ];
 
 /// State before a stage.
-pub(crate) struct Before {
+pub(crate) struct StageSnapshot {
     layers: [Grid; SEEN.len()],
     ledger: Ledger,
 }
 
 /// Changes made by a stage.
 #[derive(Clone, Debug)]
-pub struct Staged {
+pub struct StageChanges {
     /// Title of the process and name of the stage.
     pub stage: (&'static str, &'static str),
     /// Name of the changed layer: the first changed one of ground, water and sediment.
@@ -51,13 +51,13 @@ pub struct Staged {
     pub booked: [Vec<(&'static str, f64)>; 2],
 }
 
-impl Before {
+impl StageSnapshot {
     pub(crate) fn of(simulation: &Simulation) -> Self {
         Self { layers: SEEN.map(|(_, layer)| layer(&simulation.terrain)), ledger: simulation.ledger.clone() }
     }
 
     /// Returns the changes since.
-    pub(crate) fn since(self, simulation: &Simulation, stage: (&'static str, &'static str)) -> Staged {
+    pub(crate) fn since(self, simulation: &Simulation, stage: (&'static str, &'static str)) -> StageChanges {
         let changes = SEEN.iter().zip(&self.layers).map(|((name, layer), before)| {
             let now = layer(&simulation.terrain);
             let cells = now.iter().zip(before.iter()).map(|(now, before)| now - before);
@@ -74,7 +74,7 @@ impl Before {
         };
         let (now, before) = (&simulation.ledger, &self.ledger);
         let booked = [booked(&now.solid, &before.solid), booked(&now.water, &before.water)];
-        Staged { stage, layer, change, cells, booked }
+        StageChanges { stage, layer, change, cells, booked }
     }
 }
 
@@ -92,11 +92,13 @@ mod tests {
             run.slot_mut(key).expect("it is in the catalogue").enabled = true;
         }
         (0..30).for_each(|_| run.tick());
-        assert!(run.staged().is_none() && run.quantity(Quantity::StageChange).iter().all(|change| *change == 0.0));
+        assert!(
+            run.stage_changes().is_none() && run.quantity(Quantity::StageChange).iter().all(|change| *change == 0.0)
+        );
         let (before, ledger) = (run.terrain.ground(), run.ledger.clone());
         let (mut stages, mut ground, mut rained, mut slid) = (Vec::new(), Grid::filled(32, 32, 0.0), 0.0, 0.0);
         while let Some(stage) = run.stage() {
-            let staged = run.staged().expect("a stage has just run");
+            let staged = run.stage_changes().expect("a stage has just run");
             assert_eq!(staged.stage, stage);
             let volume =
                 |of: usize, name: &str| staged.booked[of].iter().find(|(own, _)| *own == name).map_or(0.0, |row| row.1);
@@ -118,8 +120,8 @@ mod tests {
             assert!((sum - (now - before)).abs() < 1e-4, "{sum} instead of {}", now - before);
         }
         run.stage();
-        assert!(run.staged().is_some());
+        assert!(run.stage_changes().is_some());
         run.tick();
-        assert!(run.staged().is_none(), "the rest of a tick, and a whole one, have no stage to show");
+        assert!(run.stage_changes().is_none(), "the rest of a tick, and a whole one, have no stage to show");
     }
 }

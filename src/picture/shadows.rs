@@ -12,10 +12,10 @@ use super::relief::{Light, Rims, half};
 /// Height of an unshaded ray, in metres.
 const NOTHING: f32 = -1e30;
 /// Clamp of sunlight values, far into full light and full shadow. Values beyond look the same and need no update.
-pub(super) const WHOLLY: f32 = 8.0;
+pub(super) const MAX_SUNLIGHT: f32 = 8.0;
 
 /// Computes the sunlight of all cells of a map as half floats and passes it to `tell` row by row. Returns the rims.
-pub(super) fn shine(
+pub(super) fn sweep_sunlight(
     top: &[f32],
     (width, height): (usize, usize),
     light: Light,
@@ -92,7 +92,7 @@ impl Rays {
             for ((cell, lit), (height, way)) in row.iter().zip(&mut lit).zip(rays) {
                 let above = cell - (part * height[0] + (1.0 - part) * height[1]);
                 let width = (part * way[0] + (1.0 - part) * way[1]).max(least_width);
-                *lit = half((above / width).clamp(-WHOLLY, WHOLLY));
+                *lit = half((above / width).clamp(-MAX_SUNLIGHT, MAX_SUNLIGHT));
             }
             tell(line, &lit);
             let crest = |cell: usize| row[cell].max(part * heights[cell] + (1.0 - part) * heights[cell + 1]);

@@ -11,7 +11,7 @@ use bevy::{
     window::WindowEvent,
 };
 
-use crate::world::{Held, Touch};
+use crate::world::{BrushInput, ModifierKeys};
 
 /// Keys that raise and lower the ground while the rain tool is used.
 const LIFTS: &str = "l";
@@ -22,14 +22,14 @@ const PINCH: f32 = 0.25;
 
 /// Input state after the last event.
 #[derive(Default)]
-pub(super) struct Hand {
-    keys: Held,
+pub(super) struct PointerInput {
+    keys: ModifierKeys,
     /// Pointer position in physical pixels.
     pub(super) cursor: Option<Vec2>,
     /// `true` if the left button is down and has touched the ground.
     down: bool,
     /// Modifiers of a press outside the map: the stroke starts where it enters the map.
-    beside: Option<Held>,
+    beside: Option<ModifierKeys>,
     /// Pen or finger that acts as the left button.
     finger: Option<u64>,
     /// `true` if it arrived in the last frame: whether it is over a panel is only known now.
@@ -51,7 +51,7 @@ pub(super) struct Hand {
 }
 
 /// State of the view.
-pub(super) struct Sight<'a> {
+pub(super) struct ViewContext<'a> {
     /// Returns the map position at a point in physical pixels.
     pub(super) place: &'a dyn Fn(Option<Vec2>) -> Option<[f32; 2]>,
     /// `true` if the pointer is over the view and not over a panel.
@@ -64,7 +64,7 @@ pub(super) struct Sight<'a> {
     pub(super) scale: f32,
 }
 
-impl Hand {
+impl PointerInput {
     /// `true` while the ground is touched.
     pub(super) fn is_down(&self) -> bool {
         self.down
@@ -75,17 +75,17 @@ impl Hand {
         self.age += seconds;
     }
 
-    pub(super) fn keys(&self) -> Held {
+    pub(super) fn keys(&self) -> ModifierKeys {
         self.keys
     }
 
     /// Processes the events of a frame in order. Returns the touches and the last map position.
-    pub(super) fn feel<'a>(
+    pub(super) fn process<'a>(
         &mut self,
         events: impl Iterator<Item = &'a WindowEvent>,
-        sight: &Sight<'_>,
-    ) -> (Vec<Touch>, Option<[f32; 2]>) {
-        let mut felt = Felt { sight, touches: Vec::new(), looked: None };
+        sight: &ViewContext<'_>,
+    ) -> (Vec<BrushInput>, Option<[f32; 2]>) {
+        let mut felt = InputFrame { sight, touches: Vec::new(), looked: None };
         if std::mem::take(&mut self.came) && sight.over_view {
             self.press(&mut felt);
             if std::mem::take(&mut self.gone) {
@@ -108,7 +108,7 @@ impl Hand {
                     }
                 }
                 WindowEvent::WindowFocused(focus) if !focus.focused => {
-                    (self.keys, self.beside) = (Held::default(), None);
+                    (self.keys, self.beside) = (ModifierKeys::default(), None);
                     self.stale = self.key;
                     if std::mem::take(&mut self.key) {
                         self.release(&mut felt);
@@ -129,7 +129,7 @@ impl Hand {
         (felt.touches, felt.looked)
     }
 
-    fn feel_keys(&mut self, felt: &mut Felt<'_, '_>) {
+    fn feel_keys(&mut self, felt: &mut InputFrame<'_, '_>) {
         let Some((cursor, pressed)) = felt.sight.keys else {
             self.keyed = None;
             if std::mem::take(&mut self.key) {
@@ -156,7 +156,7 @@ impl Hand {
         self.key = pressed;
     }
 
-    fn feel_finger(&mut self, input: &TouchInput, felt: &mut Felt<'_, '_>) {
+    fn feel_finger(&mut self, input: &TouchInput, felt: &mut InputFrame<'_, '_>) {
         let place = input.position * felt.sight.scale;
         match input.phase {
             TouchPhase::Started => self.fingers += 1,
@@ -175,7 +175,7 @@ impl Hand {
                 if self.down && self.age < PINCH {
                     // The fingers of a pinch seldom touch down at the same time.
                     (self.down, self.beside) = (false, None);
-                    felt.touches.push(Touch::Withdraw);
+                    felt.touches.push(BrushInput::Withdraw);
                 } else {
                     self.release(felt);
                 }
@@ -190,7 +190,7 @@ impl Hand {
     }
 
     /// Handles the end of a pen or finger.
-    fn leave(&mut self, felt: &mut Felt<'_, '_>) {
+    fn leave(&mut self, felt: &mut InputFrame<'_, '_>) {
         self.finger = None;
         if self.came {
             self.gone = true;
@@ -199,46 +199,46 @@ impl Hand {
         }
     }
 
-    fn go(&mut self, cursor: Vec2, felt: &mut Felt<'_, '_>) {
+    fn go(&mut self, cursor: Vec2, felt: &mut InputFrame<'_, '_>) {
         self.cursor = Some(cursor);
         if (self.down || self.beside.is_some())
             && let Some(place) = felt.look(self.cursor)
         {
             self.down = true;
             let begins = self.beside.take();
-            felt.touches.push(begins.map_or(Touch::Move(place), |keys| Touch::Press(place, keys)));
+            felt.touches.push(begins.map_or(BrushInput::Move(place), |keys| BrushInput::Press(place, keys)));
         }
     }
 
-    fn press(&mut self, felt: &mut Felt<'_, '_>) {
+    fn press(&mut self, felt: &mut InputFrame<'_, '_>) {
         self.age = 0.0;
         let place = felt.look(self.cursor);
         (self.down, self.beside) = (place.is_some(), place.is_none().then_some(self.keys));
-        felt.touches.extend(place.map(|place| Touch::Press(place, self.keys)));
+        felt.touches.extend(place.map(|place| BrushInput::Press(place, self.keys)));
     }
 
-    fn release(&mut self, felt: &mut Felt<'_, '_>) {
+    fn release(&mut self, felt: &mut InputFrame<'_, '_>) {
         self.beside = None;
         if std::mem::take(&mut self.down) {
-            felt.touches.push(Touch::Release);
+            felt.touches.push(BrushInput::Release);
         }
     }
 
-    fn bear(&mut self, pressure: f32, felt: &mut Felt<'_, '_>) {
+    fn bear(&mut self, pressure: f32, felt: &mut InputFrame<'_, '_>) {
         if self.pressure.replace(pressure) != Some(pressure) {
-            felt.touches.push(Touch::Pressure(pressure));
+            felt.touches.push(BrushInput::Pressure(pressure));
         }
     }
 }
 
 /// Results of a frame's events so far.
-struct Felt<'a, 'b> {
-    sight: &'a Sight<'b>,
-    touches: Vec<Touch>,
+struct InputFrame<'a, 'b> {
+    sight: &'a ViewContext<'b>,
+    touches: Vec<BrushInput>,
     looked: Option<[f32; 2]>,
 }
 
-impl Felt<'_, '_> {
+impl InputFrame<'_, '_> {
     fn look(&mut self, cursor: Option<Vec2>) -> Option<[f32; 2]> {
         let place = (self.sight.place)(cursor);
         self.looked = place.or(self.looked);
@@ -271,8 +271,8 @@ mod tests {
         (share.min_element() >= 0.0 && share.max_element() <= 1.0).then_some([share.x, share.y])
     }
 
-    fn feel(hand: &mut Hand, events: &[WindowEvent], over_view: bool, brush: bool) -> Vec<Touch> {
-        hand.feel(events.iter(), &Sight { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
+    fn feel(hand: &mut PointerInput, events: &[WindowEvent], over_view: bool, brush: bool) -> Vec<BrushInput> {
+        hand.process(events.iter(), &ViewContext { place: &place, over_view, keys: None, brush, scale: 2.0 }).0
     }
 
     /// A touch event at a position in logical pixels.
@@ -294,19 +294,24 @@ mod tests {
         WindowEvent::CursorMoved(CursorMoved { window, position: Vec2::splat(at), delta: None })
     }
 
-    const KEYS: Held = Held { shift: false, ctrl: false, lifts: false, digs: false };
+    const KEYS: ModifierKeys = ModifierKeys { shift: false, ctrl: false, lifts: false, digs: false };
 
     #[test]
     fn a_pen_paints_as_hard_as_it_presses_and_a_mouse_fully() {
         use TouchPhase::{Ended, Moved, Started};
-        let mut hand = Hand::default();
+        let mut hand = PointerInput::default();
         // Whether it is over a panel is known a frame later.
-        assert_eq!(feel(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true), [Touch::Pressure(0.25)]);
+        assert_eq!(feel(&mut hand, &[finger(7, Started, 60.0, Some(0.25))], false, true), [BrushInput::Pressure(0.25)]);
         let next = [finger(7, Moved, 70.0, Some(0.5)), finger(7, Ended, 70.0, None)];
-        let wanted = [Touch::Press([0.2, 0.2], KEYS), Touch::Pressure(0.5), Touch::Move([0.4, 0.4]), Touch::Release];
+        let wanted = [
+            BrushInput::Press([0.2, 0.2], KEYS),
+            BrushInput::Pressure(0.5),
+            BrushInput::Move([0.4, 0.4]),
+            BrushInput::Release,
+        ];
         assert_eq!(feel(&mut hand, &next, true, true), wanted);
         let click = [moved(80.0), button(ButtonState::Pressed), button(ButtonState::Released)];
-        let wanted = [Touch::Pressure(1.0), Touch::Press([0.6, 0.6], KEYS), Touch::Release];
+        let wanted = [BrushInput::Pressure(1.0), BrushInput::Press([0.6, 0.6], KEYS), BrushInput::Release];
         assert_eq!(feel(&mut hand, &click, true, true), wanted);
         assert_eq!(feel(&mut hand, &click, true, true), wanted[1..]);
         let calibrated = ForceTouch::Calibrated { force: 2.0, max_possible_force: 8.0, altitude_angle: None };
@@ -317,11 +322,11 @@ mod tests {
     fn a_tap_within_a_frame_is_a_dab_and_one_on_a_panel_none() {
         use TouchPhase::{Canceled, Ended, Started};
         let tap = [finger(1, Started, 75.0, None), finger(1, Ended, 75.0, None)];
-        let mut hand = Hand::default();
-        assert_eq!(feel(&mut hand, &tap, false, true), [Touch::Pressure(1.0)]);
-        assert_eq!(feel(&mut hand, &[], true, true), [Touch::Press([0.5, 0.5], KEYS), Touch::Release]);
+        let mut hand = PointerInput::default();
+        assert_eq!(feel(&mut hand, &tap, false, true), [BrushInput::Pressure(1.0)]);
+        assert_eq!(feel(&mut hand, &[], true, true), [BrushInput::Press([0.5, 0.5], KEYS), BrushInput::Release]);
         for (over_view, brush) in [(false, true), (true, false)] {
-            let mut hand = Hand::default();
+            let mut hand = PointerInput::default();
             feel(&mut hand, &tap, false, brush);
             assert_eq!(feel(&mut hand, &[finger(1, Canceled, 75.0, None)], over_view, brush), []);
             assert!(!hand.is_down());
@@ -330,45 +335,46 @@ mod tests {
 
     #[test]
     fn keys_paint_where_they_point() {
-        let mut hand = Hand::default();
-        let mut feel =
-            |keys| hand.feel([].iter(), &Sight { place: &place, over_view: false, keys, brush: true, scale: 2.0 }).0;
+        let mut hand = PointerInput::default();
+        let mut feel = |keys| {
+            hand.process([].iter(), &ViewContext { place: &place, over_view: false, keys, brush: true, scale: 2.0 }).0
+        };
         let at = |cursor: f32, pressed| Some((Vec2::splat(cursor), pressed));
         assert_eq!(feel(at(150.0, false)), []);
-        assert_eq!(feel(at(150.0, true)), [Touch::Pressure(1.0), Touch::Press([0.5, 0.5], KEYS)]);
-        assert_eq!(feel(at(175.0, true)), [Touch::Move([0.75, 0.75])]);
-        assert_eq!(feel(at(175.0, false)), [Touch::Release]);
-        assert_eq!(feel(at(175.0, true)), [Touch::Press([0.75, 0.75], KEYS)]);
+        assert_eq!(feel(at(150.0, true)), [BrushInput::Pressure(1.0), BrushInput::Press([0.5, 0.5], KEYS)]);
+        assert_eq!(feel(at(175.0, true)), [BrushInput::Move([0.75, 0.75])]);
+        assert_eq!(feel(at(175.0, false)), [BrushInput::Release]);
+        assert_eq!(feel(at(175.0, true)), [BrushInput::Press([0.75, 0.75], KEYS)]);
         // The view has lost the keyboard focus.
-        assert_eq!(feel(None), [Touch::Release]);
+        assert_eq!(feel(None), [BrushInput::Release]);
         // The mouse paints at its own position.
         assert_eq!(feel(at(150.0, false)), []);
-        let sight = |keys| Sight { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
-        let mut feel = |events: &[WindowEvent], keys| hand.feel(events.iter(), &sight(keys)).0;
+        let sight = |keys| ViewContext { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
+        let mut feel = |events: &[WindowEvent], keys| hand.process(events.iter(), &sight(keys)).0;
         let pressed = feel(&[moved(60.0), button(ButtonState::Pressed)], at(150.0, false));
-        assert_eq!(pressed, [Touch::Press([0.2, 0.2], KEYS)]);
-        assert_eq!(feel(&[moved(70.0)], at(150.0, false)), [Touch::Move([0.4, 0.4])]);
+        assert_eq!(pressed, [BrushInput::Press([0.2, 0.2], KEYS)]);
+        assert_eq!(feel(&[moved(70.0)], at(150.0, false)), [BrushInput::Move([0.4, 0.4])]);
         assert_eq!(feel(&[], at(150.0, false)), []);
-        assert_eq!(feel(&[button(ButtonState::Released)], at(150.0, false)), [Touch::Release]);
+        assert_eq!(feel(&[button(ButtonState::Released)], at(150.0, false)), [BrushInput::Release]);
         // Keys held during a loss of focus must be pressed again.
-        assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
+        assert_eq!(feel(&[], at(150.0, true)), [BrushInput::Press([0.5, 0.5], KEYS)]);
         let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
-        assert_eq!(feel(&[lost], at(150.0, true)), [Touch::Release]);
+        assert_eq!(feel(&[lost], at(150.0, true)), [BrushInput::Release]);
         assert_eq!(feel(&[], at(150.0, true)), []);
         assert_eq!(feel(&[], at(150.0, false)), []);
-        assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
+        assert_eq!(feel(&[], at(150.0, true)), [BrushInput::Press([0.5, 0.5], KEYS)]);
     }
 
     #[test]
     fn a_second_finger_ends_the_stroke() {
         use TouchPhase::{Moved, Started};
-        let mut hand = Hand::default();
+        let mut hand = PointerInput::default();
         feel(&mut hand, &[finger(1, Started, 75.0, None)], true, true);
         feel(&mut hand, &[], true, true);
         assert!(hand.is_down());
         hand.rest(0.3);
         let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
-        assert_eq!(feel(&mut hand, &second, true, true), [Touch::Release]);
+        assert_eq!(feel(&mut hand, &second, true, true), [BrushInput::Release]);
         // A finger that returns while the other is down does not paint, nor does a pinch that starts within one frame.
         use TouchPhase::Ended;
         let again = [finger(1, Ended, 60.0, None), finger(1, Started, 60.0, None)];
@@ -385,17 +391,17 @@ mod tests {
         feel(&mut hand, &[], true, true);
         assert!(hand.is_down());
         hand.rest(0.1);
-        assert_eq!(feel(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [Touch::Withdraw]);
+        assert_eq!(feel(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [BrushInput::Withdraw]);
         assert!(!hand.is_down());
     }
 
     #[test]
     fn a_stroke_from_beside_the_map_begins_where_it_meets_it_unless_the_window_loses_the_focus() {
-        let mut hand = Hand::default();
+        let mut hand = PointerInput::default();
         let from_beside = [moved(20.0), button(ButtonState::Pressed)];
-        assert_eq!(feel(&mut hand, &from_beside, true, true), [Touch::Pressure(1.0)]);
-        assert_eq!(feel(&mut hand, &[moved(50.0)], true, true), [Touch::Press([0.0, 0.0], KEYS)]);
-        assert_eq!(feel(&mut hand, &[button(ButtonState::Released)], true, true), [Touch::Release]);
+        assert_eq!(feel(&mut hand, &from_beside, true, true), [BrushInput::Pressure(1.0)]);
+        assert_eq!(feel(&mut hand, &[moved(50.0)], true, true), [BrushInput::Press([0.0, 0.0], KEYS)]);
+        assert_eq!(feel(&mut hand, &[button(ButtonState::Released)], true, true), [BrushInput::Release]);
         feel(&mut hand, &from_beside, true, true);
         let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
         assert_eq!(feel(&mut hand, &[lost, moved(50.0)], true, true), []);

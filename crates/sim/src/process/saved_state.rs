@@ -3,7 +3,7 @@
 use crate::process::Counts;
 
 /// Value that a process keeps from tick to tick. The same list serves for saving and restoring.
-pub enum Memory<'a> {
+pub enum StateValue<'a> {
     /// One number per cell or face; the length depends on the terrain alone.
     Cells(&'a mut [f32]),
     /// A number.
@@ -13,16 +13,16 @@ pub enum Memory<'a> {
 }
 
 /// State of a process by name. Names are unique within the process.
-pub type Memories<'a> = Vec<(&'static str, Memory<'a>)>;
+pub type StateValues<'a> = Vec<(&'static str, StateValue<'a>)>;
 
 impl Counts {
     /// Returns the counts as state to be saved.
-    pub fn memories(&mut self) -> Memories<'_> {
+    pub fn state_values(&mut self) -> StateValues<'_> {
         vec![
-            ("substeps", Memory::Count(&mut self.substeps)),
-            ("particles", Memory::Count(&mut self.particles)),
-            ("guards", Memory::Count(&mut self.limited)),
-            ("seconds", Memory::Number(&mut self.seconds)),
+            ("substeps", StateValue::Count(&mut self.substeps)),
+            ("particles", StateValue::Count(&mut self.particles)),
+            ("guards", StateValue::Count(&mut self.limiter_applications)),
+            ("seconds", StateValue::Number(&mut self.seconds)),
         ]
     }
 }

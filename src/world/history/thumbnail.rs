@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use bevy::prelude::*;
 
-use super::{History, Node, NodeState};
-use crate::world::{Simulations, background::Background};
+use super::{History, HistoryNode, NodeState};
+use crate::world::{Simulations, background::BackgroundTask};
 use thalweg_scene::{
     io::{JobProgress, export::hillshade::hillshade},
     look::{Look, WaterLook},
-    model::state::State,
+    model::state::SimulationState,
 };
 use thalweg_sim::core::{grid::Grid, terrain::Layer};
 
@@ -18,7 +18,7 @@ const SIDE: usize = 160;
 
 /// Thumbnail of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HistoryPicture {
+pub struct Thumbnail {
     /// Identifier of the node.
     pub id: u64,
     /// Columns and rows.
@@ -31,17 +31,17 @@ pub struct HistoryPicture {
 
 /// The last thumbnail, and the one being rendered. No others are cached, since rendering takes milliseconds.
 #[derive(Debug, Default)]
-pub(super) struct Pictures {
+pub(super) struct ThumbnailCache {
     wanted: Option<u64>,
-    last: Option<Arc<HistoryPicture>>,
-    work: Option<Background<u64, Option<HistoryPicture>>>,
+    last: Option<Arc<Thumbnail>>,
+    work: Option<BackgroundTask<u64, Option<Thumbnail>>>,
     /// Node that could not be rendered.
     failed: Option<u64>,
 }
 
 impl History {
     /// Returns the thumbnail of a node, if it was rendered last.
-    pub fn picture(&self, id: u64) -> Option<&Arc<HistoryPicture>> {
+    pub fn picture(&self, id: u64) -> Option<&Arc<Thumbnail>> {
         self.pictures.last.as_ref().filter(|picture| picture.id == id)
     }
 
@@ -74,28 +74,27 @@ pub(in crate::world) fn draw_wanted(simulations: Res<Simulations>, mut history: 
     }
     // Use the state of the node, or the last one before it in its project, as soon as it is packed.
     let Some(work) = quiet.node(id).map(|node| node.work) else { return };
-    let packed = |node: &Node| match &node.state {
+    let packed = |node: &HistoryNode| match &node.state {
         Some(NodeState::Packed(states)) => Some((node.id, node.tick, Arc::clone(states))),
         _ => None,
     };
-    let last = quiet.way(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
+    let last = quiet.ancestors(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
     let Some((of, tick, states)) = last.and_then(packed) else { return };
     let (run, looks) = (
         simulations.selected_index(),
         (simulations.selected().look.clone(), simulations.selected().water_look.clone()),
     );
-    let draw =
-        move || Some(HistoryPicture { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
-    quiet.pictures.work = Some(Background::start(id, draw));
+    let draw = move || Some(Thumbnail { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
+    quiet.pictures.work = Some(BackgroundTask::start(id, draw));
 }
 
-fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<HistoryPicture> {
+fn drawn(state: &SimulationState, (look, water_look): &(Look, WaterLook)) -> Option<Thumbnail> {
     let [width, height] = state.facts.size;
     let shrink = (SIDE as f32 / width.max(height) as f32).min(1.0);
     let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
     let layer = |layer: Layer| {
         let cells = state.maps.get(layer.key())?.unpack();
-        Some(Grid::from_cells(width, height, cells).resampled(size[0], size[1]))
+        Some(Grid::from_cells(width, height, cells).resample(size[0], size[1]))
     };
     let (mut ground, sand, water) = (layer(Layer::Bedrock)?, layer(Layer::Sand)?, layer(Layer::Water)?);
     ground.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground += sand);
@@ -106,5 +105,5 @@ fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<Histor
             pixel.copy_from_slice(&water_look.color.map(|part| (part * 255.0) as u8));
         }
     }
-    Some(HistoryPicture { id: 0, size, pixels, earlier: None })
+    Some(Thumbnail { id: 0, size, pixels, earlier: None })
 }

@@ -11,42 +11,43 @@ use bevy_egui::{
 
 use super::commands::{CommandTable, NUMBERS};
 use crate::world::{
-    CameraCommand, Command, CompareCommand, Comparison, OtherWindows, PresentCommand, Presentation, Simulations, Steps,
-    Workspace,
+    AppCommand, CameraCommand, CompareCommand, Comparison, NavigationInput, OtherWindows, PresentCommand, Presentation,
+    Simulations, Workspace,
 };
 
 /// Keys that edit text together with Ctrl: select all, copy, paste, cut, redo and undo.
-const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
+const TEXT_EDITING_KEYS: [egui::Key; 6] =
+    [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
 
 const MAC: bool = cfg!(target_os = "macos");
 
 /// Owner of the keyboard in the main window.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Keyboard {
+pub(crate) enum KeyboardFocus {
     /// The command table.
     #[default]
     Commands,
     /// The camera walks or flies and takes the movement keys.
-    Walking,
+    Camera,
     /// A focused button or slider, which takes all keys except function keys and those with Ctrl.
     Widget,
     /// The focused viewport, which takes Space, Tab and the arrow keys without Alt or Ctrl. All others go to the command table.
-    Land,
+    Viewport,
     /// An open modeless window: Escape closes it, and no brush is selected. Keys with Ctrl go to the command table.
     Window,
     /// A text field, which also takes the editing shortcuts with Ctrl.
-    Typing,
+    TextField,
     /// A modal dialog, which takes all keys except function keys.
-    Answering,
+    Modal,
 }
 
 /// Owner of the keyboard in the presenter's window.
 #[derive(Resource, Clone, Copy, Debug, Default)]
-pub(crate) struct DeskKeyboard(pub Keyboard);
+pub(crate) struct PresenterKeyboardFocus(pub KeyboardFocus);
 
 /// Keys that are held down.
 #[derive(Default)]
-pub(crate) struct Down {
+pub(crate) struct HeldKeys {
     modifiers: Modifiers,
     /// `true` while B is held to show the start.
     start: bool,
@@ -55,7 +56,7 @@ pub(crate) struct Down {
 }
 
 /// Movement keys of the walking or flying camera, with their direction: right, up, forward.
-const STEPS: [(egui::Key, [f32; 3]); 10] = [
+const MOVEMENT_KEYS: [(egui::Key, [f32; 3]); 10] = [
     (egui::Key::W, [0.0, 0.0, 1.0]),
     (egui::Key::ArrowUp, [0.0, 0.0, 1.0]),
     (egui::Key::S, [0.0, 0.0, -1.0]),
@@ -69,7 +70,7 @@ const STEPS: [(egui::Key, [f32; 3]); 10] = [
 ];
 
 /// Keys that navigate a playlist, with their number of scenes. Those of presentation remotes come first. R restarts the scene.
-const PAGES: [(egui::Key, isize); 5] = [
+const PLAYLIST_KEYS: [(egui::Key, isize); 5] = [
     (egui::Key::PageDown, 1),
     (egui::Key::PageUp, -1),
     (egui::Key::ArrowRight, 1),
@@ -78,53 +79,59 @@ const PAGES: [(egui::Key, isize); 5] = [
 ];
 
 /// Returns the command of a key during a presentation. A focused slider or viewport keeps the arrow keys.
-fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<PresentCommand> {
+fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: KeyboardFocus) -> Option<PresentCommand> {
     let pages = match keyboard {
-        Keyboard::Commands => &PAGES[..],
-        Keyboard::Land | Keyboard::Widget | Keyboard::Walking => &PAGES[..2],
-        Keyboard::Window | Keyboard::Typing | Keyboard::Answering => &[],
+        KeyboardFocus::Commands => &PLAYLIST_KEYS[..],
+        KeyboardFocus::Viewport | KeyboardFocus::Widget | KeyboardFocus::Camera => &PLAYLIST_KEYS[..2],
+        KeyboardFocus::Window | KeyboardFocus::TextField | KeyboardFocus::Modal => &[],
     };
     let (_, steps) = pages.iter().find(|(page, _)| modifiers.is_none() && *page == key)?;
     Some(PresentCommand::Go(*steps))
 }
 
 /// Returns the command that goes to the bookmark of a number key, for workspaces without brushes.
-fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<CameraCommand> {
+fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: KeyboardFocus) -> Option<CameraCommand> {
     let number = NUMBERS.iter().position(|number| *number == key)? + 1;
-    let plain = modifiers.is_none() && matches!(keyboard, Keyboard::Commands | Keyboard::Land | Keyboard::Walking);
-    plain.then_some(CameraCommand::GoToView(number))
+    let plain = modifiers.is_none()
+        && matches!(keyboard, KeyboardFocus::Commands | KeyboardFocus::Viewport | KeyboardFocus::Camera);
+    plain.then_some(CameraCommand::GoToBookmark(number))
 }
 
-fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
-    !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
+fn is_movement_key(modifiers: Modifiers, key: egui::Key) -> bool {
+    !modifiers.alt && !modifiers.command && MOVEMENT_KEYS.iter().any(|(step, _)| *step == key)
 }
 
-impl Down {
-    fn steps(&self) -> Steps {
+impl HeldKeys {
+    fn steps(&self) -> NavigationInput {
         let mut way = [0.0; 3];
-        for (_, step) in STEPS.iter().filter(|(key, _)| self.steps.contains(key)) {
+        for (_, step) in MOVEMENT_KEYS.iter().filter(|(key, _)| self.steps.contains(key)) {
             way.iter_mut().zip(step).for_each(|(way, step)| *way += step);
         }
-        Steps { way, is_fast: self.modifiers.shift }
+        NavigationInput { direction: way, is_fast: self.modifiers.shift }
     }
 }
 
-pub(crate) fn ask(
+pub(crate) fn send_commands(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
     (comparison, workspace): (Res<State<Comparison>>, Res<State<Workspace>>),
     (presentation, simulations): (Res<Presentation>, Res<Simulations>),
-    (others, keyboard, at_desk, table): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>, Res<CommandTable>),
-    mut down: Local<Down>,
-    mut steps: ResMut<Steps>,
-    mut commands: MessageWriter<Command>,
+    (others, keyboard, at_desk, table): (
+        OtherWindows,
+        Res<KeyboardFocus>,
+        Res<PresenterKeyboardFocus>,
+        Res<CommandTable>,
+    ),
+    mut down: Local<HeldKeys>,
+    mut steps: ResMut<NavigationInput>,
+    mut commands: MessageWriter<AppCommand>,
 ) {
     if lost.read().next().is_some() {
         // Without the focus, key releases are not received.
         if down.start {
             commands.write(CompareCommand::Show(Comparison::Off).into());
         }
-        *down = Down::default();
+        *down = HeldKeys::default();
     }
     for input in keys.read() {
         let pressed = input.state.is_pressed();
@@ -145,31 +152,31 @@ pub(crate) fn ask(
                 }
                 let modifiers = down.modifiers;
                 down.steps.retain(|step| *step != key);
-                if pressed && keyboard == Keyboard::Walking && moves_the_eye(modifiers, key) {
+                if pressed && keyboard == KeyboardFocus::Camera && is_movement_key(modifiers, key) {
                     down.steps.push(key);
                 }
                 // Function keys don't produce text.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match keyboard {
-                    Keyboard::Commands => true,
-                    Keyboard::Walking => !moves_the_eye(modifiers, key),
-                    Keyboard::Land => !is_of_land(modifiers, key),
-                    Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
-                    Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
-                    Keyboard::Answering => function_key,
+                    KeyboardFocus::Commands => true,
+                    KeyboardFocus::Camera => !is_movement_key(modifiers, key),
+                    KeyboardFocus::Viewport => !is_viewport_key(modifiers, key),
+                    KeyboardFocus::Widget | KeyboardFocus::Window => function_key || modifiers.command,
+                    KeyboardFocus::TextField => function_key || modifiers.command && !TEXT_EDITING_KEYS.contains(&key),
+                    KeyboardFocus::Modal => function_key,
                 };
                 let page = page_of(modifiers, key, keyboard).filter(|_| presentation.is_on());
                 let view = view_of(modifiers, key, keyboard).filter(|_| *workspace == Workspace::Present);
-                let before_a_room = page.map(Command::from).or(view.map(Command::from));
+                let before_a_room = page.map(AppCommand::from).or(view.map(AppCommand::from));
                 let ours = ours || before_a_room.is_some();
                 if !ours || !pressed {
                     continue;
                 }
-                let asked = before_a_room.as_ref().or(table.asked_by(modifiers, key));
+                let asked = before_a_room.as_ref().or(table.by_shortcut(modifiers, key));
                 let asked = asked.filter(|command| !presentation.is_kiosk() || command.suits_kiosk(&simulations));
                 // The presenter's window accepts only these; the effect of all others appears in the main window.
                 let asked = asked.filter(|command| !elsewhere || command.suits_presenter());
-                if input.repeat && !asked.is_some_and(Command::repeats) {
+                if input.repeat && !asked.is_some_and(AppCommand::repeats) {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && *comparison == Comparison::Off && !elsewhere {
@@ -183,7 +190,7 @@ pub(crate) fn ask(
             }
         }
     }
-    if *keyboard != Keyboard::Walking {
+    if *keyboard != KeyboardFocus::Camera {
         down.steps.clear();
     }
     if *steps != down.steps() {
@@ -192,7 +199,7 @@ pub(crate) fn ask(
 }
 
 /// Returns `true` if a key moves the marker in the focused viewport, clicks at it, or moves the focus.
-fn is_of_land(modifiers: Modifiers, key: egui::Key) -> bool {
+fn is_viewport_key(modifiers: Modifiers, key: egui::Key) -> bool {
     use egui::Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Space, Tab};
     let arrow = [ArrowDown, ArrowLeft, ArrowRight, ArrowUp].contains(&key);
     [Space, Tab].contains(&key) || arrow && !modifiers.alt && !modifiers.command
@@ -217,23 +224,23 @@ mod tests {
     use bevy::window::PrimaryWindow;
 
     use super::*;
-    use crate::world::{EditCommand, KeepView, RunCommand, WindowCommand};
+    use crate::world::{EditCommand, SaveBookmark, SimulationCommand, WindowCommand};
     use thalweg_scene::model::{origin::Origin, playlist::Playlist, session::Session};
 
     fn app() -> App {
         let mut app = App::new();
         app.add_message::<KeyboardInput>()
             .add_message::<KeyboardFocusLost>()
-            .add_message::<Command>()
-            .init_resource::<Keyboard>()
-            .init_resource::<DeskKeyboard>()
+            .add_message::<AppCommand>()
+            .init_resource::<KeyboardFocus>()
+            .init_resource::<PresenterKeyboardFocus>()
             .init_state::<Comparison>()
-            .init_resource::<Steps>()
+            .init_resource::<NavigationInput>()
             .init_resource::<Presentation>()
             .init_resource::<State<Workspace>>()
-            .insert_resource(Simulations::new(vec![Session::small("alone", 1, Origin::default())]))
+            .insert_resource(Simulations::new(vec![Session::placeholder("alone", 1, Origin::default())]))
             .insert_resource(crate::features::command_table())
-            .add_systems(Update, ask);
+            .add_systems(Update, send_commands);
         app
     }
 
@@ -248,9 +255,9 @@ mod tests {
         app.world_mut().write_message(KeyboardInput { key_code, logical_key, state, text, repeat, window });
     }
 
-    fn asked(app: &mut App) -> Vec<Command> {
+    fn asked(app: &mut App) -> Vec<AppCommand> {
         app.update();
-        app.world_mut().resource_mut::<Messages<Command>>().drain().collect()
+        app.world_mut().resource_mut::<Messages<AppCommand>>().drain().collect()
     }
 
     /// Returns the logical key that the window system reports.
@@ -280,8 +287,8 @@ mod tests {
     #[test]
     fn keys_move_an_eye_that_walks_as_long_as_they_are_held_and_all_others_give_commands() {
         let mut app = app();
-        app.insert_resource(Keyboard::Walking);
-        let way = |app: &App| app.world().resource::<Steps>().way;
+        app.insert_resource(KeyboardFocus::Camera);
+        let way = |app: &App| app.world().resource::<NavigationInput>().direction;
         press(&mut app, named(egui::Key::W), true);
         press(&mut app, Key::ArrowRight, true);
         assert!(asked(&mut app).is_empty(), "W moves the camera instead of toggling the water");
@@ -289,13 +296,13 @@ mod tests {
         press(&mut app, named(egui::Key::W), false);
         press(&mut app, Key::Shift, true);
         assert!(asked(&mut app).is_empty());
-        assert_eq!((way(&app), app.world().resource::<Steps>().is_fast), ([1.0, 0.0, 0.0], true));
+        assert_eq!((way(&app), app.world().resource::<NavigationInput>().is_fast), ([1.0, 0.0, 0.0], true));
         press(&mut app, Key::Shift, false);
         press(&mut app, Key::Space, true);
         press(&mut app, Key::Escape, true);
         assert_eq!(asked(&mut app).len(), 2);
         // Keys held while a text field takes the keyboard stop moving the camera.
-        app.insert_resource(Keyboard::Typing);
+        app.insert_resource(KeyboardFocus::TextField);
         app.update();
         assert_eq!(way(&app), [0.0; 3]);
     }
@@ -303,7 +310,7 @@ mod tests {
     #[test]
     fn every_key_of_the_table_asks_for_its_command_though_all_is_pressed_and_let_go_in_one_frame() {
         for entry in crate::features::command_table().entries() {
-            for keys in &entry.keys {
+            for keys in &entry.shortcuts {
                 let mut app = app();
                 let mut held = Vec::new();
                 if keys.modifiers.command {
@@ -326,18 +333,20 @@ mod tests {
     #[test]
     fn the_land_keeps_its_arrows_and_leaves_brushes_and_the_camera_to_the_commands() {
         let mut app = app();
-        app.insert_resource(Keyboard::Land);
+        app.insert_resource(KeyboardFocus::Viewport);
         for key in [Key::Space, Key::ArrowRight, Key::Tab] {
             press(&mut app, key, true);
         }
-        assert_eq!(asked(&mut app), Vec::<Command>::new());
+        assert_eq!(asked(&mut app), Vec::<AppCommand>::new());
         press(&mut app, Key::Alt, true);
         press(&mut app, Key::ArrowRight, true);
         press(&mut app, Key::Alt, false);
         press(&mut app, Key::Character("1".into()), true);
         let table = crate::features::command_table();
-        let wanted =
-            [table.asked_by(Modifiers::ALT, egui::Key::ArrowRight), table.asked_by(Modifiers::NONE, egui::Key::Num1)];
+        let wanted = [
+            table.by_shortcut(Modifiers::ALT, egui::Key::ArrowRight),
+            table.by_shortcut(Modifiers::NONE, egui::Key::Num1),
+        ];
         assert_eq!(asked(&mut app), wanted.map(|command| command.expect("it is in the table").clone()));
     }
 
@@ -346,7 +355,7 @@ mod tests {
         let mut app = app();
         press(&mut app, Key::Character("b".into()), true);
         assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Start)]);
-        assert_eq!(asked(&mut app), Vec::<Command>::new());
+        assert_eq!(asked(&mut app), Vec::<AppCommand>::new());
         press(&mut app, Key::Character("b".into()), false);
         assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Off)]);
         press(&mut app, Key::Character("b".into()), true);
@@ -354,31 +363,31 @@ mod tests {
         app.world_mut().write_message(KeyboardFocusLost);
         assert_eq!(asked(&mut app), [CompareCommand::Show(Comparison::Off)]);
         press(&mut app, Key::Character("b".into()), false);
-        assert_eq!(asked(&mut app), Vec::<Command>::new());
+        assert_eq!(asked(&mut app), Vec::<AppCommand>::new());
     }
 
     #[test]
     fn letters_that_are_typed_into_a_field_or_behind_a_window_ask_for_nothing() {
         let mut app = app();
-        for keyboard in [Keyboard::Answering, Keyboard::Typing, Keyboard::Widget, Keyboard::Window] {
+        for keyboard in [KeyboardFocus::Modal, KeyboardFocus::TextField, KeyboardFocus::Widget, KeyboardFocus::Window] {
             app.insert_resource(keyboard);
             press(&mut app, Key::Character("r".into()), true);
             press(&mut app, Key::Space, true);
             // No brush is selected, and Escape closes only the window.
             press(&mut app, Key::Character("3".into()), true);
             press(&mut app, Key::Escape, true);
-            assert_eq!(asked(&mut app), Vec::<Command>::new());
+            assert_eq!(asked(&mut app), Vec::<AppCommand>::new());
             press(&mut app, Key::Control, true);
             press(&mut app, Key::Character("p".into()), true);
             press(&mut app, Key::Control, false);
-            let palette = Command::from(WindowCommand::Toggle("palette"));
-            assert_eq!(asked(&mut app), if keyboard == Keyboard::Answering { vec![] } else { vec![palette] });
+            let palette = AppCommand::from(WindowCommand::Toggle("palette"));
+            assert_eq!(asked(&mut app), if keyboard == KeyboardFocus::Modal { vec![] } else { vec![palette] });
             // In a text field, Ctrl+Z undoes typing, not the last step.
             press(&mut app, Key::Control, true);
             press(&mut app, Key::Character("z".into()), true);
             press(&mut app, Key::Control, false);
-            let fields = matches!(keyboard, Keyboard::Answering | Keyboard::Typing);
-            let undo = Command::from(EditCommand::Undo);
+            let fields = matches!(keyboard, KeyboardFocus::Modal | KeyboardFocus::TextField);
+            let undo = AppCommand::from(EditCommand::Undo);
             assert_eq!(asked(&mut app), if fields { vec![] } else { vec![undo] });
         }
     }
@@ -397,8 +406,8 @@ mod tests {
             window
         });
         // A dialog in the main window takes its keys.
-        app.insert_resource(Keyboard::Answering);
-        let (next, space) = (PresentCommand::Go(1).into(), RunCommand::TogglePlay.into());
+        app.insert_resource(KeyboardFocus::Modal);
+        let (next, space) = (PresentCommand::Go(1).into(), SimulationCommand::TogglePlay.into());
         for (key, in_main, in_other) in [
             (Key::PageDown, None, Some(next)),
             (Key::Space, None, Some(space)),
@@ -409,12 +418,12 @@ mod tests {
             for (window, wanted) in [(main, in_main), (other, in_other)] {
                 press_in(&mut app, window, key.clone(), true);
                 press_in(&mut app, window, key.clone(), false);
-                let wanted: Vec<Command> = wanted.into_iter().collect();
+                let wanted: Vec<AppCommand> = wanted.into_iter().collect();
                 assert_eq!(asked(&mut app), wanted, "{key:?}");
             }
         }
         // A focused button of that window takes Space.
-        app.insert_resource(DeskKeyboard(Keyboard::Widget));
+        app.insert_resource(PresenterKeyboardFocus(KeyboardFocus::Widget));
         press_in(&mut app, other, Key::Space, true);
         press_in(&mut app, other, Key::PageDown, true);
         assert_eq!(asked(&mut app), [PresentCommand::Go(1)]);
@@ -429,19 +438,21 @@ mod tests {
             asked(app)
         };
         let brush = crate::features::command_table()
-            .asked_by(Modifiers::NONE, egui::Key::Num3)
+            .by_shortcut(Modifiers::NONE, egui::Key::Num3)
             .expect("it selects a brush")
             .clone();
         assert_eq!(three(&mut app), [brush]);
         app.insert_resource(State::new(Workspace::Present));
-        for (keyboard, goes) in [(Keyboard::Commands, true), (Keyboard::Land, true), (Keyboard::Typing, false)] {
+        for (keyboard, goes) in
+            [(KeyboardFocus::Commands, true), (KeyboardFocus::Viewport, true), (KeyboardFocus::TextField, false)]
+        {
             app.insert_resource(keyboard);
-            let wanted: Vec<Command> = if goes { vec![CameraCommand::GoToView(3).into()] } else { vec![] };
+            let wanted: Vec<AppCommand> = if goes { vec![CameraCommand::GoToBookmark(3).into()] } else { vec![] };
             assert_eq!(three(&mut app), wanted, "{keyboard:?}");
         }
-        app.insert_resource(Keyboard::Commands);
+        app.insert_resource(KeyboardFocus::Commands);
         press(&mut app, Key::Control, true);
-        assert_eq!(three(&mut app), [Command::from(KeepView(3))]);
+        assert_eq!(three(&mut app), [AppCommand::from(SaveBookmark(3))]);
         press(&mut app, Key::Control, false);
     }
 
@@ -454,21 +465,24 @@ mod tests {
             app.insert_resource(presentation);
         };
         show(&mut app, false);
-        for (keyboard, pages) in
-            [(Keyboard::Commands, 5), (Keyboard::Land, 2), (Keyboard::Widget, 2), (Keyboard::Typing, 0)]
-        {
+        for (keyboard, pages) in [
+            (KeyboardFocus::Commands, 5),
+            (KeyboardFocus::Viewport, 2),
+            (KeyboardFocus::Widget, 2),
+            (KeyboardFocus::TextField, 0),
+        ] {
             app.insert_resource(keyboard);
-            for (index, (key, steps)) in PAGES.into_iter().enumerate() {
+            for (index, (key, steps)) in PLAYLIST_KEYS.into_iter().enumerate() {
                 press(&mut app, named(key), true);
                 press(&mut app, named(key), false);
                 let turned = asked(&mut app).iter().any(|asked| *asked == PresentCommand::Go(steps));
                 assert_eq!(turned, index < pages, "{key:?} {keyboard:?}");
             }
         }
-        app.insert_resource(Keyboard::Commands);
+        app.insert_resource(KeyboardFocus::Commands);
         show(&mut app, true);
         for (key, wanted) in [
-            (egui::Key::Space, Some(Command::from(RunCommand::TogglePlay))),
+            (egui::Key::Space, Some(AppCommand::from(SimulationCommand::TogglePlay))),
             (egui::Key::PageDown, Some(PresentCommand::Go(1).into())),
             (egui::Key::Escape, None),
             (egui::Key::F1, None),
@@ -483,7 +497,7 @@ mod tests {
         for key in [egui::Key::P, egui::Key::O, egui::Key::S, egui::Key::Q, egui::Key::Z] {
             press(&mut app, named(key), true);
             press(&mut app, named(key), false);
-            assert_eq!(asked(&mut app), Vec::<Command>::new(), "Ctrl+{key:?}");
+            assert_eq!(asked(&mut app), Vec::<AppCommand>::new(), "Ctrl+{key:?}");
         }
     }
 }

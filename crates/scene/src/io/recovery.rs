@@ -14,13 +14,13 @@ const LOCK: &str = "lock";
 
 /// Autosave file of a running program.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct RecoverySlot {
     path: PathBuf,
     /// Locked while the program runs. The operating system releases it however the program ends.
     _lock: File,
 }
 
-impl Keeper {
+impl RecoverySlot {
     /// Reserves an autosave file in a folder, which is created if missing.
     ///
     /// # Errors
@@ -60,16 +60,16 @@ impl Keeper {
     }
 }
 
-/// Returns the projects in a folder left behind by crashed programs, newest first. They stay until a [`Keeper`] that has taken them
+/// Returns the projects in a folder left behind by crashed programs, newest first. They stay until a [`RecoverySlot`] that has taken them
 /// over ends.
-pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
+pub fn find_abandoned(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let (locks, mut left): (Vec<PathBuf>, Vec<PathBuf>) =
         entries.partition(|path| path.extension().is_some_and(|ending| ending == LOCK));
     left.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
     // A program that crashed before its first autosave leaves only its lock.
     for lock in locks.iter().filter(|lock| !lock.with_extension(ENDING).exists()) {
-        Keeper::take_over(lock).into_iter().for_each(Keeper::end);
+        RecoverySlot::take_over(lock).into_iter().for_each(RecoverySlot::end);
     }
     left.retain(|path| input::open(&path.with_extension(LOCK)).map_or(true, |lock| lock.get_ref().try_lock().is_ok()));
     left.sort();
@@ -81,8 +81,8 @@ pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn keep(folder: &Path, work: &str) -> Keeper {
-        let keeper = Keeper::new(folder).unwrap_or_else(|error| panic!("{error}"));
+    fn keep(folder: &Path, work: &str) -> RecoverySlot {
+        let keeper = RecoverySlot::new(folder).unwrap_or_else(|error| panic!("{error}"));
         fs::write(keeper.path(), work).expect("it is writable");
         keeper
     }
@@ -95,31 +95,31 @@ mod tests {
     fn what_broken_programs_left_is_told_of_until_it_is_taken_over_and_what_a_running_one_keeps_is_left_alone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = folder.path().join("autosave");
-        assert!(left_behind(&place).is_empty());
+        assert!(find_abandoned(&place).is_empty());
         let keeper = keep(&place, "work");
-        assert!(left_behind(&place).is_empty() && Keeper::take_over(keeper.path()).is_none(), "it runs");
+        assert!(find_abandoned(&place).is_empty() && RecoverySlot::take_over(keeper.path()).is_none(), "it runs");
         let path = keeper.path().to_owned();
         // Simulates a crash: the lock is released, the files stay.
         drop(keeper);
         // Regardless of how many programs start and crash before their first autosave.
         for _ in 0..3 {
-            assert_eq!(left_behind(&place), std::slice::from_ref(&path));
-            drop(Keeper::new(&place).unwrap_or_else(|error| panic!("{error}")));
+            assert_eq!(find_abandoned(&place), std::slice::from_ref(&path));
+            drop(RecoverySlot::new(&place).unwrap_or_else(|error| panic!("{error}")));
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         let again = keep(&place, "more work");
         let more = again.path().to_owned();
         drop(again);
-        assert_eq!(left_behind(&place), [more.clone(), path.clone()], "the newest first");
+        assert_eq!(find_abandoned(&place), [more.clone(), path.clone()], "the newest first");
         // A program that takes it over and crashes leaves it behind again; one that exits regularly does not.
-        let taken = Keeper::take_over(&path).expect("nobody has it");
-        assert_eq!(left_behind(&place), std::slice::from_ref(&more));
+        let taken = RecoverySlot::take_over(&path).expect("nobody has it");
+        assert_eq!(find_abandoned(&place), std::slice::from_ref(&more));
         drop(taken);
-        assert_eq!(left_behind(&place).len(), 2);
+        assert_eq!(find_abandoned(&place).len(), 2);
         for path in [path, more] {
-            Keeper::take_over(&path).expect("nobody has it").end();
+            RecoverySlot::take_over(&path).expect("nobody has it").end();
         }
-        assert_eq!((left_behind(&place).len(), count(&place)), (0, 0), "and nothing is left over");
+        assert_eq!((find_abandoned(&place).len(), count(&place)), (0, 0), "and nothing is left over");
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("1-1.thalweg");
         fs::write(&path, "work").expect("it is writable");
-        assert_eq!(left_behind(folder.path()), std::slice::from_ref(&path));
-        Keeper::take_over(&path).expect("nobody has it").end();
+        assert_eq!(find_abandoned(folder.path()), std::slice::from_ref(&path));
+        RecoverySlot::take_over(&path).expect("nobody has it").end();
         assert_eq!(count(folder.path()), 0);
     }
 }

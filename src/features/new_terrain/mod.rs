@@ -5,52 +5,52 @@ mod preview;
 use bevy::prelude::{App, InMut, Local};
 use bevy_egui::egui::{self, Key, RichText, Ui};
 
-use preview::LandPreview;
+use preview::TerrainPreview;
 
 use crate::shell::{
     access,
-    commands::{AddCommands, CTRL, MenuPart},
+    commands::{AddCommands, CTRL, MenuSection},
+    floating::{AddFloatingWindow, FloatingWindow, FloatingWindowKind, FloatingWindowUi},
     group::some_of_group_ui,
-    number::{Number, units},
-    panes::{AddPane, Pane, PaneKind, PaneUi},
+    number::{NumberField, units},
     style,
 };
-use crate::world::{Command, FileCommand, WindowCommand, amount::length};
+use crate::world::{AppCommand, FileCommand, WindowCommand, amount::length};
 use egui_phosphor::regular as icon;
 use thalweg_scene::{
     io::{
-        Activity, Budget, NewLand,
+        Activity, Budget, NewTerrain,
         preset::{PRESETS, Preset},
     },
     settings::Units,
 };
 use thalweg_sim::{
     generate::TerrainParams,
-    params::{Value, choice_title, walk, write},
+    params::{Value, choice_title, collect_parameters, write},
 };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_pane(PANE, pane_ui).add_commands("File", 10, commands);
+    app.add_floating_window(PANE, pane_ui).add_commands("File", 10, commands);
 }
 
-fn commands(table: &mut MenuPart) {
+fn commands(table: &mut MenuSection) {
     let new = "Create a new terrain: size, generator and processes.";
     let toggle = WindowCommand::Toggle(PANE.key);
     table
         .add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle)
-        .known_as("create own blank empty map generate terrain land size");
+        .set_aliases("create own blank empty map generate terrain land size");
 }
 
 /// Returns minimum and maximum of a terrain parameter.
 fn range(name: &str) -> [f64; 2] {
-    let declared = walk(("terrain", &TerrainParams::default()));
+    let declared = collect_parameters(("terrain", &TerrainParams::default()));
     let found = declared.into_iter().find(|parameter| parameter.name == name);
     found.map_or([0.0; 2], |found| [found.knob.min, found.knob.max])
 }
 
 /// Returns the names of all generators.
 fn generators() -> Vec<String> {
-    let declared = walk(("terrain", &TerrainParams::default()));
+    let declared = collect_parameters(("terrain", &TerrainParams::default()));
     let generator = declared.into_iter().find(|parameter| parameter.name == "generator");
     generator.map(|generator| generator.choices).unwrap_or_default()
 }
@@ -62,42 +62,42 @@ const THUMBNAIL: f32 = 53.0;
 const THUMBNAIL_CELLS: u32 = 64;
 
 /// Contents of the dialog, kept until it opens again.
-pub struct LandDialog {
-    land: NewLand,
+pub struct NewTerrainDialog {
+    land: NewTerrain,
     /// Requested width and height, in metres.
     metres: [f32; 2],
     /// Requested cells along the shorter side.
     cells: u32,
-    preview: LandPreview,
+    preview: TerrainPreview,
     /// Name and thumbnail of each generator.
-    thumbnails: Vec<(String, LandPreview)>,
+    thumbnails: Vec<(String, TerrainPreview)>,
 }
 
-impl Default for LandDialog {
+impl Default for NewTerrainDialog {
     fn default() -> Self {
-        let land = NewLand::default();
+        let land = NewTerrain::default();
         let metres = [land.terrain.width, land.terrain.height].map(|cells| cells as f32 * land.terrain.cell_size);
         Self {
             cells: land.terrain.width.min(land.terrain.height),
             metres,
             land,
-            preview: LandPreview::default(),
-            thumbnails: generators().into_iter().map(|name| (name, LandPreview::default())).collect(),
+            preview: TerrainPreview::default(),
+            thumbnails: generators().into_iter().map(|name| (name, TerrainPreview::default())).collect(),
         }
     }
 }
 
-const PANE: Pane = Pane { key: "new-land", kind: PaneKind::Dialog };
+const PANE: FloatingWindow = FloatingWindow { key: "new-land", kind: FloatingWindowKind::Modal };
 
 /// Draws the dialog with its previous contents.
-fn pane_ui(InMut(pane): InMut<PaneUi>, mut dialog: Local<LandDialog>) -> Vec<Command> {
-    let chosen = land_ui(&pane.context, &mut dialog, &mut pane.is_open);
+fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, mut dialog: Local<NewTerrainDialog>) -> Vec<AppCommand> {
+    let chosen = new_terrain_ui(&pane.context, &mut dialog, &mut pane.is_open);
     pane.is_open &= chosen.is_none();
     chosen.into_iter().collect()
 }
 
 /// Draws the dialog. Returns the command that creates the terrain.
-fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) -> Option<Command> {
+fn new_terrain_ui(context: &egui::Context, dialog: &mut NewTerrainDialog, open: &mut bool) -> Option<AppCommand> {
     let mut chosen = None;
     // In a text field, Enter only ends the input.
     let idle = context.memory(|memory| memory.focused().is_none());
@@ -130,7 +130,7 @@ fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) ->
                 chosen = Some(FileCommand::New(Box::new(dialog.land.clone())).into());
             }
             if ui.button("Reset").on_hover_text("Reset everything to the defaults.").clicked() {
-                *dialog = LandDialog::default();
+                *dialog = NewTerrainDialog::default();
             }
             let (land, terrain) = (&dialog.land, &dialog.land.terrain);
             let text = format!("{} × {} cells, {}", terrain.width, terrain.height, Budget::of(land.bytes()));
@@ -151,7 +151,7 @@ fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui:
     });
 }
 
-impl LandDialog {
+impl NewTerrainDialog {
     /// Draws a preview of the terrain, and a thumbnail of each generator that selects it.
     fn preview_ui(&mut self, ui: &mut Ui) {
         let size = |longer: f32, [columns, rows]: [u32; 2]| {
@@ -166,7 +166,7 @@ impl LandDialog {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = egui::Vec2::splat(6.0);
             for (name, thumbnail) in &mut self.thumbnails {
-                let mut land = NewLand { palette: self.land.palette, ..NewLand::default() };
+                let mut land = NewTerrain { palette: self.land.palette, ..NewTerrain::default() };
                 land.activity = Activity::Nothing;
                 write(&mut land.terrain, "generator", &Value::Choice(name.clone()));
                 let (place, response) = ui.allocate_exact_size(egui::Vec2::splat(THUMBNAIL), egui::Sense::click());
@@ -191,13 +191,14 @@ impl LandDialog {
             [(width, "Width", "Extent from west to east."), (height, "Height", "Extent from north to south.")]
         {
             row(ui, name, help, |ui| {
-                Number::new(name, "m", 1.0..=(most_cells * largest) as f32).drag_ui(ui, side, |field| field.speed(10.0))
+                NumberField::new(name, "m", 1.0..=(most_cells * largest) as f32)
+                    .drag_ui(ui, side, |field| field.speed(10.0))
             });
         }
         let help =
             "Cells along the shorter side. More cells resolve finer detail; time and memory grow with their square.";
         row(ui, "Cells", help, |ui| {
-            Number::new("Cells", "", fewest as u32..=most_cells as u32)
+            NumberField::new("Cells", "", fewest as u32..=most_cells as u32)
                 .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
         });
         let land = &mut self.land;
@@ -221,7 +222,7 @@ impl LandDialog {
             shown.response
         });
         row(ui, "Seed", "The same seed always gives exactly the same terrain.", |ui| {
-            Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
+            NumberField::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
         });
         row(ui, "Colours", "Colours of flat ground, steep ground and sand. Each can be changed later.", |ui| {
             let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);

@@ -2,27 +2,27 @@
 
 use bevy_egui::egui::{self, TextureHandle, Ui};
 
-use crate::world::background::Background;
-use thalweg_scene::io::NewLand;
+use crate::world::background::BackgroundTask;
+use thalweg_scene::io::NewTerrain;
 
 /// Polling interval for a finished preview, in seconds.
 const LOOKS_AGAIN: f32 = 0.05;
 
 /// Columns and rows, and the RGB values of all pixels.
-type Pixels = ([usize; 2], Vec<u8>);
+type PreviewPixels = ([usize; 2], Vec<u8>);
 
 /// Last preview of a terrain, and the one being rendered.
 #[derive(Default)]
-pub(super) struct LandPreview {
+pub(super) struct TerrainPreview {
     /// Last preview; without a texture if rendering failed.
-    drawn: Option<(NewLand, Option<TextureHandle>)>,
-    work: Option<Background<NewLand, Option<Pixels>>>,
+    drawn: Option<(NewTerrain, Option<TextureHandle>)>,
+    work: Option<BackgroundTask<NewTerrain, Option<PreviewPixels>>>,
 }
 
-impl LandPreview {
+impl TerrainPreview {
     /// Paints a terrain with `cells` along its longer side, or the last preview until it is rendered. Starts rendering a changed
     /// terrain if it `may_begin`. Returns `true` while rendering.
-    pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewLand, cells: u32, may_begin: bool) -> bool {
+    pub fn show(&mut self, ui: &Ui, place: egui::Rect, land: &NewTerrain, cells: u32, may_begin: bool) -> bool {
         if let Some(work) = self.work.take_if(|work| work.is_finished()) {
             let of = work.request.clone();
             let pixels = work.join().flatten();
@@ -35,7 +35,7 @@ impl LandPreview {
         let is_drawn = self.drawn.as_ref().is_some_and(|(of, _)| of == land);
         if !is_drawn && may_begin && self.work.is_none() {
             let of = land.clone();
-            self.work = Some(Background::start(land.clone(), move || of.preview(cells).ok()));
+            self.work = Some(BackgroundTask::start(land.clone(), move || of.preview(cells).ok()));
         }
         if !is_drawn {
             ui.ctx().request_repaint_after_secs(LOOKS_AGAIN);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::{Notices, RunCommand, Simulations, Transport};
+use super::{Notices, SimulationCommand, Simulations, Transport};
 use thalweg_scene::io::JobProgress;
 
 /// Duration below which no notification appears.
@@ -13,9 +13,9 @@ const SHORT: Duration = Duration::from_millis(500);
 
 /// Fast-forward of the current project, if any.
 #[derive(Resource, Default)]
-pub struct Ahead(Option<Way>);
+pub struct FastForward(Option<FastForwardState>);
 
-struct Way {
+struct FastForwardState {
     /// Target tick.
     to: u64,
     /// Identifier of the project.
@@ -25,12 +25,12 @@ struct Way {
     told: Option<(u64, JobProgress)>,
 }
 
-impl Ahead {
+impl FastForward {
     /// Fast-forwards a newly opened scene to its first tick worth seeing.
     pub fn begin(&mut self, simulations: &Simulations, notices: &mut Notices) {
         self.end(notices);
         let to = simulations.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
-        self.0 = Some(Way { to, work: simulations.work(), began: Instant::now(), told: None });
+        self.0 = Some(FastForwardState { to, work: simulations.project_id(), began: Instant::now(), told: None });
     }
 
     fn end(&mut self, notices: &mut Notices) {
@@ -40,15 +40,15 @@ impl Ahead {
 
     /// Returns `true` if the next tick is due immediately.
     pub(super) fn runs(&self, simulations: &Simulations, transport: &Transport) -> bool {
-        self.0
-            .as_ref()
-            .is_some_and(|way| transport.playing && way.work == simulations.work() && simulations.ticks() < way.to)
+        self.0.as_ref().is_some_and(|way| {
+            transport.playing && way.work == simulations.project_id() && simulations.ticks() < way.to
+        })
     }
 }
 
 /// Reports the progress. Fast-forwarding ends at the target tick, on pause, and when another project is opened.
 pub(super) fn follow(
-    mut ahead: ResMut<Ahead>,
+    mut ahead: ResMut<FastForward>,
     simulations: Res<Simulations>,
     transport: Res<Transport>,
     mut notices: ResMut<Notices>,
@@ -60,7 +60,7 @@ pub(super) fn follow(
     let Some(way) = &mut ahead.0 else { return };
     if !runs {
         // New terrain is paused until the user plays it.
-        if simulations.ticks() == 0 && way.work == simulations.work() && way.to > 0 {
+        if simulations.ticks() == 0 && way.work == simulations.project_id() && way.to > 0 {
             way.began = Instant::now();
         } else {
             ahead.end(&mut notices);
@@ -69,8 +69,8 @@ pub(super) fn follow(
     }
     if way.told.is_none() && way.began.elapsed() > SHORT {
         let progress = JobProgress::default();
-        let notice = notices.work(format!("Fast-forwarding to tick {}…", way.to), progress.clone());
-        notices.let_act(notice, "Stop", RunCommand::TogglePlay);
+        let notice = notices.notify_progress(format!("Fast-forwarding to tick {}…", way.to), progress.clone());
+        notices.add_button(notice, "Stop", SimulationCommand::TogglePlay);
         way.told = Some((notice, progress));
     }
     if let Some((_, progress)) = &way.told {

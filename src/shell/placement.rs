@@ -7,15 +7,15 @@ use bevy_egui::{
 };
 
 use super::{
-    UiVisible, access,
+    UiVisible, access, navigate,
     panel::{AddPanel, LayerVisibility},
-    seek, style,
+    style,
 };
-use crate::world::{BrushCommand, Brushes, Command, CommandEvent, FrameSystems, Pointed};
+use crate::world::{AppCommand, AppCommandEvent, BrushCommand, Brushes, FrameSystems, PointedPosition};
 
 /// Object placed by a click on the terrain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placed {
+pub enum PlacementKind {
     /// A probe.
     Probe,
     /// A particle, which is released and followed.
@@ -28,7 +28,7 @@ pub enum Placed {
     Section,
 }
 
-impl Placed {
+impl PlacementKind {
     /// Returns the key of its panel.
     fn panel(self) -> &'static str {
         match self {
@@ -42,20 +42,20 @@ impl Placed {
 
 /// Starts the placement of an object by the next click on the terrain.
 #[derive(Event, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(pub Placed);
+pub struct BeginPlacement(pub PlacementKind);
 
-impl CommandEvent for Place {}
+impl AppCommandEvent for BeginPlacement {}
 
 pub(crate) fn plugin(app: &mut App) {
     app.add_view_layer(LayerVisibility::Panels, click_ui)
-        .init_resource::<Placing>()
-        .add_observer(place)
-        .add_systems(Update, empty_the_hand.run_if(resource_changed::<Brushes>).in_set(FrameSystems::Follow));
+        .init_resource::<Placement>()
+        .add_observer(begin_placement)
+        .add_systems(Update, cancel_on_brush.run_if(resource_changed::<Brushes>).in_set(FrameSystems::Follow));
 }
 
-fn place(
-    command: On<Place>,
-    mut placing: ResMut<Placing>,
+fn begin_placement(
+    command: On<BeginPlacement>,
+    mut placing: ResMut<Placement>,
     mut visible: ResMut<UiVisible>,
     mut contexts: EguiContexts,
     mut commands: Commands,
@@ -63,57 +63,57 @@ fn place(
     visible.0 = true;
     placing.begin(Some(command.0));
     if let Ok(context) = contexts.ctx_mut() {
-        seek::unfold(context, command.0.panel());
+        navigate::unfold(context, command.0.panel());
     }
-    commands.trigger(BrushCommand::Hold(None));
+    commands.trigger(BrushCommand::Activate(None));
 }
 
 /// Cancels the placement when a brush is selected.
-fn empty_the_hand(brushes: Res<Brushes>, mut placing: ResMut<Placing>) {
-    if brushes.held.is_some() && placing.placed.is_some() {
+fn cancel_on_brush(brushes: Res<Brushes>, mut placing: ResMut<Placement>) {
+    if brushes.active.is_some() && placing.kind.is_some() {
         placing.begin(None);
     }
 }
 
 /// Pending placement by the next click or drag on the terrain.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Placing {
+pub struct Placement {
     /// Object to place, if a placement is pending.
-    pub placed: Option<Placed>,
+    pub kind: Option<PlacementKind>,
     /// Number of calls of [`Self::begin`].
     pub begun: u64,
     /// Frame in which the last object was placed: its click has no other effect.
     ended: u64,
 }
 
-impl Placing {
+impl Placement {
     /// Starts a placement, or cancels it with `None`.
-    pub(crate) fn begin(&mut self, placed: Option<Placed>) {
-        (self.placed, self.begun) = (placed, self.begun + 1);
+    pub(crate) fn begin(&mut self, placed: Option<PlacementKind>) {
+        (self.kind, self.begun) = (placed, self.begun + 1);
     }
 
     /// Starts a placement, or cancels it if it is pending already. Returns the command that deselects the brush.
-    pub(crate) fn toggle(&mut self, placed: Placed) -> Command {
-        self.begin((self.placed != Some(placed)).then_some(placed));
-        BrushCommand::Hold(None).into()
+    pub(crate) fn toggle(&mut self, placed: PlacementKind) -> AppCommand {
+        self.begin((self.kind != Some(placed)).then_some(placed));
+        BrushCommand::Activate(None).into()
     }
 
     /// Ends the placement with a click of this frame.
     pub(crate) fn end(&mut self, context: &egui::Context) {
-        (self.placed, self.ended) = (None, context.cumulative_frame_nr());
+        (self.kind, self.ended) = (None, context.cumulative_frame_nr());
     }
 
     /// Returns `true` if a click of this frame belongs to a placement.
     pub(crate) fn takes_clicks(&self, context: &egui::Context) -> bool {
-        self.placed.is_some() || self.ended == context.cumulative_frame_nr()
+        self.kind.is_some() || self.ended == context.cumulative_frame_nr()
     }
 
     /// Returns the clicked position and ends the placement, if this object is being placed and the terrain was clicked.
-    pub(crate) fn clicked(&mut self, view: &Ui, placed: Placed, pointed: &Pointed) -> Option<[f32; 2]> {
-        if self.placed != Some(placed) {
+    pub(crate) fn clicked(&mut self, view: &Ui, placed: PlacementKind, pointed: &PointedPosition) -> Option<[f32; 2]> {
+        if self.kind != Some(placed) {
             return None;
         }
-        let place = pointed.0.filter(|_| access::clicks_land(view, view.max_rect()))?;
+        let place = pointed.0.filter(|_| access::is_viewport_clicked(view, view.max_rect()))?;
         self.end(view.ctx());
         Some(place)
     }
@@ -122,11 +122,11 @@ impl Placing {
 /// Draws a button that starts or cancels a placement.
 pub(crate) fn choice_ui(
     ui: &mut Ui,
-    placing: &mut Placing,
-    placed: Placed,
+    placing: &mut Placement,
+    placed: PlacementKind,
     (text, help): (&str, &str),
-) -> Option<Command> {
-    let on = placing.placed == Some(placed);
+) -> Option<AppCommand> {
+    let on = placing.kind == Some(placed);
     access::choice(ui, on, text).on_hover_text(help).clicked().then(|| placing.toggle(placed))
 }
 
@@ -140,8 +140,8 @@ pub(crate) fn hint_ui(root: &Ui, view: egui::Rect, text: &str) {
 }
 
 /// Draws the hint of a pending placement, and cancels it on Escape. The section draws its own hint.
-pub(crate) fn click_ui(InMut(root): InMut<Ui>, mut placing: ResMut<Placing>) -> Vec<Command> {
-    if placing.placed.is_some_and(|placed| placed != Placed::Section) {
+pub(crate) fn click_ui(InMut(root): InMut<Ui>, mut placing: ResMut<Placement>) -> Vec<AppCommand> {
+    if placing.kind.is_some_and(|placed| placed != PlacementKind::Section) {
         hint_ui(root, root.max_rect(), "Click on the terrain. Esc cancels.");
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
             placing.begin(None);

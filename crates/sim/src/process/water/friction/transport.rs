@@ -1,22 +1,22 @@
 //! Transport along the fluxes, and exchange of sediment with the bed.
 
 use super::{
-    CAPACITY, DEPOSITION, DRAG, DRY, Flow, STAYS, SUSPENSION, X, Y,
+    CAPACITY, DEPOSITION, DRAG, DRY, FluxRows, STAYS, SUSPENSION, X, Y,
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::{
-    core::{aligned::Aligned, border::Border, terrain::Edge},
+    core::{aligned::AlignedArray, border::Border, terrain::Edge},
     process::{
-        masked::{Number, Numbers},
+        masked::{Coefficient, CoefficientWindow},
         water::{
-            FILM_SQUARE, Fallen, Params, Rain, WaterSums, WaterTallies,
+            FILM_SQUARE, Params, RainRow, StepRain, WaterSums, WaterTallies,
             active::{Active, Spans},
             surface::GROUND,
         },
     },
     simd::{
-        cells::{Cells, RowKernel, laid_on},
-        stencil::{Tally, Window, across, row_sum, sides},
+        cells::{Cells, RowKernel, add_limited},
+        stencil::{RowAccumulator, StencilWindow, across, row_sum, sides},
         strip::Strip,
     },
 };
@@ -58,7 +58,7 @@ impl RowKernel for LimitRow<'_> {
 
 /// Coefficients of the exchange with the bed in a step.
 #[derive(Clone, Copy)]
-pub(super) struct Bed {
+pub(super) struct BedCoefficients {
     /// Inverse of g·Δt.
     pub per_push: f32,
     /// Inverse of the depth limit of erosion; 0 without a limit.
@@ -74,7 +74,7 @@ pub(super) struct Bed {
     pub dt: f32,
 }
 
-impl Bed {
+impl BedCoefficients {
     pub fn new(params: &Params, size: f32, dt: f32) -> Self {
         let push = params.gravity * dt;
         Self {
@@ -104,7 +104,7 @@ struct MoveRow<'a> {
     fastest: f32,
     /// Depth of the water, rain of this step, suspended layer.
     water: &'a [f32],
-    rain: Fallen<'a>,
+    rain: RainRow<'a>,
     suspended: &'a [f32],
     /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
     fluxes: [&'a [f32]; 4],
@@ -112,7 +112,7 @@ struct MoveRow<'a> {
     /// Water and sediment after the flow, and the square of the speed.
     out: [&'a mut [f32]; 3],
     /// Rain actually added to the water, after rounding.
-    rained: &'a mut Tally,
+    rained: &'a mut RowAccumulator,
 }
 
 impl RowKernel for MoveRow<'_> {
@@ -154,7 +154,7 @@ impl RowKernel for MoveRow<'_> {
 
 /// Deficit of a row of cells: transport capacity minus load, in units of the suspended layer.
 struct DeficitRow<'a, N> {
-    bed: Bed,
+    bed: BedCoefficients,
     /// Capacity, and g·Δt·n².
     capacity: N,
     drag: N,
@@ -164,10 +164,10 @@ struct DeficitRow<'a, N> {
     deficit: &'a mut [f32],
 }
 
-impl<N: Number> RowKernel for DeficitRow<'_, N> {
+impl<N: Coefficient> RowKernel for DeficitRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let Bed { per_depth, per_push, acceleration, suspended_fraction, .. } = self.bed;
+        let BedCoefficients { per_depth, per_push, acceleration, suspended_fraction, .. } = self.bed;
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
         let square = V::load(self.deficit, x);
         let slope = energy_slope(self.drag.at::<V>(x) * V::all(per_push), d, square);
@@ -213,7 +213,7 @@ pub(in crate::process::water) fn concentration<V: Cells>(
     (capacity * power.sqrt() * (one - depth * V::all(per_depth)).positive()).min(V::all(MOST_LOAD))
 }
 
-impl<N: Number> RowKernel for BedRow<'_, N> {
+impl<N: Coefficient> RowKernel for BedRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (suspension, deposition, stays): (V, V, V) =
@@ -242,22 +242,22 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         // Rounded to the precision of the suspended layer, so that bed and layer change by the same amount: accelerated layers can be
         // kilometres thick.
-        let from_sand = laid_on(s, loose.min(old_sand)) - s;
+        let from_sand = add_limited(s, loose.min(old_sand)) - s;
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
-        let from_rock = laid_on(s, (want * (rest * hard)).min((above_lowest - from_sand).positive())) - s;
+        let from_rock = add_limited(s, (want * (rest * hard)).min((above_lowest - from_sand).positive())) - s;
         // Bed load fills a pool to the level of the bed around it; a cell that dries deposits all its sediment.
         let share = deposition / (one + deposition);
         let falls = (lowest - here).positive().min(s * share);
         let settles = d.if_above(V::all(DRY), ((-deficit).positive() * share).max(falls), s);
         let room = (V::all(self.step_fraction) * (highest - here).positive()).max(settles * suspended_fraction);
-        self.tallies.withheld.add(x, settles.if_above(room, one, V::all(0.0)));
+        self.tallies.deposition_limited.add(x, settles.if_above(room, one, V::all(0.0)));
         let settles = s - (s - settles.min(room));
         // Exact changes of the layers, whose last digit can exceed what a step moves. Sediment that they cannot take up without
         // rounding up stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
         let taken = (old_bedrock - bedrock) + (old_sand - left);
-        let sand = laid_on(left, settles);
+        let sand = add_limited(left, settles);
         let settled = sand - left;
         let remains = d * stays;
         bedrock.store(bedrock_row, x);
@@ -265,33 +265,33 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         remains.store(water_row, x);
         ((s - settled) + taken).store(suspended_row, x);
         self.tallies.eroded.add(x, taken);
-        self.tallies.laid.add(x, settled);
-        self.tallies.spared.add(x, wanted.if_above(above_lowest, one, V::all(0.0)));
-        self.tallies.dried.add(x, d - remains);
+        self.tallies.deposited.add(x, settled);
+        self.tallies.erosion_limited.add(x, wanted.if_above(above_lowest, one, V::all(0.0)));
+        self.tallies.evaporated.add(x, d - remains);
     }
 }
 
 /// Transport and exchange with the bed, row by row over a strip.
-pub(super) struct Carry {
+pub(super) struct FluidTransport {
     border: Border,
-    bed: Bed,
+    bed: BedCoefficients,
     /// Limited fluxes of fluid across the faces above and below the row, and the sediment that they carry.
-    flux_above: Aligned,
-    flux_below: Aligned,
-    load_above: Aligned,
-    load_below: Aligned,
-    load_x: Aligned,
-    rain: Aligned,
+    flux_above: AlignedArray,
+    flux_below: AlignedArray,
+    load_above: AlignedArray,
+    load_below: AlignedArray,
+    load_x: AlignedArray,
+    rain: AlignedArray,
     /// Water and sediment after the flow, and the square of the speed, later the deficit.
-    moved: [Aligned; 3],
+    moved: [AlignedArray; 3],
     tallies: WaterTallies,
     water_out: f64,
     solid_out: f64,
 }
 
-impl Carry {
-    pub fn new(border: Border, bed: Bed) -> Self {
-        let row = || Aligned::filled(border.width, 0.0);
+impl FluidTransport {
+    pub fn new(border: Border, bed: BedCoefficients) -> Self {
+        let row = || AlignedArray::filled(border.width, 0.0);
         Self {
             border,
             bed,
@@ -299,7 +299,7 @@ impl Carry {
             flux_below: row(),
             load_above: row(),
             load_below: row(),
-            load_x: Aligned::filled(border.width + 1, 0.0),
+            load_x: AlignedArray::filled(border.width + 1, 0.0),
             rain: row(),
             moved: [row(), row(), row()],
             tallies: WaterTallies::default(),
@@ -316,7 +316,7 @@ impl Carry {
     /// Limits the fluxes between row `y` and the one above it, and computes their sediment: for the current row, or for the one `below`
     /// it, which may be beyond the border.
     #[inline(always)]
-    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow, spans: Spans<'_>, below: bool) {
+    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &FluxRows, spans: Spans<'_>, below: bool) {
         let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
         let width = self.border.width;
         let both = |quantity: usize| {
@@ -341,7 +341,7 @@ impl Carry {
         &mut self,
         y: isize,
         fluid: &Fluid,
-        flow: &Flow,
+        flow: &FluxRows,
         (first, last): (isize, bool),
         spans: [Spans<'_>; 2],
         faces: &mut Strip<'_, 2>,
@@ -375,10 +375,16 @@ impl Carry {
     pub fn row<V: Cells>(
         &mut self,
         y: isize,
-        (fluid, flow, surface, numbers, active): (&Fluid, &Flow, &Window<2, 5>, &impl Numbers, &Active),
+        (fluid, flow, surface, numbers, active): (
+            &Fluid,
+            &FluxRows,
+            &StencilWindow<2, 5>,
+            &impl CoefficientWindow,
+            &Active,
+        ),
         (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
         softness: &[f32],
-        rain: &Rain<'_>,
+        rain: &StepRain<'_>,
     ) {
         let Border { width, height, edge } = self.border;
         let (first, last) = (y == 0, y + 1 == height as isize);
@@ -401,7 +407,7 @@ impl Carry {
             suspended_fraction: bed.suspended_fraction,
             fastest: fastest * fastest,
             water,
-            rain: rain.fall(self.border.on_map(y), &mut self.rain),
+            rain: rain.row(self.border.on_map(y), &mut self.rain),
             suspended,
             fluxes,
             loads,
@@ -409,7 +415,7 @@ impl Carry {
             rained: &mut tallies.rained,
         };
         spans.run::<V>(width, moves);
-        let rate = |number: usize| numbers.row(number, y).cut(1, width);
+        let rate = |number: usize| numbers.row(number, y).slice(1, width);
         let (moved_water, moved_sediment, deficit) =
             (&moved_water[..width], &moved_sediment[..width], &mut speed[..width]);
         let (capacity, drag) = (rate(CAPACITY), rate(DRAG));

@@ -24,8 +24,8 @@
 use super::{
     bundle::{Bundle, Law},
     constants::Constants,
-    ground::Ground,
-    streams::{SINKING, SWIMMING},
+    ground::DropletGround,
+    streams::{DRIFT_STEPS, SINKING},
 };
 use crate::{
     core::terrain::Edge,
@@ -40,26 +40,26 @@ use crate::{
 const GREATEST_CUT: f32 = 0.1;
 
 /// The laws on a ground.
-pub(super) struct Cured<'a> {
-    ground: &'a Ground<'a>,
+pub(super) struct CorrectedLaw<'a> {
+    ground: &'a DropletGround<'a>,
     law: Constants,
     /// The law at full mask, and the mask, if it has an effect.
-    under: Constants,
+    masked_law: Constants,
     mask: Option<&'a Mask>,
     /// `true` if deposition and erosion have the same rate.
     settles_alike: bool,
 }
 
-impl<'a> Cured<'a> {
+impl<'a> CorrectedLaw<'a> {
     /// Returns the law from its constants without and with the mask.
-    pub(super) fn new(ground: &'a Ground<'a>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
+    pub(super) fn new(ground: &'a DropletGround<'a>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
         let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
-        Self { ground, law, under, mask, settles_alike }
+        Self { ground, law, masked_law: under, mask, settles_alike }
     }
 }
 
-impl Law for Cured<'_> {
-    fn ground(&self) -> &Ground<'_> {
+impl Law for CorrectedLaw<'_> {
+    fn ground(&self) -> &DropletGround<'_> {
         self.ground
     }
 
@@ -77,7 +77,7 @@ impl Law for Cured<'_> {
                 // SAFETY: the droplet has prepared these tiles, and no block that runs concurrently comes near.
                 parts[lane] = unsafe { self.ground.change(place, amount.0[lane]) };
                 if steep.0[lane] != 0 {
-                    self.ground.undercut(self.ground.tile_and_cell(place[0] as i32, place[1] as i32));
+                    self.ground.mark_undercut(self.ground.tile_and_cell(place[0] as i32, place[1] as i32));
                 }
             }
         }
@@ -86,7 +86,7 @@ impl Law for Cured<'_> {
 }
 
 /// Constants of the law at the positions of eight droplets.
-struct Local {
+struct CorrectedConstants {
     friction: Lanes,
     capacity: Lanes,
     lifting: Lanes,
@@ -94,14 +94,14 @@ struct Local {
     evaporation: Lanes,
 }
 
-impl Cured<'_> {
+impl CorrectedLaw<'_> {
     /// Returns the constants of the law at the positions of the droplets.
     #[inline(always)]
-    fn local(&self, bundle: &Bundle) -> Local {
+    fn local(&self, bundle: &Bundle) -> CorrectedConstants {
         let all = |value: f32| Lanes([value; LANES]);
-        let (free, under) = (&self.law, &self.under);
+        let (free, under) = (&self.law, &self.masked_law);
         let Some(mask) = self.mask else {
-            return Local {
+            return CorrectedConstants {
                 friction: all(free.friction),
                 capacity: all(free.capacity),
                 lifting: all(free.lifting),
@@ -115,7 +115,7 @@ impl Cured<'_> {
             masked.0[lane] = mask.at(column, row);
         }
         let between = |free: f32, under: f32| all(free) + all(under - free) * masked;
-        Local {
+        CorrectedConstants {
             friction: between(free.friction, under.friction),
             capacity: between(free.capacity, under.capacity),
             lifting: between(free.lifting, under.lifting),
@@ -129,7 +129,7 @@ impl Cured<'_> {
     #[inline(always)]
     fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes, LaneMask) {
         let (law, ground) = (&self.law, self.ground);
-        let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
+        let CorrectedConstants { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
         // SAFETY: `Bundle::keep_on_map` keeps droplets on the map.
@@ -149,23 +149,23 @@ impl Cured<'_> {
             before.max(after).sqrt() * all(law.cells)
         };
         let short = (pace * dt).above(one);
-        let time = short.choose(one / pace, dt);
+        let time = short.select(one / pace, dt);
         let kept_speed = decay(friction * time);
         // ∫ e^(−f·t) dt over the step; for small f·τ the quotient loses its significant digits.
-        let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
+        let gained = (friction * time).above(all(1e-3)).select((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
         let from = [bundle.x, bundle.y];
         // A droplet that has ended stays there: its load settles in that cell.
-        bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
-        bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
+        bundle.x = bundle.runs.select(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
+        bundle.y = bundle.runs.select(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
         let left = bundle.keep_on_map((ground.width as f32, ground.height as f32), self.ground.edge);
         // A droplet that has left samples its old position.
-        (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
-        ground.come_to(bundle.x, bundle.y);
+        (bundle.x, bundle.y) = (left.select(from[0], bundle.x), left.select(from[1], bundle.y));
+        ground.prepare(bundle.x, bundle.y);
         // SAFETY: as above.
         let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
-        ground.expect(bundle.x + bundle.vx * (time * all(law.cells)), bundle.y + bundle.vy * (time * all(law.cells)));
+        ground.prefetch(bundle.x + bundle.vx * (time * all(law.cells)), bundle.y + bundle.vy * (time * all(law.cells)));
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
         let capacity = if law.falls {
@@ -177,19 +177,19 @@ impl Cured<'_> {
         let (columns, rows) = unsafe { (from[0].truncated(), from[1].truncated()) };
         let depth = ground.standing_water(columns, rows, here);
         let swims = depth.above(zero);
-        bundle.capacity = swims.choose(zero, capacity);
+        bundle.capacity = swims.select(zero, capacity);
         let lacking = bundle.capacity - bundle.mass;
         let kept_lacking = decay(lifting * time);
         let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
         let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));
-        let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
+        let rise = zero.above(fall).select(-fall, (bundle.behind - here).max(zero));
         // No land grows out of standing water. Up to eight droplets may deposit in one cell.
-        let rise = swims.choose(depth * all(1.0 / LANES as f32), rise);
+        let rise = swims.select(depth * all(1.0 / LANES as f32), rise);
         // Where the ground rises ahead, water ponds and its load settles.
         let sinks = if law.falls { zero.above(fall) } else { LaneMask::default() };
-        let lays = sinks.without(swims).choose(-bundle.mass, (one - kept_excess) * lacking);
-        let lays = swims.choose(lays.min(lacking * all(SINKING)), lays);
-        let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-rise));
+        let lays = sinks.without(swims).select(-bundle.mass, (one - kept_excess) * lacking);
+        let lays = swims.select(lays.min(lacking * all(SINKING)), lays);
+        let amount = lacking.above(zero).select(digs.min(cut), lays.max(-rise));
         let acts = bundle.runs.without(left);
         let limited = [short, digs.above(cut), (-rise).above(lays)];
         for (counts, limited) in bundle.limited.iter_mut().zip(limited) {
@@ -201,12 +201,12 @@ impl Cured<'_> {
         bundle.volume =
             if law.falls { bundle.volume * decay(evaporation * time) } else { bundle.volume - evaporation * time };
         let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
-        bundle.lowest = found.choose(ahead, bundle.lowest);
-        let waits = swims.choose(time.max(all(law.patience / SWIMMING)), time);
-        bundle.waited = found.without(swims).choose(zero, bundle.waited + waits);
+        bundle.lowest = found.select(ahead, bundle.lowest);
+        let waits = swims.select(time.max(all(law.patience / DRIFT_STEPS)), time);
+        bundle.waited = found.without(swims).select(zero, bundle.waited + waits);
         // Standing water slows droplets down.
         (bundle.vx, bundle.vy) =
-            (swims.choose(bundle.vx * all(0.5), bundle.vx), swims.choose(bundle.vy * all(0.5), bundle.vy));
+            (swims.select(bundle.vx * all(0.5), bundle.vx), swims.select(bundle.vy * all(0.5), bundle.vy));
         let mut ended = left.or(bundle.waited.above(all(law.patience)));
         for lane in 0..LANES {
             bundle.steps[lane] += bundle.runs.0[lane] & 1;
@@ -217,7 +217,7 @@ impl Cured<'_> {
         bundle.left = bundle.left.or(left);
         bundle.runs = bundle.runs.without(ended);
         let steep = (slope_x * slope_x + slope_y * slope_y).above(all(law.steep * law.steep)).and(amount.above(zero));
-        (from, acts.choose(amount, zero), steep)
+        (from, acts.select(amount, zero), steep)
     }
 }
 

@@ -89,7 +89,7 @@ impl Activity {
 
 /// Settings of a new terrain.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NewLand {
+pub struct NewTerrain {
     /// Generator, size and relief.
     pub terrain: TerrainParams,
     /// Random seed.
@@ -100,7 +100,7 @@ pub struct NewLand {
     pub palette: &'static str,
 }
 
-impl Default for NewLand {
+impl Default for NewTerrain {
     fn default() -> Self {
         let mut terrain = TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() };
         terrain.relief = typical_relief(extent(&terrain)).round() as f32;
@@ -108,13 +108,13 @@ impl Default for NewLand {
     }
 }
 
-impl NewLand {
+impl NewTerrain {
     /// Title of the session.
     pub const TITLE: &str = "New terrain";
 
     /// Returns the memory that the session needs, in bytes.
     pub fn bytes(&self) -> u64 {
-        let mut outline = Session::small(Self::TITLE, self.seed, Default::default());
+        let mut outline = Session::placeholder(Self::TITLE, self.seed, Default::default());
         outline.terrain = self.terrain.clone();
         outline.enable(self.activity.processes());
         outline.bytes()
@@ -125,12 +125,12 @@ impl NewLand {
     /// # Errors
     /// It exceeds the memory budget.
     pub fn open(&self) -> Result<Session, Error> {
-        Budget::present().ask(Path::new(Self::TITLE), self.bytes())?;
+        Budget::present().request(Path::new(Self::TITLE), self.bytes())?;
         let (width, height) = (self.terrain.width as usize, self.terrain.height as usize);
         let options =
             Options { size: Some((width, height)), cell_size: Some(self.terrain.cell_size), ..Options::default() };
         let mut session = open_first(BASE, &options)?;
-        for parameter in params::walk(("terrain", &self.terrain)) {
+        for parameter in params::collect_parameters(("terrain", &self.terrain)) {
             session.write("terrain", parameter.name, &parameter.value);
         }
         if let Some(palette) = Preset::built_in(self.palette) {
@@ -182,7 +182,7 @@ impl NewLand {
         for (name, value) in
             [("relief", &mut self.terrain.relief), ("strata_thickness", &mut self.terrain.strata_thickness)]
         {
-            let declared = params::walk(("terrain", &TerrainParams::default()));
+            let declared = params::collect_parameters(("terrain", &TerrainParams::default()));
             let knob = declared.into_iter().find(|parameter| parameter.name == name).map(|parameter| parameter.knob);
             if let Some(knob) = knob {
                 *value = (*value * factor).clamp(knob.min as f32, knob.max as f32);
@@ -211,7 +211,7 @@ mod tests {
             sand: 2.0,
             ..TerrainParams::default()
         };
-        let land = NewLand { terrain, seed: 7, activity: Activity::Flood, palette: "palette-desert" };
+        let land = NewTerrain { terrain, seed: 7, activity: Activity::Flood, palette: "palette-desert" };
         let session = land.open().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((session.terrain.clone(), session.simulation.seed()), (land.terrain.clone(), 7));
         let enabled: Vec<&str> =
@@ -236,7 +236,7 @@ mod tests {
     fn every_activity_has_values_that_work_at_the_extent() {
         for (activity, title) in Activity::ALL {
             for cell_size in [2.0, 40.0, 500.0] {
-                let mut land = NewLand { activity, ..NewLand::default() };
+                let mut land = NewTerrain { activity, ..NewTerrain::default() };
                 land.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (64, 64, cell_size));
                 let ratio = f64::from(land.terrain.relief) / typical_relief(64.0 * f64::from(cell_size));
                 assert!((ratio - 1.0).abs() < 0.01, "{title}, {cell_size} m: relief of {} m", land.terrain.relief);
@@ -253,22 +253,22 @@ mod tests {
 
     #[test]
     fn the_preview_is_the_land_on_fewer_cells() {
-        let mut land = NewLand::default();
+        let mut land = NewTerrain::default();
         land.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (512, 256, 5.0));
         let ([columns, rows], pixels) = land.preview(128).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((columns, rows, pixels.len()), (128, 64, 3 * 128 * 64));
-        let other = NewLand { seed: 2, ..land.clone() }.preview(128).unwrap_or_else(|error| panic!("{error}"));
+        let other = NewTerrain { seed: 2, ..land.clone() }.preview(128).unwrap_or_else(|error| panic!("{error}"));
         assert!(other.1 != pixels, "another seed has the same preview");
         // Cells of the preview may exceed the maximum cell size.
-        let mut wide = NewLand::default();
+        let mut wide = NewTerrain::default();
         wide.resize(|terrain| (terrain.width, terrain.height, terrain.cell_size) = (256, 256, 900.0));
         let (size, shades) = wide.preview(64).unwrap_or_else(|error| panic!("{error}"));
         assert!(size == [64, 64] && shades.iter().any(|shade| *shade != shades[0]));
         // Hillshade of the full terrain, averaged over the cells of the preview.
         let session = land.open().unwrap_or_else(|error| panic!("{error}"));
         let terrain = &session.simulation.terrain;
-        let ground = terrain.ground().resampled(128, 64);
-        let small = hillshade(&ground, &terrain.sand.resampled(128, 64), 20.0, &session.look, &JobProgress::default());
+        let ground = terrain.ground().resample(128, 64);
+        let small = hillshade(&ground, &terrain.sand.resample(128, 64), 20.0, &session.look, &JobProgress::default());
         let off = small.iter().zip(&pixels).map(|(one, other)| f64::from(one.abs_diff(*other))).sum::<f64>();
         let spread = small.iter().zip(small.iter().skip(3 * 40)).map(|(one, other)| f64::from(one.abs_diff(*other)));
         let spread = spread.sum::<f64>();

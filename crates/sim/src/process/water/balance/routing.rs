@@ -36,7 +36,7 @@ impl Place {
     }
 
     /// Returns its faces to other cells, with their places.
-    pub(super) fn beside(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(super) fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
         self.around
             .into_iter()
             .enumerate()
@@ -46,13 +46,13 @@ impl Place {
 }
 
 /// All cells in topological order, each after its receivers.
-pub(super) struct Ways {
+pub(super) struct Routing {
     pub(super) places: Vec<Place>,
     /// Ranges of places by step. The ranges of a step do not depend on each other.
     pub(super) steps: Vec<Vec<Range<usize>>>,
 }
 
-impl Ways {
+impl Routing {
     /// Routes the water of a ground to `outlets`, given with the level that it has to reach there. `borders` returns which faces of a
     /// cell are an open border of the map, and `beyond` the level behind them.
     ///

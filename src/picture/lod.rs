@@ -21,9 +21,9 @@ use bevy::{
 use thalweg_sim::core::tiles::{self, Tiling};
 
 /// Quads along a side of a chunk. The smallest chunk is a tile.
-const QUADS: u32 = tiles::SIDE as u32;
+const QUADS_PER_SIDE: u32 = tiles::SIDE as u32;
 /// Indices per quad.
-const QUAD: u32 = 6;
+const INDICES_PER_QUAD: u32 = 6;
 /// Ranges of quads, in mesh order, that can be drawn separately: one of the four at the first corner, these four, sixteen, or all.
 /// They skip the empty parts of a chunk.
 const PATCHES: [Range<u32>; 7] = [0..1, 1..2, 2..3, 3..4, 0..4, 0..16, 0..64];
@@ -32,7 +32,7 @@ const NEAREST: f32 = 3.0;
 
 /// Position, size and resolution of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Land {
+pub(super) struct BlockBounds {
     /// Columns and rows.
     pub cells: UVec2,
     /// In world units: centre on the ground plane, sides, and heights of the foot and the highest point.
@@ -43,7 +43,7 @@ pub(super) struct Land {
 
 /// Camera from which blocks are seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sight {
+pub(super) struct LodView {
     pub eye: Vec3,
     pub clip_from_world: Mat4,
     /// Minimum side of a triangle divided by its distance. Triangles are subdivided at twice that size.
@@ -53,7 +53,7 @@ pub(super) struct Sight {
 /// One chunk of a block, as instance data of `Corner` in `shaders/lib/map.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub(super) struct Square {
+pub(super) struct Chunk {
     /// Column and row of the first corner.
     first: [f32; 2],
     /// Cells along a side of a quad.
@@ -61,15 +61,15 @@ pub(super) struct Square {
     /// Reference height for distances, in world units.
     level: f32,
     /// Distance from which vertices morph to the next level, and the reciprocal of the morph range, or 0 if every vertex is nearer.
-    glide: [f32; 2],
+    morph: [f32; 2],
 }
 
-/// Returns the layout of [`Square`] as instance data, starting at shader location `first`.
+/// Returns the layout of [`Chunk`] as instance data, starting at shader location `first`.
 pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
     let attribute = |(format, offset, place)| VertexAttribute { format, offset, shader_location: first + place };
     let numbers = [(VertexFormat::Float32x4, 0, 0), (VertexFormat::Float32x2, 16, 1)];
     VertexBufferLayout {
-        array_stride: size_of::<Square>() as u64,
+        array_stride: size_of::<Chunk>() as u64,
         step_mode: VertexStepMode::Instance,
         attributes: numbers.map(attribute).into(),
     }
@@ -77,55 +77,55 @@ pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
 
 /// Part of a block to draw: all of it, or the chunks whose coverage exceeds a minimum.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tract {
-    pub land: Land,
+pub(super) struct ChunkSet {
+    pub land: BlockBounds,
     pub only: Option<(Arc<Coverage>, f32)>,
 }
 
-impl Tract {
+impl ChunkSet {
     /// Returns `true` if the first `quads` × `quads` quads of a chunk contain any of it.
-    fn has(&self, square: &Square, quads: u32) -> bool {
+    fn has(&self, square: &Chunk, quads: u32) -> bool {
         self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square, quads) > *least)
     }
 
     /// Returns for each patch, as a range of quads of the mesh, the instances that draw its part of these chunks.
-    pub(super) fn surfaces(&self, squares: &[Square]) -> Vec<(Range<u32>, Vec<Square>)> {
+    pub(super) fn surfaces(&self, squares: &[Chunk]) -> Vec<(Range<u32>, Vec<Chunk>)> {
         let mut surfaces: Vec<_> = PATCHES.map(|patch| (patch, Vec::new())).into();
-        for square in squares.iter().filter(|square| self.has(square, QUADS)) {
-            Patchwork { square, quads: self.quads(square) }.lay([0, 0], QUADS, &mut surfaces);
+        for square in squares.iter().filter(|square| self.has(square, QUADS_PER_SIDE)) {
+            Patchwork { square, quads: self.quads(square) }.lay([0, 0], QUADS_PER_SIDE, &mut surfaces);
         }
         surfaces
     }
 
     /// Returns the quads of a chunk that contain any of it, as a row-major bit mask.
-    fn quads(&self, square: &Square) -> u64 {
+    fn quads(&self, square: &Chunk) -> u64 {
         if self.only.is_none() {
             return u64::MAX;
         }
         // Coverage is known per tile, not below.
-        let side = (QUADS / square.step as u32).max(1);
+        let side = (QUADS_PER_SIDE / square.step as u32).max(1);
         let mut quads = 0;
-        for corner in (0..QUADS * QUADS).step_by(side as usize) {
-            let (row, column) = (corner / QUADS, corner % QUADS);
+        for corner in (0..QUADS_PER_SIDE * QUADS_PER_SIDE).step_by(side as usize) {
+            let (row, column) = (corner / QUADS_PER_SIDE, corner % QUADS_PER_SIDE);
             if row % side == 0 && self.has(&square.beginning_at([column, row]), side) {
                 quads |= block([column, row], side);
             }
         }
         // An odd vertex may morph to the even one before it: the quad behind it then covers the one before it.
-        if square.glide[1] > 0.0 {
+        if square.morph[1] > 0.0 {
             quads |= (quads & EVEN_COLUMNS) << 1;
-            quads |= (quads & EVEN_ROWS) << QUADS;
+            quads |= (quads & EVEN_ROWS) << QUADS_PER_SIDE;
         }
         quads
     }
 
     /// Returns the chunks that have a wall and contain any of it.
-    pub(super) fn walls(&self, squares: &[Square]) -> impl Iterator<Item = Square> {
-        squares.iter().filter(|square| self.land.has_wall(square) && self.has(square, QUADS)).copied()
+    pub(super) fn walls(&self, squares: &[Chunk]) -> impl Iterator<Item = Chunk> {
+        squares.iter().filter(|square| self.land.has_wall(square) && self.has(square, QUADS_PER_SIDE)).copied()
     }
 }
 
-impl Square {
+impl Chunk {
     /// Returns the chunk moved to begin at one of its quads, given by column and row.
     fn beginning_at(&self, quad: [u32; 2]) -> Self {
         Self { first: [0, 1].map(|axis| self.first[axis] + quad[axis] as f32 * self.step), ..*self }
@@ -139,18 +139,18 @@ const EVEN_ROWS: u64 = 0x00ff_00ff_00ff_00ff;
 /// Returns the bit mask of a block of `side` × `side` quads that begins at a column and a row.
 fn block([column, row]: [u32; 2], side: u32) -> u64 {
     let line = (u64::MAX >> (u64::BITS - side)) << column;
-    (row..row + side).fold(0, |block, row| block | line << (QUADS * row))
+    (row..row + side).fold(0, |block, row| block | line << (QUADS_PER_SIDE * row))
 }
 
 /// Quads of a chunk to be covered with the largest possible patches.
 struct Patchwork<'a> {
-    square: &'a Square,
+    square: &'a Chunk,
     quads: u64,
 }
 
 impl Patchwork<'_> {
     /// Covers the selected quads of a block recursively.
-    fn lay(&self, corner: [u32; 2], side: u32, surfaces: &mut [(Range<u32>, Vec<Square>)]) {
+    fn lay(&self, corner: [u32; 2], side: u32, surfaces: &mut [(Range<u32>, Vec<Chunk>)]) {
         let block = block(corner, side);
         if self.quads & block == 0 {
             return;
@@ -206,7 +206,7 @@ impl Coverage {
     }
 
     /// Returns the maximum in the first `quads` × `quads` quads of a chunk, 0 if it begins outside the map.
-    fn most(&self, square: &Square, quads: u32) -> f32 {
+    fn most(&self, square: &Chunk, quads: u32) -> f32 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
         let tiles = (square.step as usize * quads as usize / tiles::SIDE).max(1);
         let level = (tiles.ilog2() as usize).min(last);
@@ -216,51 +216,51 @@ impl Coverage {
     }
 }
 
-impl Land {
+impl BlockBounds {
     /// Returns the visible chunks.
-    pub(super) fn squares(&self, sight: &Sight) -> Vec<Square> {
+    pub(super) fn visible_chunks(&self, sight: &LodView) -> Vec<Chunk> {
         let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
-        let levels = last.div_ceil(QUADS).next_power_of_two().ilog2();
+        let levels = last.div_ceil(QUADS_PER_SIDE).next_power_of_two().ilog2();
         let mut squares = Vec::new();
-        let choice = Choice { land: self, sight, sides: (1.0 / (QUADS as f32 * sight.triangle)).max(NEAREST) };
+        let choice = Choice { land: self, sight, sides: (1.0 / (QUADS_PER_SIDE as f32 * sight.triangle)).max(NEAREST) };
         choice.visit(UVec2::ZERO, levels, &mut squares);
         squares
     }
 
     /// Returns `true` if a chunk is at the border of the map and so has a wall.
-    fn has_wall(&self, square: &Square) -> bool {
+    fn has_wall(&self, square: &Chunk) -> bool {
         let first = Vec2::from(square.first);
-        let end = first + square.step * QUADS as f32;
+        let end = first + square.step * QUADS_PER_SIDE as f32;
         first.cmple(Vec2::ZERO).any() || end.cmpge(self.cells.as_vec2() - 1.0).any()
     }
 }
 
 /// Criteria of the chunk selection.
 struct Choice<'a> {
-    land: &'a Land,
-    sight: &'a Sight,
+    land: &'a BlockBounds,
+    sight: &'a LodView,
     /// Distance up to which a chunk is drawn, in chunk sides. Beyond, one of the next level replaces it.
     sides: f32,
 }
 
 impl Choice<'_> {
-    fn visit(&self, first: UVec2, level: u32, squares: &mut Vec<Square>) {
+    fn visit(&self, first: UVec2, level: u32, squares: &mut Vec<Chunk>) {
         let last = self.land.cells.max(UVec2::splat(2)) - 1;
         if first.cmpge(last).any() {
             return;
         }
         let step = 1 << level;
-        let bounds = self.bounds(first, QUADS * step);
+        let bounds = self.bounds(first, QUADS_PER_SIDE * step);
         if !self.sees(&bounds) {
             return;
         }
         let away = self.sight.eye.distance(bounds.closest_point(self.sight.eye).into());
         // In world units, along the longer side of a cell.
         let cell = (self.land.extent / last.as_vec2()).max_element();
-        let side = (QUADS * step) as f32 * cell;
+        let side = (QUADS_PER_SIDE * step) as f32 * cell;
         if level > 0 && away < self.sides * 0.5 * side {
             for quarter in [UVec2::ZERO, UVec2::X, UVec2::Y, UVec2::ONE] {
-                self.visit(first + quarter * QUADS * step / 2, level - 1, squares);
+                self.visit(first + quarter * QUADS_PER_SIDE * step / 2, level - 1, squares);
             }
             return;
         }
@@ -274,17 +274,17 @@ impl Choice<'_> {
             (eye - bounds.min[axis]).abs().max((eye - bounds.max[axis]).abs())
         });
         let glides = Vec3::new(x, self.sight.eye.y - level, z).length() > begin;
-        squares.push(Square {
+        squares.push(Chunk {
             first: first.as_vec2().to_array(),
             step: step as f32,
             level,
-            glide: [begin, if glides { 1.0 / way } else { 0.0 }],
+            morph: [begin, if glides { 1.0 / way } else { 0.0 }],
         });
     }
 
     /// Returns the bounding box of a chunk, in world units.
     fn bounds(&self, first: UVec2, side: u32) -> Aabb3d {
-        let Land { cells, centre, extent, heights: [low, high] } = *self.land;
+        let BlockBounds { cells, centre, extent, heights: [low, high] } = *self.land;
         let last = cells.max(UVec2::splat(2)) - 1;
         let place = |cell: UVec2| centre + (cell.min(last).as_vec2() / last.as_vec2() - 0.5) * extent;
         let [min, max] = [place(first), place(first + side)];
@@ -306,27 +306,28 @@ impl Choice<'_> {
 
 /// Returns the range of a patch within the indices of the chunk mesh.
 pub(super) fn surface(indices: &Range<u32>, patch: &Range<u32>) -> Range<u32> {
-    indices.start + QUAD * patch.start..indices.start + QUAD * patch.end
+    indices.start + INDICES_PER_QUAD * patch.start..indices.start + INDICES_PER_QUAD * patch.end
 }
 
 /// Returns the range of the walls within the indices of the chunk mesh.
 pub(super) fn walls(indices: &Range<u32>) -> Range<u32> {
-    indices.start + QUAD * QUADS * QUADS..indices.end
+    indices.start + INDICES_PER_QUAD * QUADS_PER_SIDE * QUADS_PER_SIDE..indices.end
 }
 
 /// Returns the quads of the mesh, by row and column, in order of distance from the first corner, so that the first ones form a
 /// smaller chunk.
 fn quads_in_order() -> Vec<[u32; 2]> {
-    let mut quads: Vec<_> = (0..QUADS * QUADS).map(|index| [index / QUADS, index % QUADS]).collect();
+    let mut quads: Vec<_> =
+        (0..QUADS_PER_SIDE * QUADS_PER_SIDE).map(|index| [index / QUADS_PER_SIDE, index % QUADS_PER_SIDE]).collect();
     quads.sort_by_key(|[row, column]| *row.max(column));
     quads
 }
 
-/// Builds the mesh of every chunk: vertices in steps from 0 to [`QUADS`], and its border again as upper and lower edges of walls.
+/// Builds the mesh of every chunk: vertices in steps from 0 to [`QUADS_PER_SIDE`], and its border again as upper and lower edges of walls.
 /// The y coordinate is the kind of a vertex: 0 surface, 1 upper and 2 lower edge of a wall along x, 3 and 4 of a wall along z.
 /// Walls inside the map collapse.
-pub(super) fn square_mesh() -> Mesh {
-    let line = QUADS + 1;
+pub(super) fn chunk_mesh() -> Mesh {
+    let line = QUADS_PER_SIDE + 1;
     let mut positions: Vec<[f32; 3]> =
         (0..line * line).map(|index| [(index % line) as f32, 0.0, (index / line) as f32]).collect();
     let mut indices = Vec::new();
@@ -335,13 +336,13 @@ pub(super) fn square_mesh() -> Mesh {
         let [b, c, d] = [a + 1, a + line, a + line + 1];
         indices.extend([a, c, b, b, c, d]);
     }
-    for (kind, side) in [(1.0, 0), (1.0, QUADS), (3.0, 0), (3.0, QUADS)] {
+    for (kind, side) in [(1.0, 0), (1.0, QUADS_PER_SIDE), (3.0, 0), (3.0, QUADS_PER_SIDE)] {
         let begin = positions.len() as u32;
         for along in 0..line {
             let [x, z] = if kind == 1.0 { [along, side] } else { [side, along] }.map(|place| place as f32);
             positions.extend([[x, kind, z], [x, kind + 1.0, z]]);
         }
-        for a in (0..QUADS).map(|along| begin + 2 * along) {
+        for a in (0..QUADS_PER_SIDE).map(|along| begin + 2 * along) {
             indices.extend([a, a + 1, a + 2, a + 2, a + 1, a + 3]);
         }
     }
@@ -359,23 +360,23 @@ mod tests {
     /// Vertices on lines along columns (`true`) or rows, for each chunk with a side on the line, with the chunk's step.
     type Borders = BTreeMap<(bool, u32), Vec<(f32, BTreeSet<u32>)>>;
 
-    fn land(columns: u32, rows: u32) -> Land {
+    fn land(columns: u32, rows: u32) -> BlockBounds {
         let cells = UVec2::new(columns, rows);
         let extent = (cells - 1).as_vec2() * 256.0 / columns.max(rows) as f32;
-        Land { cells, centre: Vec2::new(30.0, -20.0), extent, heights: [-20.0, 40.0] }
+        BlockBounds { cells, centre: Vec2::new(30.0, -20.0), extent, heights: [-20.0, 40.0] }
     }
 
     /// Looks from one point to another, with a minimum triangle side as a fraction of the view height.
-    fn sight(eye: Vec3, target: Vec3, triangle: f32) -> Sight {
+    fn sight(eye: Vec3, target: Vec3, triangle: f32) -> LodView {
         let lens = Mat4::perspective_infinite_reverse_rh(0.8, 1.6, 0.1);
         let clip_from_world = lens * Mat4::look_at_rh(eye, target, Vec3::Y);
-        Sight { eye, clip_from_world, triangle: triangle * 2.0 / lens.y_axis.y }
+        LodView { eye, clip_from_world, triangle: triangle * 2.0 / lens.y_axis.y }
     }
 
     /// Sees in all directions.
-    fn everywhere(eye: Vec3, triangle: f32) -> Sight {
+    fn everywhere(eye: Vec3, triangle: f32) -> LodView {
         let clip_from_world = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
-        Sight { clip_from_world, ..sight(eye, Vec3::ZERO, triangle) }
+        LodView { clip_from_world, ..sight(eye, Vec3::ZERO, triangle) }
     }
 
     const EYES: [Vec3; 5] = [
@@ -387,12 +388,12 @@ mod tests {
     ];
 
     /// Returns column and row of a chunk's vertex, like `corner_cell` in `shaders/lib/map.wgsl`.
-    fn cell(land: &Land, sight: &Sight, square: &Square, corner: UVec2) -> Vec2 {
+    fn cell(land: &BlockBounds, sight: &LodView, square: &Chunk, corner: UVec2) -> Vec2 {
         let last = (land.cells - 1).as_vec2();
         let cell = Vec2::from(square.first) + corner.as_vec2() * square.step;
         let place = land.centre + (cell / last - 0.5) * land.extent;
         let away = sight.eye.distance(Vec3::new(place.x, square.level, place.y));
-        let blend = ((away - square.glide[0]) * square.glide[1]).clamp(0.0, 1.0);
+        let blend = ((away - square.morph[0]) * square.morph[1]).clamp(0.0, 1.0);
         let kept = cell - (corner % 2).as_vec2() * square.step * blend;
         Vec2::select(cell.cmpge(last), last, kept)
     }
@@ -404,9 +405,9 @@ mod tests {
             for eye in EYES {
                 let sight = everywhere(eye, 0.006);
                 let mut covered = vec![0_u8; (columns * rows) as usize];
-                let squares = land.squares(&sight);
+                let squares = land.visible_chunks(&sight);
                 for square in &squares {
-                    let [first, end] = [0, QUADS].map(|corner| {
+                    let [first, end] = [0, QUADS_PER_SIDE].map(|corner| {
                         (Vec2::from(square.first) + corner as f32 * square.step).as_uvec2().min(land.cells - 1)
                     });
                     for row in first.y..end.y {
@@ -416,8 +417,8 @@ mod tests {
                 let inner = |index: usize| index as u32 % columns < columns - 1 && index as u32 / columns < rows - 1;
                 assert!(covered.iter().enumerate().all(|(index, &times)| times == u8::from(inner(index))));
                 // The quads of the nearest chunk are about the smallest ones.
-                let away = |square: &&Square| {
-                    let middle = Vec2::from(square.first) + 0.5 * QUADS as f32 * square.step;
+                let away = |square: &&Chunk| {
+                    let middle = Vec2::from(square.first) + 0.5 * QUADS_PER_SIDE as f32 * square.step;
                     let place = land.centre + (middle / (land.cells - 1).as_vec2() - 0.5) * land.extent;
                     (1e3 * eye.distance(Vec3::new(place.x, square.level, place.y))) as u32
                 };
@@ -435,14 +436,14 @@ mod tests {
             let land = land(columns, rows);
             for eye in EYES {
                 let sight = everywhere(eye, triangle);
-                let squares = land.squares(&sight);
+                let squares = land.visible_chunks(&sight);
                 // Vertices of every border by its line. Between a finer and a coarser chunk they must be the same on both sides.
                 let mut borders = Borders::new();
                 for square in &squares {
-                    for (upright, side) in [(false, 0), (false, QUADS), (true, 0), (true, QUADS)] {
+                    for (upright, side) in [(false, 0), (false, QUADS_PER_SIDE), (true, 0), (true, QUADS_PER_SIDE)] {
                         let corner =
                             |along: u32| if upright { UVec2::new(side, along) } else { UVec2::new(along, side) };
-                        let vertices = (0..=QUADS).map(|along| cell(&land, &sight, square, corner(along)));
+                        let vertices = (0..=QUADS_PER_SIDE).map(|along| cell(&land, &sight, square, corner(along)));
                         let vertices: Vec<Vec2> = vertices.collect();
                         let axis = usize::from(!upright);
                         let line = vertices[0][axis];
@@ -479,31 +480,34 @@ mod tests {
     fn what_is_not_in_the_picture_is_left_out() {
         let land = land(1024, 1024);
         let eye = Vec3::new(30.0, 60.0, -20.0);
-        let all = land.squares(&everywhere(eye, 0.006)).len();
-        let some = land.squares(&sight(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
+        let all = land.visible_chunks(&everywhere(eye, 0.006)).len();
+        let some = land.visible_chunks(&sight(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
         assert!(some > 0 && some < all / 2, "{some} of {all}");
         let away = sight(Vec3::new(0.0, 100.0, 500.0), Vec3::new(0.0, 100.0, 900.0), 0.006);
-        assert_eq!(land.squares(&away), []);
+        assert_eq!(land.visible_chunks(&away), []);
     }
 
     #[test]
     fn a_larger_map_needs_hardly_more_squares() {
-        let count = |side: u32| land(side, side).squares(&sight(EYES[0], Vec3::ZERO, 0.006)).len();
+        let count = |side: u32| land(side, side).visible_chunks(&sight(EYES[0], Vec3::ZERO, 0.006)).len();
         assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
     }
 
     /// Returns the quads of a chunk that its patches draw, by column and row. Fails if one is drawn twice.
-    fn drawn(square: &Square, surfaces: &[(Range<u32>, Vec<Square>)]) -> BTreeSet<[u32; 2]> {
+    fn drawn(square: &Chunk, surfaces: &[(Range<u32>, Vec<Chunk>)]) -> BTreeSet<[u32; 2]> {
         let (order, mut drawn) = (quads_in_order(), BTreeSet::new());
         for (patch, parts) in surfaces {
             for part in parts {
-                assert_eq!((part.step, part.level, part.glide), (square.step, square.level, square.glide));
+                assert_eq!((part.step, part.level, part.morph), (square.step, square.level, square.morph));
                 let away = ((Vec2::from(part.first) - Vec2::from(square.first)) / square.step).as_uvec2();
                 // Morphing depends on the parity from the first corner of a patch.
                 assert_eq!(away % 2, UVec2::ZERO, "{part:?}");
                 for [row, column] in &order[patch.start as usize..patch.end as usize] {
                     let quad = [away.x + column, away.y + row];
-                    assert!(quad.into_iter().all(|side| side < QUADS) && drawn.insert(quad), "{quad:?} of {square:?}");
+                    assert!(
+                        quad.into_iter().all(|side| side < QUADS_PER_SIDE) && drawn.insert(quad),
+                        "{quad:?} of {square:?}"
+                    );
                 }
             }
         }
@@ -530,9 +534,9 @@ mod tests {
                 let mut most = vec![0.0; tiling.count()];
                 most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
                 let coverage = Arc::new(Coverage::and_beside(tiling, &most));
-                let tract = |least: f32| Tract { land, only: Some((Arc::clone(&coverage), least)) };
+                let tract = |least: f32| ChunkSet { land, only: Some((Arc::clone(&coverage), least)) };
                 for sight in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
-                    for square in land.squares(&sight) {
+                    for square in land.visible_chunks(&sight) {
                         let surfaces = |least: f32| tract(least).surfaces(&[square]);
                         assert!(surfaces(2.0).iter().all(|(_, parts)| parts.is_empty()));
                         let surfaces = surfaces(1.9);
@@ -570,11 +574,12 @@ mod tests {
     #[test]
     fn only_squares_at_the_border_have_walls() {
         let land = land(203, 147);
-        let squares = land.squares(&everywhere(EYES[1], 0.006));
-        let walls: Vec<Square> = Tract { land, only: None }.walls(&squares).collect();
+        let squares = land.visible_chunks(&everywhere(EYES[1], 0.006));
+        let walls: Vec<Chunk> = ChunkSet { land, only: None }.walls(&squares).collect();
         assert!(!walls.is_empty() && walls.len() < squares.len());
         for square in &squares {
-            let [first, end] = [0.0, QUADS as f32].map(|corner| Vec2::from(square.first) + corner * square.step);
+            let [first, end] =
+                [0.0, QUADS_PER_SIDE as f32].map(|corner| Vec2::from(square.first) + corner * square.step);
             let inside = first.x > 0.0 && first.y > 0.0 && end.x < 202.0 && end.y < 146.0;
             assert_eq!(inside, !walls.contains(square), "{square:?}");
         }
@@ -582,7 +587,7 @@ mod tests {
 
     #[test]
     fn the_first_indices_of_the_mesh_are_those_of_a_smaller_square() {
-        let mesh = square_mesh();
+        let mesh = chunk_mesh();
         let places = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
         let Some(Indices::U32(indices)) = mesh.indices() else { panic!("it has indices") };
         let all = 0..indices.len() as u32;

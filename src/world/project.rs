@@ -9,7 +9,7 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     EditCommand, History, Jobs, Label, Level, Notices, Preferences, Restarts, Revision, Simulations, Transport,
-    jobs::{Held, Sheets},
+    jobs::{LockedProject, PreviewLayers},
 };
 use thalweg_scene::{
     io::{Budget, Error},
@@ -19,7 +19,7 @@ use thalweg_sim::simulation::Simulation;
 
 /// System parameter of commands that change the project.
 #[derive(SystemParam)]
-pub struct Work<'w> {
+pub struct ProjectParams<'w> {
     /// The simulations of the project.
     pub simulations: ResMut<'w, Simulations>,
     /// Its history.
@@ -38,10 +38,10 @@ pub struct Work<'w> {
     pub preferences: ResMut<'w, Preferences>,
 }
 
-impl Work<'_> {
+impl ProjectParams<'_> {
     /// Reports the result of an operation.
-    pub fn tell(&mut self, done: Result<(), Error>, text: String) {
-        self.notices.tell_result(done, text);
+    pub fn notify_result(&mut self, done: Result<(), Error>, text: String) {
+        self.notices.notify_result(done, text);
     }
 
     /// Reports an operation, and offers to undo it.
@@ -50,16 +50,16 @@ impl Work<'_> {
     }
 
     /// Marks the start of another simulation.
-    pub fn begins(&mut self) {
+    pub fn mark_started(&mut self) {
         self.transport.due = 0.0;
-        self.revision.begins();
+        self.revision.next_start();
     }
 
     /// Completes the current tick, and displays the result.
     pub fn finish_tick(&mut self) {
         if !self.simulations.between_ticks() {
             self.simulations.finish_tick();
-            self.revision.goes_on();
+            self.revision.next_state();
         }
     }
 
@@ -71,7 +71,7 @@ impl Work<'_> {
                 session.origin.edited = true;
             }
         });
-        self.revision.goes_on();
+        self.revision.next_state();
     }
 
     /// Returns the memory that all sessions would use after a change, in bytes.
@@ -93,16 +93,16 @@ impl Work<'_> {
     /// notifies the user.
     pub fn has_room(&mut self, bytes: u64) -> bool {
         let kept = self.bytes_of_copy();
-        let asked = Budget::present().ask(Path::new(&self.simulations.selected().title), kept + bytes);
-        asked.map_err(|error| self.notices.tell(Level::Error, format!("{error}."))).is_ok()
+        let asked = Budget::present().request(Path::new(&self.simulations.selected().title), kept + bytes);
+        asked.map_err(|error| self.notices.notify(Level::Error, format!("{error}."))).is_ok()
     }
 
     /// Locks the project for a background job that derives a new state from it, if no other job uses it and there is memory for
     /// this number of bytes. Returns the current state, and the slots for the layers to display meanwhile. Otherwise notifies the
     /// user.
-    pub fn hold(&mut self, doing: &'static str, bytes: u64) -> Option<(Arc<Simulations>, Sheets)> {
-        if self.jobs.concern_the_work() {
-            self.notices.tell(Level::Info, "Another job is running. Try again when it has finished.");
+    pub fn lock(&mut self, doing: &'static str, bytes: u64) -> Option<(Arc<Simulations>, PreviewLayers)> {
+        if self.jobs.involve_project() {
+            self.notices.notify(Level::Info, "Another job is running. Try again when it has finished.");
             return None;
         }
         if !self.has_room(bytes) {
@@ -110,10 +110,14 @@ impl Work<'_> {
         }
         self.history.end_stroke();
         self.simulations.finish_tick();
-        self.simulations.all_mut().iter_mut().for_each(Session::note_shape);
+        self.simulations.all_mut().iter_mut().for_each(Session::record_sculpted_start);
         let before = Arc::new(self.simulations.clone());
-        let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
-        self.jobs.held = Some(Held { before: Arc::clone(&before), sheets: Arc::clone(&sheets), doing });
+        let sheets: PreviewLayers = Arc::new(Mutex::new(vec![None; before.all().len()]));
+        self.jobs.locked = Some(LockedProject {
+            before: Arc::clone(&before),
+            preview_layers: Arc::clone(&sheets),
+            description: doing,
+        });
         Some((before, sheets))
     }
 }

@@ -6,27 +6,27 @@
 use std::time::Instant;
 
 use super::{
-    DropletLaw, Params, Start,
+    DropletLaw, DropletStart, Params,
     bundle::{self, Droplet, Outcome},
     constants::Constants,
     copies::Copies,
-    cured::Cured,
+    corrected::CorrectedLaw,
     discharge::Discharge,
-    ground::Ground,
+    ground::DropletGround,
     published::{CapacityLaw, DropletState, MassTransfer},
+    published_wave::{self, DriveTile, PublishedDroplet, PublishedOutcome},
     streams::{StreamLaw, Streams},
     tracks::Tracks,
-    wave::{self, DriveTile, PublishedDroplet, PublishedOutcome},
 };
 use crate::{
     core::{terrain::Terrain, tiles::TileCache},
-    process::masked::{Mask, Masked},
-    simd::{lanes::Lanes, swarm::Flock},
+    process::masked::{Mask, MaskedParams},
+    simd::{lanes::Lanes, swarm::SwarmRun},
 };
 
 /// A wave in progress.
 #[derive(Clone)]
-pub(super) struct UnderWay {
+pub(super) struct RunningWave {
     /// Parameters at the start of the wave.
     pub(super) params: Params,
     /// Sediment supplied by its droplets, in metres times cells.
@@ -42,9 +42,9 @@ pub(super) struct UnderWay {
 /// Droplets of a wave, and the tiles that they have visited.
 pub(super) enum Runners {
     /// Streams and the corrected form of the other laws, with the mask if it has an effect.
-    OnCopies { laws: Box<Laws>, mask: Option<Mask>, copies: Copies, flock: Flock<Droplet, Outcome> },
+    OnCopies { laws: Box<DropletLaws>, mask: Option<Mask>, copies: Copies, flock: SwarmRun<Droplet, Outcome> },
     /// The published form of the other laws.
-    Published { law: PublishedLaw, tiles: TileCache<DriveTile>, flock: Flock<PublishedDroplet, PublishedOutcome> },
+    Published { law: PublishedLaw, tiles: TileCache<DriveTile>, flock: SwarmRun<PublishedDroplet, PublishedOutcome> },
 }
 
 impl Clone for Runners {
@@ -65,9 +65,9 @@ impl Clone for Runners {
 
 /// Constants of a law without and with the mask.
 #[derive(Clone, Copy)]
-pub(super) enum Laws {
+pub(super) enum DropletLaws {
     Streams([StreamLaw; 2]),
-    Cured([Constants; 2]),
+    Corrected([Constants; 2]),
 }
 
 /// A published law.
@@ -77,7 +77,7 @@ pub(super) enum PublishedLaw {
     Capacity(CapacityLaw<Lanes>),
 }
 
-impl UnderWay {
+impl RunningWave {
     /// Returns the initial water of a droplet, in the unit of its law.
     pub(super) fn volume(params: &Params) -> f32 {
         if params.law == DropletLaw::Capacity { params.start_water } else { 1.0 }
@@ -86,9 +86,9 @@ impl UnderWay {
     /// Returns a wave on copies; `land` is the contributing area of each droplet, in square metres.
     pub(super) fn on_copies(
         terrain: &Terrain,
-        starts: &[Start],
+        starts: &[DropletStart],
         (params, land): (&Params, f32),
-        masked: Option<Masked<Params>>,
+        masked: Option<MaskedParams<Params>>,
         (mut copies, peak): (Copies, f32),
         tracks: Option<Tracks>,
     ) -> Self {
@@ -97,12 +97,12 @@ impl UnderWay {
         let highest = peak + if supplied > 0.0 { terrain.cell_size } else { 0.0 };
         let both = [params, masked.as_ref().map_or(params, |masked| &masked.params)];
         let laws = match params.law {
-            DropletLaw::Streams => Laws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
-            _ => Laws::Cured(both.map(|params| Constants::new(params, terrain))),
+            DropletLaw::Streams => DropletLaws::Streams(both.map(|params| StreamLaw::new(params, terrain, land))),
+            _ => DropletLaws::Corrected(both.map(|params| Constants::new(params, terrain))),
         };
         copies.begin(terrain);
         let droplets = starts.iter().map(|start| start.droplet(Self::volume(params))).collect();
-        let flock = bundle::begin(&Ground::new(terrain, &mut copies, highest), droplets, tracks.as_ref());
+        let flock = bundle::begin(&DropletGround::new(terrain, &mut copies, highest), droplets, tracks.as_ref());
         let mask = masked.map(|masked| masked.mask);
         let runners = Runners::OnCopies { laws: Box::new(laws), mask, copies, flock };
         Self { params: params.clone(), supplied, highest, tracks, runners }
@@ -111,7 +111,7 @@ impl UnderWay {
     /// Returns a wave of a published law, with these tiles.
     pub(super) fn published(
         terrain: &Terrain,
-        starts: &[Start],
+        starts: &[DropletStart],
         (params, longest): (&Params, f32),
         (mut tiles, highest): (TileCache<DriveTile>, f32),
         tracks: Option<Tracks>,
@@ -127,11 +127,11 @@ impl UnderWay {
         // A droplet that starts in the outermost ring leaves before its first step.
         let droplets: Vec<DropletState<f32>> = starts
             .iter()
-            .map(|Start { place: [x, y], .. }| (x.floor(), y.floor()))
+            .map(|DropletStart { place: [x, y], .. }| (x.floor(), y.floor()))
             .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < right && y < bottom)
             .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, Self::volume(params)))
             .collect();
-        let flock = wave::begin(terrain, droplets, &mut tiles, tracks.as_ref());
+        let flock = published_wave::begin(terrain, droplets, &mut tiles, tracks.as_ref());
         let runners = Runners::Published { law, tiles, flock };
         Self { params: params.clone(), supplied: 0.0, highest, tracks, runners }
     }
@@ -141,22 +141,28 @@ impl UnderWay {
         self.params.law == DropletLaw::Streams
     }
 
-    /// Runs the wave for a while, see [`Flock::go_on`]. Returns `true` if all droplets have ended.
-    pub(super) fn go_on(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
+    /// Runs the wave for a while, see [`SwarmRun::run_until`]. Returns `true` if all droplets have ended.
+    pub(super) fn advance(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
         match &mut self.runners {
             Runners::OnCopies { laws, mask, copies, flock } => {
-                let (ground, mask) = (Ground::new(terrain, copies, highest), mask.as_ref());
+                let (ground, mask) = (DropletGround::new(terrain, copies, highest), mask.as_ref());
                 match **laws {
-                    Laws::Streams(laws) => {
-                        bundle::go_on(&Streams::new(&ground, discharge, laws, mask), flock, tracks, until)
+                    DropletLaws::Streams(laws) => {
+                        bundle::advance(&Streams::new(&ground, discharge, laws, mask), flock, tracks, until)
                     }
-                    Laws::Cured(laws) => bundle::go_on(&Cured::new(&ground, laws, mask), flock, tracks, until),
+                    DropletLaws::Corrected(laws) => {
+                        bundle::advance(&CorrectedLaw::new(&ground, laws, mask), flock, tracks, until)
+                    }
                 }
             }
             Runners::Published { law, tiles, flock } => match law {
-                PublishedLaw::MassTransfer(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks, until),
-                PublishedLaw::Capacity(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks, until),
+                PublishedLaw::MassTransfer(law) => {
+                    published_wave::advance(terrain, highest, law, flock, tiles, tracks, until)
+                }
+                PublishedLaw::Capacity(law) => {
+                    published_wave::advance(terrain, highest, law, flock, tiles, tracks, until)
+                }
             },
         }
     }

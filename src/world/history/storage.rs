@@ -4,22 +4,22 @@ use std::{sync::Arc, time::Instant};
 
 use bevy::prelude::*;
 
-use super::{History, Node, NodeState, step::Change};
-use crate::world::{Preferences, Simulations, background::Background};
-use thalweg_scene::model::state::Copied;
+use super::{History, HistoryNode, NodeState, step::StepChange};
+use crate::world::{Preferences, Simulations, background::BackgroundTask};
+use thalweg_scene::model::state::UnpackedState;
 
 /// Initial distance of snapshots in ticks. When there are too many, every second one is dropped and the distance doubles.
 const INTERVAL: u64 = 10;
 /// Number of snapshots above which they are thinned out.
-const MOST: usize = 200;
+const MAX_SNAPSHOTS: usize = 200;
 /// Reciprocal of the fraction of time that snapshots may cost.
 const SHARE: u32 = 30;
 /// Estimated memory of a state while it is being packed, in bytes per cell, as is typical with water.
-const USUAL: usize = 20;
+const TYPICAL_BYTES_PER_CELL: usize = 20;
 
 impl History {
     /// Stores the current state at the end of its tick, so that it can be restored. Returns its node.
-    pub(in crate::world) fn keep_present(&mut self, simulations: &mut Simulations) -> Option<u64> {
+    pub(in crate::world) fn store_current(&mut self, simulations: &mut Simulations) -> Option<u64> {
         self.end_stroke();
         simulations.finish_tick();
         let kept = self.is_at_node(simulations) && self.here.is_some_and(|id| self.route(id).is_some());
@@ -30,18 +30,18 @@ impl History {
     }
 
     /// Stores everything of a project except its layers, before it is replaced.
-    pub(super) fn leave_work(&mut self, simulations: &mut Simulations) {
-        self.works.insert(simulations.work(), simulations.without_layers());
+    pub(super) fn store_project(&mut self, simulations: &mut Simulations) {
+        self.works.insert(simulations.project_id(), simulations.without_layers());
     }
 
     /// Returns the last node with a stored state on the path to the current state.
-    fn last_kept(&self) -> Option<&Node> {
-        self.way(self.here).take_while(|node| node.work == self.work).find(|node| node.state.is_some())
+    fn last_kept(&self) -> Option<&HistoryNode> {
+        self.ancestors(self.here).take_while(|node| node.work == self.work).find(|node| node.state.is_some())
     }
 
     /// Returns `true` if the current tick should get a snapshot, as soon as its cost is affordable.
     pub(in crate::world) fn is_due(&self, simulations: &Simulations) -> bool {
-        let is_far = |last: &Node| {
+        let is_far = |last: &HistoryNode| {
             simulations.ticks() >= last.tick + self.interval.max(INTERVAL) || last.tick > simulations.ticks()
         };
         self.last_kept().is_none_or(is_far)
@@ -72,10 +72,11 @@ impl History {
         });
         let before = |run: usize| last.as_ref().and_then(|states| states.get(run));
         let sessions = simulations.all_mut().iter_mut().enumerate();
-        let copies: Vec<Copied> = sessions.map(|(run, session)| Copied::copied(session, before(run))).collect();
-        let pack = move || copies.into_iter().map(Copied::pack).collect();
+        let copies: Vec<UnpackedState> =
+            sessions.map(|(run, session)| UnpackedState::capture_unpacked(session, before(run))).collect();
+        let pack = move || copies.into_iter().map(UnpackedState::pack).collect();
         // The request is the estimated memory of the state, in bytes.
-        let packing = Background::start(USUAL * cells, pack);
+        let packing = BackgroundTask::start(TYPICAL_BYTES_PER_CELL * cells, pack);
         (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
         if let Some(node) = self.node_mut(id) {
             node.state = Some(NodeState::Packing(packing));
@@ -89,12 +90,13 @@ impl History {
             let parent = self.node(id).and_then(|node| node.parent);
             if self.stroke().is_some()
                 && let Some(parent) = parent
-                && let Some(mut change) = self.change_mut(id).map(|change| std::mem::replace(change, Change::Replaced))
+                && let Some(mut change) =
+                    self.change_mut(id).map(|change| std::mem::replace(change, StepChange::Replaced))
                 && self.route(parent).is_none()
             {
-                change.back(simulations);
+                change.undo(simulations);
                 self.take_as(parent, simulations);
-                change.forward(simulations);
+                change.redo(simulations);
             }
             return;
         }
@@ -116,7 +118,7 @@ impl History {
     /// Thins out snapshots if there are too many, and drops the oldest nodes beyond a memory limit in bytes.
     pub(super) fn keep_to_budget(&mut self, budget: usize) {
         let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
-        while plain(self) > MOST && self.thin() {}
+        while plain(self) > MAX_SNAPSHOTS && self.thin() {}
         while self.bytes() > budget && (self.thin() || self.drop_oldest()) {}
         let nodes = &self.nodes;
         self.undone.retain(|(id, _)| nodes.binary_search_by_key(id, |node| node.id).is_ok());
@@ -135,7 +137,7 @@ impl History {
 
     /// Returns the only child of a snapshot if ticks alone lead to it; `None` if the node is the end of a branch, a fork, or the
     /// origin of a step.
-    pub(super) fn only_child(&self, node: &Node) -> Option<u64> {
+    pub(super) fn only_child(&self, node: &HistoryNode) -> Option<u64> {
         let mut children = self.children(node.id);
         let (child, other) = (children.next()?, children.next());
         let plain = node.step.is_none() && node.parent.is_some() && self.here != Some(node.id);
@@ -162,7 +164,7 @@ impl History {
     }
 }
 
-impl Node {
+impl HistoryNode {
     /// Takes over the packed state. Blocks until it is complete.
     pub(super) fn collect(&mut self) {
         self.state = match self.state.take() {
@@ -181,9 +183,9 @@ pub(in crate::world) fn follow(
 ) {
     let history = history.bypass_change_detection();
     let is_packed =
-        |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(packing)) if packing.is_finished());
-    history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
-    history.work = simulations.work();
+        |node: &&mut HistoryNode| matches!(&node.state, Some(NodeState::Packing(packing)) if packing.is_finished());
+    history.nodes.iter_mut().filter(is_packed).for_each(HistoryNode::collect);
+    history.work = simulations.project_id();
     let is_packing = history.is_packing();
     let budget = preferences.settings.undo_bytes();
     let grown = (history.next, history.changes, budget);

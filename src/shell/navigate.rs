@@ -5,15 +5,15 @@ use bevy_egui::egui::{self, Align, Id, Response, Stroke, StrokeKind, Ui};
 use super::style::ACCENT;
 
 /// Duration of the highlight, in seconds.
-const GLOWS: f64 = 2.0;
+const HIGHLIGHT_TIME: f64 = 2.0;
 /// Duration of the opening animation of panels and windows, in seconds.
-const SETTLES: f64 = 0.4;
+const ANIMATION_TIME: f64 = 0.4;
 /// Timeout in seconds if the parameter is not displayed anywhere.
-const PATIENCE: f64 = 3.0;
+const TIMEOUT: f64 = 3.0;
 
 /// Parameter to navigate to.
 #[derive(Clone, Debug)]
-struct Sought {
+struct NavigationTarget {
     path: String,
     /// Time of the request.
     since: f64,
@@ -25,7 +25,7 @@ fn id() -> Id {
     Id::new("the parameter that is looked for")
 }
 
-fn sought(context: &egui::Context) -> Option<Sought> {
+fn sought(context: &egui::Context) -> Option<NavigationTarget> {
     context.data(|data| data.get_temp(id()))
 }
 
@@ -44,7 +44,7 @@ fn unfolded_id() -> Id {
 }
 
 /// Returns `true` once if this panel is to be expanded now.
-pub fn unfolds(ui: &Ui, panel: &str) -> bool {
+pub fn take_expansion(ui: &Ui, panel: &str) -> bool {
     let own = ui.data(|data| data.get_temp::<String>(unfolded_id()).is_some_and(|wanted| wanted == panel));
     if own {
         ui.data_mut(|data| data.remove::<String>(unfolded_id()));
@@ -58,17 +58,17 @@ pub fn is_of_the_person(path: &str) -> bool {
 }
 
 /// Navigates to a parameter by its path.
-pub fn seek(context: &egui::Context, path: &str) {
-    let sought = Sought { path: path.to_owned(), since: now(context), found: None };
+pub fn navigate_to(context: &egui::Context, path: &str) {
+    let sought = NavigationTarget { path: path.to_owned(), since: now(context), found: None };
     context.data_mut(|data| data.insert_temp(id(), sought));
     context.request_repaint();
 }
 
 /// Returns `true` if a parameter of this group is sought and not displayed yet, so that its panel must be expanded.
 pub fn is_sought_in(ui: &Ui, group: &str) -> bool {
-    let within = |sought: Sought| {
+    let within = |sought: NavigationTarget| {
         let own = sought.path.split_once('.').is_some_and(|(of, _)| of == group);
-        own && sought.found.is_none() && now(ui.ctx()) - sought.since < PATIENCE
+        own && sought.found.is_none() && now(ui.ctx()) - sought.since < TIMEOUT
     };
     sought(ui.ctx()).is_some_and(within)
 }
@@ -80,24 +80,24 @@ pub fn is_sought(ui: &Ui, path: &str) -> bool {
 }
 
 /// Scrolls to, highlights and focuses the row of a parameter if it is sought. `field` is its editing widget.
-pub fn meet(ui: &Ui, path: &str, row: &Response, field: &Response) {
+pub fn highlight(ui: &Ui, path: &str, row: &Response, field: &Response) {
     let Some(mut sought) = sought(ui.ctx()).filter(|sought| sought.path == path) else { return };
     let now = now(ui.ctx());
-    if sought.found.is_none() && now - sought.since > PATIENCE {
-        ui.data_mut(|data| data.remove::<Sought>(id()));
+    if sought.found.is_none() && now - sought.since > TIMEOUT {
+        ui.data_mut(|data| data.remove::<NavigationTarget>(id()));
         return;
     }
     let found = *sought.found.get_or_insert(now);
     // A window that opens for it focuses its own first field a frame later.
-    if now - found < SETTLES {
+    if now - found < ANIMATION_TIME {
         field.request_focus();
     }
-    let left = 1.0 - (now - found) / GLOWS;
+    let left = 1.0 - (now - found) / HIGHLIGHT_TIME;
     if left <= 0.0 {
-        ui.data_mut(|data| data.remove::<Sought>(id()));
+        ui.data_mut(|data| data.remove::<NavigationTarget>(id()));
         return;
     }
-    if now - found < SETTLES {
+    if now - found < ANIMATION_TIME {
         row.scroll_to_me(Some(Align::Center));
     }
     let glow = Stroke::new(1.5, ACCENT.gamma_multiply(left as f32));

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{
-    History, Node,
-    picture::Pictures,
-    step::{Change, Setting},
+    History, HistoryNode,
+    step::{Setting, StepChange},
+    thumbnail::ThumbnailCache,
 };
 use crate::world::{Label, Simulations};
-use thalweg_scene::model::film::Keys;
-use thalweg_sim::edit::Patch;
+use thalweg_scene::model::film::CameraKeyframes;
+use thalweg_sim::edit::UndoPatch;
 
 /// Time within which changes of the same parameter are one step, as when a slider is dragged.
 const SAME_STEP: Duration = Duration::from_millis(900);
@@ -32,9 +32,9 @@ impl History {
         self.changes += 1;
         self.undone.clear();
         let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
-        if let Some(Node { step: Some(step), state, .. }) = last
-            && let Change::Set(_, after) = &mut step.change
-            && let Some(longer) = label.after(&step.label)
+        if let Some(HistoryNode { step: Some(step), state, .. }) = last
+            && let StepChange::Set(_, after) = &mut step.change
+            && let Some(longer) = label.merge(&step.label)
         {
             change(simulations);
             (*after, step.label, *state) = (Setting::runs(simulations), longer, None);
@@ -46,17 +46,17 @@ impl History {
             return;
         }
         if simulations.between_ticks() {
-            self.keep_present(simulations);
+            self.store_current(simulations);
         }
         let before = Setting::runs(simulations);
         change(simulations);
-        self.push(simulations, Some((label, Change::Set(before, Setting::runs(simulations)))));
+        self.push(simulations, Some((label, StepChange::Set(before, Setting::runs(simulations)))));
     }
 
     /// Replaces the camera keyframes.
-    pub(in crate::world) fn set_keys(&mut self, simulations: &mut Simulations, label: Label, keys: Keys) {
+    pub(in crate::world) fn set_keys(&mut self, simulations: &mut Simulations, label: Label, keys: CameraKeyframes) {
         if simulations.between_ticks() {
-            self.keep_present(simulations);
+            self.store_current(simulations);
         }
         self.end_stroke();
         self.changes += 1;
@@ -64,7 +64,7 @@ impl History {
         self.undone.clear();
         let [before, after] = Setting::keys(&simulations.views.keys, &keys);
         simulations.views.keys = keys;
-        self.push(simulations, Some((label, Change::Set(before, after))));
+        self.push(simulations, Some((label, StepChange::Set(before, after))));
     }
 
     /// Returns `true` if a change of a slider that regenerates the terrain belongs to the same drag as the one before it.
@@ -84,9 +84,9 @@ impl History {
         change: impl FnOnce(&mut Simulations),
     ) -> bool {
         let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| continues);
-        if let Some(Node { id, step: Some(step), state, tick, .. }) = last
-            && matches!(step.change, Change::Replaced)
-            && let Some(longer) = label.after(&step.label)
+        if let Some(HistoryNode { id, step: Some(step), state, tick, .. }) = last
+            && matches!(step.change, StepChange::Replaced)
+            && let Some(longer) = label.merge(&step.label)
         {
             change(simulations);
             (step.label, *state, *tick) = (longer, None, simulations.ticks());
@@ -94,7 +94,7 @@ impl History {
             // Later states belong to the replaced start.
             self.nodes.retain(|node| node.id <= id);
             self.here = Some(id);
-            self.pictures = Pictures::default();
+            self.pictures = ThumbnailCache::default();
             self.changes += 1;
             self.undone.clear();
             return false;
@@ -112,13 +112,13 @@ impl History {
         label: Label,
         change: impl FnOnce(&mut Simulations),
     ) {
-        self.keep_present(simulations);
+        self.store_current(simulations);
         self.changes += 1;
         (self.last, self.interval) = (None, 0);
         self.undone.clear();
-        self.leave_work(simulations);
+        self.store_project(simulations);
         change(simulations);
-        self.push(simulations, Some((label, Change::Replaced)));
+        self.push(simulations, Some((label, StepChange::Replaced)));
     }
 
     /// Begins a stroke, which writes its changes to the patches of [`Self::stroke`]. Returns its identifier.
@@ -130,15 +130,15 @@ impl History {
         if !self.is_at_node(simulations) {
             self.push(simulations, None);
         }
-        let touched = Change::Touched(vec![Patch::default(); simulations.all().len()], None);
+        let touched = StepChange::Brushed(vec![UndoPatch::default(); simulations.all().len()], None);
         self.open = Some(self.push(simulations, Some((label, touched))));
         self.next - 1
     }
 
     /// Returns the patches of the stroke in progress, unless ticks have run since it began.
-    pub fn stroke(&mut self) -> Option<&mut [Patch]> {
+    pub fn stroke(&mut self) -> Option<&mut [UndoPatch]> {
         match &mut self.open.and_then(|id| self.node_mut(id))?.step.as_mut()?.change {
-            Change::Touched(patches, _) => Some(patches),
+            StepChange::Brushed(patches, _) => Some(patches),
             _ => None,
         }
     }
@@ -150,7 +150,7 @@ impl History {
 
     /// Ends the stroke in progress. A stroke without changes is no step.
     pub fn end_stroke(&mut self) {
-        let nothing = self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty));
+        let nothing = self.stroke().is_some_and(|patches| patches.iter().all(UndoPatch::is_empty));
         if let Some(id) = self.open.take() {
             // An autosave during the stroke has only part of it.
             self.changes += 1;
@@ -164,7 +164,7 @@ impl History {
     pub fn cancel_stroke(&mut self, simulations: &mut Simulations) {
         let Some(id) = self.open.take() else { return };
         let parent = self.node(id).and_then(|node| node.parent);
-        let taken_back = self.change_mut(id).is_some_and(|change| change.back(simulations));
+        let taken_back = self.change_mut(id).is_some_and(|change| change.undo(simulations));
         if !taken_back && let Some(parent) = parent {
             self.go_to(parent, simulations);
         }
@@ -183,10 +183,10 @@ impl History {
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            change if change.is_beside_time() => drop(step.change.back(simulations)),
-            Change::Touched(..) if is_here && is_now => drop(step.change.back(simulations)),
+            change if change.commutes_with_ticks() => drop(step.change.undo(simulations)),
+            StepChange::Brushed(..) if is_here && is_now => drop(step.change.undo(simulations)),
             _ => {
-                let place = self.keep_present(simulations);
+                let place = self.store_current(simulations);
                 return self.go_to(parent?, simulations).then(|| {
                     self.undone.push((id, place));
                     (label, true)
@@ -216,7 +216,7 @@ impl History {
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            change if change.is_beside_time() && (place.is_none() || follows) && step.change.forward(simulations) => {
+            change if change.commutes_with_ticks() && (place.is_none() || follows) && step.change.redo(simulations) => {
                 // If ticks have run since, it is applied again, from the current state.
                 let again = Some((label.clone(), step.change.clone()));
                 if self.back.remove(&id) {
@@ -227,13 +227,13 @@ impl History {
                     self.push(simulations, again);
                 }
             }
-            Change::Touched(..)
-                if place.is_none_or(|place| place == id) && follows && is_now && step.change.forward(simulations) =>
+            StepChange::Brushed(..)
+                if place.is_none_or(|place| place == id) && follows && is_now && step.change.redo(simulations) =>
             {
                 self.here = Some(id);
             }
             _ => {
-                self.keep_present(simulations);
+                self.store_current(simulations);
                 self.go_to(place.unwrap_or(id), simulations);
                 return Some((label, true));
             }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use bevy::{prelude::*, render::render_resource::TextureFormat};
 
-use super::{layers::cell_image, levels::Land, numbers::SceneNumbers};
+use super::{layers::cell_image, lod::BlockBounds, numbers::SceneUniforms};
 use crate::world::{Simulations, amount};
 use thalweg_scene::{
-    io::{page, reference::escaped},
+    io::{page, reference::escape_html},
     settings::Units,
 };
 
@@ -28,7 +28,7 @@ const SCALE: f64 = 0.28;
 
 /// Text and shape of a plinth.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plate {
+pub(super) struct Plinth {
     title: String,
     note: String,
     /// Length of the scale bar as a fraction of the front's width, and its label.
@@ -40,16 +40,16 @@ pub(super) struct Plate {
 }
 
 /// Returns the margins of a block's plinth at the sides and at the front, in world units, or `None` if no plinth is shown.
-pub(super) fn reach(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Vec2> {
+pub(super) fn reach(simulations: &Simulations, numbers: &SceneUniforms) -> Option<Vec2> {
     let block = numbers.footprint();
     let shown = matches!(simulations.all(), [session] if session.look.plinth);
     shown.then_some(2.0 * block.z.min(block.w) * Vec2::new(MARGIN, FRONT))
 }
 
 /// Returns the plinth as flat land, for framing the whole scene.
-pub(super) fn lying(simulations: &Simulations, numbers: &SceneNumbers) -> Option<Land> {
+pub(super) fn plinth_bounds(simulations: &Simulations, numbers: &SceneUniforms) -> Option<BlockBounds> {
     let (reach, block, foot) = (reach(simulations, numbers)?, numbers.footprint(), numbers.foot());
-    Some(Land {
+    Some(BlockBounds {
         cells: UVec2::splat(2),
         centre: block.xy() + Vec2::new(0.0, 0.5 * (reach.y - reach.x)),
         extent: 2.0 * block.zw() + Vec2::new(2.0 * reach.x, reach.x + reach.y),
@@ -57,15 +57,15 @@ pub(super) fn lying(simulations: &Simulations, numbers: &SceneNumbers) -> Option
     })
 }
 
-impl Plate {
+impl Plinth {
     /// Returns the plinth, or `None` if it is not shown.
-    pub(super) fn of(simulations: &Simulations, numbers: &SceneNumbers, units: Units) -> Option<Self> {
+    pub(super) fn of(simulations: &Simulations, numbers: &SceneUniforms, units: Units) -> Option<Self> {
         let (reach, session) = (reach(simulations, numbers)?, simulations.selected());
         let terrain = &session.simulation.terrain;
         let wide = 2.0 * (numbers.footprint().z + reach.x);
         let side = |cells: usize| {
             let metres = f64::from(terrain.cell_size) * cells as f64;
-            let (unit, times) = amount::told_in(units, "km");
+            let (unit, times) = amount::display_unit(units, "km");
             if metres < FAR { amount::length(units, metres, 0) } else { format!("{:.1} {unit}", 1e-3 * times * metres) }
         };
         let mut note = format!("{} × {}", side(terrain.width()), side(terrain.height()));
@@ -98,9 +98,9 @@ impl Plate {
              <text x=\"{left:.2}\" y=\"{:.2}\" font-size=\"{size:.2}\">{}</text>\
              <text x=\"{left:.2}\" y=\"{:.2}\" font-size=\"{note:.2}\" fill-opacity=\"0.8\">{}</text>",
             0.54 * high,
-            escaped(&self.title),
+            escape_html(&self.title),
             0.80 * high,
-            escaped(&self.note)
+            escape_html(&self.note)
         );
         let (begin, top, thick) = (right - length, 0.42 * high, 0.07 * high);
         let line = 0.012 * high;
@@ -122,7 +122,7 @@ impl Plate {
                 drawing,
                 "<text x=\"{x:.2}\" y=\"{:.2}\" font-size=\"{note:.2}\" text-anchor=\"{anchor}\">{}</text>",
                 0.70 * high,
-                escaped(said)
+                escape_html(said)
             );
         }
         drawing + "</svg>"
@@ -165,13 +165,13 @@ mod tests {
     use super::{super::numbers::alone, *};
     use thalweg_scene::{io::scene::open_first, model::origin::Options};
 
-    fn plate(title: &str) -> Plate {
+    fn plate(title: &str) -> Plinth {
         let options = Options { size: Some((64, 48)), ..Options::default() };
         let mut session = open_first("round-hill", &options).expect("built in");
         title.clone_into(&mut session.title);
         (session.look.vertical_exaggeration, session.look.plinth) = (1.5, true);
         let numbers = alone(&session);
-        Plate::of(&Simulations::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
+        Plinth::of(&Simulations::new(vec![session]), &numbers, Units::Metric).expect("it is shown")
     }
 
     #[test]

@@ -19,12 +19,12 @@ use crate::{
         terrain::Terrain,
         tiles::{CELLS, SIDE, TileCache, Tiling},
     },
-    process::Moment,
+    process::ParticleState,
     simd::{
         cells::{Cells, Pass},
         lanes::{LANES, LaneMask, Lanes, with_eight_lanes},
         number::Real,
-        swarm::{Block, Flock, Swarm},
+        swarm::{ParticleBlock, Swarm, SwarmRun},
     },
 };
 
@@ -86,21 +86,21 @@ pub fn begin(
     droplets: Vec<DropletState<f32>>,
     tiles: &mut TileCache<DriveTile>,
     tracks: Option<&Tracks>,
-) -> Flock<PublishedDroplet, PublishedOutcome> {
+) -> SwarmRun<PublishedDroplet, PublishedOutcome> {
     tiles.begin(Tiling::new(terrain.width(), terrain.height()));
-    tiles.forget();
+    tiles.clear();
     let numbers = tracks.into_iter().flat_map(|tracks| tracks.numbers(droplets.len())).chain(std::iter::repeat(0));
     let numbers: Vec<u32> = numbers.take(droplets.len()).collect();
-    Flock::new(droplets.into_iter().zip(numbers).collect())
+    SwarmRun::new(droplets.into_iter().zip(numbers).collect())
 }
 
-/// Runs droplets of a law for a while, on the terrain of their start with its `highest` ground, see [`Flock::go_on`]. Returns
+/// Runs droplets of a law for a while, on the terrain of their start with its `highest` ground, see [`SwarmRun::run_until`]. Returns
 /// `true` if all have ended.
-pub fn go_on<S>(
+pub fn advance<S>(
     terrain: &Terrain,
     highest: f32,
     law: &S,
-    flock: &mut Flock<PublishedDroplet, PublishedOutcome>,
+    flock: &mut SwarmRun<PublishedDroplet, PublishedOutcome>,
     tiles: &TileCache<DriveTile>,
     tracks: Option<&Tracks>,
     until: Option<Instant>,
@@ -109,7 +109,7 @@ where
     S: DropletStep<Lanes> + Send,
 {
     let tiling = tiles.tiling();
-    flock.go_on(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
+    flock.run_until(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
 }
 
 /// Writes the heights of tiles back to the terrain: erosion takes sand first, deposition adds bedrock. Returns the net loss of rock
@@ -117,7 +117,7 @@ where
 pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, Vec<usize>) {
     let (tiling, width, visited) = (tiles.tiling(), terrain.width(), tiles.filled());
     let layers = [&mut terrain.bedrock, &mut terrain.sand];
-    let [bedrock, sand] = layers.map(|layer| layer.change_in(&visited).par_chunks_mut(SIDE * width));
+    let [bedrock, sand] = layers.map(|layer| layer.modify_tiles(&visited).par_chunks_mut(SIDE * width));
     let taken = bedrock.zip(sand).enumerate().map(|(band, (bedrock, sand))| {
         let mut taken = 0.0;
         for &tile in tiling.in_band(&visited, band) {
@@ -232,7 +232,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
         let droplets = DropletState::at(Lanes([like.x; LANES]), Lanes([like.y; LANES]), zero);
         PublishedBundle {
             droplets,
-            cells: self.cells_of(&droplets, &Block::ALL),
+            cells: self.cells_of(&droplets, &ParticleBlock::ALL),
             met: [zero; 3],
             runs: LaneMask::default(),
             moved: zero,
@@ -253,7 +253,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
         droplets.load.0[lane] = droplet.load;
         bundle.runs.0[lane] = u32::MAX;
         bundle.watched[lane] = *watched;
-        bundle.cells[lane] = self.cells_of(&bundle.droplets, &Block::ALL)[lane];
+        bundle.cells[lane] = self.cells_of(&bundle.droplets, &ParticleBlock::ALL)[lane];
         let met = self.read([bundle.cells[lane]; LANES]);
         for part in 0..3 {
             bundle.met[part].0[lane] = met[part].0[lane];
@@ -261,7 +261,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
     }
 
     #[inline(always)]
-    fn step(&self, bundle: &mut PublishedBundle, block: &Block) -> LaneMask {
+    fn step(&self, bundle: &mut PublishedBundle, block: &ParticleBlock) -> LaneMask {
         let started = bundle.runs;
         let mut runs = started;
         let mut notes = [PublishedNote::default(); ROUNDS];
@@ -273,8 +273,8 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
                 runs.0[lane] &= if block.reaches(droplets.y.0[lane]) { u32::MAX } else { 0 };
             }
             // A droplet that leaps too far, or has stopped, stays in place.
-            droplets.x = runs.choose(droplets.x, before.x);
-            droplets.y = runs.choose(droplets.y, before.y);
+            droplets.x = runs.select(droplets.x, before.x);
+            droplets.y = runs.select(droplets.y, before.y);
             let new = self.cells_of(&droplets, block);
             let reached = self.read(new);
             let taken = self.law.exchange(&mut droplets, left[HEIGHT], reached[HEIGHT]);
@@ -337,12 +337,12 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
 #[inline(always)]
 fn chosen(mask: LaneMask, one: &DropletState<Lanes>, other: &DropletState<Lanes>) -> DropletState<Lanes> {
     DropletState {
-        x: mask.choose(one.x, other.x),
-        y: mask.choose(one.y, other.y),
-        vx: mask.choose(one.vx, other.vx),
-        vy: mask.choose(one.vy, other.vy),
-        volume: mask.choose(one.volume, other.volume),
-        load: mask.choose(one.load, other.load),
+        x: mask.select(one.x, other.x),
+        y: mask.select(one.y, other.y),
+        vx: mask.select(one.vx, other.vx),
+        vy: mask.select(one.vy, other.vy),
+        volume: mask.select(one.volume, other.volume),
+        load: mask.select(one.load, other.load),
     }
 }
 
@@ -390,7 +390,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
             let remaining = self.law.remaining(&bundle.droplets);
             let running = |lane: usize| bundle.runs.0[lane] != 0 && remaining.0[lane] > 0.0;
             let (droplets, cargo) = (&bundle.droplets, self.law.cargo(&bundle.droplets));
-            tracks.note(&bundle.watched, running, |lane| Moment {
+            tracks.record(&bundle.watched, running, |lane| ParticleState {
                 place: [droplets.x.0[lane], droplets.y.0[lane]],
                 speed: libm::hypotf(droplets.vx.0[lane], droplets.vy.0[lane]),
                 water: Some(droplets.volume.0[lane]),
@@ -411,7 +411,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
     fn read(&self, cells: [i32; LANES]) -> [Lanes; 3] {
         let mut ready = true;
         for lane in 0..LANES {
-            ready &= self.tiles.has(cells[lane] as usize / CELLS);
+            ready &= self.tiles.is_filled(cells[lane] as usize / CELLS);
         }
         if !ready {
             self.fill(cells);
@@ -439,7 +439,7 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
 
     /// Returns the indices of the droplets' cells; outside, of the nearest cell in which droplets of the block may land.
     #[inline(always)]
-    fn cells_of(&self, droplets: &DropletState<Lanes>, block: &Block) -> [i32; LANES] {
+    fn cells_of(&self, droplets: &DropletState<Lanes>, block: &ParticleBlock) -> [i32; LANES] {
         let (right, [top, bottom]) = ((self.tiling.width() - 1) as f32, block.landing(self.tiling.height()));
         let across = self.tiling.across() as i32;
         let mut cells = [0; LANES];

@@ -4,66 +4,66 @@ use bevy::{ecs::system::SystemId, prelude::*};
 use bevy_egui::egui::{self, Key};
 
 use super::{access, file_request::FileDialog, style};
-use crate::world::{Command, Document};
+use crate::world::{AppCommand, Document};
 
 /// Keyboard behaviour of a pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PaneKind {
+pub enum FloatingWindowKind {
     /// Search field that always has the keyboard.
     Search,
     /// Modal dialog that takes all keys.
-    Dialog,
+    Modal,
     /// Modeless window: Escape closes it, shortcuts with Ctrl go to the command table.
-    Reading,
+    Modeless,
     /// Persistent window that does not affect the keyboard; Escape doesn't close it.
-    Beside,
+    Persistent,
 }
 
-/// A floating window over the view, drawn by a system; see [`AddPane`].
+/// A floating window over the view, drawn by a system; see [`AddFloatingWindow`].
 #[derive(Clone, Copy, Debug)]
-pub struct Pane {
+pub struct FloatingWindow {
     /// Unique name.
     pub key: &'static str,
     /// Keyboard behaviour.
-    pub kind: PaneKind,
+    pub kind: FloatingWindowKind,
 }
 
 /// Drawing context of a pane.
 #[derive(Debug)]
-pub struct PaneUi {
+pub struct FloatingWindowUi {
     /// Context of the window.
     pub context: egui::Context,
     /// `true` to keep the pane open.
     pub is_open: bool,
     /// `true` in the first frame after it was opened.
-    pub begins: bool,
+    pub just_opened: bool,
 }
 
 /// A system that draws a pane and returns commands.
-type PaneSystem = SystemId<InMut<'static, PaneUi>, Vec<Command>>;
+type FloatingWindowSystem = SystemId<InMut<'static, FloatingWindowUi>, Vec<AppCommand>>;
 
 /// All registered panes, and the open ones.
 #[derive(Resource, Default)]
-pub struct Panes {
-    all: Vec<(Pane, PaneSystem)>,
+pub struct FloatingWindows {
+    all: Vec<(FloatingWindow, FloatingWindowSystem)>,
     /// Keys of the open panes in the order in which they were opened, with `true` if they have been drawn.
     open: Vec<(&'static str, bool)>,
 }
 
-impl Panes {
+impl FloatingWindows {
     /// Returns `true` if a pane is open.
-    pub fn has(&self, key: &str) -> bool {
+    pub fn is_open(&self, key: &str) -> bool {
         self.open.iter().any(|(open, _)| *open == key)
     }
 
     /// Returns `true` if a pane of this kind is open.
-    pub(crate) fn has_kind(&self, kind: PaneKind) -> bool {
-        self.all.iter().any(|(pane, _)| pane.kind == kind && self.has(pane.key))
+    pub(crate) fn has_kind(&self, kind: FloatingWindowKind) -> bool {
+        self.all.iter().any(|(pane, _)| pane.kind == kind && self.is_open(pane.key))
     }
 
     /// Opens a pane.
     pub fn open(&mut self, key: &'static str) {
-        if !self.has(key) {
+        if !self.is_open(key) {
             self.open.push((key, false));
         }
     }
@@ -75,7 +75,7 @@ impl Panes {
 
     /// Opens a pane, or closes it if it is open.
     pub fn toggle(&mut self, key: &'static str) {
-        if self.has(key) {
+        if self.is_open(key) {
             self.close(key);
         } else {
             self.open(key);
@@ -84,32 +84,32 @@ impl Panes {
 }
 
 /// Extension trait that registers panes.
-pub trait AddPane {
+pub trait AddFloatingWindow {
     /// Adds a pane with the system that draws it.
-    fn add_pane<M>(
+    fn add_floating_window<M>(
         &mut self,
-        pane: Pane,
-        draw: impl IntoSystem<InMut<'static, PaneUi>, Vec<Command>, M> + 'static,
+        pane: FloatingWindow,
+        draw: impl IntoSystem<InMut<'static, FloatingWindowUi>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self;
 }
 
-impl AddPane for App {
-    fn add_pane<M>(
+impl AddFloatingWindow for App {
+    fn add_floating_window<M>(
         &mut self,
-        pane: Pane,
-        draw: impl IntoSystem<InMut<'static, PaneUi>, Vec<Command>, M> + 'static,
+        pane: FloatingWindow,
+        draw: impl IntoSystem<InMut<'static, FloatingWindowUi>, Vec<AppCommand>, M> + 'static,
     ) -> &mut Self {
         let system = self.register_system(draw);
-        self.world_mut().get_resource_or_init::<Panes>().all.push((pane, system));
+        self.world_mut().get_resource_or_init::<FloatingWindows>().all.push((pane, system));
         self
     }
 }
 
 /// Draws the open panes. Returns their commands.
-pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
+pub fn floating_windows_ui(context: &egui::Context, world: &mut World) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    let panes = world.resource::<Panes>();
-    let open: Vec<(Pane, PaneSystem, bool)> = panes
+    let panes = world.resource::<FloatingWindows>();
+    let open: Vec<(FloatingWindow, FloatingWindowSystem, bool)> = panes
         .open
         .iter()
         .filter_map(|(key, drawn)| {
@@ -117,23 +117,24 @@ pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
             Some((*pane, *system, *drawn))
         })
         .collect();
-    let last = open.iter().rev().find(|(pane, ..)| pane.kind != PaneKind::Beside).map(|(pane, ..)| pane.key);
+    let last =
+        open.iter().rev().find(|(pane, ..)| pane.kind != FloatingWindowKind::Persistent).map(|(pane, ..)| pane.key);
     for (pane, system, drawn) in open {
-        let mut shown = PaneUi { context: context.clone(), is_open: true, begins: !drawn };
+        let mut shown = FloatingWindowUi { context: context.clone(), is_open: true, just_opened: !drawn };
         match world.run_system_with(system, &mut shown) {
             Ok(commands) => asked.extend(commands),
             Err(error) => error!("failed to draw a pane: {error}"),
         }
         // Escape closes the last opened pane, after any list or text field in it. A search field always has the keyboard.
         let escapes = match pane.kind {
-            PaneKind::Search => context.input(|input| input.key_pressed(Key::Escape)),
+            FloatingWindowKind::Search => context.input(|input| input.key_pressed(Key::Escape)),
             _ => access::escapes(context),
         };
         let escapes = escapes
             && last == Some(pane.key)
-            && !world.resource::<Document>().asks
+            && !world.resource::<Document>().asks_to_save
             && !world.resource::<FileDialog>().is_open();
-        let mut panes = world.resource_mut::<Panes>();
+        let mut panes = world.resource_mut::<FloatingWindows>();
         if shown.is_open && !escapes {
             let open = panes.bypass_change_detection().open.iter_mut().find(|(open, _)| *open == pane.key);
             open.into_iter().for_each(|(_, drawn)| *drawn = true);
@@ -145,6 +146,6 @@ pub fn panes_ui(context: &egui::Context, world: &mut World) -> Vec<Command> {
 }
 
 /// Creates a centred dialog that leaves some of the window free.
-pub(crate) fn centred(context: &egui::Context, title: &str) -> egui::Window<'static> {
+pub(crate) fn centred_dialog(context: &egui::Context, title: &str) -> egui::Window<'static> {
     style::dialog(title).max_height(context.content_rect().height() * 0.85)
 }
