@@ -35,7 +35,7 @@ pub fn render_video(sessions: Vec<Session>, film: &mut VideoJob<'_>) -> Result<(
     app.insert_resource(Transport::paused());
     set_options(&mut app, film.how);
     let whole = *app.world().get_resource::<SceneFrame>().ok_or_else(|| failed("there is no terrain".to_owned()))?;
-    let mut written: Option<(String, Caption)> = None;
+    let mut written: Option<(String, CaptionImage)> = None;
     for number in 0..film.frames {
         let ticks = app.world().resource::<Simulations>().ticks();
         let Camera { focus, yaw, pitch, distance } = whole.place(&film.script.at(ticks as f64));
@@ -53,7 +53,7 @@ pub fn render_video(sessions: Vec<Session>, film: &mut VideoJob<'_>) -> Result<(
         let (size, mut pixels) = take_screenshot(&mut app, film.how).map_err(failed)?;
         if let Some(text) = film.script.caption(ticks as f64) {
             if written.as_ref().is_none_or(|(before, _)| before != text) {
-                written = Some((text.to_owned(), Caption::of(text, size).map_err(failed)?));
+                written = Some((text.to_owned(), CaptionImage::of(text, size).map_err(failed)?));
             }
             if let Some((_, overlay)) = &written {
                 overlay.composite(&mut pixels);
@@ -87,10 +87,10 @@ fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Resu
     Ok(!stopped())
 }
 
-/// Caption at the bottom of a frame, as premultiplied RGBA pixels.
-struct Caption(Vec<u8>);
+/// CaptionImage at the bottom of a frame, as premultiplied RGBA pixels.
+struct CaptionImage(Vec<u8>);
 
-impl Caption {
+impl CaptionImage {
     fn of(text: &str, (width, height): (usize, usize)) -> Result<Self, String> {
         let (wide, high) = (width as f64, height as f64);
         let size = (high / 22.0).max(11.0);
@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn words_lie_at_the_foot_of_the_picture_and_nowhere_else() {
         let size = (320, 180);
-        let overlay = Caption::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));
+        let overlay =
+            CaptionImage::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));
         let mut pixels = ImagePixels::Bytes(vec![100; 3 * size.0 * size.1]);
         overlay.composite(&mut pixels);
         let ImagePixels::Bytes(pixels) = pixels else { panic!("they are bytes") };
