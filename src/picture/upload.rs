@@ -42,7 +42,7 @@ pub(super) fn plugin(app: &mut App) {
 pub(super) struct TexturePatch {
     pub image: AssetId<Image>,
     pub parts: Vec<URect>,
-    /// Rows of each part, laid out by [`rooms`].
+    /// Rows of each part, laid out by [`part_layouts`].
     pub bytes: Vec<u8>,
 }
 

@@ -278,7 +278,7 @@ fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
     }
     let mut flat = ground(Edge::Open);
     (0..60).for_each(|_| {
-        flat.dab(Tool::Flatten, &locked(Tool::Flatten), dab([32.0, 32.0]), None, &mut UndoPatch::default())
+        flat.dab(Tool::Flatten, &locked(Tool::Flatten), dab([32.0, 32.0]), None, &mut UndoPatch::default());
     });
     assert!((flat.terrain.sample_ground(33.0, 30.0) - 18.0).abs() < 0.01);
 }
