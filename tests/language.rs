@@ -331,3 +331,71 @@ fn interface_texts_stand_in_one_file() {
         "interface texts have changed: review them and run UPDATE_TEXTS=1 cargo test --release --test language. First: {differs:?}"
     );
 }
+
+/// Returns the first author and the year of each citation in a text: "Author 1990", "Author & Author 1990", "Author et al. 1990".
+fn citations(text: &str) -> Vec<(String, String)> {
+    let is_name = |word: &str| {
+        let word = word.trim_start_matches('(');
+        word.chars().next().is_some_and(char::is_uppercase)
+            && word.chars().filter(|letter| letter.is_lowercase()).count() > 1
+    };
+    let words: Vec<&str> = text.split(|letter: char| letter.is_whitespace() || ")[]\"`/*".contains(letter)).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let mut found = Vec::new();
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let year = word.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        if year.len() != 4 || !year.parse().is_ok_and(|year: u32| (1850..2030).contains(&year)) {
+            continue;
+        }
+        let mut at = index - 1;
+        if words[at] == "al." && at >= 2 {
+            at -= 2;
+        } else if is_name(words[at]) {
+            while at >= 2 && ["&", "and"].contains(&words[at - 1]) && is_name(words[at - 2]) {
+                at -= 2;
+                while at >= 1 && words[at - 1].ends_with(',') && is_name(words[at - 1]) {
+                    at -= 1;
+                }
+            }
+        }
+        // Not years: "the law of 2020", "after 2000 ticks".
+        if ["Law", "After"].contains(&words[at]) {
+            continue;
+        }
+        let author = words[at].trim_matches(|letter: char| !letter.is_alphanumeric());
+        if is_name(words[at]) && author.chars().all(|letter| letter.is_alphabetic() || letter == '-') {
+            found.push((author.to_owned(), year.to_owned()));
+        }
+    }
+    found
+}
+
+/// Returns a name in lower-case ASCII, as in the keys of the bibliography.
+fn folded(name: &str) -> String {
+    let letters =
+        [('á', 'a'), ('ä', 'a'), ('é', 'e'), ('ó', 'o'), ('ö', 'o'), ('ü', 'u'), ('š', 's'), ('ž', 'z'), ('ø', 'o')];
+    let fold = |letter| letters.iter().find(|(from, _)| *from == letter).map_or(letter, |(_, to)| *to);
+    name.to_lowercase().chars().map(fold).collect()
+}
+
+#[test]
+fn every_cited_publication_is_in_the_bibliography() {
+    let bibliography = read(&root().join("docs/references.bib"));
+    let keys: Vec<&str> =
+        bibliography.lines().filter_map(|line| line.strip_prefix('@')?.split_once('{')?.1.strip_suffix(',')).collect();
+    let mut unique = keys.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert!(keys.len() > 50 && unique.len() == keys.len(), "keys are missing or not unique");
+    let mut missing = Vec::new();
+    for path in ["src", "crates", "assets", "docs/processes.md"].iter().flat_map(|text| files_below(&root().join(text)))
+    {
+        for (author, year) in citations(&read(&path)) {
+            let cited = |key: &&&str| key.starts_with(&folded(&author)) && key.contains(&year);
+            if keys.iter().find(cited).is_none() {
+                missing.push(format!("{}: {author} {year}", shown(&path)));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{} citations without an entry:\n{}", missing.len(), missing.join("\n"));
+}
