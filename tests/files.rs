@@ -4,9 +4,8 @@
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
-    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -15,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::skipped::skipped;
 
+mod shim;
 mod skipped;
 
 fn folder() -> tempfile::TempDir {
@@ -62,19 +62,6 @@ fn says(arguments: &[&str], folder: &Path, code: i32, words: &[&str]) -> Output 
     output
 }
 
-/// Builds a library that intercepts file operations: see its source.
-fn shim() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/files.c");
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("files-{}.so", std::process::id()));
-        let options = ["-O1", "-shared", "-fPIC", "-o"];
-        let built = Command::new("cc").args(options).arg(&library).arg(source).arg("-ldl").status();
-        assert!(built.is_ok_and(|status| status.success()), "cc, which links every Rust program, is needed");
-        library
-    })
-}
-
 /// Returns the names of the entries of a folder.
 fn names(folder: &Path) -> BTreeSet<String> {
     let names = fs::read_dir(folder).expect("it is a folder").map(|entry| entry.expect("it is readable").file_name());
@@ -107,7 +94,7 @@ fn full() -> fs::File {
 fn build(seed: &str, folder: &Path) -> Command {
     let arguments = ["build", "round-hill", "--size", "32", "--ticks", "1", "--seed", seed, "--out", "out"];
     let mut command = program(&arguments, folder);
-    command.stderr(Stdio::null()).env("LD_PRELOAD", shim());
+    command.stderr(Stdio::null()).env("LD_PRELOAD", shim::library());
     command
 }
 

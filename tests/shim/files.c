@@ -1,5 +1,6 @@
 /* Intercepts file operations (LD_PRELOAD), for tests/files.rs.
 
+   SHIM_THREADS=FILE    a line for each of these calls with the name of its thread
    SHIM_LOG=FILE        logs every mkdir, fsync, rename, rmdir and unlink
    SHIM_KILL_AT=N       kills the program before the Nth call that changes the output folder or a hidden folder in it
    SHIM_DISK_FULL=1     fails every write into a hidden folder with ENOSPC */
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static atomic_int calls;
@@ -30,6 +32,14 @@ static void step(const char *call, const char *from, const char *to) {
     if (log) {
         FILE *file = fopen(log, "a");
         fprintf(file, "%s\t%s%s%s\n", call, from, *to ? "\t" : "", to);
+        fclose(file);
+    }
+    const char *threads = getenv("SHIM_THREADS");
+    if (threads) {
+        char name[16] = "";
+        prctl(PR_GET_NAME, name);
+        FILE *file = fopen(threads, "a");
+        fprintf(file, "%s\t%s\t%s%s%s\n", name, call, from, *to ? " -> " : "", to);
         fclose(file);
     }
     if (kill_at && strstr(from, "out") && ++calls == atoi(kill_at))

@@ -70,7 +70,7 @@ use thalweg_scene::{
     },
     look::ToneCurve,
     model::{
-        film::{CameraKeyframe as CameraKey, Caption, Ease, Pose, Script},
+        film::{CameraKeyframe, Caption, Ease, Pose, Script},
         origin::Options,
         playlist::Playlist,
         session::Session,
@@ -97,6 +97,8 @@ mod learn;
 mod picture;
 mod process_panel;
 mod schedule;
+#[cfg(target_os = "linux")]
+mod slow_disk;
 
 fn sessions(scene: &str, side: usize) -> Vec<Session> {
     scene::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
@@ -469,7 +471,7 @@ fn a_click_on_pause_asks_for_it() {
 fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     let (mut simulations, asked) = (Simulations::new(sessions("round-hill", 32)), RefCell::default());
     for tick in [0.0, 40.0] {
-        let key = CameraKey { tick, ..CameraKey::still(10.0, 30.0, 1.0) };
+        let key = CameraKeyframe { tick, ..CameraKeyframe::still(10.0, 30.0, 1.0) };
         assert!(simulations.views.keys.set(key));
     }
     let shelf = Shelf::new(simulations);

@@ -128,7 +128,7 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
         return;
     }
     let film = |words: bool| {
-        let mut script = Script::orbiting(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
+        let mut script = Script::orbiting(CameraKeyframe::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
         if words {
             script.captions.push(Caption { from: 4.0, to: 9.0, text: "Rain 雨".to_owned() });
         }
@@ -152,7 +152,7 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     assert!((0.02..0.9).contains(&written), "{written} of the foot");
     // A camera with keyframes in the ground is raised above it.
     let mut seen = Vec::new();
-    let inside = Script::orbiting(CameraKey::still(28.0, 2.0, 9.0), 0.0, [0.0, 4.0]);
+    let inside = Script::orbiting(CameraKeyframe::still(28.0, 2.0, 9.0), 0.0, [0.0, 4.0]);
     shoot(sessions("round-hill", 48), inside, RenderOptions::default(), &mut |pixels| {
         let ImagePixels::Bytes(bytes) = pixels else { panic!("it is no film of light") };
         seen = bytes.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
@@ -180,7 +180,7 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
         return;
     }
     let film = |as_light: bool, tone: ToneCurve, exposure: f32| {
-        let script = Script::orbiting(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
+        let script = Script::orbiting(CameraKeyframe::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
         let mut sessions = sessions("round-hill", 48);
         for session in &mut sessions {
             (session.look.tone_curve, session.look.exposure) = (tone, exposure);
