@@ -262,15 +262,10 @@ fn handle_command(
         PresentCommand::Again => presentation.again(),
         PresentCommand::Go(steps) => presentation.go(*steps),
         PresentCommand::Save(list, path) => {
-            let saved = Arc::clone(list);
             let job = Job::new(JobKind::Independent, "Saving playlist…");
             let (list, path) = (Arc::clone(list), path.clone());
-            let save = move |_: &JobProgress| playlist::save(&list, &path).map(|()| path);
-            let then = move |In(path): In<PathBuf>, mut draft: ResMut<Draft>, notices: ResMut<Notices>| {
-                draft.is_saved_as(&saved);
-                notify_written(In(path), notices);
-            };
-            jobs.start(&mut notices, job, save, then);
+            let save = move |_: &JobProgress| playlist::save(&list, &path).map(|()| (list, path));
+            jobs.start(&mut notices, job, save, mark_saved);
             return;
         }
         PresentCommand::Draft(list) => {
@@ -292,6 +287,11 @@ fn handle_command(
             notices.notify(Level::Info, text);
         }
     }
+}
+
+fn mark_saved(In((list, path)): In<(Arc<Playlist>, PathBuf)>, mut draft: ResMut<Draft>, notices: ResMut<Notices>) {
+    draft.is_saved_as(&list);
+    notify_written(In(path), notices);
 }
 
 /// Opened scene of a playlist.

@@ -57,7 +57,8 @@ fn files_are_saved_by_threads_of_the_background() {
         let line = calls.lines().find(renamed).unwrap_or_else(|| panic!("{name} was not saved:\n{calls}"));
         assert!(line.starts_with("background"), "a frame waits: {line}");
     }
-    let waits: Vec<&str> = calls.lines().filter(|line| line.contains("fsync") && !line.starts_with("background")).collect();
+    let waits: Vec<&str> =
+        calls.lines().filter(|line| line.contains("fsync") && !line.starts_with("background")).collect();
     assert!(waits.is_empty(), "frames wait for the disk: {waits:?}");
 }
 
