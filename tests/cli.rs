@@ -249,7 +249,7 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
     let bomb = put("tiles.ron", &scene(large, &format!("tiles: [{tiles}]")));
     let one = put("one.ron", &scene(large, ""));
     let small = put("small.ron", &scene("{}", ""));
-    let budget = "of the 300 MB budget are free";
+    let budget = "of the 300 MB limit is free";
     refuses(&["build", &bomb, "--memory", "300M"], &["tiles.ron: needs ", budget]);
     refuses(&["build", &one, "--memory", "300M"], &["one.ron: needs ", budget]);
     refuses(&["build", &small, "--size", "4096", "--memory", "300M"], &["small.ron: needs ", budget]);

@@ -57,7 +57,7 @@ const CASES: [Case; 10] = [
     ("4096², 1000 droplets", 4096, SMALL, LIVELY),
     ("256², water", 256, SMALL, Some(["water.rain_rate", "0.00001"])),
     ("256², no shadows", 256, SMALL, Some(["look.shadows", "false"])),
-    ("256², even paint", 256, SMALL, Some(["look.grain", "0"])),
+    ("256², uniform colours", 256, SMALL, Some(["look.grain", "0"])),
 ];
 
 /// Measurements of a case.
@@ -201,7 +201,7 @@ fn measure(case: Case) -> Result<(FrameCase, Value), Error> {
         ("vertices", (vertices - still).max(0.0)),
         ("pixels", (whole - vertices).max(0.0)),
         ("rivers", rivers),
-        ("in full", whole_rivers),
+        ("full quality", whole_rivers),
         ("panels", (still - window).max(0.0)),
         ("window", window),
         ("opening", opening),

@@ -46,12 +46,12 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
 fn find_missing_limit(limits: &Limits) -> Option<String> {
     let needed: [(&str, u64, u64); 6] = [
         // The largest screenshot, and the layers of the largest map.
-        ("pixels along a side of a texture", limits.max_texture_dimension_2d.into(), LONGEST_SIDE.into()),
-        ("bytes of a buffer", limits.max_buffer_size, 256 << 20),
+        ("pixels along one side of a texture", limits.max_texture_dimension_2d.into(), LONGEST_SIDE.into()),
+        ("bytes per buffer", limits.max_buffer_size, 256 << 20),
         // As in `shaders/terrain.wgsl`, which binds the most.
         ("bind groups", limits.max_bind_groups.into(), 2),
-        ("textures in a shader", limits.max_sampled_textures_per_shader_stage.into(), 7),
-        ("uniform buffers in a shader", limits.max_uniform_buffers_per_shader_stage.into(), 3),
+        ("textures per shader stage", limits.max_sampled_textures_per_shader_stage.into(), 7),
+        ("uniform buffers per shader stage", limits.max_uniform_buffers_per_shader_stage.into(), 3),
         ("vertex buffers", limits.max_vertex_buffers.into(), 2),
     ];
     let (what, has, needs) = needed.into_iter().find(|(_, has, needs)| has < needs)?;
@@ -87,7 +87,7 @@ mod tests {
         let missing = find_missing_limit(&Limits::downlevel_webgl2_defaults()).expect("its textures are small");
         assert_eq!(
             missing,
-            "the graphics driver supports 2048 pixels along a side of a texture, but 8192 are required"
+            "the graphics driver supports 2048 pixels along one side of a texture, but 8192 are required"
         );
     }
 }

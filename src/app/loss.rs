@@ -56,7 +56,8 @@ pub(super) fn enable_restart(app: &mut App, kept: bool, notices: &mut Notices) {
     app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(AutosaveSystems));
     if times() > 0 {
         let work = if kept { " with your project" } else { "" };
-        notices.notify(Level::Warning, format!("The graphics card was lost. Thalweg has restarted{work}."));
+        notices
+            .notify(Level::Warning, format!("Lost the connection to the graphics card. Thalweg has restarted{work}."));
     }
 }
 
@@ -67,7 +68,7 @@ fn handle_error(error: &RenderError, main: &mut World, _: &mut World) -> RenderE
     }
     let text = match error.ty {
         ErrorType::OutOfMemory => {
-            "The graphics card is out of memory. Close other programs, hide the overlay, or choose a smaller size."
+            "The graphics card is out of memory. Close other programs, hide the overlay, or use a smaller terrain."
                 .to_owned()
         }
         fault => {
@@ -93,7 +94,7 @@ fn start_again(document: &Document, begun: Instant) {
         .map_or_else(String::new, |path| format!("; your project was autosaved to {}", path.display()));
     let times = 1 + if begun.elapsed() > RESET_UPTIME { 0 } else { times() };
     let said = if times >= MAX_RESTARTS {
-        format!("it has been lost {times} times in a row")
+        format!("it has failed {times} times in a row")
     } else {
         let started = std::env::current_exe().and_then(|program| {
             let mut again = process::Command::new(program);
@@ -109,7 +110,7 @@ fn start_again(document: &Document, begun: Instant) {
             Err(error) => format!("Thalweg could not restart ({error})"),
         }
     };
-    eprintln!("thalweg: the graphics card was lost, and {said}{kept}");
+    eprintln!("thalweg: lost the connection to the graphics card, and {said}{kept}");
     process::exit(1);
 }
 
@@ -139,6 +140,6 @@ mod tests {
             assert!(matches!(handle_error(&full, &mut main, &mut render), RenderErrorPolicy::Ignore));
         }
         let notices: Vec<_> = main.resource::<Notices>().shown().map(|notice| &*notice.text).collect();
-        assert!(notices.len() == 1 && notices[0].contains("choose a smaller size"), "{notices:?}");
+        assert!(notices.len() == 1 && notices[0].contains("use a smaller terrain"), "{notices:?}");
     }
 }

@@ -51,7 +51,7 @@ pub fn render_screenshot(sessions: Vec<Session>, shot: &RenderJob) -> Result<(),
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {
         let names: Vec<&str> = CAMERAS.iter().map(|(name, ..)| *name).collect();
-        Error::input(Path::new(name), "there is no such camera", format!("the cameras are {}", names.join(", ")))
+        Error::input(Path::new(name), "there is no camera with this name", format!("use one of {}", names.join(", ")))
     })?;
     let failed = |wrong: String| Error::output(&shot.out, wrong, "try another graphics driver");
     find_adapter().map_err(failed)?;
@@ -102,7 +102,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut FrameCallback<'_>) -> Result<(),
 pub fn capture(app: &mut App) -> Result<Image, String> {
     wait_until_ready(app)?;
     let RenderTarget::Image(canvas) = &app.world().resource::<UiRenderTarget>().0 else {
-        return Err("the render target is no texture".into());
+        return Err("the render target is not a texture".into());
     };
     let image = canvas.handle.clone();
     app.insert_resource(CapturedImage(None));
@@ -224,7 +224,7 @@ fn check_shaders(app: &App) -> Result<(), String> {
         world.and_then(|world| world.get_resource::<PipelineCache>()).into_iter().flat_map(|cache| cache.pipelines());
     let mut states = pipelines.map(|pipeline| &pipeline.state);
     states.try_for_each(|state| match state {
-        CachedPipelineState::Err(error) => Err(format!("the graphics driver rejects a shader: {error}")),
+        CachedPipelineState::Err(error) => Err(format!("the graphics driver rejected a shader: {error}")),
         _ => Ok(()),
     })
 }

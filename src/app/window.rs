@@ -228,7 +228,7 @@ fn start_autosave(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Docu
     if let Some(folder) = autosave_folder()
         && let Err(error) = document.start_autosave(&folder, file, tick)
     {
-        notices.notify(Level::Warning, format!("Autosave failed, so a crash would lose unsaved changes: {error}."));
+        notices.notify(Level::Warning, format!("Autosave is not available: {error}. Save your project often."));
     }
     document
 }

@@ -53,17 +53,17 @@ const MOUSE: [(&str, &str); 11] = [
     ("Right drag", "Orbit the view; other buttons can be set in Settings"),
     ("Middle drag", "Pan the view"),
     ("Wheel", "Zoom in or out"),
-    ("Hold left button, in Present or Learn", "Rain on the terrain; with Shift remove water, with L raise, with K dig"),
-    ("Hold B", "Show the start of the simulation"),
-    ("Right click on a parameter", "Open its menu: reset, vary, reference; Delete in its field resets it"),
-    ("Click on a number", "Type a value; drag to change it"),
+    ("Hold left button, in Present or Learn", "Rain on the terrain; Shift: remove water, L: raise, K: lower"),
+    ("Hold B", "Show the initial state of the simulation"),
+    ("Right-click a parameter", "Open its menu: reset, vary, reference; Delete in its field resets it"),
+    ("Click a number", "Type a value; drag to change it"),
     ("Tab, Shift+Tab", "Move to the next or previous field; arrow keys change it, Space and Enter activate it"),
     (
         "F6, Shift+F6",
         "Move to the next or previous part of the window: menu bar, transport, timeline, toolbar, sidebar, viewport",
     ),
-    ("Esc", "Leave a field, so that letter keys are shortcuts again"),
-    ("Tab to the viewport", "Move a marker with the arrow keys, finely with Shift; click or paint with Space"),
+    ("Esc", "Leave a field, so that letter keys work as shortcuts"),
+    ("Tab to the viewport", "Move a marker with the arrow keys, in small steps with Shift; click or paint with Space"),
 ];
 
 fn help_ui(ui: &mut Ui, table: &CommandTable) {

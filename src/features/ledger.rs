@@ -61,8 +61,8 @@ fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &A
                 row(
                     &format!("{process}: in transit"),
                     done.carried,
-                    "Still carried by particles, or too little so far to change a \
-                    height.",
+                    "Still carried by particles, or too small an amount to change a \
+                    height yet.",
                 );
             }
         }
@@ -70,9 +70,9 @@ fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &A
             row("edits", account.edits, "Added or removed by the user.");
         }
         if suspended != 0.0 {
-            row("suspended", suspended, "Sediment suspended in the water: eroded, but not yet deposited.");
+            row("suspended", suspended, "Sediment suspended in the water: eroded but not yet deposited.");
         }
         row(&format!("{title} now"), now, "Volume in the layers now.");
-        row("residual", account.residual(now), "Unaccounted volume: zero except for rounding.");
+        row("residual", account.residual(now), "Unaccounted volume: zero except for rounding errors.");
     });
 }

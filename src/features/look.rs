@@ -28,7 +28,7 @@ pub(super) fn plugin(app: &mut App) {
 fn light_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, workspace: Res<State<Workspace>>) -> Vec<AppCommand> {
     let mut asked = presets_ui(ui, "look", ("Palettes", "Load a palette of matching colours."));
     let now = &simulations.selected().look;
-    // The workspace Learn shows only the main parameters.
+    // The Learn workspace shows only the main parameters.
     let main_only = *workspace == Workspace::Learn;
     asked.extend(set("look", group_ui(ui, ("look", now), ("look", &Look::default()), main_only)));
     asked

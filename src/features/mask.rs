@@ -22,13 +22,13 @@ pub(super) fn plugin(app: &mut App) {
 
 fn panel_ui(InMut(ui): InMut<Ui>, brushes: Res<Brushes>, overlay: Res<Overlay>) -> Vec<AppCommand> {
     let mut asked = Vec::new();
-    let about = "Brushes do not change masked terrain, nor do processes limited to unmasked terrain. Select terrain, or paint the mask.";
+    let about = "Masked terrain is protected from brushes, and from processes limited to unmasked terrain. Select terrain, or paint the mask.";
     ui.label(RichText::new(about).weak());
     let selection = &brushes.selection;
     let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
     asked.extend(set("selection", changes));
     let combinations = [
-        (CombineMode::Replace, "Select", "Replace the mask with the selection."),
+        (CombineMode::Replace, "Replace", "Replace the mask with the selection."),
         (CombineMode::Add, "Add", "Add the selection to the mask."),
         (CombineMode::Subtract, "Subtract", "Remove the selection from the mask."),
         (CombineMode::Intersect, "Intersect", "Keep the mask only where it overlaps the selection."),

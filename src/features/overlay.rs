@@ -26,10 +26,10 @@ fn commands(table: &mut MenuSection) {
     table
         .add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], EditCommand::ToggleWater)
         .set_aliases("hide show ocean sea");
-    let overlay = "Show or hide the last overlay and its legend.";
+    let overlay = "Show or hide the most recent overlay and its legend.";
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], OverlayCommand::Toggle);
     let arrows =
-        "Show or hide arrows along the flow of the water, or of the droplets if their discharge is the overlay.";
+        "Show or hide arrows along the water flow, or along the flow of droplets if the overlay shows their discharge.";
     table
         .add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], OverlayCommand::ToggleArrows)
         .set_aliases("vectors velocity");
@@ -60,7 +60,7 @@ fn panel_ui(InMut(ui): InMut<Ui>, simulations: Res<Simulations>, overlay: Res<Ov
         });
     access::name(&list.response, "Overlay");
     let mut arrows = overlay.arrows;
-    let help = "Show arrows along the flow of the water, longer where it is faster.";
+    let help = "Show arrows along the water flow, longer where it is faster.";
     if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
         commands.push(OverlayCommand::ToggleArrows.into());
     }
@@ -90,8 +90,8 @@ fn difference_ui(ui: &mut Ui, simulations: &Simulations, overlay: &Overlay) {
     };
     let metres = |value: f64| length(units(ui), value, 2);
     let rows = [
-        ("Mean difference", metres(found.mean), "Mean height of this simulation above the first."),
-        ("RMS difference", metres(found.size), "Root mean square over all cells."),
+        ("Mean difference", metres(found.mean), "Mean height of this simulation minus that of the first."),
+        ("RMS difference", metres(found.size), "Root mean square of the difference over all cells."),
         (
             "Range",
             format!("{} to {}", metres(found.range.0.into()), metres(found.range.1.into())),
@@ -100,7 +100,7 @@ fn difference_ui(ui: &mut Ui, simulations: &Simulations, overlay: &Overlay) {
         (
             "Correlation of changes",
             found.correlation.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
-            "Correlation between the changes of both simulations since the start: 1 if both changed the same places in the same way.",
+            "Correlation between the changes of both simulations since the start: 1 if both changed in the same way everywhere.",
         ),
     ];
     egui::Grid::new("difference").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {

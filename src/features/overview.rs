@@ -36,7 +36,7 @@ pub struct Annotations<'w> {
 const KEY_STEP: f32 = 0.02;
 /// Font size of the heights on contour lines, in points.
 const HEIGHT_SIZE: f32 = 11.0;
-/// Duration of the hint in the workspace Present, in seconds.
+/// Duration of the hint in the Present workspace, in seconds.
 const HINT: f64 = 2.5;
 
 pub(super) fn plugin(app: &mut App) {
@@ -47,18 +47,18 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let before = "Show the start of the simulation, or hold B.";
-    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], CompareCommand::Show(Comparison::Start));
-    let split = "Show the start on the left and the current state on the right of a movable divider.";
+    let before = "Show the initial state of the simulation, or hold B.";
+    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Initial state", before, &[], CompareCommand::Show(Comparison::Start));
+    let split = "Show the initial state to the left and the current state to the right of a movable divider.";
     let half = CompareCommand::Show(Comparison::Split);
     table
-        .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split: start and current", split, &[(SHIFT, Key::B)], half)
+        .add(icon::SQUARE_SPLIT_HORIZONTAL, "Split: initial and current state", split, &[(SHIFT, Key::B)], half)
         .set_aliases("compare before after present");
     table.add(icon::EYE, "Current state", "Show the current terrain.", &[], CompareCommand::Show(Comparison::Off));
     let half = CompareCommand::Show(Comparison::Simulations);
-    let runs = "Show the same place in two simulations, left and right of a movable divider: the first one and the selected one.";
+    let runs = "Show the first simulation to the left and the selected one to the right of a movable divider.";
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split: two simulations", runs, &[(SHIFT, Key::C)], half);
-    let flicker = "Alternate between these two simulations with each press, so that their differences stand out.";
+    let flicker = "Switch between these two simulations with each press to make differences stand out.";
     table.add(icon::SWAP, "Flicker between two simulations", flicker, &[(NONE, Key::C)], CompareCommand::Flicker);
 }
 
@@ -96,10 +96,10 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Annotations) -> Vec<AppCommand> {
     match *state.comparison.get() {
         Comparison::Off => {}
         Comparison::Start => {
-            text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE);
+            text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Initial state", 13.0, SHADE);
         }
         Comparison::Split => {
-            let names = ["Start".to_owned(), format!("Tick {}", state.simulations.ticks())];
+            let names = ["Initial state".to_owned(), format!("Tick {}", state.simulations.ticks())];
             let moved = divider_ui(root, rect, names, share);
             commands.extend(moved.map(|to| CompareCommand::MoveDivider(to.clamp(0.02, 0.98)).into()));
         }
@@ -114,13 +114,13 @@ pub fn view_ui(InMut(root): InMut<Ui>, state: Annotations) -> Vec<AppCommand> {
             }
         }
     }
-    // How to leave the workspace Present if it was entered by mistake.
+    // How to leave the Present workspace if it was entered by mistake.
     let (begun, now) = (root.id().with("present"), root.input(|input| input.time));
     if panels && *state.workspace == Workspace::Present {
         let since = now - root.data_mut(|data| *data.get_temp_mut_or_insert_with(begun, || now));
         if !state.presentation.is_on() && (since < HINT || !state.transport.playing) {
             let back =
-                "Click and hold on the terrain: rain · Shift: remove water · L: raise · K: dig · Esc: leave Present";
+                "Click and hold on the terrain: rain · Shift: remove water · L: raise · K: lower · Esc: leave Present";
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
     } else {

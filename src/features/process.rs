@@ -66,12 +66,12 @@ fn process_ui(
                 let share = particles as f64 / total.max(1) as f64;
                 let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
                 let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
-                ui.add(bar.desired_height(16.0)).on_hover_text("Particles simulated so far, of the set total.");
+                ui.add(bar.desired_height(16.0)).on_hover_text("Particles simulated so far, out of the specified total.");
             }
             if masked {
                 let mut limited = slot.limited;
                 let help =
-                    "Leave the ground under the mask unchanged. The ledger books the suppressed change as an edit.";
+                    "Leave the ground under the mask unchanged. The ledger records the suppressed change as an edit.";
                 if ui.checkbox(&mut limited, "Limit to unmasked terrain").on_hover_text(help).changed() {
                     commands.push(EditCommand::Limit(info.key, limited).into());
                 }
@@ -86,8 +86,8 @@ fn process_ui(
                         }
                         None => format!("One tick represents {}", duration(seconds)),
                     };
-                    let help = "Simulated time of this process in the last tick. The clock of the simulation follows Water, without it \
-                                Thermal erosion, and without both the first enabled process.";
+                    let help = "Simulated time of this process in the last tick. The clock of the simulation follows Water if it is enabled, otherwise \
+                                Thermal erosion, otherwise the first enabled process.";
                     ui.label(RichText::new(text).small().weak()).on_hover_text(help);
                 }
                 limiters_ui(ui, &*slot.process);
@@ -99,7 +99,7 @@ fn process_ui(
                 commands.extend(set(masked_key(info.key), factors_ui(ui, slot, fresh)));
             }
             if !main_only {
-                let help = "Load a set of matching values, from a publication or for a type of terrain.";
+                let help = "Load a set of parameter values from a publication or for a type of terrain.";
                 commands.extend(presets_ui(ui, info.key, ("Presets", help)));
             }
         });
@@ -117,19 +117,19 @@ fn idle_ui(ui: &mut Ui, slot: &Slot, terrain: &Terrain) -> Option<AppCommand> {
             ("There is no sand for the wind to transport.", spread((2.0 * thinnest_sheet(terrain.cell_size)).ceil()))
         }
         IdleReason::ThinSand { needed } => {
-            ("The sand is too thin for dunes on cells of this size.", spread((2.0 * needed).ceil()))
+            ("The sand is too thin to form dunes at this cell size.", spread((2.0 * needed).ceil()))
         }
         IdleReason::LevelGround => {
             ("The terrain is level, so no water flows. Sculpt it, or create a new terrain.", None)
         }
         IdleReason::StableSlopes => {
-            ("No slope is steep enough to fail. Lower the angles, or sculpt steeper terrain.", None)
+            ("No slope is steep enough to fail. Lower the angle of repose, or sculpt steeper terrain.", None)
         }
         IdleReason::NoWater { rain } => {
             let default = slot.process.boxed_default();
             let usual = params::get(&[(slot.key(), default.params())], &format!("{}.{rain}", slot.key())).ok()?;
             let remedy = EditCommand::Set(slot.key().to_owned(), rain, usual.value);
-            ("There is no water, no rain and no spring.", Some(("Enable rain".to_owned(), remedy)))
+            ("There is no water, rain or spring.", Some(("Enable rain".to_owned(), remedy)))
         }
     };
     ui.horizontal_wrapped(|ui| {
@@ -178,7 +178,7 @@ fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Changes {
     let header = egui::CollapsingHeader::new("Under the mask").id_salt(masked_key(info.key));
     let drawn = header.show(ui, |ui| {
         if published {
-            ui.label(RichText::new("In the published mode, parameters are the same everywhere.").small().weak());
+            ui.label(RichText::new("In the published mode, parameters are uniform across the map.").small().weak());
         }
         ui.add_enabled_ui(!published, |ui| {
             all_of_group_ui(ui, (masked_key(info.key), factors), (masked_key(info.key), untouched), idle)

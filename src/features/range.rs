@@ -22,8 +22,8 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let grow = "Replace the ground with a mountain range of the relief, ruggedness and age set in the panel Mountain range. It \
-        rises where the uplift map allows; erodibility and diffusivity of Uplift and rivers are set to match.";
+    let grow = "Replace the ground with a mountain range that has the relief, ruggedness and age set in the Mountain range panel. It \
+        rises where the uplift map allows; erodibility and diffusivity of Uplift and rivers are adjusted to match.";
     table
         .add(icon::MOUNTAINS, "Grow mountain range", grow, &[], SimulationCommand::Grow)
         .set_aliases("mountains uplift landscape evolution");

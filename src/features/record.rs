@@ -12,7 +12,8 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let picture = "Save a screenshot of the view, without panels, in the pictures folder. Set its size in Settings.";
+    let picture =
+        "Save a screenshot of the viewport, without panels, in the pictures folder. Set its size in Settings.";
     table
         .add(icon::CAMERA, "Take screenshot", picture, &[(NONE, Key::F12)], ScreenshotCommand::Take)
         .set_aliases("save picture image photo render png");

@@ -31,7 +31,7 @@ fn commands(table: &mut MenuSection) {
         .add(icon::SKIP_FORWARD, "Step one tick", "Run a single tick and pause.", &step, SimulationCommand::Step(1))
         .set_aliases("step frame forward");
     let stage =
-        "Run the next stage of the tick and pause. The status bar and the workspace Learn show which stage is next.";
+        "Run the next stage of the tick and pause. The status bar and the Learn workspace show which stage is next.";
     table
         .add(icon::STEPS, "Step one stage", stage, &[(NONE, Key::Comma)], SimulationCommand::Stage)
         .set_aliases("step substep slow motion");
@@ -44,7 +44,7 @@ fn start_commands(table: &mut MenuSection) {
     table
         .add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], SimulationCommand::Restart)
         .set_aliases("reset begin rewind");
-    let bare = "Restart from the terrain before any sculpting, with the painted rain and mask. Undo restores the current state.";
+    let bare = "Restart from the terrain before any sculpting, but keep the painted rain and mask. Undo restores the current state.";
     table.add(icon::ERASER, "Restart without sculpting", bare, &[], SimulationCommand::RestartUnshaped);
     let seed = "Restart with the next seed. Undo restores the current state.";
     table

@@ -29,7 +29,7 @@ fn commands(table: &mut MenuSection) {
         .add(
             icon::GEAR,
             "Settings…",
-            "Change panels, mouse, quality, memory and autosave.",
+            "Configure panels, mouse, quality, memory and autosave.",
             &[(CTRL, Key::Comma)],
             settings,
         )
@@ -60,7 +60,7 @@ fn settings_ui(ui: &mut Ui, preferences: &Preferences, history: &History) -> Vec
         (
             "In use",
             format!("{} of {}", Budget::in_use(), Budget::present()),
-            "Total memory used by the program, without that of the graphics driver.",
+            "Total memory used by the program, excluding that of the graphics driver.",
         ),
         (
             "Undo and timeline",

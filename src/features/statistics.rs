@@ -51,13 +51,13 @@ fn panel_ui(InMut(ui): InMut<Ui>, record: Res<TimeSeries>) -> Vec<AppCommand> {
         row("Pits", found.pits.to_string(), "Cells lower than all eight neighbours.");
         row("Cut", volume(units, found.cut_and_fill.0), "Volume by which the ground is lower than at the start.");
         row("Fill", volume(units, found.cut_and_fill.1), "Volume by which the ground is higher than at the start.");
-        row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Fraction of the map covered by loose sand.");
+        row("Sand cover", format!("{:.1} %", 100.0 * found.sandy), "Fraction of the map covered by loose sand.");
     });
     ui.add_space(6.0);
     let mut asked = Vec::new();
     asked.extend(chart_ui(ui, charts::volume(&record, units), ""));
     if let Some(chart) = charts::discharge(&record, units) {
-        let help = "Volume per second of simulated time. In a steady state, inflow and outflow are equal.";
+        let help = "Volume per second of simulated time. At steady state, inflow and outflow are equal.";
         asked.extend(chart_ui(ui, chart, help));
     }
     if let Some(dunes) = record.dunes.last() {
@@ -77,7 +77,7 @@ fn dunes_ui(ui: &mut Ui, record: &TimeSeries, dunes: &DuneSample) -> Vec<AppComm
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         let help = "Mean height of crests above adjacent troughs, on 96 lines along the wind.";
         row("Mean dune height", metres(Some(dunes.height), 1), help);
-        row("Highest dune", metres(Some(dunes.highest), 1), "Highest crest on those lines.");
+        row("Highest dune", metres(Some(dunes.highest), 1), "Height of the highest crest above its adjacent troughs.");
         row("Wavelength", metres(dunes.wavelength, 0), "Mean distance between crests along the wind.");
         let help =
             "Migration of the dunes along the wind per tick: the shift that best matches the sand now with the sand before.";

@@ -161,7 +161,7 @@ fn vary_ui(
         let fits = !all.is_empty() && (2..=MOST_SIDE_BY_SIDE).contains(&tiles.len());
         let text = match tiles.len() {
             _ if all.is_empty() => "Select a parameter.".to_owned(),
-            count if count > MOST_SIDE_BY_SIDE => format!("{count} simulations are too many. The limit is {MOST_SIDE_BY_SIDE}."),
+            count if count > MOST_SIDE_BY_SIDE => format!("{count} simulations exceed the limit of {MOST_SIDE_BY_SIDE}. Select fewer values."),
             count => format!("{count} simulations"),
         };
         ui.horizontal(|ui| {

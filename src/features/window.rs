@@ -12,7 +12,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn leave_command(table: &mut MenuSection) {
-    let away = "Cancel the current stroke; without one, deselect the brush; without a brush, leave the workspace Present and full screen.";
+    let away = "Cancel the current stroke. If there is none, deselect the brush; if there is no brush, leave the Present workspace and full screen.";
     table
         .add(icon::X, "Cancel or leave", away, &[(NONE, Key::Escape)], WindowCommand::Cancel)
         .set_aliases("escape exit back");

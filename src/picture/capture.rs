@@ -283,7 +283,7 @@ pub(super) fn take(
         if picture.of != of {
             notices.notify(
                 Level::Warning,
-                "Screenshot cancelled, because the simulation was restarted or replaced. Take it again.",
+                "Screenshot cancelled because the simulation was restarted or replaced. Take it again.",
             );
         }
         (taking.picture, taking.part, taking.read) = (None, None, None);

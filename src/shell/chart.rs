@@ -103,7 +103,7 @@ pub(crate) fn head_ui(ui: &mut Ui, chart: &mut Chart, about: &str) -> Option<App
                 }
             }
             let mut kept = seen.range.is_some();
-            let help = "Keep the current range of the axes, to compare simulations.";
+            let help = "Keep the current axis ranges to compare simulations.";
             if ui.checkbox(&mut kept, "Lock axis range").on_hover_text(help).changed() {
                 let power = |axis: usize, along: f64| if logarithmic[axis] { 10.0_f64.powf(along) } else { along };
                 let shown = Chart { logarithmic, range: None, ..chart.clone() }.shown_range();

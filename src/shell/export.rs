@@ -150,7 +150,7 @@ impl ExportDialog {
         if self.chosen.iter().any(|file| file.format == "stl") {
             let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
-                ui.label("3D print, longer side");
+                ui.label("3D print: longer side");
                 let side = NumberField::new("Longer side", "mm", 10.0..=2000.0);
                 side.drag_ui(ui, width, |field| field).on_hover_text("Set the length of the longer side of the model.");
                 ui.label("base");

@@ -210,7 +210,7 @@ pub(crate) fn take_answer(
         // The dialog has asked about the name without the extension.
         Some(Err(there)) => {
             let text = format!(
-                "{} already exists. Nothing was saved. To overwrite it, enter its name with the extension.",
+                "{} already exists. Nothing was saved. To overwrite it, enter its full name, including the extension.",
                 there.display()
             );
             notices.notify(Level::Warning, text);

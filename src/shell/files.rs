@@ -43,7 +43,7 @@ fn commands(table: &mut MenuSection) {
         };
         table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], import_request(layer));
     }
-    let project = "Save the project to its file.";
+    let project = "Save the project.";
     table
         .add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save)
         .set_aliases("store write keep project");
@@ -56,13 +56,13 @@ fn commands(table: &mut MenuSection) {
         .add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], OpenExportDialog)
         .set_aliases("save as image mesh unity unreal godot blender gis stl obj glb texture");
     let endings = export::endings("height").map(|(_, ending)| ending).collect::<Vec<_>>().join(", .");
-    let heights = format!("Export the heightmap. The file extension sets the format: .{endings}.");
+    let heights = format!("Export the heightmap. The file extension determines the format: .{endings}.");
     table
         .add(icon::EXPORT, "Export heightmap…", &heights, &[], save_map_request("height"))
         .set_aliases("save heights as elevation dem geotiff exr raw");
     let preset = "Save all parameters except those of the terrain as a preset for other simulations.";
     table.add(icon::SLIDERS, "-Save preset as…", preset, &[], save_preset_request(None));
-    let preset = "Load a preset and set its parameters.";
+    let preset = "Load a preset and apply its parameters.";
     table.add(icon::SLIDERS, "Load preset…", preset, &[], preset_request());
     let copy = "Copy the command that runs this simulation without a window.";
     let keys = [(SHIFT_CTRL, Key::C)];
@@ -203,7 +203,7 @@ pub fn import_request(layer: Layer) -> FileRequest {
 
 /// Creates the request for the heightmap of the stamp brush.
 pub fn stamp_request() -> FileRequest {
-    FileRequest::open("Select a heightmap for the stamp", ("Maps", &heightmap::ENDINGS), LoadStamp)
+    FileRequest::open("Select a heightmap for the Stamp brush", ("Maps", &heightmap::ENDINGS), LoadStamp)
 }
 
 /// Creates the request for a preset to load.

@@ -285,7 +285,7 @@ pub(crate) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &
         if ui.small_button("Save…").on_hover_text("Save these parameters as a preset file.").clicked() {
             commands.push(save_preset_request(Some(key)).into());
         }
-        if ui.small_button("Load…").on_hover_text("Load a preset file and set its parameters.").clicked() {
+        if ui.small_button("Load…").on_hover_text("Load a preset file and apply its parameters.").clicked() {
             commands.push(preset_request().into());
         }
     });

@@ -30,14 +30,14 @@ pub(crate) fn plugin(app: &mut App) {
 
 fn commands(table: &mut MenuSection) {
     table.add(icon::SLIDERS, "-Sculpt workspace", "Show all tools and panels.", &[], OpenWorkspace(Workspace::Sculpt));
-    let learn = "Follow the processes step by step: few sliders, more plots, low speed.";
+    let learn = "Follow the processes step by step, with fewer sliders, more plots and a lower speed.";
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], OpenWorkspace(Workspace::Learn));
     let present = OpenWorkspace(Workspace::Present);
     table
         .add(
             icon::PRESENTATION,
             "Present workspace",
-            "Show the view with the sliders of the scene. Press on the terrain to make it rain there.",
+            "Show only the viewport and the sliders of the scene. Click and hold on the terrain to make it rain there.",
             &[],
             present,
         )

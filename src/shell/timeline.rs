@@ -195,7 +195,7 @@ fn place_ui(ui: &mut Ui, state: &TimelineParams<'_>, mark: TimelinePosition) {
         });
         ui.image(&texture);
         if let Some(tick) = picture.earlier {
-            ui.small(format!("Thumbnail of the last state before it, at tick {tick}."));
+            ui.small(format!("Thumbnail of the nearest earlier state, at tick {tick}."));
         }
     }
     ui.small("Click to go to this state. Continuing from an earlier state starts a new branch and keeps the old one.");

@@ -55,7 +55,7 @@ pub fn tool_bar_ui(
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
         let looks = held.is_none() && placing.kind.is_none();
-        if button(ui, icon::CURSOR, "No brush", "Deselect the brush. (Esc)", looks) {
+        if button(ui, icon::CURSOR, "No brush", "Deselect the brush (Esc).", looks) {
             placing.begin(None);
             asked.push(BrushCommand::Activate(None).into());
         }
@@ -73,7 +73,7 @@ pub fn tool_bar_ui(
             [(PlacementKind::Spring, icon::DROP, "Spring"), (PlacementKind::Drain, icon::DROP_SLASH, "Drain")];
         for (placed, icon, name) in sources {
             let on = placing.kind == Some(placed);
-            if button(ui, icon, name, "Click on the map to place it, then drag and adjust it there.", on) {
+            if button(ui, icon, name, "Click on the terrain to place it. Drag to move it, click to adjust it.", on) {
                 asked.push(placing.toggle(placed));
             }
         }

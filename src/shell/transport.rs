@@ -57,7 +57,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBarParams) -> Vec<AppC
                     .slider_ui(ui, &mut speed, |slider| slider.logarithmic(true).suffix("×").max_decimals(2));
                 let slider = slider.labelled_by(label.id);
                 if slider
-                    .on_hover_text("Set the speed, as a multiple of 20 ticks per second. The machine may limit it.")
+                    .on_hover_text("Set the speed as a multiple of 20 ticks per second. A slow machine may limit it.")
                     .changed()
                 {
                     asked.push(SimulationCommand::SetSpeed(speed).into());
@@ -74,7 +74,7 @@ pub fn transport_ui(InMut(ui): InMut<Ui>, state: TransportBarParams) -> Vec<AppC
                 asked.extend(button(
                     ui,
                     icon::CLOCK_COUNTER_CLOCKWISE,
-                    "Start",
+                    "Initial",
                     toggled(Comparison::Start, alone),
                     alone,
                 ));
@@ -166,7 +166,7 @@ pub fn status_ui(
             let label = ui.add(egui::Label::new(RichText::new(part).small()).truncate());
             if part.contains("residual") {
                 label.on_hover_text(format!(
-                    "Solid balance: volume of the layers plus outflow and losses, minus the initial volume: {residual:+.3e} m³."
+                    "Solids balance: volume of the layers plus outflow and losses, minus the initial volume: {residual:+.3e} m³."
                 ));
             }
         }

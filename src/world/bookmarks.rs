@@ -59,7 +59,7 @@ pub(super) fn plugin(app: &mut App) {
 fn keep_view(kept: On<SaveBookmark>, mut work: ProjectParams, (eye, mode): (Res<CameraPose>, Res<State<CameraMode>>)) {
     let number = kept.0;
     if *mode != CameraMode::Orbit {
-        let text = "Bookmarks can only be saved while the camera orbits. Press Esc to stop walking or flying.";
+        let text = "Bookmarks can't be saved while walking or flying. Press Esc to stop, then try again.";
         work.notices.notify(Level::Info, text);
         return;
     }
@@ -82,7 +82,7 @@ fn change_keyframes(
     (eye, mode, presentation): (Res<CameraPose>, Res<State<CameraMode>>, Res<Presentation>),
     mut follows_keys: ResMut<FollowsKeyframes>,
 ) {
-    const ROUND: &str = "Keyframes are only available while the camera orbits. Press Esc to stop walking or flying.";
+    const ROUND: &str = "Keyframes are not available while walking or flying. Press Esc to stop, then try again.";
     let (tick, orbits) = (work.simulations.ticks(), *mode == CameraMode::Orbit);
     let mut keys = work.simulations.views.keys.clone();
     let label = match *command.event() {
@@ -93,15 +93,15 @@ fn change_keyframes(
             };
             if !keys.set(CameraKeyframe::new(tick as f64, pose, Ease::default())) {
                 let text = format!(
-                    "A simulation can have {} keyframes. Delete one before you insert another.",
+                    "A simulation can have at most {} keyframes. Delete one before you insert another.",
                     CameraKeyframes::MOST
                 );
                 work.notices.notify(Level::Info, text);
                 return;
             }
             if keys.list().len() == 1 {
-                let text = "Camera keyframe inserted at this tick. Insert more at other ticks; with Shift+I the camera \
-                            follows them.";
+                let text = "Camera keyframe inserted at this tick. Insert more at other ticks, then press Shift+I to make \
+                            the camera follow them.";
                 work.notices.notify(Level::Info, text);
             }
             Label::KeyframeInserted(tick)

@@ -64,7 +64,7 @@ pub(super) fn plugin(app: &mut App) {
 
 fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>) {
     let path = command.0.clone();
-    let job = Job::new(JobKind::Independent, format!("Loading {} as the stamp…", name(&path)));
+    let job = Job::new(JobKind::Independent, format!("Loading {} as the stamp relief…", name(&path)));
     let load = move |_: &_| {
         let map = heightmap::read(&path, &Options::default())?;
         let (low, high) = map.heights.min_max();
@@ -77,7 +77,7 @@ fn load_stamp(command: On<LoadStamp>, mut jobs: ResMut<Jobs>, mut notices: ResMu
 }
 
 fn take_stamp(In((name, relief)): In<(String, Grid)>, mut brushes: ResMut<Brushes>, mut notices: ResMut<Notices>) {
-    notices.notify(Level::Info, format!("The stamp is now {name}."));
+    notices.notify(Level::Info, format!("Loaded {name} as the stamp relief."));
     brushes.stamp = (Arc::new(relief), name);
     brushes.active = Some(Tool::Stamp);
 }

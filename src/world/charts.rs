@@ -101,8 +101,9 @@ pub fn slope_area(study: &Study, balance: Option<(f64, f64)>, units: Units) -> C
         |axis: usize| measured.iter().map(|point| point[axis].log10()).sum::<f64>() / measured.len().max(1) as f64;
     let (x, y) = (mean(0), mean(1));
     let power = |exponent: f64, at: f64| 10.0_f64.powf(exponent * at);
-    let mut chart = Chart { logarithmic: [true; 2], ..Chart::new("slope-area", "Slope against area", [unit, "slope"]) }
-        .with_curve(Curve::line("measured", measured).with_mark(MarkerStyle::Dots));
+    let mut chart =
+        Chart { logarithmic: [true; 2], ..Chart::new("slope-area", "Slope against drainage area", [unit, "slope"]) }
+            .with_curve(Curve::line("measured", measured).with_mark(MarkerStyle::Dots));
     if let Some(Fit { value, r2 }) = study.slope_area {
         let line = ends.map(|end| [end, power(1.0, y + value * (end.log10() - x))]);
         chart.curves.push(Curve::line(format!("fit: exponent {value:.2}, R² {r2:.2}"), line));

@@ -21,7 +21,7 @@ pub(super) fn stop_broken(
     notices.notify(
         Level::Error,
         format!(
-            "{fault}. The simulation is paused and restored to the last stored state, tick {}.",
+            "{fault}. The simulation was paused and restored to the last stored state, at tick {}.",
             simulations.ticks()
         ),
     );

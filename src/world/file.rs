@@ -223,8 +223,8 @@ fn save_project(work: &mut ProjectParams, path: PathBuf, eye: CameraPose) {
         project.timeline = timeline;
         if left_out > 0 {
             let text = match left_out {
-                1 => "The oldest undone stroke is not included in the project.".to_owned(),
-                _ => format!("The oldest {left_out} undone strokes are not included in the project."),
+                1 => "The oldest undone stroke was not saved with the project.".to_owned(),
+                _ => format!("The oldest {left_out} undone strokes were not saved with the project."),
             };
             work.notices.notify(Level::Warning, text);
         }
@@ -249,8 +249,8 @@ fn size_of(path: &Path, project: &Project) -> String {
     match (size, project.timeline.frames.len()) {
         (None, _) => ".".to_owned(),
         (Some(size), 0) => format!(": {size}."),
-        (Some(size), 1) => format!(": {size}. The timeline takes {timeline} (1 state)."),
-        (Some(size), states) => format!(": {size}. The timeline takes {timeline} ({states} states)."),
+        (Some(size), 1) => format!(": {size}. Timeline: {timeline} (1 state)."),
+        (Some(size), states) => format!(": {size}. Timeline: {timeline} ({states} states)."),
     }
 }
 

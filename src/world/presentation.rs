@@ -283,7 +283,8 @@ fn handle_command(
         }
         None if presentation.number().1 > 0 => {}
         None => {
-            let text = "No presentation is running. Open or drop a playlist, or start with \"thalweg present\".";
+            let text =
+                "No presentation is running. Open or drop a playlist, or start Thalweg with \"thalweg present\".";
             notices.notify(Level::Info, text);
         }
     }

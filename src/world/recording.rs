@@ -100,8 +100,9 @@ impl Recording {
                     format!("Saved the video ({seconds:.0} s) as {place}.")
                 };
                 if missing >= 0.5 {
-                    text +=
-                        &format!(" {missing:.0} s are missing because the encoder was too slow. Use a smaller window.");
+                    text += &format!(
+                        " {missing:.0} s are missing because the encoder was too slow. Record in a smaller window."
+                    );
                 }
                 let folder = path.parent().unwrap_or(&path).to_owned();
                 notices.offer_folder(text, &folder);

@@ -226,7 +226,7 @@ fn grown(
         match end.map_err(|unfit| Error::unfit(&title, unfit))? {
             GrowthEnd::Grown => {}
             GrowthEnd::StillRising => mature = false,
-            GrowthEnd::Cancelled => return Err(Error::input(&title, "growing was cancelled", "let it finish")),
+            GrowthEnd::Cancelled => return Err(Error::input(&title, "growth was cancelled", "let it finish")),
         }
     }
     Ok((sessions, mature))
@@ -242,7 +242,9 @@ fn take_grown(In((sessions, mature)): In<(Vec<Session>, bool)>, mut work: Projec
     let text = if mature {
         format!("The mountain range has grown to {height}.")
     } else {
-        format!("The mountain range has grown to {height} but is not mature: uplift still exceeds erosion.")
+        format!(
+            "The mountain range has grown to {height} but has not reached steady state: uplift still exceeds erosion."
+        )
     };
     work.offer_undo(format!("{text} Undo restores the previous terrain."));
     work.mark_started();

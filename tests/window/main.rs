@@ -244,7 +244,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(shelf.part(view_ui, &asked));
     harness.run_steps(2);
-    harness.get_by_label("Divider between Start and Tick 0").focus();
+    harness.get_by_label("Divider between Initial state and Tick 0").focus();
     harness.run_steps(2);
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);

@@ -39,16 +39,17 @@ pub(super) struct FilmArgs {
     /// Named camera, or a file (.ron) with keyframes and captions; by default the keyframes of the project, else "default"
     #[arg(long, value_name = "NAME|FILE.ron")]
     camera: Option<String>,
-    /// Orbit of a named camera during the film, in degrees
+    /// Angle through which a named camera orbits during the film, in degrees
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
     turn: f64,
-    /// Caption of all frames for which the camera file has none
+    /// Caption of the frames that have none in the camera file
     #[arg(long, value_name = "TEXT")]
     caption: Option<String>,
     /// Include the panels
     #[arg(long)]
     ui: bool,
-    /// Depth of field: diameter of the blur disc of a distant point, in percent of the image height. Renders each frame 64 times
+    /// Depth of field: diameter of the blur disc of a distant point, as a percentage of the image height. Renders each frame 64
+    /// times
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
     blur: f32,
     /// Format of an image sequence: png as displayed, exr with half floats and no tone curve
@@ -91,8 +92,8 @@ impl FilmArgs {
         let last = keys.as_ref().and_then(|keys| keys.camera.last()).map(|key| key.tick as u64);
         if last.is_some_and(|last| last < begun) {
             let sentence = format!(
-                "all camera keyframes lie before tick {begun}, the current tick of the project; go back to the first keyframe in the window and save \
-                 the project there, or choose a --camera"
+                "all camera keyframes lie before tick {begun}, the current tick of the project; go back to the first \
+                    keyframe in the window and save the project there, or use --camera"
             );
             return Err(Failure::bad_input(sentence));
         }
@@ -102,12 +103,14 @@ impl FilmArgs {
             (asked, _) => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
         };
         if from < begun {
-            return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is already at tick {begun}")));
+            return Err(Failure::bad_input(format!(
+                "--ticks {from}..{to}: the input is already at tick {begun}; start at tick {begun} or later"
+            )));
         }
         let more = (to - from) / u64::from(self.every);
         if more >= MOST_FRAMES {
             let sentence = format!(
-                "the film would have more than {more} frames; at most {MOST_FRAMES} are possible; use a larger --every"
+                "the film would have more than {more} frames, but the limit is {MOST_FRAMES}; use a larger --every"
             );
             return Err(Failure::bad_input(sentence));
         }
@@ -177,7 +180,7 @@ impl FilmArgs {
         } else {
             let named = CAMERAS.iter().find(|(name, ..)| *name == camera).ok_or_else(|| {
                 let names = CAMERAS.map(|(name, ..)| name).join(", ");
-                Failure::bad_input(format!("there is no camera \"{camera}\"; choose {names}, or give a file (.ron)"))
+                Failure::bad_input(format!("there is no camera \"{camera}\"; use {names}, or a file (.ron)"))
             })?;
             let &(_, round, above, near) = named;
             let start = CameraKeyframe::still(round.into(), above.into(), near.into());

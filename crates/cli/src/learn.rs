@@ -16,12 +16,13 @@ use thalweg_scene::{
 
 #[derive(Args)]
 pub(super) struct Learn {
-    /// Lesson file (.md) or name of a built-in lesson; without it, the built-in lessons are listed
+    /// Lesson file (.md) or name of a built-in lesson; if omitted, the built-in lessons are listed
     lesson: Option<PathBuf>,
-    /// Run the lesson without a window and compare its measurements with their expected bounds; exit code 1 if one is out of bounds
+    /// Run the lesson without a window and compare its measurements with their expected bounds; exit with code 1 if any is out
+    /// of bounds
     #[arg(long, requires = "lesson")]
     check: bool,
-    /// Print the teacher's page: right answers, bounds of the measurements, advice
+    /// Print the teacher's page: correct answers, expected bounds of the measurements, advice
     #[arg(long, requires = "lesson", conflicts_with = "check")]
     teacher: bool,
     /// Write a copy of the lesson file for editing
@@ -64,7 +65,7 @@ impl Learn {
         match played.iter().filter(|played| !played.holds).count() {
             0 => Ok(()),
             missed => {
-                let text = format!("{named}: {missed} of {} measurements are not as expected", played.len());
+                let text = format!("{named}: {missed} of {} measurements are out of bounds", played.len());
                 Err(Failure::while_running(text))
             }
         }

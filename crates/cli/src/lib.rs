@@ -48,7 +48,7 @@ struct Cli {
     /// Profile frame times on this machine, off-screen, and write them to a file; takes minutes
     #[arg(long, value_name = "FILE.json", conflicts_with = "input")]
     bench_frames: Option<PathBuf>,
-    /// Memory limit, e.g. 800M or 2G; by default that of the settings, else half of the machine's memory
+    /// Memory limit, e.g. 800M or 2G; by default the limit in the settings, or else half of the machine's memory
     #[arg(long, global = true, value_name = "SIZE")]
     memory: Option<Budget>,
 }
@@ -59,7 +59,7 @@ enum Action {
     Build(build::Build),
     /// Benchmark each process on this machine
     Bench(bench::Bench),
-    /// Compare the morphometry of a heightmap with real mountains
+    /// Compare the morphometry of a heightmap with that of real mountains
     Measure(measure::Measure),
     /// Open a lesson, list the lessons, or check one without a window
     Learn(learn::Learn),

@@ -69,7 +69,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
                 doc += &format!(" Only with {}.", knob.only.replace(' ', ", ").replace('|', " or "));
             }
             if knob.grows {
-                doc += " The default applies to 256 × 256 cells and scales with their number.";
+                doc += " The default is for 256 × 256 cells and scales with the number of cells.";
             }
             let (Parameter { path, value, .. }, Knob { unit, symbol, source, .. }) = (parameter, knob);
             text += &if markdown {

@@ -29,10 +29,10 @@ use thalweg_sim::{
 pub(super) struct RunOptions {
     /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap (.png, .exr, .r16, .r32, .tif, .asc)
     input: Option<PathBuf>,
-    /// Number of ticks; by default that of the scene. For a film, A..B are its first and last tick
+    /// Number of ticks; by default that of the scene. For a film, A..B gives its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
     ticks: Option<TickArguments>,
-    /// Grow a mature mountain range first, according to the uplift; no ticks run after that without --ticks
+    /// Grow a mature mountain range from the uplift first; without --ticks, no ticks run afterwards
     #[arg(long)]
     grow: bool,
     /// Seed of terrain and processes
@@ -40,7 +40,7 @@ pub(super) struct RunOptions {
     seed: Option<u64>,
     #[command(flatten)]
     reading: InputOptions,
-    /// Value of a parameter; can be repeated
+    /// Set a parameter; can be repeated
     #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
     set: Vec<String>,
     /// Processes to enable; all others are disabled
@@ -54,7 +54,7 @@ pub(super) struct RunOptions {
     sand: Option<f32>,
     #[command(flatten)]
     maps: LayerMaps,
-    /// Number of threads; results don't depend on it
+    /// Number of threads; does not affect the results
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// `true` to hide the progress bar and warnings.
@@ -82,16 +82,16 @@ fn parse_ticks(text: &str) -> Result<TickArguments, String> {
 /// Options for reading the input.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct InputOptions {
-    /// Number of cells of the result, N or WxH; for raw input without a sidecar, of the file
+    /// Number of cells to resample to, N or WxH; for raw input without a sidecar, the size of the file
     #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
     size: Option<(usize, usize)>,
-    /// Side of a cell, in metres
+    /// Side length of a cell, in metres
     #[arg(long, value_name = "M", value_parser = parse_length)]
     cell_size: Option<f32>,
-    /// Height of the minimum value of an integer format, in metres
+    /// Elevation of the minimum value of an integer format, in metres
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     min_height: Option<f32>,
-    /// Height of the maximum value of an integer format, in metres
+    /// Elevation of the maximum value of an integer format, in metres
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     max_height: Option<f32>,
 }
@@ -103,7 +103,8 @@ impl InputOptions {
         let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
         options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         if project::is_project(input) && options != Options::default() {
-            let sentence = "a project has its own size and heights; omit --size, --cell-size and the heights";
+            let sentence = "a project has its own size and heights; omit --size, --cell-size, --min-height and \
+                --max-height";
             return Err(Failure::bad_input(sentence));
         }
         if size.is_some_and(|(width, height)| !SIDES.contains(&width) || !SIDES.contains(&height)) {
@@ -316,7 +317,7 @@ fn grow(session: &mut Session) -> Result<(), Failure> {
         Ok(GrowthEnd::Grown) => Ok(()),
         Ok(GrowthEnd::StillRising) => {
             print_message(&format!(
-                "warning: {}: the mountain range is not mature: uplift still exceeds erosion",
+                "warning: {}: the mountain range is not yet mature: uplift still exceeds erosion",
                 session.name
             ));
             Ok(())

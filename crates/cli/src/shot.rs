@@ -32,7 +32,7 @@ pub(super) struct Shot {
     /// Include the panels
     #[arg(long)]
     ui: bool,
-    /// Depth of field: diameter of the blur disc of a distant point, in percent of the image height
+    /// Depth of field: diameter of the blur disc of a distant point, as a percentage of the image height
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
     blur: f32,
     /// Transparent background

@@ -30,7 +30,7 @@ const HOUR: u64 = 3_600_000_000_000;
 pub(super) struct Soak {
     /// Built-in scene, scene file (.ron), project (.thalweg) or heightmap; "all" runs all built-in scenes in turn
     scene: String,
-    /// Duration in minutes, shared equally by scenes in turn; opening them is not counted
+    /// Duration in minutes, divided equally among the scenes; loading time is not counted
     #[arg(long, value_name = "N", value_parser = parse_minutes)]
     minutes: f64,
 }

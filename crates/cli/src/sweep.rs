@@ -67,7 +67,7 @@ pub(super) struct Sweep {
     /// Results folder; completed runs in it are skipped
     #[arg(long, value_name = "DIR", required_unless_present = "collect")]
     out: Option<PathBuf>,
-    /// Run K alone, or runs A to B, numbered from 1, as the tasks of a cluster do
+    /// Execute only run K, or runs A to B, numbered from 1, as the tasks of a cluster do
     #[arg(long, value_name = "K|A-B", value_parser = parse_numbers, conflicts_with = "emit")]
     only: Option<(usize, usize)>,
     /// Write a job for a cluster instead of running: a Slurm job array or a Snakefile
@@ -79,7 +79,7 @@ pub(super) struct Sweep {
     /// Number of concurrent runs; by default the number of cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Skip the confirmation of many runs
+    /// Don't ask for confirmation before many runs
     #[arg(long)]
     yes: bool,
     /// Print a summary as JSON
@@ -92,7 +92,7 @@ pub(super) struct Sweep {
 pub(super) enum JobType {
     /// Slurm job array
     Slurm,
-    /// A Snakefile
+    /// Snakefile
     Snakemake,
 }
 
@@ -244,7 +244,7 @@ impl Sweep {
             return print(&if self.json { format!("{counts}\n") } else { text });
         }
         let (Some(path), Some(out)) = (&self.plan, &self.out) else {
-            return Err(Failure::bad_input("give a plan and --out DIR, or --collect DIR"));
+            return Err(Failure::bad_input("specify a plan and --out DIR, or --collect DIR"));
         };
         let ready = ValidatedPlan::read(path)?;
         let (first, last) = self.only.unwrap_or((1, ready.runs));
@@ -282,7 +282,7 @@ impl Sweep {
         if self.json {
             return print(&format!("{}\n", json!({"made": made, "skipped": skipped, "seconds": seconds})));
         }
-        print(&format!("{made} runs completed in {seconds:.1} s, {skipped} skipped as already complete.\n{text}"))
+        print(&format!("{made} runs completed in {seconds:.1} s, {skipped} already complete and skipped.\n{text}"))
     }
 
     /// Executes runs concurrently. Returns the number of executed runs.
@@ -393,7 +393,7 @@ fn claim(out: &Path, ready: &ValidatedPlan) -> Result<(), Failure> {
     }
     let new = output::write_new(&copy, &ready.text).map_err(|error| Failure::bad_input(error.to_string()))?;
     if !new && input::text(&copy)? != ready.text {
-        let right = "choose another folder or delete this one";
+        let right = "choose another folder, or delete this one";
         return Err(Error::input(out, "it contains results of another plan", right).into());
     }
     Ok(())
@@ -414,7 +414,7 @@ fn confirm(count: usize) -> Result<bool, Failure> {
 fn collect(out: &Path) -> Result<(String, Value), Failure> {
     let copy = out.join(PLAN);
     let Some(text) = input::read_text_if_exists(&copy)? else {
-        return Err(Error::input(out, "it contains no plan.ron", "give the results folder of a sweep").into());
+        return Err(Error::input(out, "it contains no plan.ron", "specify the results folder of a sweep").into());
     };
     let (_, runs) = parse(&copy, &text)?;
     let listed = fs::read_dir(out.join(RUNS)).into_iter().flatten().flatten();
@@ -427,7 +427,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
         reports.insert(number as usize, (name, report));
     }
     if reports.is_empty() {
-        return Err(Error::input(out, "it contains no completed run", "execute the sweep first").into());
+        return Err(Error::input(out, "it contains no completed run", "run the sweep first").into());
     }
     let table = results::ResultTable::of(&reports);
     output::replace(&out.join("table.csv"), |file| output::write(file, table.csv()))?;
@@ -438,7 +438,7 @@ fn collect(out: &Path) -> Result<(String, Value), Failure> {
     if count > 0 {
         let numbers: Vec<String> = missing().take(NAMED).map(|number| number.to_string()).collect();
         let (numbers, more) = (numbers.join(", "), if count > NAMED { " …" } else { "" });
-        let right = format!("thalweg sweep PLAN --out {} completes them", out.display());
+        let right = format!("complete them with thalweg sweep PLAN --out {}", out.display());
         print_message(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
     }
     let text = format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len());

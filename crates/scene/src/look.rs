@@ -102,7 +102,8 @@ pub struct Look {
     /// Quantity along the ramp, from the first to the fifth colour.
     #[reflect(@choice().source("ours").only("color_by=ramp").main())]
     pub ramp_along: RampQuantity,
-    /// Second quantity, which blends from the colours of the ramp to those of its other side. With Nothing, the ramp has one side.
+    /// Second quantity, which blends from the first five colours of the ramp to the second five. With Nothing, only the first
+    /// five are used.
     #[reflect(@choice().source("ours").only("color_by=ramp").main())]
     pub ramp_across: RampQuantity,
     /// Colour at the minimum of the first quantity and the minimum of the second.
@@ -159,8 +160,8 @@ pub struct Look {
     /// Vegetation along streams, and bareness of steep gullies. Only visible where rivers are drawn.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
     pub vegetation: f32,
-    /// Tree cover of vegetated ground. Forest grows in hollows and along streams rather than on crests, and never in water or on
-    /// rock, snow, sand and eroded ground. 0 is open land.
+    /// Tree cover of vegetated ground. Forest grows on concave slopes and along streams rather than on crests, and never in
+    /// water or on rock, snow, sand and eroded ground. 0 is open land.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
     pub woods: f32,
     /// Strength of sand glitter towards a low sun. Requires Detail above 0.
@@ -178,19 +179,19 @@ pub struct Look {
     /// Strength of wind ripples on sand, across the wind, while wind is blowing. 0 is smooth.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub ripples: f32,
-    /// Vertical component of the surface normal below which ground counts as steep: 1 is level, 0 a vertical wall. High values turn
-    /// more of the map into rock, low values only cliffs.
+    /// Vertical component of the surface normal below which ground counts as steep: 1 is level, 0 a vertical wall. High values
+    /// colour more of the map as rock, low values only cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
     pub steep_threshold: f32,
-    /// Half-width of the transition between the flat and steep colours, in the same measure. 0 gives the hard edge of the article,
+    /// Half-width of the transition between the flat and steep colours, in the same units. 0 gives the hard edge of the article,
     /// high values blend the slopes together.
     #[reflect(@knob(0.0..=0.5).source("ours"))]
     pub threshold_softness: f32,
-    /// Control of the sun: direct placement, or time of day, day of year and latitude.
+    /// Position of the sun: set directly, or from time of day, day of year and latitude.
     #[reflect(@choice().source("ours").main())]
     pub sun_by: SunControl,
-    /// Compass direction of the sun, clockwise from the top of the map. Light from the side shows relief best, light from behind
-    /// the camera flattens it.
+    /// Azimuth of the sun, clockwise from the top of the map. Light from the side shows relief best, light from behind the
+    /// camera flattens it.
     #[reflect(@knob(0.0..=360.0).unit("°").source("ours").only("sun_by=direction").main())]
     pub sun_azimuth: f32,
     /// Angle of the sun above the horizon. Low values cast long shadows, high values give flat, even light.
@@ -218,22 +219,23 @@ pub struct Look {
     /// Specular exponent of the Phong model. High values give a smaller, sharper highlight.
     #[reflect(@knob(1.0..=128.0).source("Phong 1975").log())]
     pub shininess: f32,
-    /// Shadows of the terrain on itself.
+    /// Cast shadows of the terrain onto itself.
     #[reflect(@choice().source(D1))]
     pub shadows: bool,
-    /// Penumbras: shadow edges soften with distance from the caster. Off, all edges are sharp.
+    /// Soften shadow edges with distance from the caster. When off, all edges are sharp.
     #[reflect(@choice().source("ours"))]
     pub soft_shadows: bool,
     /// Darkness of cloud shadows on the terrain. 0 is a cloudless sky.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub cloud_shadows: f32,
-    /// Ambient occlusion: darkening of hollows that see less of the sky. 0 disables it, high values leave dirty edges.
+    /// Ambient occlusion: darkening of valleys and creases, which see less of the sky. 0 disables it; high values leave dirty
+    /// edges.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub occlusion: f32,
-    /// Density of the haze: the fraction of light lost over somewhat more than the width of the map. 0 is clear air.
+    /// Density of the haze: the fraction of light lost over slightly more than the width of the map. 0 is clear air.
     #[reflect(@knob(0.0..=1.0).source(D1))]
     pub fog: f32,
-    /// Turbidity of the sky. 0 is deep blue mountain air, high values are pale and warm around a low sun.
+    /// Turbidity of the sky. 0 is deep blue mountain air; high values are pale, and warm around a low sun.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub turbidity: f32,
     /// Exposure of the image, in stops: each stop doubles the brightness.
@@ -242,10 +244,10 @@ pub struct Look {
     /// Tone-mapping curve from scene light to display colours.
     #[reflect(@choice().source("Hable, Sobotka, Narkowicz; as in Bevy"))]
     pub tone_curve: ToneCurve,
-    /// Backdrop: a studio with a plain ground plane, or a plain under a sky.
+    /// Backdrop: a studio with a ground plane, or an open plain under a sky.
     #[reflect(@choice().source("ours").main())]
     pub background: Backdrop,
-    /// Plinth under the block with title, dimensions and scale. Not available with simulations side by side.
+    /// Show a plinth under the block with title, dimensions and scale. Not available with simulations side by side.
     #[reflect(@choice().source("ours").main())]
     pub plinth: bool,
     /// Vertical field of view of the camera. Low values look like a telephoto lens with almost no perspective, high values like a
@@ -255,7 +257,7 @@ pub struct Look {
     /// Height of the block below the lowest ground, as a fraction of the shorter side of the map.
     #[reflect(@knob(0.0..=0.5).source("ours"))]
     pub base: f32,
-    /// Scale factor of drawn heights. 1 is true to scale; the simulation is unaffected.
+    /// Scale factor of drawn heights. 1 is true to scale. Does not affect the simulation.
     #[reflect(@knob(0.1..=10.0).unit("×").source("ours").log().main())]
     pub vertical_exaggeration: f32,
 }
@@ -354,7 +356,7 @@ fn sun_position(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
 /// Appearance of water.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct WaterLook {
-    /// Rendering of the water surface. Off, only the bed is drawn.
+    /// Draw the water surface. When off, only the bed is drawn.
     #[reflect(@choice().source("ours").main())]
     pub shown: bool,
     /// Colour of deep water.
@@ -363,7 +365,7 @@ pub struct WaterLook {
     /// Colour of water saturated with sediment.
     #[reflect(@knob(0.0..=1.0).source("Jákó & Tóth 2011, figure 7").main())]
     pub silt_color: [f32; 3],
-    /// Visibility depth of the water. Low values are opaque, high values show the bed of lakes.
+    /// Depth to which the bed is visible. Low values make water opaque, high values show the bed of lakes.
     #[reflect(@knob(0.1..=50.0).unit("m").source("ours").log().main())]
     pub clarity: f32,
     /// Reflectance of the surface, as a multiple of that of real water. 0 reflects no sky, high values look like mercury.
@@ -375,7 +377,7 @@ pub struct WaterLook {
     /// Strength of small waves. 0 is mirror-smooth.
     #[reflect(@knob(0.0..=0.5).source("ours").main())]
     pub ripples: f32,
-    /// Minimum depth at which water is fully drawn. Low values show rain on every slope, high values only rivers and lakes.
+    /// Depth from which water is drawn at full strength. Low values show rain on every slope, high values only rivers and lakes.
     #[reflect(@knob(0.001..=2.0).unit("m").source("ours").log().main())]
     pub film: f32,
 }

@@ -34,17 +34,17 @@ fn commands(table: &mut MenuSection) {
         let keys: Vec<_> = NUMBERS.get(index).map(|key| (NONE, *key)).into_iter().collect();
         table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Activate(Some(tool)));
     }
-    let stamp = "Load a heightmap as the relief of the stamp.";
+    let stamp = "Load a heightmap as the relief of the Stamp brush.";
     table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], stamp_request());
-    let by_hand = "Adjust with the pointer: click to confirm, press Esc to cancel.";
+    let by_hand = "Move the pointer to adjust. Click to confirm, press Esc to cancel.";
     let circle = icon::CIRCLE_HALF;
     table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], BeginBrushDrag("radius"));
     table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], BeginBrushDrag("strength"));
-    let larger = "Enlarge the brush by a fifth.";
+    let larger = "Increase the brush radius by a fifth.";
     table
         .add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1))
         .set_aliases("bigger size");
-    let smaller = "Shrink the brush by a sixth.";
+    let smaller = "Decrease the brush radius by a sixth.";
     table
         .add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1))
         .set_aliases("size");
@@ -67,7 +67,7 @@ fn brush_ui(ui: &mut Ui, brushes: &Brushes, simulations: &Simulations, tool: Too
         ui.horizontal(|ui| {
             ui.label("Relief");
             let text = format!("{} {}", icon::FOLDER_OPEN, brushes.stamp.1);
-            if ui.button(text).on_hover_text("Load a heightmap for the stamp.").clicked() {
+            if ui.button(text).on_hover_text("Load a heightmap as the relief of the Stamp brush.").clicked() {
                 asked.push(stamp_request().into());
             }
         });

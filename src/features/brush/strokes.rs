@@ -296,7 +296,7 @@ impl Strokes {
                         sculpted.brushes.source = Some(place);
                         "Clone source set."
                     } else {
-                        "No clone source is set. Hold Ctrl and click to set it."
+                        "No clone source is set. Ctrl+click the terrain to set one."
                     };
                     sculpted.notices.notify(Level::Info, text);
                     return;

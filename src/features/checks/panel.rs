@@ -42,7 +42,7 @@ fn pane_ui(InMut(pane): InMut<FloatingWindowUi>, checkup: Res<CheckResults>) -> 
 /// Draws the results, and the buttons that run the checks and save them.
 fn checks_ui(ui: &mut Ui, checkup: &CheckResults, commands: &mut Vec<AppCommand>) {
     ui.set_width(style::CHECKS_WIDTH);
-    ui.label("Each check computes a case with an exact solution on this machine.");
+    ui.label("Each check simulates a case on this machine and compares it with its exact solution.");
     ui.add_space(4.0);
     egui::Grid::new("checks").num_columns(5).min_col_width(0.0).spacing([14.0, 4.0]).striped(true).show(ui, |ui| {
         for title in ["", "Check", "Measured", "Expected", "Tolerance"] {

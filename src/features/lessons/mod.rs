@@ -26,7 +26,7 @@ use thalweg_scene::{
 };
 use thalweg_sim::{core::quantity::Quantity, measure::statistics::Statistics};
 
-const NO_LESSON: &str = "No lesson is open. Open one from the workspace Learn.";
+const NO_LESSON: &str = "No lesson is open. Open one in the Learn workspace.";
 
 /// Command of a student in a lesson.
 #[derive(Event, Clone, Debug, PartialEq)]
@@ -148,7 +148,7 @@ impl LessonParams<'_> {
                 self.work.notices.offer(
                     Level::Info,
                     text,
-                    Some(("Restore them", LessonCommand::RestoreAnswers.into())),
+                    Some(("Restore answers", LessonCommand::RestoreAnswers.into())),
                 );
             }
             _ => {
@@ -231,7 +231,7 @@ impl LessonParams<'_> {
                 attempt.answers.insert(key.clone(), Answer::Measured { read, found });
             }
             None => {
-                let text = "There is nothing to measure now. Restart the simulations of this lesson.";
+                let text = "There is nothing to measure at the moment. Restart the simulations of this lesson.";
                 self.work.notices.offer(Level::Info, text, Some(("Restart", LessonCommand::Reopen.into())));
             }
         }

@@ -1,4 +1,4 @@
-//! Panel of the workspace Learn: the open lesson, or the quiz, the list of lessons and the stages of a tick.
+//! Panel of the Learn workspace: the open lesson, or the quiz, the list of lessons and the stages of a tick.
 
 use super::{
     LessonCommand,
@@ -53,7 +53,7 @@ fn commands(table: &mut MenuSection) {
     table.add(icon::QUESTION, "-Which parameter changed?", question, &[], QuizCommand::Ask);
     let again = "Delete your answers to the open lesson and start it over.";
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "Restart lesson", again, &[], LessonCommand::Restart);
-    let report = "Save a page with your answers and plots to hand in.";
+    let report = "Save your answers and plots as a page to hand in.";
     table
         .add(icon::FILE_TEXT, "Save report…", report, &[], report_request())
         .set_aliases("hand in homework answers html pdf");
@@ -105,7 +105,7 @@ fn tick_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Option<AppCommand> {
             staged_ui(ui, staged);
         }
         asked = slow_ui(ui, state);
-        let keys = "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.";
+        let keys = "Press Right Arrow to run one tick, or Comma to run one stage. Hold B to see the initial state.";
         ui.label(RichText::new(keys).weak());
     });
     asked
@@ -116,7 +116,7 @@ fn slow_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Option<AppCommand> {
     let (slow, mut asked) = (state.transport.slow, None);
     ui.horizontal_wrapped(|ui| {
         let mut on = slow.is_some();
-        let help = "Play each tick stage by stage, and show the changes of each stage.";
+        let help = "Play each tick stage by stage, and show what each stage changes.";
         if ui.checkbox(&mut on, "Slow motion").on_hover_text(help).changed() {
             asked = Some(SimulationCommand::SlowMotion(on.then_some(*STAGES.start())).into());
         }
@@ -144,7 +144,7 @@ fn staged_ui(ui: &mut Ui, staged: &StageChanges) {
     egui::Grid::new("staged").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         for (title, rows) in ["Solids", "Water"].iter().zip(&staged.booked) {
             for (name, change) in rows {
-                style::value_row(ui, &format!("{title}: {name}"), volume(units, *change), "Booked by this stage.");
+                style::value_row(ui, &format!("{title}: {name}"), volume(units, *change), "Recorded by this stage.");
             }
         }
     });
@@ -165,7 +165,7 @@ fn quiz_ui(ui: &mut Ui, state: &LessonPanelParams<'_>) -> Vec<AppCommand> {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.label(RichText::new("Which parameter changed?").strong());
         ui.label(
-            "Both simulations start from the same terrain. In simulation B, one parameter is much larger or much smaller. Watch both, \
+            "Both simulations start from the same terrain. In simulation B, one parameter has a much larger or much smaller value. Watch both, \
             or look at the difference between them.",
         );
         let answer = question.answer();

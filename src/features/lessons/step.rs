@@ -73,7 +73,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &At
             }
             if attempt.has_next() {
                 let next = egui::Button::new(format!("Next {}", icon::ARROW_RIGHT));
-                let waits = "Answer, run or measure first: the next step shows the result.";
+                let waits = "Complete this step first. The next one reveals the result.";
                 if ui.add_enabled(done, next).on_disabled_hover_text(waits).clicked() {
                     asked.push(LessonCommand::Next.into());
                 }
@@ -102,7 +102,7 @@ pub(super) fn copy_request() -> FileRequest {
 
 /// Draws a warning that the terrain is not that of the lesson, e.g. after undo.
 fn wrong_terrain_ui(ui: &mut Ui) -> Option<AppCommand> {
-    let text = "This terrain is not that of the lesson.";
+    let text = "This terrain does not belong to the lesson. Reopen the lesson to continue.";
     ui.add(egui::Label::new(RichText::new(text).color(style::WARNING)).wrap());
     ui.button("Reopen lesson").clicked().then(|| LessonCommand::Reopen.into())
 }
@@ -175,7 +175,7 @@ fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt, task: 
             }
         }
         Task::Draw { .. } => {
-            ui.label(RichText::new("Draw the expected profile in the panel \"Section\".").strong());
+            ui.label(RichText::new("Draw the expected profile in the Section panel.").strong());
         }
         Task::Run { ticks, restart, set, enable, .. } => {
             asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
@@ -184,7 +184,7 @@ fn task_ui(ui: &mut Ui, state: &LessonPanelParams<'_>, attempt: &Attempt, task: 
             // A key pressed outside the field may run a tick.
             if let Some(until) = attempt.last_tick().filter(|until| *until < state.simulations.ticks()) {
                 let text = format!(
-                    "The simulation is at tick {}, but the last step ended at tick {until}. The program measures the current \
+                    "The simulation is at tick {}, but the last step ended at tick {until}. Measurements use the current \
                      terrain. Go back with Edit ▸ Undo or with the timeline.",
                     state.simulations.ticks()
                 );
@@ -277,7 +277,7 @@ fn run_ui(
         ui.label(RichText::new(format!("{} Done.", icon::CHECK)).color(style::ACCENT));
         if !restart {
             let again = "Restart all simulations";
-            let help = "Reopen the lesson from its start. Your answers are kept.";
+            let help = "Reopen the lesson at its initial state. Your answers are kept.";
             return ui.small_button(again).on_hover_text(help).clicked().then(|| LessonCommand::Reopen.into());
         }
     }
@@ -333,7 +333,7 @@ fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64;
 /// Draws the selected answer next to the correct one.
 fn chosen_ui(ui: &mut Ui, attempt: &Attempt, key: &str) {
     if let Some(Task::Draw { .. }) = attempt.task(key) {
-        ui.label("Your drawing is overlaid on the profile in the panel \"Section\".");
+        ui.label("Your drawing is overlaid on the profile in the Section panel.");
     }
     if let (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) =
         (attempt.task(key), attempt.answers.get(key))

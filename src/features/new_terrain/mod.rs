@@ -188,7 +188,7 @@ impl NewTerrainDialog {
         let [[fewest, most_cells], [_, largest]] = ["width", "cell_size"].map(range);
         let [width, height] = &mut self.metres;
         for (side, name, help) in
-            [(width, "Width", "Extent from west to east."), (height, "Height", "Extent from north to south.")]
+            [(width, "Width", "Extent from west to east."), (height, "Length", "Extent from north to south.")]
         {
             row(ui, name, help, |ui| {
                 NumberField::new(name, "m", 1.0..=(most_cells * largest) as f32)
@@ -207,7 +207,7 @@ impl NewTerrainDialog {
         if let Some(text) = said {
             ui.label(RichText::new(text).small().color(style::WARNING));
         }
-        row(ui, "Processes", "Enable processes, with values suited to this extent.", |ui| {
+        row(ui, "Processes", "Enable processes with parameter values suited to this extent.", |ui| {
             let choice = egui::ComboBox::from_id_salt("activity").width(style::CHOICE_WIDTH);
             let shown = choice.selected_text(land.activity.title()).show_ui(ui, |ui| {
                 access::begin_list(ui);
@@ -258,7 +258,7 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units
         let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
         let [smallest, largest] = [smallest, largest].map(told);
         format!(
-            "A side has {fewest} to {most} cells of {smallest} to {largest}. The terrain will be {width} × {height} with \
+            "Each side must have {fewest} to {most} cells of {smallest} to {largest}. The terrain will be {width} × {height} with \
              {columns} × {rows} cells."
         )
     })

@@ -38,14 +38,14 @@ pub fn charts(way: &ParticleTrack, units: Units) -> Vec<Chart> {
         .with_curve(Curve::line("ground", ground));
     let speed = steps().map(|(step, moment)| [step as f64, f64::from(moment.speed)]);
     let speed =
-        Chart::new("followed-speed", "Speed", ["step", "unit of the law"]).with_curve(Curve::line("speed", speed));
+        Chart::new("followed-speed", "Speed", ["step", "units of the law"]).with_curve(Curve::line("speed", speed));
     let water: Vec<[f64; 2]> =
         steps().filter_map(|(step, moment)| Some([step as f64, 100.0 * f64::from(moment.water?)])).collect();
     let mut all = vec![loads, exchanged, ground, speed];
     if !water.is_empty() {
         let water = Curve::line("water", water);
         all.push(
-            Chart::new("followed-water", "Water of the droplet", ["step", "% of the initial water"]).with_curve(water),
+            Chart::new("followed-water", "Water in the droplet", ["step", "% of the initial water"]).with_curve(water),
         );
     }
     all

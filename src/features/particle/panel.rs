@@ -158,9 +158,9 @@ fn numbers_ui(ui: &mut Ui, way: &ParticleTrack, step: usize, units: Units) {
         row(
             "Ground height",
             length(units, way.ground[step].into(), 2),
-            "Ground height below the particle, before the particle ran.",
+            "Ground height below the particle, before its release.",
         );
-        let help = "In the unit of the selected law. With the law Streams, the length of the step in cells.";
+        let help = "In the units of the selected law. For Streams, the length of the step in cells.";
         row("Speed", format_number(moment.speed.into()), help);
         if let Some(water) = moment.water {
             row("Water", format!("{:.1} %", 100.0 * water), "Remaining water, in percent of the initial water.");
@@ -171,15 +171,15 @@ fn numbers_ui(ui: &mut Ui, way: &ParticleTrack, step: usize, units: Units) {
             row("Capacity", cubic(f64::from(capacity) * way.cell_area()), help);
         }
         let name = if taken < 0.0 { "Deposited in this step" } else { "Eroded in this step" };
-        row(name, cubic(taken.abs()), "Change of load in this step.");
-        row("Eroded so far", cubic(dug), "Since the release.");
-        row("Deposited so far", cubic(laid), "Since the release.");
+        row(name, cubic(taken.abs()), "Change in load in this step.");
+        row("Eroded so far", cubic(dug), "Since its release.");
+        row("Deposited so far", cubic(laid), "Since its release.");
     });
     let text = if step == way.last() {
-        "End of the track: the particle has left the map, rests in a depression, or has no water left. Its load is deposited here or \
+        "End of the track: the particle has left the map, has stopped in a depression, or has no water left. Its load is deposited here or \
             leaves the map."
     } else {
-        "In the view, the track is thin where the particle erodes and wide where it deposits."
+        "In the viewport, the track is thin where the particle erodes and wide where it deposits."
     };
     ui.label(RichText::new(text).weak().small());
 }

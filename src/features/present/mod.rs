@@ -1,4 +1,4 @@
-//! Presentations: playlist dialog, overlay of the workspace Present, and presenter window.
+//! Presentations: playlist dialog, overlay of the Present workspace, and presenter window.
 
 pub mod playlist;
 pub mod presenter;

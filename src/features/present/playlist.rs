@@ -125,7 +125,7 @@ impl PlaylistDialog {
 }
 
 fn commands(table: &mut MenuSection) {
-    let list = "Arrange scenes for a presentation, or save them as a playlist.";
+    let list = "Arrange scenes for a presentation, and save them as a playlist.";
     table
         .add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(PANE.key))
         .set_aliases("slides slideshow presentation order show kiosk");
@@ -217,7 +217,7 @@ fn playlist_ui(
                 }
             }
             if !dialog.aside.is_empty() {
-                let help = "Restore the playlist that this one replaced. This one is lost unless it is being presented or saved.";
+                let help = "Restore the playlist that this one replaced. This one is lost unless it is saved or being presented.";
                 if ui.button("Restore previous playlist").on_hover_text(help).clicked()
                     && let Some(before) = dialog.aside.pop()
                 {
@@ -415,12 +415,12 @@ fn words_ui(ui: &mut Ui, dialog: &mut PlaylistDialog) {
         let field = seconds.drag_ui(ui, &mut item.seconds, |field| field.speed(1.0));
         field
             .labelled_by(label.id)
-            .on_hover_text("Advance to the next scene after this time. With 0, advance manually.");
+            .on_hover_text("Time after which the next scene begins. 0: advance manually.");
         ui.end_row();
         let label = ui.label("Ticks");
         ui.horizontal(|ui| {
             let (first, last) = &mut item.ticks;
-            let help = "Fast-forward to the first tick and pause at the last, or never if that is 0. With 0 and 0, the scene decides.";
+            let help = "Fast-forward to the first tick and pause at the last one. If the last is 0, never pause; if both are 0, use the settings of the scene.";
             let from = NumberField::new("First tick", "", 0.0..=MAX_FAST_FORWARD as f64);
             from.drag_ui(ui, first, |field| field).labelled_by(label.id).on_hover_text(help);
             ui.label("to");
@@ -439,7 +439,7 @@ fn foot_ui(ui: &mut Ui, state: &PlaylistParams<'_>, dialog: &mut PlaylistDialog)
         let own = own(state);
         let button = ui.add_enabled(own.is_some(), egui::Button::new("Add this project"));
         let button = button.on_hover_text("Append the open project.");
-        if button.on_disabled_hover_text("Save the project first: a playlist refers to files.").clicked() {
+        if button.on_disabled_hover_text("Save the project first: playlists refer to files.").clicked() {
             dialog.insert(usize::MAX, Item { open: own.unwrap_or_default(), ..Item::default() });
         }
         if ui.button("Add file…").on_hover_text("Append a project, a scene file or a heightmap.").clicked() {
@@ -456,10 +456,10 @@ fn foot_ui(ui: &mut Ui, state: &PlaylistParams<'_>, dialog: &mut PlaylistDialog)
                 }
             };
             let show = egui::Button::new("Start presentation").fill(style::ACCENT.gamma_multiply(0.55));
-            if ui.add_enabled(fits, show).on_hover_text("Present the scenes, starting with the first.").clicked() {
+            if ui.add_enabled(fits, show).on_hover_text("Present the scenes, beginning with the first.").clicked() {
                 asked = list().map(|list| PresentCommand::Begin(list).into());
             }
-            let help = "Save the playlist as a file, also for \"thalweg present\".";
+            let help = "Save the playlist as a file, for example for \"thalweg present\".";
             if ui.add_enabled(fits, egui::Button::new("Save…")).on_hover_text(help).clicked() {
                 asked = list().map(|list| save_request(list).into());
             }

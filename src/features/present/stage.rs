@@ -1,4 +1,4 @@
-//! Overlay of the workspace Present: title, caption and sliders of the scene.
+//! Overlay of the Present workspace: title, caption and sliders of the scene.
 
 use super::presenter::TogglePresenter;
 use std::{
@@ -58,7 +58,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let next = "Go to the next scene of the presentation. In the workspace Present, use the arrow keys or a remote.";
+    let next = "Go to the next scene of the presentation. In the Present workspace, use the arrow keys or a presentation remote.";
     table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
     let before = "Go to the previous scene of the presentation.";
     table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
@@ -68,7 +68,7 @@ fn commands(table: &mut MenuSection) {
         .set_aliases("speaker notes second screen monitor");
 }
 
-/// Draws the overlay in the workspace Present. Returns the requested commands.
+/// Draws the overlay in the Present workspace. Returns the requested commands.
 pub fn presentation_ui(InMut(root): InMut<Ui>, state: PresentationParams) -> Vec<AppCommand> {
     let (view, state) = (root.max_rect(), &state);
     if *state.workspace != Workspace::Present {

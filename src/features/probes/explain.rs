@@ -50,7 +50,7 @@ fn panel_ui(
         *explained = ExplanationState { pins: all.pins, chosen: None };
     }
     let Some(last) = probes.last() else {
-        let text = "Pin a probe (P) on the terrain to see the equations of the processes with the values of its cell.";
+        let text = "Pin a probe (P) on the terrain to see the process equations with the values of its cell.";
         ui.label(RichText::new(text).weak());
         return Vec::new();
     };
@@ -88,7 +88,7 @@ fn panel_ui(
             Some(explanation) => explanation_ui(ui, explanation),
             None => {
                 let text =
-                    "No values for this cell: no tick has run yet, or the selected law describes single particles.";
+                    "No values for this cell: no tick has run yet, or the selected law describes individual particles.";
                 ui.label(RichText::new(text).weak());
             }
         }

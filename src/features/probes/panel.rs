@@ -28,8 +28,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let probe =
-        "Click on the terrain to pin a probe. The panel Probes shows height, sand and water of that place over time.";
+    let probe = "Click on the terrain to pin a probe. The Probes panel plots height, sand and water there over time.";
     table
         .add(icon::PUSH_PIN, "Pin probe", probe, &[(NONE, Key::P)], BeginPlacement(PlacementKind::Probe))
         .set_aliases("measure inspect time series gauge");
@@ -53,7 +52,7 @@ fn panel_ui(
         }
     });
     if pinned.is_empty() {
-        ui.label(RichText::new("A probe records height, sand and water of a place over time.").weak());
+        ui.label(RichText::new("A probe records height, sand and water at a point over time.").weak());
         return asked;
     }
     let units = units(ui);
@@ -99,7 +98,7 @@ fn panel_ui(
         })
         .response
         .on_hover_text(
-            "Select the quantity to plot. The overlay can be plotted too; its values are recorded while it is shown.",
+            "Select the quantity to plot. The overlay can also be plotted; its values are recorded only while it is shown.",
         )
         .labelled_by(label.id);
     asked.extend(chart_ui(ui, chart::chart(&probes, now, units), ""));

@@ -72,12 +72,12 @@ fn panel_ui(
     let units = units(ui);
     asked.extend(river_ui(ui, study, rivers.selected_place.is_some()));
     ui.add_space(4.0);
-    let help = "Median channel slope against drainage area. In equilibrium with the uplift, the points lie on a line whose gradient \
-        is the concavity.";
+    let help = "Median channel slope against drainage area. In equilibrium with uniform uplift, the points lie on a straight line \
+        whose gradient is minus the concavity index.";
     asked.extend(chart_ui(ui, charts::slope_area(study, balance(&simulations, study.softness), units), help));
     ui.add_space(4.0);
-    let help = "χ is the distance upstream, weighted less where more water flows. Rivers in equilibrium with uniform uplift lie on \
-        one line; a river above its neighbours loses drainage area to them.";
+    let help = "χ is the distance upstream, weighted less where the drainage area is larger. Rivers in equilibrium with uniform \
+        uplift lie on one line; a river below its neighbours tends to lose drainage area to them.";
     asked.extend(chart_ui(ui, charts::chi(study, units), help));
     asked.extend(chart_ui(ui, charts::hypsometry(&record.statistics, units), ""));
     realism_ui(ui, &study.readings);
@@ -131,7 +131,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
         return None;
     };
     let name = if chosen { "Selected river" } else { "Largest river" };
-    let help = "From the source at the left to the mouth at the right. Reaches at least twice as steep as usual for their drainage \
+    let help = "From the source on the left to the mouth on the right. Reaches at least twice as steep as expected for their drainage \
         area are knickpoints. They migrate upstream when the uplift increases or the sea falls.";
     let length = source.distance;
     let units = units(ui);
@@ -154,7 +154,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
         let (flow, of_flow) = display_unit(units, "m³/s");
         row("Discharge", format!("{:.2} {flow}", of_flow * mouth.discharge), "Discharge at the mouth.");
         row("Drainage area", area(units, mouth.area), "Area whose runoff yields this discharge.");
-        row("Knickpoints", study.knickpoints.len().to_string(), "Reaches much too steep for their drainage area.");
+        row("Knickpoints", study.knickpoints.len().to_string(), "Reaches at least twice as steep as expected for their drainage area.");
         row(
             "All rivers",
             format!("{:.1} {far}", 1e-3 * of_far * study.length),
@@ -174,7 +174,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<AppCommand> {
 fn realism_ui(ui: &mut Ui, readings: &[MeasureReading]) {
     let (real, of) = score(readings);
     ui.add_space(4.0);
-    let help = "Terrain measures compared with the range of real mountains, for cells of about 30 m. Noise fails most of them.";
+    let help = "Terrain metrics compared with the range of real mountains, for cells of about 30 m. Plain noise fails most of them.";
     ui.label(RichText::new(format!("Realism: {real} of {of}")).strong()).on_hover_text(help);
     egui::Grid::new("real").num_columns(4).min_col_width(0.0).spacing([8.0, 2.0]).striped(true).show(ui, |ui| {
         for reading in readings {

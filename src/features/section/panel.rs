@@ -56,12 +56,12 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let cut = "Hide or show the part of the block in front of the section line.";
+    let cut = "Show or hide the part of the block in front of the section line.";
     table
         .add(icon::KNIFE, "Cutaway view", cut, &[], SectionCommand::CutAway)
         .set_aliases("cut block open slice clip section inside layers");
     let section =
-        "Drag over the terrain, or click twice, to draw a line. The panel Section shows rock, sand and water along it.";
+        "Drag over the terrain, or click twice, to draw a line. The Section panel shows rock, sand and water along it.";
     table
         .add(icon::LINE_SEGMENT, "Draw section", section, &[(NONE, Key::X)], BeginPlacement(PlacementKind::Section))
         .set_aliases("profile cross cut transect");
@@ -162,7 +162,7 @@ fn plot_ui(ui: &mut Ui, state: &SectionParams<'_>) -> Vec<AppCommand> {
             let faint = style::FAINT.gamma_multiply(0.35 + 0.5 * number as f32 / count);
             plot.line(Line::new(format!("tick {}", earlier.tick), line(&earlier.ground)).color(faint).width(1.0));
         }
-        plot.line(Line::new("start", line(&section.start)).color(style::WARNING).style(LineStyle::dashed_loose()));
+        plot.line(Line::new("initial", line(&section.start)).color(style::WARNING).style(LineStyle::dashed_loose()));
         let own: PlotPoints<'_> = along.iter().zip(&ground).map(|(along, height)| [*along, *height]).collect();
         plot.line(Line::new("now", own).color(style::ACCENT).width(2.0));
         let sketch = |heights: &[f32]| -> PlotPoints<'static> {
@@ -258,7 +258,7 @@ fn has_suspended_sediment(section: &Section) -> bool {
 /// Draws the legend below the plot, which has no free space for it.
 fn legend_ui(ui: &mut Ui, state: &SectionParams<'_>, predicted: bool) {
     let section = &state.section;
-    let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
+    let mut names = vec![("now".to_owned(), style::ACCENT), ("initial, dashed".to_owned(), style::WARNING)];
     if !section.earlier.is_empty() {
         let ticks: Vec<String> = section.earlier.iter().map(|profile| profile.tick.to_string()).collect();
         let title = if ticks.len() == 1 { "tick" } else { "ticks" };
@@ -273,7 +273,7 @@ fn legend_ui(ui: &mut Ui, state: &SectionParams<'_>, predicted: bool) {
         names.push(("water".to_owned(), style::SPRING));
     }
     if has_suspended_sediment(section) {
-        names.push(("suspended sediment, as a layer".to_owned(), style::SEDIMENT));
+        names.push(("suspended sediment, as layer thickness".to_owned(), style::SEDIMENT));
     }
     ui.horizontal_wrapped(|ui| {
         for (name, color) in names {

@@ -43,9 +43,9 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn commands(table: &mut MenuSection) {
-    let spring = "Click on the terrain to place a spring, then drag and adjust it there.";
+    let spring = "Click on the terrain to place a spring. Drag it to move it, click it to adjust it.";
     table.add(icon::DROP, "Place spring", spring, &[], BeginPlacement(PlacementKind::Spring));
-    let drain = "Click on the terrain to place a drain, then drag and adjust it there.";
+    let drain = "Click on the terrain to place a drain. Drag it to move it, click it to adjust it.";
     table.add(icon::DROP_SLASH, "Place drain", drain, &[], BeginPlacement(PlacementKind::Drain));
 }
 

@@ -105,7 +105,7 @@ fn handle_command(command: On<DrainageCommand>, mut work: ProjectParams) {
 
 /// Fails if the job was cancelled.
 fn not_cancelled(progress: &JobProgress, sessions: &[Session]) -> Result<(), Error> {
-    let cancelled = || Error::input(Path::new(&sessions[0].title), "it was cancelled", "let it finish");
+    let cancelled = || Error::input(Path::new(&sessions[0].title), "the job was cancelled", "let it finish");
     if progress.is_cancelled() { Err(cancelled()) } else { Ok(()) }
 }
 
@@ -154,11 +154,14 @@ fn apply_filled_rivers(In(balances): In<Vec<Balance>>, mut work: ProjectParams) 
     let flows =
         work.simulations.selected().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
     let still = if flows { "" } else { " Enable Water to let it flow." };
-    let still =
-        if has_converged { still.to_owned() } else { format!(" The steady state has not converged yet.{still}") };
+    let still = if has_converged {
+        still.to_owned()
+    } else {
+        format!(" The result has not converged to a steady state yet.{still}")
+    };
     let text = match came {
         came if came < 0.0 => {
-            format!("Rivers and lakes are now in steady state, with {} less water.{still}", volume(units, -came))
+            format!("Drained {} of water from rivers and lakes.{still}", volume(units, -came))
         }
         came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
     };

@@ -110,7 +110,7 @@ fn panel_ui(
         }
     });
     if session.heightmap.is_some() {
-        ui.label(RichText::new("Imported map: only the parameters edge, sand and uplift apply.").weak());
+        ui.label(RichText::new("Imported heightmap: only the Edge, Sand and Uplift parameters apply.").weak());
     }
     // Sliders keep their values while the terrain is being generated.
     let mut terrain = session.terrain.clone();
@@ -131,7 +131,8 @@ fn panel_ui(
         }
     });
     ui.horizontal_wrapped(|ui| {
-        if ui.button("Add sand").on_hover_text("Add a layer of this thickness to the whole terrain.").clicked() {
+        if ui.button("Add sand").on_hover_text("Add a layer of sand of this thickness to the whole terrain.").clicked()
+        {
             commands.push(EditCommand::AddSand(next.sheet).into());
         }
         let thickness = NumberField::new("Thickness", "m", 0.01..=100.0);

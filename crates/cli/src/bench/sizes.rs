@@ -84,7 +84,7 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
     // By process and number of threads, from the smallest to the largest map: nanoseconds per unit, and seconds per tick.
     let mut runs: BTreeMap<(&str, usize), Vec<(f64, f64)>> = BTreeMap::new();
     for side in SIDES {
-        print_message(&format!("measuring {side}² cells …"));
+        print_message(&format!("measuring {side}² cells…"));
         for loose in [false, true] {
             let terrain = terrain(side, loose);
             for subject in SUBJECTS.iter().filter(|subject| subject.loose == loose) {
@@ -179,8 +179,8 @@ fn exponent(seconds: &[f64]) -> f64 {
 /// Formats the figures as a table, one line per process and number of threads.
 pub(super) fn table(report: &Value) -> String {
     let sides = SIDES.map(|side| format!("{:>9}", format!("{side}²"))).concat();
-    let mut text = "nanoseconds per particle step, which grow as cells^exponent, or per cell, in which case the time of a tick grows \
-        as cells^exponent\n"
+    let mut text = "nanoseconds per particle step, proportional to cells^exponent, or per cell, where the time of a \
+        tick is proportional to cells^exponent\n"
         .to_owned();
     text += &format!("{:30}{:>8}{sides}{:>10}   per\n", "process", "threads", "exponent");
     for row in report["rows"].as_array().into_iter().flatten() {

@@ -75,7 +75,7 @@ impl Budget {
         let (needs, left) = (Budget(bytes), Budget(left));
         Err(Error::input(
             path,
-            format!("needs {needs} of memory, but only {left} of the {self} budget are free"),
+            format!("needs {needs} of memory, but only {left} of the {self} limit is free"),
             "choose a smaller size, or raise the limit with --memory or in the settings",
         ))
     }
@@ -135,7 +135,7 @@ mod tests {
         let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
         assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));
         let error = budget.grant(path, 1_500_000_000, 600_000_000).expect_err("it is too much");
-        let said = "hills.png: needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB budget are free; ";
+        let said = "hills.png: needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB limit is free; ";
         assert!(error.exit_code() == 2 && error.to_string().starts_with(said), "{error}");
         assert!(budget.request(path, u64::MAX).is_err());
     }

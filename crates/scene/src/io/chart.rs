@@ -6,7 +6,7 @@ use super::{Error, output, page, reference::escape_html};
 use crate::model::chart::{Chart, MarkerStyle, format_number, ticks};
 
 /// Export formats of a chart: label and file extension.
-pub const KINDS: [(&str, &str); 3] = [("Image (PNG)", "png"), ("Table (CSV)", "csv"), ("Vector graphic (SVG)", "svg")];
+pub const KINDS: [(&str, &str); 3] = [("Image (PNG)", "png"), ("Table (CSV)", "csv"), ("Vector graphics (SVG)", "svg")];
 
 /// Width and height of a chart, and the margin for its axis labels, in page pixels.
 pub const SIZE: [f64; 2] = [520.0, 240.0];

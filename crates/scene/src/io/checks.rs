@@ -8,7 +8,7 @@ use thalweg_sim::{simd::vector_unit::VectorUnit, simulation::check::CheckResult}
 /// Formats the results of the checks, with the machine they ran on.
 pub fn table(found: &[CheckResult]) -> String {
     let mut text = format!(
-        "Thalweg {} on {} {}, {} threads, vectors: {}\n",
+        "Thalweg {} on {} {}, {} threads, SIMD: {}\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,

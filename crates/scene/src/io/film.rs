@@ -93,7 +93,7 @@ impl VideoWriter {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let Some(ending) = ending else {
             if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-                return Err(Error::input(path, "the folder is not empty", "choose another one"));
+                return Err(Error::input(path, "the folder is not empty", "empty it or choose another folder"));
             }
             made(path)?;
             return Ok(Self { path: path.to_owned(), size, frames: 0, kind: FrameOutput::Folder });
@@ -103,7 +103,7 @@ impl VideoWriter {
             return Err(Error::input(path, format!(".{ending} is not a supported video format"), right));
         };
         if path.is_dir() {
-            return Err(Error::output(path, "a folder with this name exists", "move it away or choose another name"));
+            return Err(Error::output(path, "a folder with this name exists", "rename it or choose another name"));
         }
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), made)?;
         let parts = (1..)
@@ -206,7 +206,7 @@ impl VideoWriter {
             return Err(encoder_error(&self.path, encoder, said));
         }
         fs::rename(&*part, &self.path)
-            .map_err(|error| Error::output(&self.path, error.to_string(), format!("the video is {}", part.display())))
+            .map_err(|error| Error::output(&self.path, error.to_string(), format!("it is kept as {}", part.display())))
     }
 }
 
@@ -359,8 +359,8 @@ fn encoder_error(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<
     let first = text.lines().next().unwrap_or("no reason given").trim().to_owned();
     Error::output(
         path,
-        format!("ffmpeg stopped ({first})"),
-        "check whether the disk is full, or choose a folder for an image sequence",
+        format!("ffmpeg failed ({first})"),
+        "free some disk space, or choose a folder for an image sequence",
     )
 }
 

@@ -170,7 +170,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
     let text = text.replace("\r\n", "\n");
     let parts =
         text.trim_start_matches('\u{feff}').trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
-    let (head, body) = parts.ok_or_else(|| bad("front matter between two \"---\" lines missing".to_owned()))?;
+    let (head, body) = parts.ok_or_else(|| bad("the front matter between two \"---\" lines is missing".to_owned()))?;
     let head: FrontMatter = ron(head).map_err(|error| bad(format!("invalid front matter ({error})")))?;
     let (mut steps, mut teacher) = (vec![LessonStep { title: head.title.clone(), ..LessonStep::default() }], None);
     let fold = |step: &mut LessonStep, block: StepBlock<'_>| -> Result<(), Error> {
@@ -396,12 +396,12 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_taught_is_refused_in_a_sentence() {
         for (change, by, said) in [
-            ("\r\n---\r\n\r\nHello", "Hello", "front matter between two \"---\" lines missing"),
+            ("\r\n---\r\n\r\nHello", "Hello", "the front matter between two \"---\" lines is missing"),
             ("minutes: 5", "minutes: \"5\"", "invalid front matter"),
             ("level:", "levels:", "invalid front matter"),
             ("Run(ticks: 2)", "Fly(ticks: 2)", "invalid task in step \"Run\""),
             ("```text\nE", "```ask\nE", "step \"Run\" has two tasks"),
-            ("right: 0", "right: 7", "in the step \"Predict\": the right answer has index 7"),
+            ("right: 0", "right: 7", "step \"Predict\": the correct answer has index 7"),
         ] {
             let error = parsed(&TEXT.replace(change, by)).expect_err(said);
             assert!(error.starts_with("heaps.md: ") && error.contains(said) && error.ends_with(RIGHT), "{error}");

@@ -113,7 +113,7 @@ impl OutputSet {
     /// others.
     ///
     /// # Errors
-    /// A target is a folder or write-protected, in which case nothing is moved, or a move fails.
+    /// A target is a folder or read-only, in which case nothing is moved, or a move fails.
     pub fn publish(mut self, index: Option<&OsStr>) -> Result<Vec<PathBuf>, Error> {
         let (last, first): (Vec<OsString>, Vec<OsString>) =
             self.names()?.into_iter().partition(|name| index == Some(name.as_os_str()));
@@ -121,14 +121,14 @@ impl OutputSet {
         for target in &targets {
             match fs::metadata(target) {
                 Ok(found) if found.is_dir() => {
-                    let right = "move it away or choose another name";
+                    let right = "rename it or choose another name";
                     return Err(Error::output(target, "a folder with this name exists", right));
                 }
                 Ok(found) if found.permissions().readonly() => {
                     return Err(Error::output(
                         target,
-                        "the file is write-protected",
-                        "remove the write protection or choose another name",
+                        "the file is read-only",
+                        "make it writable, or choose another name",
                     ));
                 }
                 _ => {}
@@ -387,7 +387,7 @@ mod tests {
         protected.set_readonly(true);
         fs::set_permissions(&path, protected).expect("it is ours");
         let error = replace(&path, |file| put(file, "second")).expect_err("it is protected").to_string();
-        assert!(error.contains("write-protected"), "{error}");
+        assert!(error.contains("read-only"), "{error}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub struct RenderOptions {
     pub ui: bool,
     /// `true` to output linear light, before tone mapping.
     pub as_light: bool,
-    /// Depth of field: diameter of the circle of confusion at infinity, in percent of the image height.
+    /// Depth of field: diameter of the circle of confusion at infinity, as a percentage of the image height.
     pub blur: f32,
     /// `true` to render the terrain alone on a transparent background.
     pub transparent: bool,

@@ -195,34 +195,31 @@ impl Script {
     /// A message with the defect and a valid alternative.
     pub fn check(&self) -> Result<(), String> {
         if self.camera.is_empty() {
-            return Err("the camera has no keyframe; add at least one".to_owned());
+            return Err("the camera has no keyframes; add at least one".to_owned());
         }
         for key in &self.camera {
             let numbers = [key.tick, key.round, key.above, key.near, key.at[0], key.at[1]];
             if !numbers.iter().all(|number| number.is_finite()) {
-                return Err("a value of a camera keyframe is not finite; use plain numbers".to_owned());
+                return Err("a value of a camera keyframe is not finite; use finite numbers".to_owned());
             }
             if key.round.abs() > 36_000.0 {
-                return Err(format!("`round` is {} degrees; it must be -36000 to 36000 (a hundred turns)", key.round));
+                return Err(format!("`round` is {} degrees; use -36000 to 36000 (a hundred turns)", key.round));
             }
             if !(1.0..=89.0).contains(&key.above) {
-                return Err(format!("`above` is {} degrees; it must be 1 to 89", key.above));
+                return Err(format!("`above` is {} degrees; use 1 to 89", key.above));
             }
             if !(0.1..=200.0).contains(&key.near) {
-                return Err(format!("`near` is {}; it must be 0.1 to 200", key.near));
+                return Err(format!("`near` is {}; use 0.1 to 200", key.near));
             }
             if !key.at.iter().all(|share| (-1.0..=2.0).contains(share)) {
-                return Err(format!(
-                    "`at` is {:?}; both values must be -1 to 2, where (0.5, 0.5) is the centre",
-                    key.at
-                ));
+                return Err(format!("`at` is {:?}; use values from -1 to 2, where (0.5, 0.5) is the centre", key.at));
             }
         }
         if self.camera.windows(2).any(|pair| pair[1].tick <= pair[0].tick) {
-            return Err("the ticks of the camera keyframes are not ascending; put the keyframes in order".to_owned());
+            return Err("the camera keyframes are not in order; sort them by tick".to_owned());
         }
         if let Some(caption) = self.captions.iter().find(|caption| caption.text.chars().any(char::is_control)) {
-            return Err(format!("the caption {:?} has a control character; use plain text", caption.text));
+            return Err(format!("the caption {:?} contains a control character; use plain text", caption.text));
         }
         match self
             .captions
@@ -355,7 +352,7 @@ mod tests {
                 .contains("a hundred turns")
         );
         let beside = CameraKeyframe { at: [0.5, 7.0], ..key(0.0, 0.0, Ease::Even) };
-        assert!(wrong(Script { camera: vec![beside], captions: Vec::new() }).contains("must be -1 to 2"));
+        assert!(wrong(Script { camera: vec![beside], captions: Vec::new() }).contains("from -1 to 2"));
         let below = CameraKeyframe { above: -3.0, ..key(0.0, 0.0, Ease::Even) };
         assert!(wrong(Script { camera: vec![below], captions: Vec::new() }).contains("-3 degrees"));
     }

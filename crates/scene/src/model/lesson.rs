@@ -74,7 +74,7 @@ pub enum Task {
         key: String,
         /// Answer options.
         options: Vec<String>,
-        /// Index of the right answer, from 0.
+        /// Index of the correct answer, from 0.
         right: usize,
     },
     /// Prediction of a number.
@@ -139,7 +139,7 @@ pub enum Task {
         #[serde(default)]
         over: Option<String>,
     },
-    /// Reveals the right answer, or the drawn profile beside the simulated one.
+    /// Reveals the correct answer, or the drawn profile beside the simulated one.
     Reveal {
         /// Key of the prediction.
         guess: String,
@@ -246,7 +246,7 @@ impl Lesson {
         let head = &self.head;
         let of_map = |place: &[f32; 2]| place.iter().all(|share| (0.0..=1.0).contains(share));
         if head.section.is_some_and(|ends| !ends.iter().all(of_map)) {
-            return Err("the section leaves the map; give fractions of the sides from 0 to 1".to_owned());
+            return Err("the section extends beyond the map; use fractions of its sides from 0 to 1".to_owned());
         }
         let fresh = TerrainParams::default();
         let Knob { min, max, .. } =
@@ -261,7 +261,7 @@ impl Lesson {
         let mut before: Vec<&Task> = Vec::new();
         for step in &self.steps {
             let Some(task) = &step.task else { continue };
-            self.check_task(task, &before).map_err(|wrong| format!("in the step \"{}\": {wrong}", step.title))?;
+            self.check_task(task, &before).map_err(|wrong| format!("step \"{}\": {wrong}", step.title))?;
             before.push(task);
         }
         Ok(())
@@ -278,11 +278,11 @@ impl Lesson {
         };
         match task {
             Task::Choose { options, right, .. } if *right >= options.len() => Err(format!(
-                "the right answer has index {right}, but there are {} options; count from 0",
+                "the correct answer has index {right}, but there are {} options; count from 0",
                 options.len()
             )),
             Task::Draw { .. } if self.head.section.is_none() => {
-                Err("drawing a profile needs a section in the head".to_owned())
+                Err("drawing a profile needs a section in the front matter".to_owned())
             }
             Task::Run { speed, .. } if !SPEEDS.contains(speed) => {
                 Err(format!("the speed is {speed}; use {} to {}", SPEEDS.start(), SPEEDS.end()))
@@ -291,7 +291,7 @@ impl Lesson {
                 Gauge::parse(of)?;
                 if !(expect.0 <= expect.1 && *within > 0.0 && within.is_finite() && times.is_finite()) {
                     return Err(
-                        "invalid bounds or tolerance; give the lower bound first, and a tolerance above 0".to_owned()
+                        "invalid bounds or tolerance; put the lower bound first and a tolerance above 0".to_owned()
                     );
                 }
                 for key in since.iter().chain(over) {
@@ -431,7 +431,7 @@ mod tests {
         for (tasks, said) in [
             (vec![r#"Choose(key: "a", options: ["x"], right: 1)"#], "count from 0"),
             (vec![measure, measure], "already in use"),
-            (vec![r#"Measure(key: "a", of: "slop.mean", expect: (0, 1))"#], "no quantity \"slop\""),
+            (vec![r#"Measure(key: "a", of: "slop.mean", expect: (0, 1))"#], "unknown quantity \"slop\""),
             (vec![r#"Measure(key: "a", of: "slope.mean", expect: (2, 1))"#], "the lower bound first"),
             (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), guess: "b")"#], "there is no prediction"),
             (vec![r#"Measure(key: "a", of: "slope.mean", expect: (0, 1), since: "b")"#], "there is no measurement"),
@@ -440,7 +440,7 @@ mod tests {
             (vec![r#"Run(ticks: 3, speed: 9999)"#], "0.25 to 1000"),
         ] {
             let error = lesson(&tasks).check().expect_err(said);
-            assert!(error.starts_with("in the step \"step ") && error.contains(said), "{error}");
+            assert!(error.starts_with("step \"step ") && error.contains(said), "{error}");
         }
         assert_eq!(lesson(&[measure]).check(), Ok(()));
         let mut small = lesson(&[measure]);

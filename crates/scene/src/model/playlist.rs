@@ -109,7 +109,7 @@ impl Playlist {
     /// A message that names the scene, the defect and a valid alternative.
     pub fn check(&self) -> Result<(), String> {
         if self.title.chars().any(char::is_control) {
-            return Err("`title` has a control character; use a single line of plain text".to_owned());
+            return Err("`title` contains a control character; use a single line of plain text".to_owned());
         }
         if self.scenes.is_empty() {
             return Err("`scenes` is empty; list at least one scene".to_owned());
@@ -124,7 +124,7 @@ impl Playlist {
 impl Item {
     fn check(&self) -> Result<(), String> {
         if !(0.0..=MAX_SECONDS).contains(&self.seconds) {
-            return Err(format!("`seconds` is {}; it must be 0 to {MAX_SECONDS}", self.seconds));
+            return Err(format!("`seconds` is {}; use 0 to {MAX_SECONDS}", self.seconds));
         }
         let (first, last) = self.ticks;
         if last != 0 && first >= last {
@@ -134,17 +134,17 @@ impl Item {
         }
         if first > MAX_FAST_FORWARD {
             return Err(format!(
-                "`ticks` begins at {first}; a simulation fast-forwards by {MAX_FAST_FORWARD} ticks at most"
+                "`ticks` begins at {first}; a simulation can fast-forward by {MAX_FAST_FORWARD} ticks at most"
             ));
         }
         if self.sliders.len() > MOST_SLIDERS {
-            return Err(format!("it has {} sliders; at most {MOST_SLIDERS} fit on the screen", self.sliders.len()));
+            return Err(format!("it has {} sliders, but only {MOST_SLIDERS} fit on the screen", self.sliders.len()));
         }
         if [&self.title, &self.about].into_iter().any(|text| text.chars().any(char::is_control)) {
-            return Err("title or `about` has a control character; use plain text".to_owned());
+            return Err("`title` or `about` contains a control character; use plain text".to_owned());
         }
         if self.notes.chars().any(|letter| letter.is_control() && !['\n', '\r', '\t'].contains(&letter)) {
-            return Err("`notes` has a control character; use plain text".to_owned());
+            return Err("`notes` contains a control character; use plain text".to_owned());
         }
         // A film needs a camera keyframe; a playlist scene may do without.
         let camera =

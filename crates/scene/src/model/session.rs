@@ -516,7 +516,7 @@ impl Session {
     /// The values are invalid for this layer. Nothing changes then.
     pub fn set_map(&mut self, layer: Layer, path: &Path, grid: Grid) -> Result<(), InvalidInput> {
         if layer == Layer::Bedrock {
-            return Err(InvalidInput { wrong: "it contains heights".into(), right: "open it instead".into() });
+            return Err(InvalidInput { wrong: "it is a heightmap".into(), right: "open it instead".into() });
         }
         check_map(layer, &grid)?;
         self.maps.insert(layer, grid);

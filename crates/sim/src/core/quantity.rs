@@ -142,16 +142,18 @@ impl Quantity {
             Quantity::DrainageArea => (
                 "Drainage area",
                 "m²",
-                "Contributing area if all rain runs off along the surface. Shown above the threshold of the panel Rivers.",
+                "Contributing area if all rain runs off along the surface. Shown above the threshold of the Rivers \
+                    panel.",
             ),
-            Quantity::Basin => ("Drainage basins", "", "Land of one colour drains to the same outlet."),
+            Quantity::Basin => ("Drainage basins", "", "Cells of one colour drain to the same outlet."),
             Quantity::Change => {
                 ("Change since the start", "m", "Elevation change of the ground since the simulation started.")
             }
             Quantity::StageChange => (
                 "Change in the last stage",
                 "m",
-                "Change by the last stage of a tick: of the ground, or else of the water or its sediment. Shown when stepping by stage.",
+                "Change in the last stage of a tick: of the ground, or else of the water or its sediment. Shown when \
+                    stepping by stage.",
             ),
             Quantity::Difference => (
                 "Difference from the first simulation",
@@ -172,7 +174,7 @@ impl Quantity {
             Quantity::WindFlux => (
                 "Sand flux, averaged",
                 "m/tick",
-                "Sand that the wind carries over a cell per tick, as an equivalent thickness.",
+                "Sand that the wind carries across a cell per tick, as an equivalent thickness.",
             ),
             Quantity::Abrasion => ("Cumulative abrasion", "m", "Rock abraded by wind-blown sand since the start."),
             Quantity::Wetness => (

@@ -131,7 +131,7 @@ impl Tool {
             Self::Softness => "Paint the softness of the bedrock. Ctrl: harden it.",
             Self::Uplift => "Paint the rate of uplift. Ctrl: paint no uplift.",
             Self::Mask => "Mask the ground to protect it from other brushes. Ctrl: unmask it.",
-            Self::Clone => "Copy the terrain from another place. Ctrl+click: set that place.",
+            Self::Clone => "Copy the terrain from another place. Ctrl+click: set the source.",
             Self::Erode => {
                 "Erode the ground with droplets that rain under the brush, with the parameters of the Droplets panel."
             }
@@ -276,10 +276,10 @@ pub enum PenPressure {
 /// Parameters of a brush. Every tool has its own.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Brush {
-    /// Radius, as a percentage of the map's shorter side. Large brushes shape mountains, small ones details.
+    /// Radius, as a percentage of the shorter side of the map. Large brushes shape mountains, small ones details.
     #[reflect(@knob(0.2..=50.0).unit("%").source(OURS).log().main())]
     pub radius: f32,
-    /// Effect of one pass over the ground: 1 is the brush's full effect, 0 none.
+    /// Strength of one pass over the ground: 1 is the full effect of the brush, 0 none.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub strength: f32,
     /// Rise, thickness or depth of one pass at full strength, as a percentage of the radius. High values make steep hills.
@@ -303,15 +303,15 @@ pub struct Brush {
     /// Falloff of the effect from the centre to the rim.
     #[reflect(@choice().source(OURS).main())]
     pub falloff: Falloff,
-    /// Distance between dabs, as a percentage of the radius. Low values are even and slow, high values leave single prints. The
-    /// effect of a pass doesn't depend on it.
+    /// Distance between dabs, as a percentage of the radius. Low values give even but slow strokes, high values leave separate
+    /// dabs. Does not change the total effect of a pass.
     #[reflect(@knob(2.0..=400.0).unit("%").source(OURS).log())]
     pub spacing: f32,
-    /// Continue while the button is held and the pointer is still. Off, only moving has an effect.
+    /// Keep painting while the button is held and the pointer is still. When off, only moving has an effect.
     #[reflect(@choice().source(OURS))]
     pub hold: bool,
-    /// Keep raising or lowering while the button is held, and where the pointer passes again. Off, a stroke makes one hill or
-    /// depression of the brush's height.
+    /// Keep raising or lowering while the button is held, and where the pointer passes again. When off, a stroke makes one hill
+    /// or depression of the brush's height.
     #[reflect(@choice().source(OURS))]
     pub build_up: bool,
     /// Stop the brush at a level: raising stays below it, lowering stays above it, and Flatten moves the ground to it.
@@ -320,7 +320,7 @@ pub struct Brush {
     /// Height of the ground at which a locked brush stops.
     #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(OURS).only("lock=true"))]
     pub level: f32,
-    /// Symmetry: other parts of the map that get the same stroke.
+    /// Symmetry: parts of the map to which each stroke is copied.
     #[reflect(@choice().source(OURS))]
     pub symmetry: Symmetry,
     /// Parameters that follow the pressure of a pen, where the system reports it. A mouse always has full pressure.

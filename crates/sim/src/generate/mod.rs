@@ -74,7 +74,7 @@ pub enum Generator {
     /// A flood plain: a constant fall from the left border to the right, with low undulations, and gently rising land on both
     /// sides. The feature size is half the width of the plain.
     FloodPlain,
-    /// A mountain range carved by rivers during uplift, which drains over the border: it has no depressions.
+    /// A mountain range carved by rivers during uplift, which drains across the border: it has no depressions.
     Range,
     /// Level bedrock at 0, bare unless `sand` covers it.
     Flat,
@@ -129,7 +129,7 @@ const SIDE_RANGE: RangeInclusive<f64> = *SIDES.start() as f64..=*SIDES.end() as 
 /// Parameters of the starting terrain.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct TerrainParams {
-    /// Generator of the starting heights: random mountains, or a regular field to test a process on.
+    /// Generator of the starting heights: random mountains, or a simple shape on which to test a process.
     #[reflect(@choice().source("McDonald 2020; Jákó & Tóth 2011; UIUC CS 418; ours").main())]
     pub generator: Generator,
     /// Number of columns. High values show finer detail of the same mountains; time and memory grow in proportion.
@@ -138,26 +138,26 @@ pub struct TerrainParams {
     /// Number of rows. High values show finer detail of the same mountains; time and memory grow in proportion.
     #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
     pub height: u32,
-    /// Side of a cell. Large cells make the same relief gentler; if they are too small, every slope is a cliff.
+    /// Side length of a cell. Large cells make the same relief gentler; very small cells turn every slope into a cliff.
     #[reflect(@knob(0.01..=1000.0).unit("m").symbol("l").source("ours").log())]
     pub cell_size: f32,
-    /// Height between the lowest and the highest point, or height of a test field. Very high values make needles, very low values
-    /// plains with little flow.
+    /// Height between the lowest and the highest point, or height of a simple shape. Very high values make rock needles, very
+    /// low values plains with little flow.
     #[reflect(@knob(0.0..=10_000.0).unit("m").source(D1).main())]
     pub relief: f32,
-    /// Number of noise layers, each finer than the previous one. Low values give smooth hills. Layers too fine for the cells are
-    /// faded out, so high values do no harm.
+    /// Number of noise octaves, each finer than the previous one. Low values give smooth hills. Octaves too fine for the cells
+    /// are faded out, so high values do no harm.
     #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub octaves: u32,
-    /// Periods of the first noise layer per shorter side of the map. High values give many small mountains, low values a part of a
-    /// single one.
+    /// Periods of the first noise octave along the shorter side of the map. High values give many small mountains, low values a
+    /// part of a single one.
     #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub frequency: f32,
-    /// Ratio of the heights of successive noise layers. High values are rugged down to the cells, low values smooth.
+    /// Ratio of the amplitudes of successive noise octaves. High values are rugged down to single cells, low values smooth.
     #[reflect(@knob(0.1..=0.9).source(D1).main().only("generator=perlin|simplex"))]
     pub persistence: f32,
-    /// Ratio of the frequencies of successive noise layers. High values leave gaps between the sizes of the bumps, low values need
-    /// more octaves for the same detail.
+    /// Ratio of the frequencies of successive noise octaves. High values leave gaps between the sizes of the bumps, low values
+    /// need more octaves for the same detail.
     #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub lacunarity: f32,
     /// Hurst exponent H: a bump half as wide is 2 to the power of −H times as high. Low values are rugged, high values smooth.
@@ -166,21 +166,22 @@ pub struct TerrainParams {
     /// Number of faults. Low values leave straight cliffs between level blocks, high values build mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]
     pub faults: u32,
-    /// Radius, half width or standard deviation of a test field, or half the width of the valley floor, the plain or the scarp, as
-    /// a fraction of the map's shorter side. Very high values extend beyond the border, very low values span only a few cells.
+    /// Radius, half-width or standard deviation of a simple shape, or half-width of the valley floor, the plain or the scarp, as
+    /// a fraction of the shorter side of the map. Very high values extend beyond the border, very low values span only a few
+    /// cells.
     #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|plateau|flood-plain|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
-    /// Boundary condition at the map's border: a wall, open to outflow, or periodic (wraps around).
+    /// Boundary condition at the border of the map: a wall, open to outflow, or periodic (wraps around).
     #[reflect(@choice().source("ours"))]
     pub edge: Edge,
-    /// Spatial pattern of the uplift while uplift and rivers run: uniform, a dome, a belt, a block along a fault, patches, or none
-    /// until it is painted.
+    /// Spatial pattern of the uplift while Uplift and rivers is on: uniform, a dome, a belt, a block along a fault, patches, or
+    /// none until it is painted.
     #[reflect(@choice().source("ours").main())]
     pub uplift: Uplift,
-    /// Slowest uplift, as a fraction of the fastest. At 0 some plains never rise, at high values everything rises almost equally.
+    /// Slowest uplift, as a fraction of the fastest. At 0 some areas never rise; at high values everything rises almost equally.
     #[reflect(@knob(0.0..=1.0).source("ours").only("uplift=dome|belt|fault|patches"))]
     pub uplift_least: f32,
-    /// Source of the bedrock's softness: one value, height with noise, or layers.
+    /// Source of the softness of the bedrock: one value, height with noise, or rock layers.
     #[reflect(@choice().source(P1).main())]
     pub softness: Softness,
     /// Mean of the softest and the hardest bedrock, or the softness everywhere if it is constant. High values erode fast, low
@@ -195,8 +196,8 @@ pub struct TerrainParams {
     /// is patchy.
     #[reflect(@knob(0.0..=1.0).source(P1).only("softness=noise"))]
     pub softness_noise: f32,
-    /// Standard deviation of the Gaussian blur of the noisy softness map, as a fraction of the map's shorter side. Low values are
-    /// grainy, high values wash out all detail.
+    /// Standard deviation of the Gaussian blur of the noisy softness map, as a fraction of the shorter side of the map. Low
+    /// values are grainy, high values wash out all detail.
     #[reflect(@knob(0.0..=0.2).symbol("σ").source(P1).only("softness=noise"))]
     pub softness_blur: f32,
     /// Thickness of a rock layer in the layered softness map. Thin layers make many small terraces; layers thicker than the relief
@@ -206,7 +207,7 @@ pub struct TerrainParams {
     /// Initial thickness of the sand everywhere. Thin sand is soon washed away; thick sand hides the bedrock.
     #[reflect(@knob(0.0..=100.0).unit("m").source("ours").main())]
     pub sand: f32,
-    /// Make all ground above the lowest point sand instead of rock: heaps for the wind.
+    /// Turn all ground above the lowest point into sand: heaps for the wind to shape.
     #[reflect(@choice().source("McDonald 2020, simple wind erosion"))]
     pub loose: bool,
 }

@@ -49,7 +49,7 @@ impl Measures {
             row(
                 "depressions",
                 "Depressions",
-                "Fraction of the terrain below the spill point of a depression.",
+                "Fraction of the terrain that lies below the spill point of a depression.",
                 Some(self.depressions),
                 Some((0.0, 0.02)),
             ),
@@ -71,14 +71,15 @@ impl Measures {
             row(
                 "concavity",
                 "Concavity",
-                "Decrease of river slope with drainage area: the exponent for which all rivers lie on one line of height over χ.",
+                "Rate at which river slope decreases with drainage area: the exponent for which all rivers collapse \
+                    onto one line of height against χ.",
                 concavity.map(|fit| fit.value),
                 Some((0.25, 0.65)),
             ),
             row(
                 "slope_area_r2",
                 "Slope–area fit",
-                "R² of a power law of river slope over drainage area: 1 is a perfect fit, 0 none.",
+                "R² of a power law of river slope against drainage area: 1 is a perfect fit, 0 none.",
                 slope_area.map(|fit| fit.r2),
                 Some((0.7, 1.0)),
             ),
@@ -113,21 +114,22 @@ impl Measures {
             row(
                 "concavity_r2",
                 "χ fit",
-                "R² of one line of river height over χ: 1 where erosion balances uplift.",
+                "R² of a single line of river height against χ: 1 where erosion balances uplift.",
                 concavity.map(|fit| fit.r2),
                 None,
             ),
             row(
                 "slope_area_exponent",
                 "Slope–area exponent",
-                "Exponent of the power law of river slope over drainage area.",
+                "Exponent of the power law of river slope against drainage area.",
                 slope_area.map(|fit| fit.value),
                 None,
             ),
             row(
                 "hypsometric_integral",
                 "Hypsometric integral",
-                "Mean height between the lowest (0) and the highest (1): above 0.6 a landscape is young, below 0.35 old.",
+                "Mean height, scaled from the lowest point (0) to the highest (1): above 0.6 a landscape is young, \
+                    below 0.35 old.",
                 Some(self.hypsometric_integral),
                 None,
             ),

@@ -75,11 +75,11 @@ pub fn catalogue() -> Vec<Box<dyn Process>> {
 /// Form of a law: corrected or as published.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Known faults of the published form are corrected, and mass is conserved.
+    /// Known errors of the published form are corrected, and mass is conserved.
     #[default]
     #[reflect(@ChoiceName("default"))]
     Corrected,
-    /// As printed in the source, faults included, for comparison.
+    /// As published, errors included, for comparison.
     Published,
 }
 

@@ -1,4 +1,4 @@
-//! Snow melt: meltwater of a snowpack distributed like the rain map, at the rate of a degree-day model (Hock 2003).
+//! Snowmelt: meltwater of a snowpack distributed like the rain map, at the rate of a degree-day model (Hock 2003).
 //!
 //! ```text
 //! ∂w/∂t = M·p      M melt rate, p rain map (1 without one), w depth of the water
@@ -9,7 +9,7 @@ use bevy_reflect::Reflect;
 use super::{AnySetup, Context, Info, Process, Reference, Setup, StepProgress};
 use crate::{core::terrain::Layer, params::knob};
 
-/// Parameters of snow melt.
+/// Parameters of snowmelt.
 #[derive(Reflect, Clone, Debug)]
 pub struct Params {
     /// Depth of meltwater per tick. High values swell the streams; at 0 no snow melts.
@@ -25,7 +25,7 @@ impl Default for Params {
 
 const INFO: Info = Info {
     key: "snow-melt",
-    title: "Snow melt",
+    title: "Snowmelt",
     about: "Snow melts, and its meltwater feeds the flow.",
     reference: Reference { source: "Hock 2003", equations: &[include_str!("snow_melt.rs")] },
     reads: &[Layer::Rain],

@@ -77,7 +77,7 @@ impl VectorUnit {
         let found = there().find(|(_, known)| *known == name).map(|(unit, _)| unit);
         found.ok_or_else(|| {
             let known = Self::ALL.iter().any(|(_, known)| *known == name);
-            let wrong = if known { "which this machine does not support" } else { "which is not a vector unit" };
+            let wrong = if known { "which this machine does not support" } else { "which is unknown" };
             let names: Vec<&str> = there().map(|(_, name)| name).collect();
             format!("{VARIABLE} is \"{}\", {wrong}; available: {}", name.escape_debug(), names.join(", "))
         })
@@ -100,7 +100,7 @@ mod tests {
         assert!(VectorUnit::ALL.iter().all(|(unit, _)| *unit <= widest || !unit.is_supported()));
         for wrong in ["", "AVX2", "sse", "avx2\n"] {
             let sentence = VectorUnit::from_name(Some(wrong)).expect_err(wrong);
-            assert!(sentence.contains("vector unit; available: scalar") && !sentence.contains('\n'), "{sentence}");
+            assert!(sentence.contains("unknown; available: scalar") && !sentence.contains('\n'), "{sentence}");
         }
     }
 }

@@ -109,14 +109,14 @@ pub const CHECKS: [Check; 9] = [
     },
     Check {
         title: "Sand pile",
-        about: "Slope of the flank of a sand pile at rest, relative to that of the angle of repose.",
+        about: "Slope of a sand pile at rest, relative to the tangent of the angle of repose.",
         expected: 1.0,
         within: 0.02,
         measure: heap,
     },
     Check {
         title: "Steady-state rivers",
-        about: "Exponent of slope over drainage area where erosion balances uplift: −m/n (Whipple & Tucker 1999).",
+        about: "Exponent of slope against drainage area where erosion balances uplift: −m/n (Whipple & Tucker 1999).",
         expected: -0.4,
         within: 0.03,
         measure: rivers,
@@ -136,7 +136,7 @@ pub const CHECKS: [Check; 9] = [
         measure: together,
     },
     Check {
-        title: "Same bits on all threads",
+        title: "Bit-identical on all threads",
         about: "Number of cells that differ between a run on one thread and the same run on all threads.",
         expected: 0.0,
         within: 0.0,

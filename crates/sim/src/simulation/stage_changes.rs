@@ -14,11 +14,11 @@ type LedgerVolume = fn(&LedgerRow) -> f64;
 const COLUMNS: [(&str, LedgerVolume); 7] = [
     ("eroded", |row| -row.eroded),
     ("deposited", |row| row.deposited),
-    ("over the border", |row| -row.outflow),
-    ("from outside", |row| row.inflow),
+    ("across the border", |row| -row.outflow),
+    ("inflow", |row| row.inflow),
     ("evaporated", |row| -row.evaporated),
     ("lost", |row| -row.lost),
-    ("on its way", |row| row.carried),
+    ("in transit", |row| row.carried),
 ];
 
 /// A layer shown to the user: its name and its values.
@@ -27,7 +27,7 @@ type ShownLayer = (&'static str, fn(&Terrain) -> Grid);
 const SEEN: [ShownLayer; 3] = [
     ("ground", Terrain::ground),
     ("water", |terrain| terrain.water.clone()),
-    ("sediment in the water", |terrain| terrain.suspended.clone()),
+    ("suspended sediment", |terrain| terrain.suspended.clone()),
 ];
 
 /// State before a stage.
@@ -102,7 +102,7 @@ mod tests {
             assert_eq!(staged.stage, stage);
             let volume =
                 |of: usize, name: &str| staged.booked[of].iter().find(|(own, _)| *own == name).map_or(0.0, |row| row.1);
-            rained += volume(1, "from outside");
+            rained += volume(1, "inflow");
             slid += volume(0, "deposited");
             if staged.layer == Some("ground") {
                 ground.iter_mut().zip(staged.change.iter()).for_each(|(sum, change)| *sum += change);

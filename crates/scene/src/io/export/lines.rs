@@ -53,7 +53,8 @@ impl GeoreferencedRivers {
     ) -> Result<Self, Error> {
         let (network, terrain) = (run.river_land(params).network(), &run.terrain);
         if network.places() > MAX_POINTS {
-            let wrong = format!("river network has {} points, more than the limit of {MAX_POINTS}", network.places());
+            let wrong =
+                format!("the river network has {} points, more than the limit of {MAX_POINTS}", network.places());
             let right = format!("raise rivers.from_cells above {}", params.from_cells);
             return Err(Error::input(Path::new(name), wrong, right));
         }

@@ -107,7 +107,7 @@ const DERIVED_MAPS: [(&str, &str, Content); 23] = [
     ),
     (
         "wetness",
-        "Topographic wetness index: logarithm of the specific contributing area over the slope.",
+        "Topographic wetness index: natural logarithm of the specific contributing area divided by the slope.",
         Content::Drains(analysis::wetness_index),
     ),
     (
@@ -117,7 +117,7 @@ const DERIVED_MAPS: [(&str, &str, Content); 23] = [
     ),
     (
         "discharge",
-        "Discharge of the water per unit width, in square metres per second.",
+        "Unit discharge of the water, i.e. per metre of width, in square metres per second.",
         Content::ProcessMap(|run| run.quantity(Quantity::Discharge)),
     ),
     (
@@ -137,7 +137,7 @@ const DERIVED_MAPS: [(&str, &str, Content); 23] = [
     ),
     (
         "drainage-area",
-        "Drainage area as computed by uplift and rivers, in square metres.",
+        "Drainage area as computed by Uplift and rivers, in square metres.",
         Content::ProcessMap(|run| run.quantity(Quantity::DrainageArea)),
     ),
     (
@@ -152,7 +152,8 @@ const DERIVED_MAPS: [(&str, &str, Content); 23] = [
     ),
     (
         "rivers",
-        "River network as lines from source to mouth, with discharge, width and depth. The drainage threshold is a parameter.",
+        "River network as lines from source to mouth, with discharge, width and depth. The parameter \
+            rivers.from_cells sets where rivers begin.",
         Content::Rivers,
     ),
     (
@@ -160,7 +161,7 @@ const DERIVED_MAPS: [(&str, &str, Content); 23] = [
         "Flow map for animated water in game engines: red and green are the direction as in a normal map, blue is the strength.",
         Content::FlowMap,
     ),
-    ("nodata", "NODATA mask: 1 where the heightmap had no data and outside the map, 0 elsewhere.", Content::Nodata),
+    ("nodata", "NODATA mask: 1 where the heightmap has no data and outside the map, 0 elsewhere.", Content::Nodata),
     ("mesh", "Terrain mesh with its colour map; as .stl a watertight solid for 3D printing.", Content::Mesh),
 ];
 
@@ -228,7 +229,7 @@ pub fn about_format(map: &str, format: &str) -> &'static str {
     match (content, format) {
         (Some(Content::Normals | Content::FlowMap), "png16") => "RGB, 16 bits per channel.",
         (Some(Content::Colors(_) | Content::Normals | Content::FlowMap), _) => "RGB, 8 bits per channel.",
-        (_, "png" | "png16") => "Greyscale, 16 bits, scaled from minimum to maximum; the sidecar holds both values.",
+        (_, "png" | "png16") => "Greyscale, 16 bits, scaled from minimum to maximum; the sidecar stores both values.",
         (_, "png8") => "Greyscale, 8 bits, scaled from minimum to maximum, for masks.",
         (_, "exr") => "OpenEXR, 32-bit floats, unscaled.",
         (_, "r16") => "Raw 16-bit integers, little-endian, scaled from minimum to maximum.",

@@ -28,7 +28,7 @@ impl Lesson {
     pub fn play(&self, session: &mut Session) -> Result<Vec<LessonMeasurement>, String> {
         let (mut answers, mut played) = (BTreeMap::new(), Vec::new());
         for step in &self.steps {
-            let here = |wrong: String| format!("in the step \"{}\": {wrong}", step.title);
+            let here = |wrong: String| format!("step \"{}\": {wrong}", step.title);
             match &step.task {
                 Some(task @ Task::Run { ticks, .. }) => {
                     task.prepare(session).map_err(here)?;

@@ -163,7 +163,7 @@ layers! {
             title: "Heights",
             field: "heightmap",
             option: None,
-            about: "Replace the terrain with a heightmap. Light and processes stay.",
+            about: "Replace the terrain with a heightmap. Lighting and processes are kept.",
             range: (0.0, 1.0),
             offered: true,
         }),
@@ -210,7 +210,7 @@ layers! {
     suspended: Grid, Suspended = LayerInfo {
         key: "suspended",
         title: "Suspended sediment",
-        about: "Sediment in the water, as the thickness that it would have if settled.",
+        about: "Sediment in the water, as the thickness it would have if settled.",
         unit: "m",
         matter: Matter::Solid,
         overlay: Some(ColorScale::FromZero),
@@ -265,7 +265,7 @@ layers! {
         import: Some(Import {
             title: "Rain",
             field: "rain_map",
-            option: Some(("rain-map", "Map of relative rain. Twice the value is twice the rain")),
+            option: Some(("rain-map", "Map of relative rain: twice the value gives twice the rain")),
             about: "Set the rain distribution from a map and restart.",
             range: (0.0, 1.0),
             offered: true,

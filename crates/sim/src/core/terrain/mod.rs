@@ -100,7 +100,7 @@ impl Source {
             None => Ok(()),
             Some((first, end)) => Err(InvalidInput {
                 wrong: format!("a spring runs from tick {first} to {end}"),
-                right: "the first tick must be smaller".to_owned(),
+                right: "the first tick must be before the last".to_owned(),
             }),
         }
     }

@@ -61,7 +61,7 @@ pub enum Course {
 /// Threshold and hydraulic geometry of rivers.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RiverParams {
-    /// Display of rivers where water would flow, even if none is simulated.
+    /// Draw rivers where water would flow, even if none is simulated.
     #[reflect(@choice().source("ours").main())]
     pub shown: bool,
     /// Course of the rivers: along the slope of the terrain, or along droplets, which meander, divide and build deltas.
@@ -73,8 +73,8 @@ pub struct RiverParams {
     /// Runoff at bankfull discharge. High values make rivers wide and deep.
     #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]
     pub runoff: f32,
-    /// Width of a river with a discharge of one cubic metre per second. It grows with the square root of discharge. High in sand,
-    /// low in clay and rock.
+    /// Width of a river with a discharge of one cubic metre per second. It grows with the square root of discharge. Typically
+    /// high in sand, low in clay and rock.
     #[reflect(@knob(0.5..=30.0).unit("m").symbol("a").source(LEOPOLD).log().main())]
     pub width: f32,
     /// Depth of a river with a discharge of one cubic metre per second. It grows with discharge to the power 0.4.

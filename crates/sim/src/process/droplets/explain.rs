@@ -32,8 +32,8 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     } else if slope == 0.0 {
         "No neighbour is lower: the transport capacity is zero, and a droplet deposits its load until it passes the rim."
     } else {
-        "A droplet with a load below C erodes here, one with more deposits sand. Each step closes a fraction of the gap to C. Erosion is \
-         limited to a fraction of the fall in that step, so it makes no pit."
+        "A droplet carrying less than C erodes here; one carrying more deposits sand. Each step closes a fraction of \
+            the gap to C. Erosion is limited to a fraction of the fall in that step, so that no pit forms."
     };
     let terms = vec![
         Term::new("k", "entrainment", entrainment, "m"),

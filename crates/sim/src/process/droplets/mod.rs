@@ -61,10 +61,10 @@ use crate::{
 };
 
 stages! {
-    /// Spawns droplets: uniformly, weighted by the rain map if there is one, and at springs if enabled.
+    /// Droplets spawn: uniformly, weighted by the rain map if there is one, and at springs if enabled.
     Rain = "rain",
-    /// Moves droplets downhill, eroding and depositing, until all have ended; their remaining load then settles. While Water is on,
-    /// their remaining water joins it.
+    /// Droplets move downhill, eroding and depositing, until all have ended; their remaining load then settles. While Water is
+    /// on, their remaining water joins it.
     Run = "run",
 }
 
@@ -72,10 +72,11 @@ stages! {
 pub const INFO: Info = Info {
     key: "droplets",
     title: "Droplets",
-    about: "Raindrops run downhill, erode where they are below transport capacity and deposit where they exceed it.",
+    about: "Raindrops run downhill, erode where their load is below the transport capacity and deposit where it \
+        exceeds it.",
     reference: Reference {
-        source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
-             UIUC CS 418",
+        source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-corrected form of 2025; \
+            Chiba 1998 as in UIUC CS 418",
         equations: &[
             include_str!("mod.rs"),
             include_str!("streams.rs"),
@@ -107,7 +108,7 @@ pub const INFO: Info = Info {
             name: "banks",
             about: "Bank failures: cells that exceeded their stable angle above a cell eroded by a droplet.",
         },
-        Limiter { name: "circling", about: "Droplets that ended because they circled a map that wraps." },
+        Limiter { name: "circling", about: "Droplets that ended because they kept circling a periodic map." },
     ],
 };
 

@@ -28,19 +28,20 @@ pub enum DropletLaw {
 /// Parameters of the droplets.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
+    /// Form of the equations: corrected, with known errors fixed and mass conserved, or as published, errors included.
     #[reflect(@choice().source(D1))]
     pub mode: Mode,
     /// Law of motion and transport capacity.
     #[reflect(@choice().source("McDonald 2020 and 2023; Chiba 1998"))]
     pub law: DropletLaw,
-    /// Droplets that rain down and run to their end in one tick. High values erode more per tick, but ticks take longer.
+    /// Number of droplets spawned per tick; each runs until it ends. High values erode more per tick, but ticks take longer.
     #[reflect(@knob(1.0..=1_000_000.0).title("Droplets per tick").unit("droplets").source(D1).log().main().grows())]
     pub per_tick: u32,
-    /// Number of droplets of a finished landscape: the end of the progress bar, where the window pauses once.
+    /// Number of droplets after which the landscape counts as finished: the end of the progress bar, where the simulation pauses
+    /// once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
-    /// Spawn droplets at springs too. The springs' fraction of a tick's droplets is their fraction of all the water.
+    /// Spawn droplets at springs too. Their fraction of the droplets equals their fraction of the water supply.
     #[reflect(@choice().source("ours").only("mode=default").indirect())]
     pub springs: bool,
     /// Sediment supply of springs, as a fraction of the transport capacity of the streams below them on the starting terrain. With
@@ -51,17 +52,18 @@ pub struct Params {
     /// springs.
     #[reflect(@knob(0.0..=100.0).unit("mm/h").source("ours").only("mode=default"))]
     pub rain_rate: f32,
-    /// Water of a droplet, as a depth over one cell. While water flows, the remainder joins it where the droplet ends. High values
-    /// raise lakes; at 0 droplets add no water.
+    /// Water of a droplet, as a depth over one cell. While Water is on, the remainder joins the water where the droplet ends.
+    /// High values raise lakes; at 0 droplets add no water.
     #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default").indirect())]
     pub water: f32,
-    /// Droplets per tick whose track is drawn. High values hide the ground; 0 draws none. The terrain does not depend on it.
+    /// Droplets per tick whose track is drawn. High values hide the ground; 0 draws none. Does not affect the terrain.
     #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours").indirect())]
     pub tracks: u32,
-    /// Time step. Long steps make fast, noisy erosion; short steps take longer for the same erosion.
+    /// Time step. Long steps erode fast but noisily; short steps take longer for the same erosion.
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log().only("law=mass-transfer"))]
     pub dt: f32,
-    /// Inertia of the water. Heavy droplets accelerate slowly and overshoot bends; light ones follow every furrow.
+    /// Inertia of the water. High values make droplets accelerate slowly and overshoot bends; low values let them follow every
+    /// rill.
     #[reflect(@knob(0.1..=5.0).symbol("ρ").source(D1).log().only("law=mass-transfer"))]
     pub density: f32,
     /// Fraction of the speed lost per unit of time. High values keep droplets slow and erosion weak.
@@ -92,10 +94,10 @@ pub struct Params {
     /// Fraction of the gap between load and capacity that a step closes.
     #[reflect(@knob(0.001..=1.0).symbol("Kd").source(H1).log().only("mode=published law=streams"))]
     pub equilibration: f32,
-    /// Exponent of the drainage area in the transport capacity. Streams make rivers of this concavity.
+    /// Exponent of the drainage area in the transport capacity. It becomes the concavity of the rivers.
     #[reflect(@knob(0.1..=0.8).symbol("θ").source("Whipple & Tucker 1999").only("mode=default law=streams"))]
     pub concavity: f32,
-    /// Acceleration of a droplet by slope, per unit of length. High values make it run straight down.
+    /// Acceleration of a droplet by slope, per unit of length. High values make it run straight downslope.
     #[reflect(@knob(0.1..=10.0).source(H1).log().only("law=streams"))]
     pub gravity: f32,
     /// Momentum transfer from earlier droplets, per unit of length. High values make streams meander.
@@ -104,8 +106,8 @@ pub struct Params {
     /// Drainage area at which a stream deflects droplets half as much as a large river does.
     #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("ours; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
     pub headwater: f32,
-    /// Fraction by which the discharge and momentum maps approach the tracks of a tick. Stated for one droplet per 65 cells: more
-    /// droplets raise it, fewer lower it, except in the published mode. High values make streams shift quickly.
+    /// Weight of the latest tick in the running averages of discharge and momentum, for one droplet per 65 cells. More droplets
+    /// raise it, fewer lower it, except in the published mode. High values make streams shift quickly.
     #[reflect(@knob(0.001..=1.0).symbol("λ").source(H1).log().only("law=streams"))]
     pub renewal: f32,
     /// Number of steps after which a droplet ends.
@@ -117,23 +119,23 @@ pub struct Params {
     /// Steepest stable bank in rock of softness 0.5 where droplets erode; harder rock stands steeper. Banks that exceed it fail.
     #[reflect(@knob(33.0..=80.0).unit("°").source("Schmidt & Montgomery 1995").only("mode=default"))]
     pub bank_angle: f32,
-    /// Gain of speed per step on a slope. High values make fast, straight-running droplets.
+    /// Acceleration per step on a slope. High values make droplets fast and their tracks straight.
     #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log().only("law=capacity"))]
     pub acceleration: f32,
     /// Fraction of the speed lost per step. High values keep droplets slow.
     #[reflect(@knob(0.0..=0.5).symbol("Kf").source(D3).only("law=capacity"))]
     pub drag: f32,
-    /// Sediment capacity of a full droplet at a speed of one cell per step, in percent of the cell size. High values erode deeply
-    /// and leave thick deposits.
+    /// Transport capacity of a full droplet at a speed of one cell per step, as a percentage of the cell size. High values erode
+    /// deeply and leave thick deposits.
     #[reflect(@knob(0.1..=10.0).unit("% of a cell").symbol("Kc").source(D3).log().main().only("law=capacity"))]
     pub capacity: f32,
-    /// Fraction of the excess load deposited per step. High values drop the load immediately.
+    /// Fraction of the excess load deposited per step. High values deposit it immediately.
     #[reflect(@knob(0.0..=1.0).symbol("Kd").source(D3).only("law=capacity"))]
     pub settling: f32,
-    /// Fraction of the capacity deficit eroded per step. High values load droplets immediately.
+    /// Fraction of the capacity deficit eroded per step. High values fill droplets with sediment immediately.
     #[reflect(@knob(0.0..=1.0).symbol("Ks").source(D3).only("law=capacity"))]
     pub suspension: f32,
-    /// Initial water of a droplet. High values make it live longer and carry more.
+    /// Initial water of a droplet. High values let it run further and carry more.
     #[reflect(@knob(0.1..=5.0).symbol("w").source(D3).log().only("law=capacity"))]
     pub start_water: f32,
     /// Water lost per step. High values end droplets early.

@@ -38,9 +38,9 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     } else if !even {
         "The change of height also depends on the sediment from upstream, part of which is deposited here."
     } else if cuts > 1.05 * needed {
-        "Erosion exceeds uplift: the ground gets lower."
+        "Erosion exceeds uplift: the surface lowers."
     } else if cuts < 0.95 * needed {
-        "Uplift exceeds erosion: the ground gets higher."
+        "Uplift exceeds erosion: the surface rises."
     } else {
         "Steady state: erosion balances uplift."
     };

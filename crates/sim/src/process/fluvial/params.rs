@@ -32,14 +32,15 @@ pub(super) fn sea(level: f64) -> f32 {
 /// Parameters of uplift and rivers.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Form of the equations: corrected, or as published, with plain D8 flow routing and all ground as one solid.
+    /// Form of the equations: corrected, or as published, with plain D8 flow routing and the same erodibility for sand and all
+    /// rock.
     #[reflect(@choice().source("Braun & Willett 2013"))]
     pub mode: Mode,
-    /// Uplift rate where the uplift map is 1. High values build high, steep mountains; at 0 the terrain wears down.
+    /// Uplift rate where the uplift map is 1. High values build high, steep mountains; at 0 the terrain is only worn down.
     #[reflect(@knob(0.0..=1e-2).unit("m/yr").symbol("U").source(BRAUN).main())]
     pub uplift_rate: f32,
-    /// Erodibility of rock of medium softness. High values keep the terrain low; low values let it grow to the critical slope. The unit
-    /// depends on the area exponent, without which a value is meaningless.
+    /// Erodibility of rock of medium softness. High values keep the terrain low; low values let it grow to the critical slope.
+    /// Its unit depends on the area exponent, so values are only comparable for the same exponent.
     #[reflect(@knob(ERODIBILITY).unit("m^(1−2m)/yr").symbol("Kd").source(BRAUN).log().main())]
     pub erodibility: f32,
     /// Erodibility of sand relative to that of rock. High values clear deposits away immediately; low values let them stay.
@@ -51,14 +52,14 @@ pub struct Params {
     /// Exponent of the drainage area in the erosion law. High values make large rivers flat and headwaters steep.
     #[reflect(@knob(0.2..=0.8).symbol("m").source(BRAUN))]
     pub area_exponent: f32,
-    /// Exponent of the slope in the erosion law. High values flatten knickpoints, low values steepen them as they travel upstream.
-    /// With deposition, it is always 1.
+    /// Exponent of the slope in the erosion law. At 1 knickpoints travel upstream unchanged; higher values flatten their foot,
+    /// lower values round off their lip. With deposition, it is always 1.
     #[reflect(@knob(0.5..=2.0).symbol("n").source(BRAUN).only("deposition=0"))]
     pub slope_exponent: f32,
     /// Hillslope diffusivity, the rate of soil creep. High values round the hills; at 0 ridges stay sharp.
     #[reflect(@knob(DIFFUSIVITY).unit("m²/yr").symbol("D").source(BRAUN).log().main())]
     pub diffusivity: f32,
-    /// Slope above which hillslopes fail and supply sediment to the river. Low values keep mountains gentle.
+    /// Slope above which hillslopes fail and supply sediment to the rivers. Low values keep mountains gentle.
     #[reflect(@knob(CRITICAL_SLOPE).symbol("Sc").source("Cordonnier et al. 2016; the value is ours").main())]
     pub critical_slope: f32,
     /// Sea level, at which rivers end. High values leave islands; at the lowest value there is no sea.

@@ -32,7 +32,8 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     } else if carried > could {
         "The sediment load exceeds the transport capacity: part of it settles."
     } else {
-        "The water runs to the lower neighbours in proportion to the fall and erodes towards its transport capacity."
+        "The water runs to the lower neighbours in proportion to the fall and erodes until its load approaches the \
+            transport capacity."
     };
     let terms = vec![
         Term::new("w", "depth of the water", water, "m"),

@@ -49,14 +49,15 @@ pub enum Neighbours {
 /// Parameters of runoff.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
+    /// Form of the equations: corrected, with known errors fixed and mass conserved, or as published, errors included.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub mode: Mode,
     /// Number of neighbours with which a cell exchanges water.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub neighbours: Neighbours,
-    /// Depth of rain on every cell per shower. High values flood the map; low values evaporate on the way. In the corrected mode the
-    /// value is for cells of 1 m and grows in proportion to the cell size, as does the simulated time per tick.
+    /// Depth of rain on every cell per shower. High values flood the map; at low values the water evaporates on the way. In the
+    /// corrected mode the value is for cells of 1 m and grows in proportion to the cell size, as does the simulated time per
+    /// tick.
     #[reflect(@knob(0.0..=0.2).unit("m").source(G1).main())]
     pub rain: f32,
     /// Interval between showers. Short intervals keep the map wet; long ones let it dry.

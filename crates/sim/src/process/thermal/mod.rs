@@ -46,7 +46,7 @@ const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
 /// Parameters of thermal erosion.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
+    /// Form of the equations: corrected, with known errors fixed and mass conserved, or as published, errors included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Angle of repose of dry sand. Low values build flat fans, high values steep cones.
@@ -55,7 +55,7 @@ pub struct Params {
     /// Angle of repose of sand under water, if lower than that of dry sand. Low values flatten deltas and lake shores.
     #[reflect(@knob(5.0..=60.0).unit("°").source("ours").only("mode=default"))]
     pub underwater_angle: f32,
-    /// Failure rate of steep rock; as published, of all ground. High values round ridges immediately; at 0 nothing falls.
+    /// Failure rate of steep rock; as published, of all ground. High values round ridges immediately; at 0 nothing fails.
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
     pub rate: f32,
     /// Increase of the talus slope from the softest to the hardest rock. High values preserve cliffs of hard rock.
@@ -64,7 +64,8 @@ pub struct Params {
     /// Talus slope of the softest rock; in the corrected mode, rock is never less steep than its sand. High values preserve all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
-    /// Separate time step for thermal erosion. Without it, a tick spans the same simulated time as a tick of Water while Water is on.
+    /// Use a separate time step for thermal erosion. When off, and while Water is on, a tick spans the same simulated time as a
+    /// tick of Water.
     #[reflect(@choice().source("ours").indirect())]
     pub own_time: bool,
     /// Simulated time per tick if Water is off or Own time is on. In the corrected mode the value is for a terrain 256 m wide and grows

@@ -26,10 +26,10 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
     let shallow = if params.erodes() { (1.0 - depth * params.per_depth()).max(0.0) } else { 0.0 };
     let mut terms = vec![
         Term::new("h", "depth of the water", depth, "m"),
-        Term::new("v", "speed of the water", square.sqrt(), "m/s"),
+        Term::new("v", "flow speed", square.sqrt(), "m/s"),
         Term::new(
             "Fr",
-            "Froude number, speed over that of a long wave; above 1 no wave travels upstream",
+            "Froude number: flow speed divided by the speed of long waves; above 1 no wave travels upstream",
             (square / (params.gravity * depth.max(DRY))).sqrt(),
             "",
         ),
@@ -38,8 +38,8 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
         Mode::Corrected => {
             let roughness = cell.param_value(setup, |params| params.roughness);
             let slope = energy_slope(roughness * roughness, depth.max(DRY), square);
-            terms.push(Term::new("n", "roughness of the bed", roughness, "s/m^(1/3)"));
-            terms.push(Term::new("Sf", "energy slope, the head lost to friction per metre", slope, ""));
+            terms.push(Term::new("n", "Manning roughness of the bed", roughness, "s/m^(1/3)"));
+            terms.push(Term::new("Sf", "energy slope: head lost to friction per metre", slope, ""));
             let could = depth * concentration(capacity, slope, square, (depth, params.per_depth()));
             ("Sf = n²·v²/h^(4/3),   C = h·min(1/2, Kc·v·sin(atan Sf)·(1 − h/Kdmax))", could)
         }
@@ -53,7 +53,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             let bed_slopes = slopes(&ground);
             let (equation, symbol, about, squared) = if params.capacity == Capacity::Collision {
                 let surface = slopes(&|x, y| ground(x, y) + terrain.water.at(x, y));
-                let meets = "component of the flow direction into the bed, never less than the least tilt";
+                let meets = "component of the flow direction into the bed, not less than Least tilt";
                 (
                     "C = Kc·max(least, −N·V)·v·(1 − h/Kdmax)",
                     "−N·V",
@@ -61,15 +61,15 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
                     collision_squared(bed_slopes, surface, (u, v)),
                 )
             } else {
-                let steep = "sine of the slope of the ground, never less than the least tilt";
+                let steep = "sine of the slope of the ground, not less than Least tilt";
                 ("C = Kc·sin α·v·(1 − h/Kdmax)", "sin α", steep, sine_squared(bed_slopes))
             };
             terms.push(Term::new(symbol, about, squared.sqrt().max(params.least_tilt), ""));
             (equation, bed.capacity(squared, square, depth))
         }
     };
-    terms.push(Term::new("Kc", "sediment capacity", capacity, ""));
-    terms.push(Term::new("1 − h/Kdmax", "factor by which depth reduces the capacity", shallow, ""));
+    terms.push(Term::new("Kc", "coefficient of the transport capacity", capacity, ""));
+    terms.push(Term::new("1 − h/Kdmax", "factor by which depth reduces the transport capacity", shallow, ""));
     terms.push(Term::new("C", "transport capacity, as a depth of sediment", could, "m"));
     terms.push(Term::new("s", "suspended sediment, as a depth", carried, "m"));
     let outcome = if depth < DRY {
@@ -79,7 +79,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
     } else if could <= carried {
         "The sediment load exceeds the transport capacity: part of it settles."
     } else if params.mode == Mode::Corrected && cell.slope() == 0.0 {
-        "No neighbour is lower: the water erodes next to nothing here, and bed load stays."
+        "No neighbour is lower: the water erodes almost nothing here, and bed load stays."
     } else {
         "The sediment load is below the transport capacity: the water erodes, sand first."
     };

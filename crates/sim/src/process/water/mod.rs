@@ -43,7 +43,7 @@ use crate::{
 };
 
 stages! {
-    /// Springs add and drains remove water; the length of the substeps is chosen.
+    /// Springs add and drains remove water; the substep length is chosen.
     Rain = "rain",
     /// Fluxes between cells are computed from the slope of the water surface, with the rain on it, and from momentum: the flow arrows
     /// show them.
@@ -85,7 +85,8 @@ pub const INFO: Info = Info {
         },
         Limiter {
             name: "deposition",
-            about: "Cells of accelerated beds whose deposition was reduced, so that the bed stays smooth and no cell rises above its highest neighbour.",
+            about: "Cells with morphological acceleration whose deposition was reduced, so that the bed stays smooth \
+                and no cell rises above its highest neighbour.",
         },
         Limiter {
             name: "steady state",

@@ -22,7 +22,7 @@ pub enum Capacity {
 /// Parameters of the water process.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
+    /// Form of the equations: corrected, with known errors fixed and mass conserved, or as published, errors included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Simulated time per tick. In the corrected mode the value is for a terrain 256 m wide and grows in proportion to the width, whatever
@@ -35,51 +35,53 @@ pub struct Params {
     /// Fraction of the water that evaporates per second. High values keep only the largest rivers wet; at 0 every depression fills.
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]
     pub evaporation_rate: f32,
-    /// Manning roughness of the bed in the corrected mode. High values make slow, deep rivers; at 0 water accelerates and never erodes.
+    /// Manning roughness of the bed in the corrected mode. High values make slow, deep rivers; at 0 water accelerates without
+    /// limit and never erodes.
     #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
-    /// Cross-section of the pipes, as published. Wide pipes level the water faster and need shorter steps.
+    /// Cross-sectional area of the pipes, as published. Wide pipes level the water faster and need shorter steps.
     #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log().only("mode=published"))]
     pub pipe_area: f32,
-    /// Acceleration of gravity. High values make fast water and short steps.
+    /// Acceleration of gravity. High values make the water faster and need shorter steps.
     #[reflect(@knob(0.1..=20.0).unit("m/s²").symbol("g").source(P1))]
     pub gravity: f32,
     /// Coefficient of the transport capacity, which grows with velocity and slope: a fraction of the water or, as published, a depth in
     /// metres. High values cut deep and build thick fans; low values barely change the ground.
     #[reflect(@knob(0.1..=3.0).unit("s").symbol("Kc").source(P1).log().main())]
     pub sediment_capacity: f32,
-    /// Entrainment rate of water below its transport capacity. High values cut where it is steepest; low values erode further downstream.
+    /// Entrainment rate of water below its transport capacity. High values cut where the flow steepens; low values erode further
+    /// downstream.
     #[reflect(@knob(0.1..=2.0).unit("1/s").symbol("Ks").source(P1).log().main())]
     pub suspension_rate: f32,
     /// Rate at which excess sediment settles. High values deposit it as soon as the water slows; low values carry it far.
     #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
     pub deposition_rate: f32,
-    /// Morphological acceleration: factor by which erosion and deposition are multiplied in each step of the flow. High values shape
-    /// terrain within seconds; at 1 the bed and the flow share one clock.
+    /// Morphological acceleration: factor by which erosion and deposition are multiplied in each step of the flow. High values
+    /// shape terrain within seconds; at 1 bed and flow evolve on the same time scale.
     #[reflect(@knob(1.0..=1000.0).unit("×").symbol("M").source("Roelvink 2006").log().main().only("mode=default"))]
     pub acceleration: f32,
     /// Rate at which deposits soften the ground, as published; in the corrected mode deposits stay loose sand. High values make rivers
     /// rework their beds.
     #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
     pub softening_rate: f32,
-    /// Depth of the water beyond which its bed is not eroded. Low values keep lake floors smooth; at 0 nothing is eroded.
+    /// Water depth beyond which the bed is not eroded. Low values keep lake floors smooth; at 0 nothing is eroded.
     #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
     pub max_erosion_depth: f32,
-    /// Limit of erosion to water shallower than the max erosion depth. Without it, rivers cut as deep as they can.
+    /// Limit erosion to water shallower than Max erosion depth. When off, rivers cut as deep as they can.
     #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
     pub depth_limit: bool,
-    /// Smallest sine of the slope in the transport capacity, as published. The corrected mode uses the energy slope of the flow. High
-    /// values erode plains; at 0 flat ground is not eroded.
+    /// Lower limit of the sine of the slope in the transport capacity, as published. The corrected mode uses the energy slope of
+    /// the flow. High values erode plains; at 0 flat ground is not eroded.
     #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours").only("mode=published"))]
     pub least_tilt: f32,
     /// Formula of the transport capacity, as published. The corrected mode uses the energy slope of the flow.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
     pub capacity: Capacity,
-    /// Rise of the water surface by the volume of the entrained sediment, as published. Without it, ripples grow on the bed.
+    /// Raise the water surface by the volume of the entrained sediment, as published. When off, ripples grow on the bed.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8").only("mode=published"))]
     pub displacement: bool,
-    /// Rivers and lakes filled to the steady state of rain and springs when the water starts to flow. Without it, the terrain starts dry.
-    /// A map that no water can leave starts as it is.
+    /// Start with rivers and lakes in steady state with rain and springs. When off, the terrain starts dry. Has no effect on a
+    /// map that no water can leave.
     #[reflect(@choice().source("ours; Manning"))]
     pub filled: bool,
     /// Level of the sea around a map with open edges. Low values leave the map without a sea; high values flood it.

@@ -79,7 +79,7 @@ pub(super) struct Drift<'a> {
     pub beyond: BorderCondition,
     pub heading: [f32; 2],
     pub exchange: Exchange<'a>,
-    /// Threshold shear of dry sand, and wetness of the sand: 1 at saturation.
+    /// Threshold shear of dry sand, and moisture of the sand: 1 at saturation.
     pub threshold: f32,
     pub wet: &'a [f32],
     /// Maximum thickness of sand in the air, in metres.

@@ -43,7 +43,7 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     let terms = vec![
         Term::new("τ", "shear stress without gusts; 1 over a plain at a strength of 2", shear, ""),
         Term::new("τ/τ₀", "shear relative to that over a plain", times, ""),
-        Term::new("w", "wetness of the sand", wet, ""),
+        Term::new("w", "moisture of the sand", wet, ""),
         Term::new("τ_dry", "threshold shear of dry sand", dry, ""),
         Term::new("τt", "threshold shear of this sand", threshold, ""),
         Term::new("Q", "capacity", capacity, "m²/tick"),

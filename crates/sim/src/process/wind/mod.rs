@@ -51,7 +51,7 @@ use crate::{
 factors!(strength, abrasion, saturation_length, capacity, speed_up, repose_angle);
 
 stages! {
-    /// The direction, strength and turbulence of the wind in this tick are drawn.
+    /// Direction, strength and turbulence of the wind are sampled for this tick.
     Gust = "gust",
     /// The deflection and speed-up of the wind by the ground are computed, if the ground has changed enough since the last time.
     Air = "air",

@@ -24,29 +24,29 @@ pub enum WindLaw {
 /// Parameters of the wind process.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Form of the equations: corrected, with known faults fixed and mass conserved, or as published, faults included.
+    /// Form of the equations: corrected, with known errors fixed and mass conserved, or as published, errors included.
     #[reflect(@choice().source(W1))]
     pub mode: Mode,
     /// Published law of sand transport.
     #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=published"))]
     pub law: WindLaw,
-    /// Direction in which the wind blows: 0° to the right of the map, 90° to its lower edge.
+    /// Direction towards which the wind blows: 0° is the right edge of the map, 90° the lower edge.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(DisplayAlias::Wind))]
     pub direction: f32,
     /// Strength of the wind. Strong wind carries more sand and moves dunes faster; at 0 nothing moves.
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
     pub strength: f32,
-    /// Variation of the strength from tick to tick, as a fraction. Gusts make dunes less regular.
+    /// Relative variation of the strength from tick to tick. Gusts make dunes less regular.
     #[reflect(@knob(0.0..=1.0).source(OURS).only("mode=default"))]
     pub gusts: f32,
-    /// Variation of the direction from tick to tick. Wide swings round off crests and widen heaps.
+    /// Variation of the direction from tick to tick. High values round off crests and widen heaps.
     #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
     pub swing: f32,
-    /// Direction in which a second wind blows.
+    /// Direction towards which a second wind blows.
     #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(DisplayAlias::Wind).indirect())]
     pub second_direction: f32,
-    /// Fraction of the time in which the second wind blows. The winds alternate in spells of several ticks. Two winds at a wide angle form
-    /// long ridges along their mean.
+    /// Fraction of the time in which the second wind blows. The winds alternate in spells of several ticks. Two winds at an
+    /// obtuse angle form linear dunes along their resultant.
     #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
     pub second_share: f32,
     /// Rotation of the wind per thousand ticks. Winds that come from several sides in turn form star dunes.
@@ -59,13 +59,13 @@ pub struct Params {
     /// Number of grains per tick. High values change the terrain faster and make ticks slower.
     #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("mode=published"))]
     pub per_tick: u32,
-    /// Re-entry of sand that leaves across an open border, on the opposite side. Without it, the map is blown bare.
+    /// Let sand that leaves across an open border re-enter on the opposite side. When off, the map is blown bare.
     #[reflect(@choice().source(OURS).only("mode=default").indirect())]
     pub refeed: bool,
     /// Number of trails drawn to show sand in the air.
     #[reflect(@knob(0.0..=500.0).unit("trails").source(OURS).indirect())]
     pub tracks: u32,
-    /// Rate at which the map of wind paths follows the last tick. Low values keep old paths for longer.
+    /// Rate at which the map of wind paths is updated. Low values keep old paths for longer.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
     pub path_rate: f32,
     /// Abrasion rate of bare rock by sand in the air. High values turn rock into sand and round off obstacles.
@@ -99,15 +99,15 @@ pub struct Params {
     /// Speed-up of the wind over rising ground. High values form low dunes that grow and move fast.
     #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
     pub speed_up: f32,
-    /// Upwind shift of the strongest wind from the crest. It makes heaps grow: at 0 they spread.
+    /// Upwind shift of the maximum shear stress from the crest. It makes heaps grow; at 0 they spread.
     #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("mode=default"))]
     pub lead: f32,
-    /// Shear stress on the ground below which no sand moves, as a fraction of the stress of a wind of strength 2 over a plain. High values
-    /// keep sand on plains in place, so that the wind moves it on crests alone.
+    /// Shear stress on the ground below which no sand moves, as a fraction of the stress of a wind of strength 2 over a plain.
+    /// High values keep sand on plains in place, so that the wind only moves it on crests.
     #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("mode=default"))]
     pub threshold: f32,
-    /// Simulated time in which the wetness of sand falls to a third. Until it is dry, moisture from standing water or rain binds its
-    /// grains, and only stronger wind moves them. With Wind alone, a tick stands for hours.
+    /// Simulated time in which the moisture of sand falls to a third. Until it is dry, moisture from standing water or rain
+    /// binds its grains, and only stronger wind moves them. With Wind alone, a tick represents hours.
     #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("mode=default").indirect())]
     pub drying: f32,
     /// Spatial variation of the wind, from which the first dunes on flat sand grow. As published, eddies deflect grains.
@@ -119,7 +119,7 @@ pub struct Params {
     /// Angle of repose of dry sand. Low values form flat dunes, high values steep lee slopes.
     #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
     pub repose_angle: f32,
-    /// Fraction of the difference to its capacity that a grain makes up in a step.
+    /// Fraction of the gap between load and capacity that a grain closes in a step.
     #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("mode=published law=boundary-layer"))]
     pub uptake: f32,
     /// Fall of a grain in flight per step and load.

@@ -42,16 +42,16 @@ const BRANCHING: f64 = 4.5;
 /// Parameters of a range to grow.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RangeParams {
-    /// Height of the range from its lowest outlet to its highest peak. At 0 it is as high as real ranges of its extent. The
-    /// erodibility of the rock follows from it.
+    /// Height of the range from its lowest outlet to its highest peak. At 0 it is as high as real ranges of its extent. It
+    /// determines the erodibility of the rock.
     #[reflect(@knob(0.0..=9000.0).unit("m").symbol("R").source(OURS).main().indirect())]
     pub relief: f32,
-    /// Density of gullies. Low values leave long, rounded hillslopes; high values dissect every slope. The diffusivity follows from
-    /// it.
+    /// Density of gullies. Low values leave long, rounded hillslopes; high values dissect every slope. It determines the
+    /// hillslope diffusivity.
     #[reflect(@knob(0.0..=1.0).source("Perron et al. 2008; the values are ours").main().indirect())]
     pub ruggedness: f32,
-    /// Age relative to the time in which erosion comes to balance uplift. Below 1 the range still rises, and upland between its
-    /// valleys is not yet dissected; above 1 the uplift has ceased, and its valleys have widened.
+    /// Age relative to the response time, in which erosion comes to balance uplift. Below 1 the range still rises, and the
+    /// upland between its valleys is not yet dissected; above 1 uplift has ceased, and the valleys have widened.
     #[reflect(@knob(0.1..=3.0).source("Davis 1899; the values are ours").log().main().indirect())]
     pub age: f32,
 }
