@@ -267,7 +267,7 @@ fn a_path_is_found_however_it_is_written() {
 fn files_are_opened_in_one_place_and_made_in_another() {
     let calls = "File::open File::create File::options OpenOptions fs::read( fs::read_to_string fs::write fs::copy";
     // Lock files are no input. Crash reports are written when everything else has failed.
-    let places = ["scene/src/io/input.rs", "scene/src/io/output.rs", "scene/src/io/keep.rs", "src/log.rs"];
+    let places = ["scene/src/io/input.rs", "scene/src/io/output.rs", "scene/src/io/recovery.rs", "src/log.rs"];
     let mut seen = 0;
     let sources = ["src", "crates"].map(|source| files_below(&root().join(source)));
     for file in sources.into_iter().flatten().filter(|file| !file.with_extension("").iter().any(|name| name == "tests"))

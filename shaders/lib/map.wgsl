@@ -65,7 +65,7 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
     return mix(above, below, part.y);
 }
 
-// A vertex of a terrain chunk, see `src/picture/levels.rs`. Its y is its kind: 0 surface, 1 upper and 2 lower edge of a wall along
+// A vertex of a terrain chunk, see `src/picture/lod.rs`. Its y is its kind: 0 surface, 1 upper and 2 lower edge of a wall along
 // x, 3 and 4 of one along z.
 struct Corner {
     @location(0) position: vec3<f32>,

@@ -87,7 +87,7 @@ const LOWEST_SUN: f64 = 3.0;
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Look {
     /// Source of the ground colours: slope, or a ramp along one or two quantities.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub color_by: ColorSource,
     /// Colour of flat ground, and of the plain around the terrain with a sky.
     #[reflect(@knob(0.0..=1.0).source(D1).main())]
@@ -97,87 +97,87 @@ pub struct Look {
     pub steep_color: [f32; 3],
     /// Colour of loose sand, blended in where it is thick enough to hide the ground. With a ramp, only the side walls of the block
     /// show it.
-    #[reflect(@knob(0.0..=1.0).source("ours").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").main())]
     pub sand_color: [f32; 3],
     /// Quantity along the ramp, from the first to the fifth colour.
-    #[reflect(@choice().source("ours").only("color_by=ramp").main())]
+    #[reflect(@choice().source("this work").only("color_by=ramp").main())]
     pub ramp_along: RampQuantity,
     /// Second quantity, which blends from the first five colours of the ramp to the second five. With Nothing, only the first
     /// five are used.
-    #[reflect(@choice().source("ours").only("color_by=ramp").main())]
+    #[reflect(@choice().source("this work").only("color_by=ramp").main())]
     pub ramp_across: RampQuantity,
     /// Colour at the minimum of the first quantity and the minimum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp").main())]
     pub ramp_color_1: [f32; 3],
     /// Colour at a quarter of the range of the first quantity and the minimum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp").main())]
     pub ramp_color_2: [f32; 3],
     /// Colour at half of the range of the first quantity and the minimum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp").main())]
     pub ramp_color_3: [f32; 3],
     /// Colour at three quarters of the range of the first quantity and the minimum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp").main())]
     pub ramp_color_4: [f32; 3],
     /// Colour at the maximum of the first quantity and the minimum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp").main())]
     pub ramp_color_5: [f32; 3],
     /// Colour at the minimum of the first quantity and the maximum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp"))]
     pub ramp_side_1: [f32; 3],
     /// Colour at a quarter of the range of the first quantity and the maximum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp"))]
     pub ramp_side_2: [f32; 3],
     /// Colour at half of the range of the first quantity and the maximum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp"))]
     pub ramp_side_3: [f32; 3],
     /// Colour at three quarters of the range of the first quantity and the maximum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp"))]
     pub ramp_side_4: [f32; 3],
     /// Colour at the maximum of the first quantity and the maximum of the second.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=ramp"))]
     pub ramp_side_5: [f32; 3],
     /// Colour of bedrock on the side walls of the block.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub bedrock_color: [f32; 3],
     /// Colour of the ground plane under the block.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub table_color: [f32; 3],
     /// Sand thickness that hides the ground beneath, in cells; at most 4 m. Low values colour even a dusting as sand, high values
     /// only dunes and thick fans.
-    #[reflect(@knob(0.01..=5.0).unit("cells").source("ours").log())]
+    #[reflect(@knob(0.01..=5.0).unit("cells").source("this work").log())]
     pub sand_cover: f32,
     /// Strength of the natural colour variation of grass and rock. 0 gives flat colours.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub grain: f32,
     /// Strength of sub-cell detail: rock ledges, rubble, tufts of grass. 0 is smooth. With a software renderer, detail appears once
     /// the view is still.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub detail: f32,
     /// Strength of erosion and deposition marks: fresh rock and bare soil where the ground is lower than at the start, pale
     /// deposits where it is higher. Sculpting counts too. 0 hides them.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
     pub traces: f32,
     /// Vegetation along streams, and bareness of steep gullies. Only visible where rivers are drawn.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
     pub vegetation: f32,
     /// Tree cover of vegetated ground. Forest grows on concave slopes and along streams rather than on crests, and never in
     /// water or on rock, snow, sand and eroded ground. 0 is open land.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("color_by=steepness"))]
     pub woods: f32,
     /// Strength of sand glitter towards a low sun. Requires Detail above 0.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub glitter: f32,
     /// Elevation above which snow lies. It extends lower on shaded slopes and slides off steep ones. The maximum disables snow.
-    #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("ours"))]
+    #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("this work"))]
     pub snow_line: f32,
     /// Contour interval; every fifth line is an index contour, drawn thicker. 0 disables contours.
-    #[reflect(@knob(0.0..=500.0).unit("m").source("ours"))]
+    #[reflect(@knob(0.0..=500.0).unit("m").source("this work"))]
     pub contours: f32,
     /// Spacing of the grid lines drawn on the terrain. 0 disables the grid.
-    #[reflect(@knob(0.0..=5000.0).unit("m").source("ours"))]
+    #[reflect(@knob(0.0..=5000.0).unit("m").source("this work"))]
     pub grid: f32,
     /// Strength of wind ripples on sand, across the wind, while wind is blowing. 0 is smooth.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub ripples: f32,
     /// Vertical component of the surface normal below which ground counts as steep: 1 is level, 0 a vertical wall. High values
     /// colour more of the map as rock, low values only cliffs.
@@ -185,17 +185,17 @@ pub struct Look {
     pub steep_threshold: f32,
     /// Half-width of the transition between the flat and steep colours, in the same units. 0 gives the hard edge of the article,
     /// high values blend the slopes together.
-    #[reflect(@knob(0.0..=0.5).source("ours"))]
+    #[reflect(@knob(0.0..=0.5).source("this work"))]
     pub threshold_softness: f32,
     /// Position of the sun: set directly, or from time of day, day of year and latitude.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub sun_by: SunControl,
     /// Azimuth of the sun, clockwise from the top of the map. Light from the side shows relief best, light from behind the
     /// camera flattens it.
-    #[reflect(@knob(0.0..=360.0).unit("°").source("ours").only("sun_by=direction").main())]
+    #[reflect(@knob(0.0..=360.0).unit("°").source("this work").only("sun_by=direction").main())]
     pub sun_azimuth: f32,
     /// Angle of the sun above the horizon. Low values cast long shadows, high values give flat, even light.
-    #[reflect(@knob(LOWEST_SUN..=90.0).unit("°").source("ours").only("sun_by=direction").main())]
+    #[reflect(@knob(LOWEST_SUN..=90.0).unit("°").source("this work").only("sun_by=direction").main())]
     pub sun_elevation: f32,
     /// Local solar time: 12 is noon. At night, the sun is drawn just above the horizon.
     #[reflect(@knob(0.0..=24.0).unit("h").source("Spherical astronomy").only("sun_by=time").main())]
@@ -223,42 +223,42 @@ pub struct Look {
     #[reflect(@choice().source(D1))]
     pub shadows: bool,
     /// Soften shadow edges with distance from the caster. When off, all edges are sharp.
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("this work"))]
     pub soft_shadows: bool,
     /// Darkness of cloud shadows on the terrain. 0 is a cloudless sky.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub cloud_shadows: f32,
     /// Ambient occlusion: darkening of valleys and creases, which see less of the sky. 0 disables it; high values leave dirty
     /// edges.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub occlusion: f32,
     /// Density of the haze: the fraction of light lost over slightly more than the width of the map. 0 is clear air.
     #[reflect(@knob(0.0..=1.0).source(D1))]
     pub fog: f32,
     /// Turbidity of the sky. 0 is deep blue mountain air; high values are pale, and warm around a low sun.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("this work"))]
     pub turbidity: f32,
     /// Exposure of the image, in stops: each stop doubles the brightness.
-    #[reflect(@knob(-4.0..=4.0).unit("EV").source("ours"))]
+    #[reflect(@knob(-4.0..=4.0).unit("EV").source("this work"))]
     pub exposure: f32,
     /// Tone-mapping curve from scene light to display colours.
     #[reflect(@choice().source("Hable, Sobotka, Narkowicz; as in Bevy"))]
     pub tone_curve: ToneCurve,
     /// Backdrop: a studio with a ground plane, or an open plain under a sky.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub background: Backdrop,
     /// Show a plinth under the block with title, dimensions and scale. Not available with simulations side by side.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub plinth: bool,
     /// Vertical field of view of the camera. Low values look like a telephoto lens with almost no perspective, high values like a
     /// wide-angle lens.
-    #[reflect(@knob(10.0..=100.0).unit("°").source("ours"))]
+    #[reflect(@knob(10.0..=100.0).unit("°").source("this work"))]
     pub field_of_view: f32,
     /// Height of the block below the lowest ground, as a fraction of the shorter side of the map.
-    #[reflect(@knob(0.0..=0.5).source("ours"))]
+    #[reflect(@knob(0.0..=0.5).source("this work"))]
     pub base: f32,
     /// Scale factor of drawn heights. 1 is true to scale. Does not affect the simulation.
-    #[reflect(@knob(0.1..=10.0).unit("×").source("ours").log().main())]
+    #[reflect(@knob(0.1..=10.0).unit("×").source("this work").log().main())]
     pub vertical_exaggeration: f32,
 }
 
@@ -357,28 +357,28 @@ fn sun_position(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct WaterLook {
     /// Draw the water surface. When off, only the bed is drawn.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub shown: bool,
     /// Colour of deep water.
-    #[reflect(@knob(0.0..=1.0).source("ours").main())]
+    #[reflect(@knob(0.0..=1.0).source("this work").main())]
     pub color: [f32; 3],
     /// Colour of water saturated with sediment.
     #[reflect(@knob(0.0..=1.0).source("Jákó & Tóth 2011, figure 7").main())]
     pub silt_color: [f32; 3],
     /// Depth to which the bed is visible. Low values make water opaque, high values show the bed of lakes.
-    #[reflect(@knob(0.1..=50.0).unit("m").source("ours").log().main())]
+    #[reflect(@knob(0.1..=50.0).unit("m").source("this work").log().main())]
     pub clarity: f32,
     /// Reflectance of the surface, as a multiple of that of real water. 0 reflects no sky, high values look like mercury.
     #[reflect(@knob(0.0..=3.0).source("Fresnel's law, after Schlick").main())]
     pub mirror: f32,
     /// Strength of sun glint on the waves. 0 disables it.
-    #[reflect(@knob(0.0..=4.0).source("ours"))]
+    #[reflect(@knob(0.0..=4.0).source("this work"))]
     pub glint: f32,
     /// Strength of small waves. 0 is mirror-smooth.
-    #[reflect(@knob(0.0..=0.5).source("ours").main())]
+    #[reflect(@knob(0.0..=0.5).source("this work").main())]
     pub ripples: f32,
     /// Depth from which water is drawn at full strength. Low values show rain on every slope, high values only rivers and lakes.
-    #[reflect(@knob(0.001..=2.0).unit("m").source("ours").log().main())]
+    #[reflect(@knob(0.001..=2.0).unit("m").source("this work").log().main())]
     pub film: f32,
 }
 

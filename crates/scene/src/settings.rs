@@ -97,71 +97,71 @@ pub enum PictureFormat {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Colour theme of the interface: dark panels with light text, or light panels with dark text.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub theme: Theme,
     /// Units of displayed values: metric, or feet, acres and miles. Number fields accept both. Files are always metric.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub units: Units,
     /// Visibility of the scale bar and the north arrow. The bar is exact at the point the camera looks at; closer terrain appears
     /// larger.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub scale_and_north: GuideVisibility,
     /// Size of the interface. Large values are easier to read and leave less room for the viewport.
-    #[reflect(@knob(0.75..=2.5).unit("×").source("ours").main())]
+    #[reflect(@knob(0.75..=2.5).unit("×").source("this work").main())]
     pub scale: f32,
     /// Mouse buttons that orbit and pan the camera. The mouse wheel and pinching always zoom.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub buttons: Buttons,
     /// Trackpad navigation: scroll with two fingers to orbit, with Shift to pan, with Ctrl to zoom. When off, scrolling zooms.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub trackpad: bool,
     /// Render quality preset. High presets give smoother edges and finer crests at a lower frame rate.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub quality: Quality,
     /// Minimum side length of a terrain triangle on screen; some are twice as large. Small triangles show finer crests but
     /// render more slowly. Lighting and colour always have the resolution of the cells.
-    #[reflect(@knob(2.0..=32.0).unit("px").source("ours").log())]
+    #[reflect(@knob(2.0..=32.0).unit("px").source("this work").log())]
     pub triangle: f32,
     /// Anti-aliasing method for jagged edges.
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("this work"))]
     pub anti_aliasing: AntiAliasing,
     /// Rendered pixels per window pixel, along each side. Values below 1 are faster but blurred, values above 1 slower but
     /// sharper.
-    #[reflect(@knob(0.25..=2.0).unit("×").source("ours"))]
+    #[reflect(@knob(0.25..=2.0).unit("×").source("this work"))]
     pub render_scale: f32,
     /// Render slow frames at a lower resolution while the view changes. A still view is rendered at full quality. When off,
     /// every frame is rendered at full quality, and motion is less smooth.
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("this work"))]
     pub adaptive_resolution: bool,
     /// Length of the longer side of screenshots. 0 keeps the resolution of the viewport.
-    #[reflect(@knob(0.0..=8192.0).unit("px").source("ours").main())]
+    #[reflect(@knob(0.0..=8192.0).unit("px").source("this work").main())]
     pub picture_side: f32,
     /// Depth of field of screenshots: diameter of the blur disc of a distant point, as a percentage of the image height. 0 keeps
     /// everything sharp. Blurred screenshots take much longer.
-    #[reflect(@knob(0.0..=10.0).unit("%").source("ours").main())]
+    #[reflect(@knob(0.0..=10.0).unit("%").source("this work").main())]
     pub picture_blur: f32,
     /// File format of screenshots: PNG as displayed, or EXR with half floats and no tone curve, for grading and compositing.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub picture_format: PictureFormat,
     /// Take screenshots with a transparent background, so that only the terrain is visible.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub transparent_pictures: bool,
     /// Synchronise frames with the display (vsync). When off, the frame rate is not limited and the image may tear.
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("this work"))]
     pub vsync: bool,
     /// Interval between autosaves: the most work a crash can cost. Low values keep the disk busy; 0 disables autosave.
-    #[reflect(@knob(0.0..=60.0).unit("min").source("ours").main())]
+    #[reflect(@knob(0.0..=60.0).unit("min").source("this work").main())]
     pub autosave: f32,
     /// Memory limit. Larger operations are refused before they start. 0 allows half of the machine's memory; too high a limit slows
     /// down the whole machine.
-    #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours").main())]
+    #[reflect(@knob(0.0..=4096.0).unit("GB").source("this work").main())]
     pub memory: f32,
     /// Memory for undo and the timeline. When it is full, timeline states are thinned out and the oldest undo steps are discarded.
-    #[reflect(@knob(0.05..=64.0).unit("GB").source("ours").log().main())]
+    #[reflect(@knob(0.05..=64.0).unit("GB").source("this work").log().main())]
     pub undo_memory: f32,
     /// Save the timeline in projects, so that earlier states remain available after opening. A message reports its size. When
     /// off, files are many times smaller, and only the saved state can be continued.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub save_timeline: bool,
 }
 

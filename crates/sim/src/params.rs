@@ -72,7 +72,7 @@ pub struct Knob {
     pub unit: &'static str,
     /// Symbol in the equations of the source; empty if there is none.
     pub symbol: &'static str,
-    /// Source of the parameter and its range: paper, article or "ours".
+    /// Source of the parameter and its range: paper, article or "this work".
     pub source: &'static str,
     /// `true` if ratios matter rather than differences. Sliders are then logarithmic.
     pub log: bool,

@@ -7,7 +7,7 @@ use crate::{
     params::{choice, knob},
 };
 
-const OURS: &str = "ours";
+const THIS_WORK: &str = "this work";
 
 /// Effect of a brush on the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -277,54 +277,54 @@ pub enum PenPressure {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Brush {
     /// Radius, as a percentage of the shorter side of the map. Large brushes shape mountains, small ones details.
-    #[reflect(@knob(0.2..=50.0).unit("%").source(OURS).log().main())]
+    #[reflect(@knob(0.2..=50.0).unit("%").source(THIS_WORK).log().main())]
     pub radius: f32,
     /// Strength of one pass over the ground: 1 is the full effect of the brush, 0 none.
-    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub strength: f32,
     /// Rise, thickness or depth of one pass at full strength, as a percentage of the radius. High values make steep hills.
-    #[reflect(@knob(0.1..=200.0).unit("%").source(OURS).log().main())]
+    #[reflect(@knob(0.1..=200.0).unit("%").source(THIS_WORK).log().main())]
     pub height: f32,
     /// Size of the bumps, as a percentage of the radius. Low values make gravel, high values hills.
-    #[reflect(@knob(2.0..=400.0).unit("%").source(OURS).log().main())]
+    #[reflect(@knob(2.0..=400.0).unit("%").source(THIS_WORK).log().main())]
     pub detail: f32,
     /// Height of one terrace. Low values make many small terraces.
-    #[reflect(@knob(0.1..=1000.0).unit("m").source(OURS).log().main())]
+    #[reflect(@knob(0.1..=1000.0).unit("m").source(THIS_WORK).log().main())]
     pub step: f32,
     /// Rain to paint, as a multiple of the uniform rain. 0 keeps the place dry.
-    #[reflect(@knob(0.0..=10.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=10.0).source(THIS_WORK).main())]
     pub rain: f32,
     /// Softness to paint: 1 erodes fastest, 0 not at all. Ctrl paints 1 minus this value.
-    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub softness: f32,
     /// Uplift to paint, as a fraction of the uplift rate. 0 stops the uplift.
-    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub uplift: f32,
     /// Falloff of the effect from the centre to the rim.
-    #[reflect(@choice().source(OURS).main())]
+    #[reflect(@choice().source(THIS_WORK).main())]
     pub falloff: Falloff,
     /// Distance between dabs, as a percentage of the radius. Low values give even but slow strokes, high values leave separate
     /// dabs. Does not change the total effect of a pass.
-    #[reflect(@knob(2.0..=400.0).unit("%").source(OURS).log())]
+    #[reflect(@knob(2.0..=400.0).unit("%").source(THIS_WORK).log())]
     pub spacing: f32,
     /// Keep painting while the button is held and the pointer is still. When off, only moving has an effect.
-    #[reflect(@choice().source(OURS))]
+    #[reflect(@choice().source(THIS_WORK))]
     pub hold: bool,
     /// Keep raising or lowering while the button is held, and where the pointer passes again. When off, a stroke makes one hill
     /// or depression of the brush's height.
-    #[reflect(@choice().source(OURS))]
+    #[reflect(@choice().source(THIS_WORK))]
     pub build_up: bool,
     /// Stop the brush at a level: raising stays below it, lowering stays above it, and Flatten moves the ground to it.
-    #[reflect(@choice().source(OURS))]
+    #[reflect(@choice().source(THIS_WORK))]
     pub lock: bool,
     /// Height of the ground at which a locked brush stops.
-    #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(OURS).only("lock=true"))]
+    #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(THIS_WORK).only("lock=true"))]
     pub level: f32,
     /// Symmetry: parts of the map to which each stroke is copied.
-    #[reflect(@choice().source(OURS))]
+    #[reflect(@choice().source(THIS_WORK))]
     pub symmetry: Symmetry,
     /// Parameters that follow the pressure of a pen, where the system reports it. A mouse always has full pressure.
-    #[reflect(@choice().source(OURS))]
+    #[reflect(@choice().source(THIS_WORK))]
     pub pen: PenPressure,
 }
 

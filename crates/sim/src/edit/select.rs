@@ -12,7 +12,7 @@ use crate::{
     params::{choice, knob},
 };
 
-const OURS: &str = "ours";
+const THIS_WORK: &str = "this work";
 
 /// Quantity that a selection is based on.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,16 +49,16 @@ pub enum CombineMode {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Selection {
     /// Quantity to select by, for example height or slope of the ground.
-    #[reflect(@choice().source(OURS).main())]
+    #[reflect(@choice().source(THIS_WORK).main())]
     pub by: SelectionCriterion,
     /// Start of the selection, as a fraction of the whole range on the map (slope: of 90°).
-    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub from: f32,
     /// End of the selection, as a fraction of the whole range.
-    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main())]
     pub to: f32,
     /// Softness of both ends, as a fraction of the range. 0 makes hard edges.
-    #[reflect(@knob(0.0..=0.5).source(OURS).main())]
+    #[reflect(@knob(0.0..=0.5).source(THIS_WORK).main())]
     pub softness: f32,
 }
 

@@ -130,7 +130,7 @@ const SIDE_RANGE: RangeInclusive<f64> = *SIDES.start() as f64..=*SIDES.end() as 
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct TerrainParams {
     /// Generator of the starting heights: random mountains, or a simple shape on which to test a process.
-    #[reflect(@choice().source("McDonald 2020; Jákó & Tóth 2011; UIUC CS 418; ours").main())]
+    #[reflect(@choice().source("McDonald 2020; Jákó & Tóth 2011; UIUC CS 418; this work").main())]
     pub generator: Generator,
     /// Number of columns. High values show finer detail of the same mountains; time and memory grow in proportion.
     #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
@@ -139,7 +139,7 @@ pub struct TerrainParams {
     #[reflect(@knob(SIDE_RANGE).unit("cells").source(P1).log())]
     pub height: u32,
     /// Side length of a cell. Large cells make the same relief gentler; very small cells turn every slope into a cliff.
-    #[reflect(@knob(0.01..=1000.0).unit("m").symbol("l").source("ours").log())]
+    #[reflect(@knob(0.01..=1000.0).unit("m").symbol("l").source("this work").log())]
     pub cell_size: f32,
     /// Height between the lowest and the highest point, or height of a simple shape. Very high values make rock needles, very
     /// low values plains with little flow.
@@ -169,17 +169,17 @@ pub struct TerrainParams {
     /// Radius, half-width or standard deviation of a simple shape, or half-width of the valley floor, the plain or the scarp, as
     /// a fraction of the shorter side of the map. Very high values extend beyond the border, very low values span only a few
     /// cells.
-    #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|plateau|flood-plain|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
+    #[reflect(@knob(0.02..=0.5).source("this work").only("generator=valley|plateau|flood-plain|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
     /// Boundary condition at the border of the map: a wall, open to outflow, or periodic (wraps around).
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("this work"))]
     pub edge: Edge,
     /// Spatial pattern of the uplift while Uplift and rivers is on: uniform, a dome, a belt, a block along a fault, patches, or
     /// none until it is painted.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub uplift: Uplift,
     /// Slowest uplift, as a fraction of the fastest. At 0 some areas never rise; at high values everything rises almost equally.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("uplift=dome|belt|fault|patches"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("uplift=dome|belt|fault|patches"))]
     pub uplift_least: f32,
     /// Source of the softness of the bedrock: one value, height with noise, or rock layers.
     #[reflect(@choice().source(P1).main())]
@@ -190,7 +190,7 @@ pub struct TerrainParams {
     pub softness_value: f32,
     /// Difference between the softest and the hardest bedrock. Low values make all rock alike; high values make hard rock stand
     /// out.
-    #[reflect(@knob(0.0..=1.0).source("ours").only("softness=noise|strata"))]
+    #[reflect(@knob(0.0..=1.0).source("this work").only("softness=noise|strata"))]
     pub softness_contrast: f32,
     /// Weight of the noise relative to height in the noisy softness map. At low values hardness follows height, at high values it
     /// is patchy.
@@ -202,10 +202,10 @@ pub struct TerrainParams {
     pub softness_blur: f32,
     /// Thickness of a rock layer in the layered softness map. Thin layers make many small terraces; layers thicker than the relief
     /// don't show.
-    #[reflect(@knob(1.0..=1000.0).unit("m").source("ours").log().only("softness=strata"))]
+    #[reflect(@knob(1.0..=1000.0).unit("m").source("this work").log().only("softness=strata"))]
     pub strata_thickness: f32,
     /// Initial thickness of the sand everywhere. Thin sand is soon washed away; thick sand hides the bedrock.
-    #[reflect(@knob(0.0..=100.0).unit("m").source("ours").main())]
+    #[reflect(@knob(0.0..=100.0).unit("m").source("this work").main())]
     pub sand: f32,
     /// Turn all ground above the lowest point into sand: heaps for the wind to shape.
     #[reflect(@choice().source("McDonald 2020, simple wind erosion"))]

@@ -4,11 +4,11 @@
 //! |---|---|---|
 //! | pits | fraction of the inner cells lower than all eight neighbours | Band 1986 |
 //! | depressions | fraction of the cells below the spill point of a depression | Lindsay 2016 |
-//! | against the inverted terrain | depressions over those of the inverted terrain: rivers drain depressions, nothing drains hills | ours |
-//! | uphill steps | fraction of the channel cells with a higher receiver | ours |
+//! | against the inverted terrain | depressions over those of the inverted terrain: rivers drain depressions, nothing drains hills | this work |
+//! | uphill steps | fraction of the channel cells with a higher receiver | this work |
 //! | concavity | θ of the best linear fit of channel height over χ = ∫(A₀/A)^θ dx | Perron & Royden 2013 |
 //! | slope against area | line through the logarithms of the median channel slope in area classes | Flint 1974 |
-//! | roughness | root mean square of second over first differences between neighbours: 1.7 for white noise, 0 for a plane | ours |
+//! | roughness | root mean square of second over first differences between neighbours: 1.7 for white noise, 0 for a plane | this work |
 //! | spectral exponent | −slope of the power spectrum on logarithmic axes, at wavelengths of 3 to 12 cells | Turcotte 1997 |
 //! | aspect harmonics | magnitude of the mean of exp(4iφ) and of exp(8iφ) over the aspects φ: 0 for isotropic terrain | Mardia 1972 |
 //! | hypsometric integral | (mean − lowest)/(highest − lowest) | Strahler 1952 |

@@ -31,7 +31,7 @@ macro_rules! factors {
             $(
                 /// Factor applied to the parameter of this name where the mask is 1; partial mask values interpolate
                 /// linearly. The product is clamped to the range of the parameter.
-                #[reflect(@crate::params::knob(0.0..=10.0).unit("×").source("ours"))]
+                #[reflect(@crate::params::knob(0.0..=10.0).unit("×").source("this work"))]
                 pub $name: f32,
             )+
         }

@@ -45,7 +45,7 @@ pub struct ExportSubject {
     pub(super) nodata: Option<Grid>,
     /// `None` if not requested.
     pub(super) rivers: Option<GeoreferencedRivers>,
-    /// See [`Land::flow_map`](thalweg_sim::hydrology::network::RiverTerrain::flow_map); `None` if not requested.
+    /// See [`RiverTerrain::flow_map`](thalweg_sim::hydrology::network::RiverTerrain::flow_map); `None` if not requested.
     pub(super) flow: Option<[Grid; 3]>,
 }
 

@@ -46,7 +46,7 @@ const RUNOFF_UNIT: f64 = 1e-3 / 3600.0;
 /// Marks a cell where no reach begins.
 const NONE: u32 = u32::MAX;
 
-const LEOPOLD: &str = "Leopold & Maddock 1953; the value is ours";
+const LEOPOLD: &str = "Leopold & Maddock 1953; value chosen for this program";
 
 /// Course of the drawn rivers.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,16 +62,16 @@ pub enum Course {
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RiverParams {
     /// Draw rivers where water would flow, even if none is simulated.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub shown: bool,
     /// Course of the rivers: along the slope of the terrain, or along droplets, which meander, divide and build deltas.
-    #[reflect(@choice().source("ours").main())]
+    #[reflect(@choice().source("this work").main())]
     pub course: Course,
     /// Contributing area at which a river begins. Low values draw every gully, high values only the large rivers.
-    #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
+    #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("this work").log().main().grows())]
     pub from_cells: f32,
     /// Runoff at bankfull discharge. High values make rivers wide and deep.
-    #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]
+    #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("this work").log().main())]
     pub runoff: f32,
     /// Width of a river with a discharge of one cubic metre per second. It grows with the square root of discharge. Typically
     /// high in sand, low in clay and rock.

@@ -10,7 +10,7 @@ use crate::{
 
 const D1: &str = "SimpleErosion (McDonald 2020)";
 const H1: &str = "McDonald 2020 (procedural hydrology) and 2023 (meandering rivers)";
-const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
+const D3: &str = "Chiba 1998 as in UIUC CS 418; values chosen for this program";
 
 /// Law of motion and transport capacity of a droplet.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,22 +42,22 @@ pub struct Params {
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows().indirect())]
     pub total: u32,
     /// Spawn droplets at springs too. Their fraction of the droplets equals their fraction of the water supply.
-    #[reflect(@choice().source("ours").only("mode=default").indirect())]
+    #[reflect(@choice().source("this work").only("mode=default").indirect())]
     pub springs: bool,
     /// Sediment supply of springs, as a fraction of the transport capacity of the streams below them on the starting terrain. With
     /// low values a stream incises and meanders; with high values it aggrades, braids, and builds fans and deltas.
-    #[reflect(@knob(0.0..=4.0).source("ours; graded rivers as in Mackin 1948").only("mode=default law=streams springs=true"))]
+    #[reflect(@knob(0.0..=4.0).source("this work; graded rivers as in Mackin 1948").only("mode=default law=streams springs=true"))]
     pub sediment_supply: f32,
     /// Intensity of the rain on the map. High values make larger streams with a higher capacity; at 0 droplets spawn only at
     /// springs.
-    #[reflect(@knob(0.0..=100.0).unit("mm/h").source("ours").only("mode=default"))]
+    #[reflect(@knob(0.0..=100.0).unit("mm/h").source("this work").only("mode=default"))]
     pub rain_rate: f32,
     /// Water of a droplet, as a depth over one cell. While Water is on, the remainder joins the water where the droplet ends.
     /// High values raise lakes; at 0 droplets add no water.
-    #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default").indirect())]
+    #[reflect(@knob(0.0..=1.0).unit("m").source("this work").only("mode=default").indirect())]
     pub water: f32,
     /// Droplets per tick whose track is drawn. High values hide the ground; 0 draws none. Does not affect the terrain.
-    #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours").indirect())]
+    #[reflect(@knob(0.0..=500.0).unit("droplets").source("this work").indirect())]
     pub tracks: u32,
     /// Time step. Long steps erode fast but noisily; short steps take longer for the same erosion.
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log().only("law=mass-transfer"))]
@@ -82,11 +82,11 @@ pub struct Params {
     pub min_volume: f32,
     /// Transport capacity at a slope of one and a drainage area of one hectare, as a thickness over one cell. High values incise
     /// deep valleys.
-    #[reflect(@knob(0.1..=100.0).unit("m").source("ours, after Whipple & Tucker 1999").log().main().only("mode=default law=streams"))]
+    #[reflect(@knob(0.1..=100.0).unit("m").source("after Whipple & Tucker 1999").log().main().only("mode=default law=streams"))]
     pub entrainment: f32,
     /// Rate at which the load approaches the capacity, per unit of length. High values erode slopes and valleys alike; low values
     /// let streams cut narrow channels.
-    #[reflect(@knob(0.001..=1.0).source("ours").log().main().only("mode=default law=streams"))]
+    #[reflect(@knob(0.001..=1.0).source("this work").log().main().only("mode=default law=streams"))]
     pub exchange: f32,
     /// Increase of the transport capacity in large streams, relative to a cell without discharge.
     #[reflect(@knob(0.0..=100.0).source(H1).only("mode=published law=streams"))]
@@ -104,7 +104,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=5.0).source(H1).main().only("law=streams"))]
     pub transfer: f32,
     /// Drainage area at which a stream deflects droplets half as much as a large river does.
-    #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("ours; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
+    #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("this work; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
     pub headwater: f32,
     /// Weight of the latest tick in the running averages of discharge and momentum, for one droplet per 65 cells. More droplets
     /// raise it, fewer lower it, except in the published mode. High values make streams shift quickly.
@@ -114,7 +114,7 @@ pub struct Params {
     #[reflect(@knob(10.0..=10_000.0).unit("steps").source(H1).log().only("mode=published law=streams"))]
     pub max_age: u32,
     /// Length on the ground of one cell of the published map: values per step, or per unit of time or length, refer to it.
-    #[reflect(@knob(0.1..=1000.0).unit("m").symbol("L").source("ours").log().only("mode=default"))]
+    #[reflect(@knob(0.1..=1000.0).unit("m").symbol("L").source("this work").log().only("mode=default"))]
     pub length: f32,
     /// Steepest stable bank in rock of softness 0.5 where droplets erode; harder rock stands steeper. Banks that exceed it fail.
     #[reflect(@knob(33.0..=80.0).unit("°").source("Schmidt & Montgomery 1995").only("mode=default"))]

@@ -9,8 +9,8 @@ use crate::{
     process::{Mode, masked::factors},
 };
 
-const YUAN: &str = "Yuan et al. 2019; the values are ours";
-const BRAUN: &str = "Braun & Willett 2013; the values are ours";
+const YUAN: &str = "Yuan et al. 2019; values chosen for this program";
+const BRAUN: &str = "Braun & Willett 2013; values chosen for this program";
 
 /// Range of the erodibility, in m^(1−2m)/yr; its order of magnitude depends on the area exponent m.
 pub const ERODIBILITY: RangeInclusive<f64> = 1e-9..=1.0;
@@ -44,7 +44,7 @@ pub struct Params {
     #[reflect(@knob(ERODIBILITY).unit("m^(1−2m)/yr").symbol("Kd").source(BRAUN).log().main())]
     pub erodibility: f32,
     /// Erodibility of sand relative to that of rock. High values clear deposits away immediately; low values let them stay.
-    #[reflect(@knob(1.0..=10.0).unit("×").source("ours").log().only("mode=default"))]
+    #[reflect(@knob(1.0..=10.0).unit("×").source("this work").log().only("mode=default"))]
     pub sand_factor: f32,
     /// Deposition coefficient of river sediment. High values build wide fans and plains; at 0 all sediment leaves the map.
     #[reflect(@knob(0.0..=10.0).symbol("G").source(YUAN).main())]
@@ -60,10 +60,10 @@ pub struct Params {
     #[reflect(@knob(DIFFUSIVITY).unit("m²/yr").symbol("D").source(BRAUN).log().main())]
     pub diffusivity: f32,
     /// Slope above which hillslopes fail and supply sediment to the rivers. Low values keep mountains gentle.
-    #[reflect(@knob(CRITICAL_SLOPE).symbol("Sc").source("Cordonnier et al. 2016; the value is ours").main())]
+    #[reflect(@knob(CRITICAL_SLOPE).symbol("Sc").source("Cordonnier et al. 2016; value chosen for this program").main())]
     pub critical_slope: f32,
     /// Sea level, at which rivers end. High values leave islands; at the lowest value there is no sea.
-    #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("ours"))]
+    #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("this work"))]
     pub sea_level: f32,
     /// Simulated time per tick. Long ticks reach a mature landscape sooner; short ones show how valleys grow.
     #[reflect(@knob(YEARS_PER_TICK).unit("yr").symbol("δt").source(BRAUN).log().main())]

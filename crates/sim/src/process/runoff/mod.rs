@@ -34,7 +34,7 @@ use crate::{
     simd::{cells::with_vector_unit, strip::for_strips},
 };
 
-const G1: &str = "ours; the law is Musgrave et al. 1989";
+const G1: &str = "Musgrave et al. 1989; values chosen for this program";
 
 /// Neighbourhood in which a cell exchanges water.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -41,7 +41,7 @@ use crate::{
 const DUSTING: f32 = 0.01;
 
 const P1: &str = "Jákó & Tóth 2011, table 2";
-const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
+const TALUS: &str = "Jákó & Tóth 2011, table 2; values chosen for this program";
 
 /// Parameters of thermal erosion.
 #[derive(Reflect, Clone, Debug, PartialEq)]
@@ -50,10 +50,10 @@ pub struct Params {
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Angle of repose of dry sand. Low values build flat fans, high values steep cones.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
     pub repose_angle: f32,
     /// Angle of repose of sand under water, if lower than that of dry sand. Low values flatten deltas and lake shores.
-    #[reflect(@knob(5.0..=60.0).unit("°").source("ours").only("mode=default"))]
+    #[reflect(@knob(5.0..=60.0).unit("°").source("this work").only("mode=default"))]
     pub underwater_angle: f32,
     /// Failure rate of steep rock; as published, of all ground. High values round ridges immediately; at 0 nothing fails.
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
@@ -66,7 +66,7 @@ pub struct Params {
     pub talus_bias: f32,
     /// Use a separate time step for thermal erosion. When off, and while Water is on, a tick spans the same simulated time as a
     /// tick of Water.
-    #[reflect(@choice().source("ours").indirect())]
+    #[reflect(@choice().source("this work").indirect())]
     pub own_time: bool,
     /// Simulated time per tick if Water is off or Own time is on. In the corrected mode the value is for a terrain 256 m wide and grows
     /// in proportion to the width.

@@ -72,7 +72,7 @@ pub struct Params {
     pub depth_limit: bool,
     /// Lower limit of the sine of the slope in the transport capacity, as published. The corrected mode uses the energy slope of
     /// the flow. High values erode plains; at 0 flat ground is not eroded.
-    #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours").only("mode=published"))]
+    #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; value chosen for this program").only("mode=published"))]
     pub least_tilt: f32,
     /// Formula of the transport capacity, as published. The corrected mode uses the energy slope of the flow.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
@@ -82,10 +82,10 @@ pub struct Params {
     pub displacement: bool,
     /// Start with rivers and lakes in steady state with rain and springs. When off, the terrain starts dry. Has no effect on a
     /// map that no water can leave.
-    #[reflect(@choice().source("ours; Manning"))]
+    #[reflect(@choice().source("this work; Manning"))]
     pub filled: bool,
     /// Level of the sea around a map with open edges. Low values leave the map without a sea; high values flood it.
-    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours").indirect())]
+    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("this work").indirect())]
     pub sea_level: f32,
 }
 

@@ -9,7 +9,7 @@ use crate::{
 
 const W1: &str = "McDonald 2020, simple wind erosion";
 const W2: &str = "McDonald 2023, successor of simple wind erosion";
-const OURS: &str = "ours";
+const THIS_WORK: &str = "this work";
 
 /// Published law of sand transport by grains.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,33 +37,33 @@ pub struct Params {
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
     pub strength: f32,
     /// Relative variation of the strength from tick to tick. Gusts make dunes less regular.
-    #[reflect(@knob(0.0..=1.0).source(OURS).only("mode=default"))]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).only("mode=default"))]
     pub gusts: f32,
     /// Variation of the direction from tick to tick. High values round off crests and widen heaps.
-    #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
+    #[reflect(@knob(0.0..=180.0).unit("°").source(THIS_WORK).only("mode=default"))]
     pub swing: f32,
     /// Direction towards which a second wind blows.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(DisplayAlias::Wind).indirect())]
+    #[reflect(@knob(0.0..=360.0).unit("°").source(THIS_WORK).only("mode=default").reads(DisplayAlias::Wind).indirect())]
     pub second_direction: f32,
     /// Fraction of the time in which the second wind blows. The winds alternate in spells of several ticks. Two winds at an
     /// obtuse angle form linear dunes along their resultant.
-    #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
+    #[reflect(@knob(0.0..=1.0).source(THIS_WORK).main().only("mode=default"))]
     pub second_share: f32,
     /// Rotation of the wind per thousand ticks. Winds that come from several sides in turn form star dunes.
-    #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
+    #[reflect(@knob(-3600.0..=3600.0).unit("°").source(THIS_WORK).only("mode=default"))]
     pub turning: f32,
     /// Number of directions between which a turning wind switches. With three or more, a heap grows an arm for each. At 0 the wind turns
     /// continuously, which wears heaps down.
-    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default").indirect())]
+    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; this work").only("mode=default").indirect())]
     pub sides: u32,
     /// Number of grains per tick. High values change the terrain faster and make ticks slower.
     #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("mode=published"))]
     pub per_tick: u32,
     /// Let sand that leaves across an open border re-enter on the opposite side. When off, the map is blown bare.
-    #[reflect(@choice().source(OURS).only("mode=default").indirect())]
+    #[reflect(@choice().source(THIS_WORK).only("mode=default").indirect())]
     pub refeed: bool,
     /// Number of trails drawn to show sand in the air.
-    #[reflect(@knob(0.0..=500.0).unit("trails").source(OURS).indirect())]
+    #[reflect(@knob(0.0..=500.0).unit("trails").source(THIS_WORK).indirect())]
     pub tracks: u32,
     /// Rate at which the map of wind paths is updated. Low values keep old paths for longer.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log().indirect())]
@@ -94,7 +94,7 @@ pub struct Params {
     /// Sand that a wind of strength 2 carries over each metre of a plain in a tick. High values simulate more time per tick: dunes move
     /// faster, and small cells need more steps. On cells larger than 2.5 saturation lengths dunes are larger than in nature, and
     /// a tick carries more, with the square of the cell size.
-    #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("ours").log().main().only("mode=default"))]
+    #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("this work").log().main().only("mode=default"))]
     pub capacity: f32,
     /// Speed-up of the wind over rising ground. High values form low dunes that grow and move fast.
     #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("mode=default"))]
@@ -108,7 +108,7 @@ pub struct Params {
     pub threshold: f32,
     /// Simulated time in which the moisture of sand falls to a third. Until it is dry, moisture from standing water or rain
     /// binds its grains, and only stronger wind moves them. With Wind alone, a tick represents hours.
-    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("mode=default").indirect())]
+    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; this work").log().only("mode=default").indirect())]
     pub drying: f32,
     /// Spatial variation of the wind, from which the first dunes on flat sand grow. As published, eddies deflect grains.
     #[reflect(@knob(0.0..=1.0).source(W2).only("mode=default or law=boundary-layer"))]
@@ -117,7 +117,7 @@ pub struct Params {
     #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("mode=published law=boundary-layer"))]
     pub max_age: u32,
     /// Angle of repose of dry sand. Low values form flat dunes, high values steep lee slopes.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; this work").main().only("mode=default"))]
     pub repose_angle: f32,
     /// Fraction of the gap between load and capacity that a grain closes in a step.
     #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("mode=published law=boundary-layer"))]

@@ -18,7 +18,7 @@ use crate::{
     process::fluvial::{CRITICAL_SLOPE, DIFFUSIVITY, ERODIBILITY, Params, YEARS_PER_TICK},
 };
 
-const OURS: &str = "ours";
+const THIS_WORK: &str = "this work";
 
 /// Relief of real ranges: this fraction of a short extent, and at most that of the highest on Earth, in metres.
 const STEEPNESS: f64 = 0.2;
@@ -44,15 +44,15 @@ const BRANCHING: f64 = 4.5;
 pub struct RangeParams {
     /// Height of the range from its lowest outlet to its highest peak. At 0 it is as high as real ranges of its extent. It
     /// determines the erodibility of the rock.
-    #[reflect(@knob(0.0..=9000.0).unit("m").symbol("R").source(OURS).main().indirect())]
+    #[reflect(@knob(0.0..=9000.0).unit("m").symbol("R").source(THIS_WORK).main().indirect())]
     pub relief: f32,
     /// Density of gullies. Low values leave long, rounded hillslopes; high values dissect every slope. It determines the
     /// hillslope diffusivity.
-    #[reflect(@knob(0.0..=1.0).source("Perron et al. 2008; the values are ours").main().indirect())]
+    #[reflect(@knob(0.0..=1.0).source("Perron et al. 2008; values chosen for this program").main().indirect())]
     pub ruggedness: f32,
     /// Age relative to the response time, in which erosion comes to balance uplift. Below 1 the range still rises, and the
     /// upland between its valleys is not yet dissected; above 1 uplift has ceased, and the valleys have widened.
-    #[reflect(@knob(0.1..=3.0).source("Davis 1899; the values are ours").log().main().indirect())]
+    #[reflect(@knob(0.1..=3.0).source("Davis 1899; values chosen for this program").log().main().indirect())]
     pub age: f32,
 }
 
