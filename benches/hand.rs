@@ -10,7 +10,9 @@ use std::{
 
 use bevy::{prelude::*, state::app::StatesPlugin};
 use thalweg::features;
-use thalweg::world::{self, BrushInput, Brushes, ModifierKeys, Simulations};
+use thalweg::world::{
+    self, AppCommand, BrushInput, Brushes, EditCommand, ModifierKeys, Revision, Simulations, Transport,
+};
 use thalweg_scene::{
     io::{
         JobProgress,
@@ -25,6 +27,7 @@ use thalweg_scene::{
 use thalweg_sim::{
     core::ray,
     edit::{Brush, Dab, Tool, UndoPatch},
+    params::Value,
 };
 
 /// Repetitions for each median.
@@ -87,9 +90,42 @@ fn sculpt(side: usize) {
     );
 }
 
+/// Drags a slider that generates new terrain. Prints the time of a frame, and the longest time until the terrain follows.
+fn slide(side: usize) {
+    let options = Options { size: Some((side, side)), ..Options::default() };
+    let mut app = App::new();
+    app.add_plugins((MinimalPlugins, StatesPlugin, world::plugin, features::plugin))
+        .insert_resource(Simulations::new(scene::open("round-hill", &options).expect("it is built in")))
+        .insert_resource(Transport::paused());
+    app.update();
+    let start = |app: &App| app.world().resource::<Revision>().start;
+    let (mut frames, mut waits, mut applied) = (Vec::new(), Vec::new(), (start(&app), Instant::now()));
+    let begun = Instant::now();
+    while begun.elapsed().as_secs_f32() < STROKE {
+        let relief = Value::Number(100.0 + f64::from(begun.elapsed().as_secs_f32()));
+        app.world_mut().write_message(AppCommand::from(EditCommand::Set("terrain".into(), "relief", relief)));
+        let frame = Instant::now();
+        app.update();
+        frames.push(frame.elapsed().as_secs_f64() * 1e3);
+        if start(&app) != applied.0 {
+            waits.push(applied.1.elapsed().as_secs_f64() * 1e3);
+            applied = (start(&app), Instant::now());
+        }
+        thread::sleep(FRAME.saturating_sub(frame.elapsed()));
+    }
+    frames.sort_by(f64::total_cmp);
+    println!(
+        "{side} × {side}, a slider of the terrain: median frame {:.1} ms, longest {:.1} ms; the terrain follows after {:.0} ms at most",
+        frames[frames.len() / 2],
+        frames[frames.len() - 1],
+        waits.into_iter().fold(0.0, f64::max),
+    );
+}
+
 fn main() {
     for side in [256, 2048] {
         sculpt(side);
+        slide(side);
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     for side in [512, 1024, 2048] {
@@ -115,6 +151,10 @@ fn main() {
             })
             .fold(0.0, f64::max);
         println!("  picking the ground, slowest of 64 directions   {longest:8.3} ms");
+        for slot in session.simulation.slots.iter().filter(|slot| slot.enabled) {
+            let time = median(|| drop(std::hint::black_box(slot.process.explain(terrain, [side / 2; 2]))));
+            println!("  explaining a cell, {:<24}    {time:8.3} ms", slot.process.info().title);
+        }
         for tool in [Tool::Raise, Tool::Smooth, Tool::Noise, Tool::Terrace, Tool::Erode] {
             let brush = Brush { radius: 6400.0 / side as f32, ..Brush::of(tool) };
             let dab = Dab { place: [0.5 * last as f32; 2], inverted: false, level: 0.0, clone_source: None, number: 0 };
